@@ -1,0 +1,1 @@
+//! The `cluster` room; see ARCHITECTURE.md.

@@ -1,0 +1,1 @@
+//! The `model` room; see ARCHITECTURE.md.

@@ -1,0 +1,3 @@
+//! The `partita` binary.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! The `range` room; see ARCHITECTURE.md.

@@ -1,0 +1,1 @@
+//! The `rt` room; see ARCHITECTURE.md.

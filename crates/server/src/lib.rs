@@ -1,0 +1,1 @@
+//! The `server` room; see ARCHITECTURE.md.

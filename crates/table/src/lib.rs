@@ -1,0 +1,1 @@
+//! The `table` room; see ARCHITECTURE.md.
