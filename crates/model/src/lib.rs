@@ -1,1 +1,31 @@
-//! The `model` room; see ARCHITECTURE.md.
+//! The data model of the Table service: names, limits, typed values, entities in their stored form, ETags, filters and
+//! the ordered key codec.
+//!
+//! This room is pure: it does no I/O, reads no clock and knows no protocol text beyond the few forms that are part of
+//! the data itself (date-times, GUIDs, ETags).
+
+mod datetime;
+mod entity;
+mod etag;
+mod filter;
+mod guid;
+mod key;
+pub mod limits;
+mod names;
+mod stored;
+mod utf16;
+mod value;
+
+pub use datetime::{DateTime, DateTimeText, ParseDateTimeError};
+pub use entity::{Entity, EntityDraft};
+pub use etag::{ETag, ETagText, ParseETagError};
+pub use filter::{Comparison, Filter, Property, Row};
+pub use guid::{Guid, GuidText, ParseGuidError};
+pub use key::{KeyError, KeyKind, KeyReader, KeyWriter, TableId, TableSpace};
+pub use limits::LimitError;
+pub use names::{AccountName, InvalidKey, InvalidName, TableName, check_key, check_property_name};
+pub use stored::{
+    Properties, PropertiesBuilder, PropertyIter, PropertyRef, Stored, StoredError, is_plain,
+};
+pub use utf16::{compare as compare_utf16, len as utf16_len};
+pub use value::{EdmType, Value, ValueRef};

@@ -1,0 +1,37 @@
+//! Entities as the rooms hand them to each other.
+
+use crate::{Properties, Property, Row, Stored, StoredError, ValueRef};
+use std::borrow::Cow;
+
+/// An entity as a request gives it: the keys if it names them, and its custom properties.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EntityDraft {
+    /// The PartitionKey of the body. Any text: whether it may be stored is [`crate::check_key`]'s to say.
+    pub partition_key: Option<String>,
+    /// The RowKey of the body.
+    pub row_key: Option<String>,
+    /// The custom properties, each within its limits.
+    pub properties: Properties,
+}
+
+/// A stored entity, lent.
+#[derive(Debug, Clone)]
+pub struct Entity<'a> {
+    /// Its PartitionKey.
+    pub partition_key: Cow<'a, str>,
+    /// Its RowKey.
+    pub row_key: Cow<'a, str>,
+    /// Its Timestamp and custom properties.
+    pub stored: Stored<'a>,
+}
+
+impl Row for Entity<'_> {
+    fn property(&self, property: &Property) -> Result<Option<ValueRef<'_>>, StoredError> {
+        match property {
+            Property::PartitionKey => Ok(Some(ValueRef::String(&self.partition_key))),
+            Property::RowKey => Ok(Some(ValueRef::String(&self.row_key))),
+            Property::Timestamp => Ok(Some(ValueRef::DateTime(self.stored.timestamp()))),
+            Property::Named(name) => self.stored.get(name),
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! The limits of the service's data model.
+//!
+//! Sources: service documents "Understanding the Table service data model" and "Scalability and performance targets for
+//! Table storage"; points where the live service is unconfirmed are listed in `docs/compat.md`.
+
+use thiserror::Error;
+
+/// Custom properties of an entity; PartitionKey, RowKey and Timestamp come on top (255 in all).
+pub const PROPERTIES_MAX: usize = 252;
+/// Length of a property name, in UTF-16 code units.
+pub const PROPERTY_NAME_UNITS_MAX: usize = 255;
+/// Length of a String value, in UTF-16 code units (64 KiB of UTF-16).
+pub const STRING_UNITS_MAX: usize = 32 * 1024;
+/// Length of a Binary value, in bytes.
+pub const BINARY_BYTES_MAX: usize = 64 * 1024;
+/// Size of an entity by the service's formula (see [`crate::Properties::entity_bytes`]), in bytes.
+pub const ENTITY_BYTES_MAX: usize = 1024 * 1024;
+/// Length of a PartitionKey or a RowKey, in UTF-16 code units (1 KiB of UTF-16).
+pub const KEY_UNITS_MAX: usize = 512;
+/// Entities on a page of a query.
+pub const PAGE_ENTITIES_MAX: usize = 1000;
+/// Operations of an entity group transaction.
+pub const BATCH_OPERATIONS_MAX: usize = 100;
+/// Bytes of the body of an entity group transaction, and of any other request.
+pub const BODY_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// Stored access policies of a table.
+pub const POLICIES_MAX: usize = 5;
+
+/// A limit of the data model that an entity breaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum LimitError {
+    /// More than [`PROPERTIES_MAX`] custom properties.
+    #[error("more than {PROPERTIES_MAX} properties")]
+    TooManyProperties,
+    /// A property name longer than [`PROPERTY_NAME_UNITS_MAX`].
+    #[error("a property name is longer than {PROPERTY_NAME_UNITS_MAX} characters")]
+    PropertyNameTooLong,
+    /// A property name that is no identifier.
+    #[error("a property name is not an identifier")]
+    PropertyNameInvalid,
+    /// A String, Binary or key value over its limit.
+    #[error("a property value is larger than 64 KiB")]
+    PropertyValueTooLarge,
+    /// An entity over [`ENTITY_BYTES_MAX`].
+    #[error("the entity is larger than 1 MiB")]
+    EntityTooLarge,
+    /// The same property twice.
+    #[error("a property is given twice")]
+    DuplicateProperty,
+}

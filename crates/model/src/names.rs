@@ -1,0 +1,199 @@
+//! Names of accounts, tables and properties, and the rules for key values.
+
+use crate::limits::{LimitError, PROPERTY_NAME_UNITS_MAX};
+use std::fmt;
+use thiserror::Error;
+
+/// Why a name is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum InvalidName {
+    /// Too short or too long.
+    #[error("the length is not allowed")]
+    Length,
+    /// A character that is not allowed (there).
+    #[error("a character is not allowed")]
+    Characters,
+    /// The name is the service's own.
+    #[error("the name is reserved")]
+    Reserved,
+}
+
+/// The name of a storage account: 3 to 24 lower-case letters and digits.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct AccountName(String);
+
+impl AccountName {
+    /// Checks a name.
+    ///
+    /// # Errors
+    /// [`InvalidName::Length`] or [`InvalidName::Characters`].
+    pub fn new(name: &str) -> Result<Self, InvalidName> {
+        if !(3..=24).contains(&name.len()) {
+            return Err(InvalidName::Length);
+        }
+        let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+        if !name.bytes().all(allowed) {
+            return Err(InvalidName::Characters);
+        }
+        Ok(Self(name.to_owned()))
+    }
+
+    /// The name.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for AccountName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The name of a table: a letter, then 2 to 62 letters and digits; the case is kept, but does not tell two tables apart.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct TableName(String);
+
+impl TableName {
+    /// Checks a name (service document "Understanding the Table service data model", Table Names).
+    ///
+    /// # Errors
+    /// [`InvalidName`]; the name `tables` is [`InvalidName::Reserved`].
+    pub fn new(name: &str) -> Result<Self, InvalidName> {
+        if !name.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+            return Err(InvalidName::Characters);
+        }
+        if name.starts_with(|first: char| first.is_ascii_digit()) {
+            return Err(InvalidName::Characters);
+        }
+        if !(3..=63).contains(&name.len()) {
+            return Err(InvalidName::Length);
+        }
+        if name.eq_ignore_ascii_case("tables") {
+            return Err(InvalidName::Reserved);
+        }
+        Ok(Self(name.to_owned()))
+    }
+
+    /// The name in the case it was given.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The name in lower case: what tells tables apart, orders them, and is signed in a SAS.
+    #[must_use]
+    pub fn folded(&self) -> String {
+        self.0.to_ascii_lowercase()
+    }
+}
+
+impl fmt::Display for TableName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Checks the name of a custom property: an identifier of at most 255 UTF-16 code units.
+///
+/// # Errors
+/// [`LimitError::PropertyNameTooLong`], [`LimitError::PropertyNameInvalid`].
+pub fn check_property_name(name: &str) -> Result<(), LimitError> {
+    if name.len() > PROPERTY_NAME_UNITS_MAX && crate::utf16_len(name) > PROPERTY_NAME_UNITS_MAX {
+        return Err(LimitError::PropertyNameTooLong);
+    }
+    let mut chars = name.chars();
+    let first_fits = |first: char| first == '_' || unicode_ident::is_xid_start(first);
+    if !chars.next().is_some_and(first_fits) || !chars.all(unicode_ident::is_xid_continue) {
+        return Err(LimitError::PropertyNameInvalid);
+    }
+    Ok(())
+}
+
+/// Why a text is no PartitionKey or RowKey.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum InvalidKey {
+    /// `/`, `\`, `#`, `?`, U+0000 to U+001F or U+007F to U+009F.
+    #[error("a character is not allowed in a key")]
+    Characters,
+    /// More than 512 UTF-16 code units.
+    #[error("the key is too long")]
+    TooLong,
+}
+
+/// Checks a PartitionKey or RowKey that is to be stored. The empty key is legal.
+///
+/// # Errors
+/// [`InvalidKey`].
+pub fn check_key(key: &str) -> Result<(), InvalidKey> {
+    let forbidden =
+        |c: char| matches!(c, '/' | '\\' | '#' | '?' | '\u{0}'..='\u{1F}' | '\u{7F}'..='\u{9F}');
+    if key.contains(forbidden) {
+        return Err(InvalidKey::Characters);
+    }
+    if key.len() > crate::limits::KEY_UNITS_MAX
+        && crate::utf16_len(key) > crate::limits::KEY_UNITS_MAX
+    {
+        return Err(InvalidKey::TooLong);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables() {
+        for good in ["abc", "A12", "Tables1", &"x".repeat(63)] {
+            assert!(TableName::new(good).is_ok(), "{good}");
+        }
+        let case = |name: &str| TableName::new(name).unwrap_err();
+        assert_eq!(case("ab"), InvalidName::Length);
+        assert_eq!(case(""), InvalidName::Length);
+        assert_eq!(case(&"x".repeat(64)), InvalidName::Length);
+        assert_eq!(case("1abc"), InvalidName::Characters);
+        assert_eq!(case("my-table"), InvalidName::Characters);
+        assert_eq!(case("täble"), InvalidName::Characters);
+        assert_eq!(case("TaBles"), InvalidName::Reserved);
+    }
+
+    #[test]
+    fn accounts() {
+        assert!(AccountName::new("devstoreaccount1").is_ok());
+        assert_eq!(AccountName::new("Dev"), Err(InvalidName::Characters));
+        assert_eq!(AccountName::new("de"), Err(InvalidName::Length));
+    }
+
+    #[test]
+    fn properties() {
+        for good in ["a", "_x", "Größe", "a1", "odata_x"] {
+            assert_eq!(check_property_name(good), Ok(()), "{good}");
+        }
+        for bad in ["", "1a", "a-b", "a b", "a.b", "a\u{0}", "é-"] {
+            assert_eq!(
+                check_property_name(bad),
+                Err(LimitError::PropertyNameInvalid),
+                "{bad}"
+            );
+        }
+        assert_eq!(check_property_name(&"x".repeat(255)), Ok(()));
+        assert_eq!(
+            check_property_name(&"x".repeat(256)),
+            Err(LimitError::PropertyNameTooLong)
+        );
+    }
+
+    #[test]
+    fn keys() {
+        for good in ["", "a b", "O'Neil", "%", "+", "\u{1F600}", "\u{FFFF}"] {
+            assert_eq!(check_key(good), Ok(()), "{good:?}");
+        }
+        for bad in ["/", "\\", "#", "?", "\u{1F}", "\u{7F}", "\u{9F}", "\u{0}"] {
+            assert_eq!(check_key(bad), Err(InvalidKey::Characters), "{bad:?}");
+        }
+        assert_eq!(check_key(&"é".repeat(512)), Ok(()));
+        assert_eq!(check_key(&"x".repeat(513)), Err(InvalidKey::TooLong));
+    }
+}

@@ -1,0 +1,560 @@
+//! The stored form of an entity: its Timestamp and its custom properties; the keys are in the engine's key.
+//!
+//! It is binary and typed, in the order in which the properties were given, and made so that writing JSON is nearly a
+//! copy: strings that need no escaping are marked. Single properties are read without decoding the others.
+//! `docs/format/entity.md` has the bytes.
+//!
+//! Invariants:
+//! - the first byte is the version; an unknown one is refused, not guessed;
+//! - [`Properties`] within one value obey every limit of `limits` except the size of the whole entity, which needs the
+//!   keys and is asked for with [`Properties::entity_bytes`];
+//! - reading never panics, whatever the bytes.
+
+use crate::limits::{BINARY_BYTES_MAX, LimitError, PROPERTIES_MAX, STRING_UNITS_MAX};
+use crate::{DateTime, ETag, Guid, ValueRef, check_property_name};
+use bytes::Bytes;
+use thiserror::Error;
+
+const VERSION: u8 = 1;
+/// Version byte and Timestamp.
+const HEADER_BYTES: usize = 9;
+
+const TAG_STRING: u8 = 1;
+const TAG_PLAIN_STRING: u8 = 2;
+const TAG_BINARY: u8 = 3;
+const TAG_FALSE: u8 = 4;
+const TAG_TRUE: u8 = 5;
+const TAG_INT32: u8 = 6;
+const TAG_INT64: u8 = 7;
+const TAG_DOUBLE: u8 = 8;
+const TAG_DATETIME: u8 = 9;
+const TAG_GUID: u8 = 10;
+
+/// A stored entity that this version cannot read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum StoredError {
+    /// Written by a version that is not known here.
+    #[error("stored entity has unknown version {0}")]
+    UnknownVersion(u8),
+    /// Cut short, or with bytes that no writer makes.
+    #[error("stored entity is malformed")]
+    Malformed,
+}
+
+/// Whether a string can stand in JSON between quotes as it is.
+#[must_use]
+pub fn is_plain(text: &str) -> bool {
+    // Without early exit the loop is turned into vector instructions.
+    let mut escapes = 0_u8;
+    for byte in text.bytes() {
+        escapes |= u8::from(byte < 0x20) | u8::from(byte == b'"') | u8::from(byte == b'\\');
+    }
+    escapes == 0
+}
+
+/// The custom properties of an entity, encoded, not yet given a Timestamp.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Properties {
+    /// The header's room, then the properties.
+    bytes: Vec<u8>,
+    count: usize,
+    /// Their share in the entity's size.
+    size_bytes: usize,
+}
+
+impl Properties {
+    /// None at all.
+    #[must_use]
+    pub fn empty() -> Self {
+        PropertiesBuilder::new(0).finish()
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub const fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The entity's size by the service's formula, in bytes: 4 + 2 × the keys' code units + for each property 8 + 2 ×
+    /// its name's code units + its value ([`ValueRef::size_bytes`]). The limit is [`crate::limits::ENTITY_BYTES_MAX`].
+    #[must_use]
+    pub fn entity_bytes(&self, partition_key: &str, row_key: &str) -> usize {
+        4 + 2 * (crate::utf16_len(partition_key) + crate::utf16_len(row_key)) + self.size_bytes
+    }
+
+    /// The properties as a stored entity's view, for reading them back before they are stored.
+    #[must_use]
+    pub fn view(&self, timestamp: DateTime) -> Stored<'_> {
+        Stored {
+            timestamp,
+            properties: self.bytes.get(HEADER_BYTES..).unwrap_or_default(),
+        }
+    }
+
+    /// What the engine stores. The bytes are not copied.
+    #[must_use]
+    pub fn into_stored(self, timestamp: DateTime) -> Bytes {
+        let mut bytes = self.bytes;
+        for (slot, byte) in bytes
+            .iter_mut()
+            .skip(1)
+            .zip(timestamp.ticks().to_le_bytes())
+        {
+            *slot = byte;
+        }
+        Bytes::from(bytes)
+    }
+
+    /// The properties of `current` with those of `patch` set over them: the meaning of MERGE. A property that stays
+    /// keeps its place; new ones follow.
+    ///
+    /// # Errors
+    /// [`StoredError`] when `current` cannot be read; the inner error when the result breaks a limit.
+    pub fn merged(
+        current: Stored<'_>,
+        patch: &Self,
+    ) -> Result<Result<Self, LimitError>, StoredError> {
+        let patch_view = patch.view(current.timestamp);
+        let mut builder = PropertiesBuilder::new(current.properties.len() + patch.bytes.len());
+        for property in current.iter() {
+            let property = property?;
+            let value = patch_view.get(property.name)?.unwrap_or(property.value);
+            builder.push_known(property.name, value);
+        }
+        for property in patch_view.iter() {
+            let property = property?;
+            if current.get(property.name)?.is_none() {
+                builder.push_known(property.name, property.value);
+            }
+        }
+        if builder.count > PROPERTIES_MAX {
+            return Ok(Err(LimitError::TooManyProperties));
+        }
+        Ok(Ok(builder.finish()))
+    }
+}
+
+/// Collects properties, checking each.
+#[derive(Debug)]
+pub struct PropertiesBuilder {
+    bytes: Vec<u8>,
+    count: usize,
+    size_bytes: usize,
+    /// A 64-bit set of name hashes: tells most names apart without looking back.
+    seen: u64,
+}
+
+impl PropertiesBuilder {
+    /// With room for about `capacity` bytes of properties.
+    #[must_use]
+    pub fn new(capacity: usize) -> Self {
+        let mut bytes = Vec::with_capacity(HEADER_BYTES + capacity);
+        bytes.push(VERSION);
+        bytes.extend_from_slice(&[0; HEADER_BYTES - 1]);
+        Self {
+            bytes,
+            count: 0,
+            size_bytes: 0,
+            seen: 0,
+        }
+    }
+
+    /// Adds a property.
+    ///
+    /// # Errors
+    /// [`LimitError`] for a bad name, a value over its limit, a name given before, or one property too many.
+    pub fn push(&mut self, name: &str, value: ValueRef<'_>) -> Result<(), LimitError> {
+        check_property_name(name)?;
+        let too_large = match value {
+            ValueRef::String(text) => {
+                text.len() > STRING_UNITS_MAX && crate::utf16_len(text) > STRING_UNITS_MAX
+            }
+            ValueRef::Binary(bytes) => bytes.len() > BINARY_BYTES_MAX,
+            _ => false,
+        };
+        if too_large {
+            return Err(LimitError::PropertyValueTooLarge);
+        }
+        let bit = 1_u64 << (name_hash(name) & 63);
+        if self.seen & bit != 0 && self.contains(name) {
+            return Err(LimitError::DuplicateProperty);
+        }
+        self.seen |= bit;
+        if self.count == PROPERTIES_MAX {
+            return Err(LimitError::TooManyProperties);
+        }
+        self.push_known(name, value);
+        Ok(())
+    }
+
+    /// The collected properties.
+    #[must_use]
+    pub fn finish(self) -> Properties {
+        Properties {
+            bytes: self.bytes,
+            count: self.count,
+            size_bytes: self.size_bytes,
+        }
+    }
+
+    fn contains(&self, name: &str) -> bool {
+        let bytes = self.bytes.get(HEADER_BYTES..).unwrap_or_default();
+        PropertyIter { rest: bytes }
+            .flatten()
+            .any(|property| property.name == name)
+    }
+
+    /// Adds a property whose name and value are known to be good.
+    fn push_known(&mut self, name: &str, value: ValueRef<'_>) {
+        self.count += 1;
+        self.size_bytes += 8 + 2 * crate::utf16_len(name) + value.size_bytes();
+        let tag = match value {
+            ValueRef::String(text) if is_plain(text) => TAG_PLAIN_STRING,
+            ValueRef::String(_) => TAG_STRING,
+            ValueRef::Binary(_) => TAG_BINARY,
+            ValueRef::Boolean(false) => TAG_FALSE,
+            ValueRef::Boolean(true) => TAG_TRUE,
+            ValueRef::Int32(_) => TAG_INT32,
+            ValueRef::Int64(_) => TAG_INT64,
+            ValueRef::Double(_) => TAG_DOUBLE,
+            ValueRef::DateTime(_) => TAG_DATETIME,
+            ValueRef::Guid(_) => TAG_GUID,
+        };
+        self.bytes.push(tag);
+        self.push_counted(name.as_bytes());
+        match value {
+            ValueRef::String(text) => self.push_counted(text.as_bytes()),
+            ValueRef::Binary(bytes) => self.push_counted(bytes),
+            ValueRef::Boolean(_) => {}
+            ValueRef::Int32(value) => self.bytes.extend_from_slice(&value.to_le_bytes()),
+            ValueRef::Int64(value) => self.bytes.extend_from_slice(&value.to_le_bytes()),
+            ValueRef::Double(value) => self.bytes.extend_from_slice(&value.to_le_bytes()),
+            ValueRef::DateTime(value) => self.bytes.extend_from_slice(&value.ticks().to_le_bytes()),
+            ValueRef::Guid(Guid(bytes)) => self.bytes.extend_from_slice(&bytes),
+        }
+    }
+
+    /// A length in LEB128, then the bytes.
+    fn push_counted(&mut self, bytes: &[u8]) {
+        let mut length = bytes.len();
+        while length >= 0x80 {
+            self.bytes.push((length & 0x7F) as u8 | 0x80);
+            length >>= 7;
+        }
+        self.bytes.push(length as u8);
+        self.bytes.extend_from_slice(bytes);
+    }
+}
+
+/// FNV-1a: spreads short names well enough for a 64-bit set, and costs nothing.
+fn name_hash(name: &str) -> u32 {
+    let hash = name.bytes().fold(0x811C_9DC5_u32, |hash, byte| {
+        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+    });
+    hash ^ (hash >> 16)
+}
+
+/// A stored entity, lent.
+#[derive(Debug, Clone, Copy)]
+pub struct Stored<'a> {
+    timestamp: DateTime,
+    properties: &'a [u8],
+}
+
+impl<'a> Stored<'a> {
+    /// Opens what the engine returned.
+    ///
+    /// # Errors
+    /// [`StoredError`] for an unknown version or an impossible header. The properties are checked as they are read.
+    pub fn open(bytes: &'a [u8]) -> Result<Self, StoredError> {
+        let (&version, rest) = bytes.split_first().ok_or(StoredError::Malformed)?;
+        if version != VERSION {
+            return Err(StoredError::UnknownVersion(version));
+        }
+        let (ticks, properties) = rest
+            .split_first_chunk::<8>()
+            .ok_or(StoredError::Malformed)?;
+        let timestamp =
+            DateTime::from_ticks(u64::from_le_bytes(*ticks)).ok_or(StoredError::Malformed)?;
+        Ok(Self {
+            timestamp,
+            properties,
+        })
+    }
+
+    /// When the entity was last written.
+    #[must_use]
+    pub const fn timestamp(&self) -> DateTime {
+        self.timestamp
+    }
+
+    /// Its version.
+    #[must_use]
+    pub const fn etag(&self) -> ETag {
+        ETag(self.timestamp)
+    }
+
+    /// Its custom properties, in the order they were given.
+    #[must_use]
+    pub const fn iter(&self) -> PropertyIter<'a> {
+        PropertyIter {
+            rest: self.properties,
+        }
+    }
+
+    /// One property, if the entity has it. Names are case-sensitive.
+    ///
+    /// # Errors
+    /// [`StoredError::Malformed`] when the bytes before it cannot be read.
+    pub fn get(&self, name: &str) -> Result<Option<ValueRef<'a>>, StoredError> {
+        for property in self.iter() {
+            let property = property?;
+            if property.name == name {
+                return Ok(Some(property.value));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// One property, lent.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PropertyRef<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its value.
+    pub value: ValueRef<'a>,
+    /// For a string: JSON needs no escape in it.
+    pub plain: bool,
+}
+
+/// The properties of a stored entity. After an error it ends.
+#[derive(Debug, Clone)]
+pub struct PropertyIter<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Iterator for PropertyIter<'a> {
+    type Item = Result<PropertyRef<'a>, StoredError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let property = self.read().ok_or(StoredError::Malformed);
+        if property.is_err() {
+            self.rest = &[];
+        }
+        Some(property)
+    }
+}
+
+impl<'a> PropertyIter<'a> {
+    fn read(&mut self) -> Option<PropertyRef<'a>> {
+        let (&tag, rest) = self.rest.split_first()?;
+        self.rest = rest;
+        let name = self.text()?;
+        let value = match tag {
+            TAG_STRING | TAG_PLAIN_STRING => ValueRef::String(self.text()?),
+            TAG_BINARY => ValueRef::Binary(self.counted()?),
+            TAG_FALSE => ValueRef::Boolean(false),
+            TAG_TRUE => ValueRef::Boolean(true),
+            TAG_INT32 => ValueRef::Int32(i32::from_le_bytes(*self.chunk()?)),
+            TAG_INT64 => ValueRef::Int64(i64::from_le_bytes(*self.chunk()?)),
+            TAG_DOUBLE => ValueRef::Double(f64::from_le_bytes(*self.chunk()?)),
+            TAG_DATETIME => {
+                ValueRef::DateTime(DateTime::from_ticks(u64::from_le_bytes(*self.chunk()?))?)
+            }
+            TAG_GUID => ValueRef::Guid(Guid(*self.chunk()?)),
+            _ => return None,
+        };
+        Some(PropertyRef {
+            name,
+            value,
+            plain: tag == TAG_PLAIN_STRING,
+        })
+    }
+
+    fn text(&mut self) -> Option<&'a str> {
+        std::str::from_utf8(self.counted()?).ok()
+    }
+
+    fn counted(&mut self) -> Option<&'a [u8]> {
+        let (mut length, mut shift) = (0_usize, 0_u32);
+        loop {
+            let (&byte, rest) = self.rest.split_first()?;
+            self.rest = rest;
+            length |= usize::from(byte & 0x7F) << shift;
+            if byte < 0x80 {
+                break;
+            }
+            shift += 7;
+            if shift > 21 {
+                return None;
+            }
+        }
+        let (bytes, rest) = self.rest.split_at_checked(length)?;
+        self.rest = rest;
+        Some(bytes)
+    }
+
+    fn chunk<const N: usize>(&mut self) -> Option<&'a [u8; N]> {
+        let (chunk, rest) = self.rest.split_first_chunk::<N>()?;
+        self.rest = rest;
+        Some(chunk)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Value;
+    use proptest::prelude::*;
+
+    fn value() -> impl Strategy<Value = Value> {
+        prop_oneof![
+            any::<String>().prop_map(Value::String),
+            any::<Vec<u8>>().prop_map(Value::Binary),
+            any::<bool>().prop_map(Value::Boolean),
+            any::<i32>().prop_map(Value::Int32),
+            any::<i64>().prop_map(Value::Int64),
+            any::<f64>().prop_map(Value::Double),
+            (DateTime::MIN.ticks()..=DateTime::MAX.ticks())
+                .prop_map(|ticks| Value::DateTime(DateTime::from_ticks(ticks).unwrap())),
+            any::<[u8; 16]>().prop_map(|bytes| Value::Guid(Guid(bytes))),
+        ]
+    }
+
+    type Model = Vec<(String, Value)>;
+
+    fn model() -> impl Strategy<Value = Model> {
+        proptest::collection::btree_map("[a-cA-C_][a-c0-9]{0,2}", value(), 0..12)
+            .prop_map(|map| map.into_iter().collect::<Model>())
+            .prop_shuffle()
+    }
+
+    fn encode(model: &Model) -> Properties {
+        let mut builder = PropertiesBuilder::new(64);
+        for (name, value) in model {
+            builder.push(name, value.as_ref()).unwrap();
+        }
+        builder.finish()
+    }
+
+    fn decode(stored: Stored<'_>) -> Model {
+        let owned =
+            |property: PropertyRef<'_>| (property.name.to_owned(), property.value.to_value());
+        stored
+            .iter()
+            .map(|property| owned(property.unwrap()))
+            .collect()
+    }
+
+    #[test]
+    fn limits_are_enforced() {
+        let mut builder = PropertiesBuilder::new(0);
+        for at in 0..PROPERTIES_MAX {
+            builder.push(&format!("p{at}"), ValueRef::Int32(0)).unwrap();
+        }
+        assert_eq!(
+            builder.push("p7", ValueRef::Int32(0)),
+            Err(LimitError::DuplicateProperty)
+        );
+        assert_eq!(
+            builder.push("more", ValueRef::Int32(0)),
+            Err(LimitError::TooManyProperties)
+        );
+        let mut builder = PropertiesBuilder::new(0);
+        let text = "é".repeat(STRING_UNITS_MAX);
+        assert_eq!(builder.push("s", ValueRef::String(&text)), Ok(()));
+        let text = "x".repeat(STRING_UNITS_MAX + 1);
+        assert_eq!(
+            builder.push("t", ValueRef::String(&text)),
+            Err(LimitError::PropertyValueTooLarge)
+        );
+        let bytes = vec![0; BINARY_BYTES_MAX + 1];
+        assert_eq!(
+            builder.push("b", ValueRef::Binary(&bytes)),
+            Err(LimitError::PropertyValueTooLarge)
+        );
+    }
+
+    #[test]
+    fn size_is_that_of_the_formula() {
+        let model = vec![
+            ("ab".to_owned(), Value::String("é".into())),
+            ("c".to_owned(), Value::Int64(1)),
+        ];
+        // 4 + 2×(1+2) + (8 + 2×2 + 4 + 2×1) + (8 + 2×1 + 8)
+        assert_eq!(encode(&model).entity_bytes("p", "rr"), 4 + 6 + 18 + 18);
+    }
+
+    #[test]
+    fn an_unknown_version_is_refused() {
+        let mut bytes = Properties::empty()
+            .into_stored(DateTime::UNIX_EPOCH)
+            .to_vec();
+        bytes[0] = 2;
+        assert_eq!(
+            Stored::open(&bytes).unwrap_err(),
+            StoredError::UnknownVersion(2)
+        );
+    }
+
+    #[test]
+    fn bytes_are_those_of_the_format_document() {
+        let model = vec![
+            ("S".to_owned(), Value::String("a\"".into())),
+            ("P".to_owned(), Value::String("a".into())),
+            ("N".to_owned(), Value::Int32(5)),
+            ("T".to_owned(), Value::Boolean(true)),
+        ];
+        let bytes = encode(&model).into_stored(DateTime::UNIX_EPOCH);
+        let mut expected = vec![1];
+        expected.extend_from_slice(&621_355_968_000_000_000_u64.to_le_bytes());
+        expected.extend_from_slice(&[1, 1, b'S', 2, b'a', b'"', 2, 1, b'P', 1, b'a']);
+        expected.extend_from_slice(&[6, 1, b'N', 5, 0, 0, 0, 5, 1, b'T']);
+        assert_eq!(bytes.to_vec(), expected);
+    }
+
+    proptest! {
+        #[test]
+        fn entities_round_trip(model in model()) {
+            let bytes = encode(&model).into_stored(DateTime::UNIX_EPOCH);
+            let stored = Stored::open(&bytes).unwrap();
+            prop_assert_eq!(stored.timestamp(), DateTime::UNIX_EPOCH);
+            // Debug text, because NaN differs from itself.
+            prop_assert_eq!(format!("{:?}", decode(stored)), format!("{model:?}"));
+            for property in stored.iter().flatten() {
+                if let ValueRef::String(text) = property.value {
+                    prop_assert_eq!(property.plain, is_plain(text));
+                }
+            }
+        }
+
+        #[test]
+        fn merge_sets_and_keeps(current in model(), patch in model()) {
+            let bytes = encode(&current).into_stored(DateTime::UNIX_EPOCH);
+            let merged = Properties::merged(Stored::open(&bytes).unwrap(), &encode(&patch)).unwrap().unwrap();
+            let mut expected = current.clone();
+            for (name, value) in &patch {
+                match expected.iter_mut().find(|(old, _)| old == name) {
+                    Some((_, old)) => *old = value.clone(),
+                    None => expected.push((name.clone(), value.clone())),
+                }
+            }
+            let merged_back = decode(merged.view(DateTime::UNIX_EPOCH));
+            prop_assert_eq!(format!("{merged_back:?}"), format!("{expected:?}"));
+            prop_assert_eq!(merged, encode(&expected));
+        }
+
+        #[test]
+        fn any_bytes_are_read_or_refused(tail: Vec<u8>) {
+            let mut bytes = Properties::empty().into_stored(DateTime::UNIX_EPOCH).to_vec();
+            bytes.extend_from_slice(&tail);
+            for property in Stored::open(&bytes).unwrap().iter() {
+                let _ = property;
+            }
+        }
+    }
+}
