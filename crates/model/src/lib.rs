@@ -4,6 +4,7 @@
 //! This room is pure: it does no I/O, reads no clock and knows no protocol text beyond the few forms that are part of
 //! the data itself (date-times, GUIDs, ETags).
 
+mod access_policy;
 mod datetime;
 mod entity;
 mod etag;
@@ -12,10 +13,12 @@ mod guid;
 mod key;
 pub mod limits;
 mod names;
+mod service_properties;
 mod stored;
 mod utf16;
 mod value;
 
+pub use access_policy::{AccessPolicy, SignedIdentifier};
 pub use datetime::{DateTime, DateTimeText, ParseDateTimeError};
 pub use entity::{Entity, EntityDraft};
 pub use etag::{ETag, ETagText, ParseETagError};
@@ -24,6 +27,7 @@ pub use guid::{Guid, GuidText, ParseGuidError};
 pub use key::{KeyError, KeyKind, KeyReader, KeyWriter, TableId, TableSpace};
 pub use limits::LimitError;
 pub use names::{AccountName, InvalidKey, InvalidName, TableName, check_key, check_property_name};
+pub use service_properties::{CorsRule, Logging, Metrics, ServiceProperties};
 pub use stored::{
     Properties, PropertiesBuilder, PropertyIter, PropertyRef, Stored, StoredError, is_plain,
 };

@@ -1,0 +1,80 @@
+//! The service properties of an account: analytics settings and CORS rules.
+
+/// All sections; the service always answers with all four.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ServiceProperties {
+    /// Request logging.
+    pub logging: Logging,
+    /// Metrics by the hour.
+    pub hour_metrics: Metrics,
+    /// Metrics by the minute.
+    pub minute_metrics: Metrics,
+    /// Cross-origin rules, at most five, tried in order.
+    pub cors: Vec<CorsRule>,
+}
+
+/// Settings of request logging. Kept and given back; Partita has its own logs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Logging {
+    /// `1.0`.
+    pub version: String,
+    /// Log deletes.
+    pub delete: bool,
+    /// Log reads.
+    pub read: bool,
+    /// Log writes.
+    pub write: bool,
+    /// Days to keep logs, 1 to 365; `None` when the policy is not enabled.
+    pub retention_days: Option<u16>,
+}
+
+impl Default for Logging {
+    fn default() -> Self {
+        Self {
+            version: "1.0".to_owned(),
+            delete: false,
+            read: false,
+            write: false,
+            retention_days: None,
+        }
+    }
+}
+
+/// Settings of metrics. Kept and given back; Partita has its own metrics.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Metrics {
+    /// `1.0`.
+    pub version: String,
+    /// Whether they are enabled; then `include_apis` is given.
+    pub enabled: bool,
+    /// A summary for each API too.
+    pub include_apis: Option<bool>,
+    /// Days to keep metrics, 1 to 365; `None` when the policy is not enabled.
+    pub retention_days: Option<u16>,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self {
+            version: "1.0".to_owned(),
+            enabled: false,
+            include_apis: None,
+            retention_days: None,
+        }
+    }
+}
+
+/// A cross-origin rule.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CorsRule {
+    /// Origins allowed, or `*`.
+    pub allowed_origins: Vec<String>,
+    /// HTTP methods allowed.
+    pub allowed_methods: Vec<String>,
+    /// Request headers allowed; `prefix*` matches by prefix.
+    pub allowed_headers: Vec<String>,
+    /// Response headers shown to the script; `prefix*` matches by prefix.
+    pub exposed_headers: Vec<String>,
+    /// For how many seconds a browser may keep the preflight's answer.
+    pub max_age_seconds: u32,
+}
