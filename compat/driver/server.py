@@ -1,0 +1,120 @@
+"""Starts a table server (ours or Azurite) as a child process, waits for its ready line, ends it.
+
+Ports are picked free, the data directory is temporary, the wait has a deadline and no sleeps: the ready line
+"Azurite Table service is successfully listening at URL" is what test helpers of other projects wait for too
+(Azurite's table-only program words it differently).
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+
+from .signing import WELL_KNOWN_ACCOUNT, WELL_KNOWN_KEY
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DEPS = ROOT / ".deps"
+READY = re.compile(r"Table service (?:is successfully listening at|successfully started on) (\S+)")
+READY_DEADLINE_S = 30
+STOP_DEADLINE_S = 15
+TARGETS = ("partita", "azurite")
+
+
+def free_port():
+    """A port nobody listens on just now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def command(target, port, location, options):
+    """The command line that serves tables on `port` from `location`."""
+    if target == "partita":
+        binary = os.environ.get("PARTITA_BIN", ROOT / "target/release/partita")
+        flags = ["--table-port", str(port), "--admin-port", "0", "--location", str(location)]
+        return [str(binary), "serve", *flags, *options]
+    packages = DEPS / "node/node_modules"
+    flags = ["--tableHost", "127.0.0.1", "--tablePort", str(port), "--location", str(location),
+             "--skipApiVersionCheck", "--disableTelemetry"]
+    return [str(packages / "node/bin/node"), str(packages / "azurite/dist/src/table/main.js"), *flags, *options]
+
+
+class Server:
+    """A running server; use it as a context manager.
+
+    `accounts` maps names to base64 keys; `options` are further flags of the target; `location` keeps data between
+    runs (else temporary).
+    """
+
+    def __init__(self, target="partita", accounts=None, options=(), location=None, environment=None):
+        self.target = target
+        self.accounts = accounts or {WELL_KNOWN_ACCOUNT: WELL_KNOWN_KEY}
+        self.options = list(options)
+        self.own_location = location is None
+        self.location = pathlib.Path(location or tempfile.mkdtemp(prefix="partita-compat-"))
+        self.environment = environment or {}
+        self.process = None
+        self.output = []
+        self.url = None
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+    def start(self):
+        """Starts the process and returns once it is ready; raises with its output when it is not."""
+        listed = ";".join(f"{name}:{key}" for name, key in self.accounts.items())
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("PARTITA_")}
+        environment |= {"AZURITE_ACCOUNTS": listed, "PARTITA_ACCOUNTS": listed} | self.environment
+        self.process = subprocess.Popen(
+            command(self.target, free_port(), self.location, self.options), env=environment, text=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=self.location)
+        ready = threading.Event()
+        threading.Thread(target=self.read_output, args=(ready,), daemon=True).start()
+        if not ready.wait(READY_DEADLINE_S) or not self.url:
+            self.stop()
+            raise RuntimeError(f"{self.target} did not become ready:\n" + "".join(self.output[-40:]))
+
+    def read_output(self, ready):
+        """Drains the child's output for as long as it lives; sets `ready` at the ready line or the end."""
+        for line in self.process.stdout:
+            self.output.append(line)
+            del self.output[:-1000]
+            if not self.url and (found := READY.search(line)):
+                self.url = self.with_scheme(found.group(1))
+                ready.set()
+        ready.set()
+
+    def with_scheme(self, address):
+        """A URL; Azurite's table-only program prints host and port alone."""
+        if "://" in address:
+            return address
+        return ("https://" if "--cert" in self.options else "http://") + address
+
+    def stop(self):
+        """Ends the process in order and removes a temporary data directory; returns its exit code."""
+        code = None
+        if self.process:
+            if self.process.poll() is None:
+                self.process.send_signal(signal.SIGTERM)
+            try:
+                code = self.process.wait(STOP_DEADLINE_S)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                code = self.process.wait()
+        if self.own_location:
+            shutil.rmtree(self.location, ignore_errors=True)
+        return code
+
+    def kill(self):
+        """Ends the process as a power cut would."""
+        self.process.kill()
+        self.process.wait()

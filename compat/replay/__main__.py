@@ -1,0 +1,203 @@
+"""The oracle: sends every recorded scenario to a server and compares with what the real service answered.
+
+    python3 compat/replay [--target partita|azurite|URL] [--recordings FOLDER] [--only GLOB] [--report] [-v]
+
+Without `--report` the run fails on a difference that `exceptions.toml` does not list, and on a listed one that is
+gone. A server that we start ourselves gets one empty account per scenario; any other is wiped between scenarios.
+"""
+
+import argparse
+import base64
+import collections
+import fnmatch
+import hashlib
+import json
+import os
+import pathlib
+import sys
+import tempfile
+import time
+import tomllib
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+import scenario as scenarios  # noqa: E402
+from compare import Difference, compare  # noqa: E402
+from driver.certificate import make_certificate, make_token  # noqa: E402
+from driver.endpoint import Endpoint  # noqa: E402
+from driver.server import ROOT, TARGETS, Server  # noqa: E402
+from driver.signing import WELL_KNOWN_ACCOUNT, WELL_KNOWN_KEY  # noqa: E402
+from marks import Marks, UnboundMark  # noqa: E402
+from sender import send  # noqa: E402
+
+SETUP_OK = (201, 204, 409)
+
+
+class Result:
+    """What one exchange came to."""
+
+    def __init__(self, scenario, step, differences):
+        self.scenario, self.step, self.differences = scenario, step, differences
+
+    @property
+    def place(self):
+        """Scenario and line, as `exceptions.toml` names it."""
+        return self.scenario.name, self.step.line
+
+    @property
+    def equal(self):
+        """Equal in everything recorded."""
+        return not self.differences
+
+    @property
+    def equal_without_headers(self):
+        """Status, error code, bodies and inner answers equal."""
+        return all(difference.part == "header" for difference in self.differences)
+
+
+def run_scenario(scenario, endpoint, token):
+    """Plays one scenario; yields a result for every exchange, and for a setup request that failed."""
+    marks = Marks(endpoint)
+    for step in scenario.steps:
+        try:
+            answer = send(endpoint, marks, step.request, token if scenario.auth == "bearer" else None)
+        except UnboundMark as unbound:
+            yield Result(scenario, step, [Difference("status", "not sent", "a request", str(unbound))])
+            continue
+        except (OSError, EOFError, ValueError) as error:
+            endpoint.connection.close()
+            yield Result(scenario, step, [Difference("status", "no answer", "an answer", repr(error))])
+            continue
+        if step.response is not None:
+            yield Result(scenario, step, compare(step, answer, marks))
+        elif answer.status not in SETUP_OK:
+            yield Result(scenario, step, [Difference("status", "setup", "201, 204 or 409", repr(answer))])
+
+
+def account_key(name):
+    """A key for a made-up account."""
+    return base64.b64encode(hashlib.sha512(name.encode()).digest()).decode()
+
+
+def play_started(target, found, options):
+    """Plays all scenarios on servers that we start: one for most, one with TLS for bearer tokens."""
+    results = []
+    for bearer in (False, True):
+        part = [scenario for scenario in found if (scenario.auth == "bearer") == bearer]
+        if not part:
+            continue
+        accounts = {f"replay{index:04}": account_key(f"replay{index:04}") for index in range(len(part))}
+        with tempfile.TemporaryDirectory() as folder:
+            flags, ca_file = [], ""
+            if bearer:
+                cert, key = make_certificate(folder)
+                flags, ca_file = ["--cert", str(cert), "--key", str(key), "--oauth", "basic"], str(cert)
+            with Server(target, accounts, flags) as server:
+                for scenario, (name, key) in zip(part, accounts.items()):
+                    endpoint = Endpoint(server.url, name, key, options.host_style, ca_file)
+                    results += run_scenario(scenario, endpoint, make_token())
+                    endpoint.connection.close()
+    return results
+
+
+def play_given(url, found, options):
+    """Plays all scenarios that need no bearer token on one account of a server that runs already."""
+    endpoint = Endpoint(url, options.account, options.key, options.host_style)
+    results = []
+    for scenario in found:
+        if scenario.auth != "bearer":
+            endpoint.wipe()
+            results += run_scenario(scenario, endpoint, None)
+    return results
+
+
+def read_exceptions():
+    """The listed exceptions by place."""
+    listed = tomllib.loads((HERE / "exceptions.toml").read_text("utf-8")).get("exception", [])
+    return {(entry["scenario"], entry["line"]): entry["reason"] for entry in listed}
+
+
+def print_differences(results):
+    """Every differing exchange, with what differs."""
+    for result in results:
+        if not result.equal:
+            request = result.step.request
+            print(f"{result.scenario.name}:{result.step.line} {request['method']} {request['path'][:160]}")
+            for difference in result.differences:
+                print(f"    {difference}")
+
+
+def print_kinds(results):
+    """How often each kind of difference occurs."""
+    kinds = collections.Counter()
+    for result in results:
+        kinds.update({f"{one.part} {one.place.split('].')[-1]}" for one in result.differences})
+    for kind, count in kinds.most_common(40):
+        print(f"{count:6} {kind}")
+
+
+def judge(results, whole):
+    """Compares the outcome with the exceptions; returns the number of faults."""
+    exceptions = read_exceptions()
+    fresh = [result for result in results if not result.equal and result.place not in exceptions]
+    print_differences(fresh)
+    stale = sorted(exceptions.keys() - {result.place for result in results if not result.equal}) if whole else []
+    for name, line in stale:
+        print(f"{name}:{line} is listed in exceptions.toml and does not differ")
+    return len(fresh) + len(stale)
+
+
+def totals(results):
+    """The figures by which runs are compared."""
+    exchanges = [result for result in results if result.step.response is not None]
+    return {
+        "exchanges": len(exchanges),
+        "equal": sum(result.equal for result in exchanges),
+        "equal_without_headers": sum(result.equal_without_headers for result in exchanges),
+    }
+
+
+def main():
+    """Runs the replay; the exit code is 0 when nothing differs unexpectedly."""
+    parser = argparse.ArgumentParser(prog="compat/replay", description=__doc__.splitlines()[0])
+    parser.add_argument("--target", default="partita", help="partita, azurite, or the URL of a server (default: partita)")
+    parser.add_argument("--recordings", default=os.environ.get("PARTITA_RECORDINGS", ROOT.parent / "shared/recordings"),
+                        type=pathlib.Path, help="folder of the scenarios (PARTITA_RECORDINGS)")
+    parser.add_argument("--only", default="*", help="scenarios whose name matches this pattern")
+    parser.add_argument("--report", action="store_true", help="print figures and kinds of differences; never fail")
+    parser.add_argument("--json", type=pathlib.Path, help="write the totals to this file")
+    parser.add_argument("-v", "--verbose", action="store_true", help="print every difference, also with --report")
+    parser.add_argument("--host-style", default="", metavar="SUFFIX", help="address the account as ACCOUNT.SUFFIX")
+    parser.add_argument("--account", default=WELL_KNOWN_ACCOUNT, help="account, when the target is a URL")
+    parser.add_argument("--key", default=WELL_KNOWN_KEY, help="its key")
+    options = parser.parse_args()
+
+    if not options.recordings.is_dir():
+        print(f"replay: no recordings at {options.recordings}; skipped (set PARTITA_RECORDINGS)")
+        return 0
+    found = [scenarios.read(path) for path in sorted(options.recordings.glob("*.jsonl"))
+             if fnmatch.fnmatch(path.stem, options.only)]
+    started = time.monotonic()
+    play = play_started if options.target in TARGETS else play_given
+    results = play(options.target, found, options)
+    faults = 0
+    if options.report:
+        if options.verbose:
+            print_differences(results)
+        print_kinds(results)
+    else:
+        faults = judge(results, whole=options.only == "*" and options.target == "partita")
+    figures = totals(results)
+    share = 100 / max(figures["exchanges"], 1)
+    print(f"replay of {len(found)} scenarios on {options.target} in {time.monotonic() - started:.1f} s: "
+          f"{figures['exchanges']} exchanges, {figures['equal']} equal ({figures['equal'] * share:.1f} %), "
+          f"{figures['equal_without_headers']} equal with headers aside "
+          f"({figures['equal_without_headers'] * share:.1f} %), {faults} faults")
+    if options.json:
+        options.json.write_text(json.dumps(figures | {"target": options.target}) + "\n")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

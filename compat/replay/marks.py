@@ -1,0 +1,63 @@
+"""The marks of recorded scenarios: filled in for requests, matched and bound in answers.
+
+`../recordings/README.md` beside the data defines them. A `{etag:N}` or `{token:N}` is bound where an answer first
+shows it; from then on it stands for exactly that value.
+"""
+
+import re
+import urllib.parse
+
+MARK = re.compile(r"\{(\*|base|prefix|host|account|etag(?::\d+(?:\|json)?)?|token:\d+)\}")
+ETAG = r"""W/"datetime'[^']+'\""""
+
+
+class UnboundMark(Exception):
+    """A request needs a value that no answer has shown."""
+
+
+class Marks:
+    """What the marks of one scenario stand for on one endpoint."""
+
+    def __init__(self, endpoint):
+        self.known = {"base": endpoint.base, "prefix": endpoint.prefix, "host": endpoint.authority,
+                      "account": endpoint.account}
+
+    def fill(self, text, encode_tokens=False):
+        """`text` of a request with every mark replaced."""
+
+        def value(match):
+            name, _, escape = match.group(1).partition("|")
+            if name not in self.known:
+                raise UnboundMark(f"{match.group(0)} has not been seen in an answer")
+            known = self.known[name]
+            if escape:
+                return known.replace('"', '\\"')
+            if encode_tokens and name.startswith("token:"):
+                return urllib.parse.quote(known, safe="")
+            return known
+
+        return MARK.sub(value, text)
+
+    def matches(self, expected, actual):
+        """Whether `actual` is what `expected` describes; binds marks that are new."""
+        if "{" not in expected:
+            return expected == actual
+        pattern, names, at = "", [], 0
+        for mark in MARK.finditer(expected):
+            pattern += re.escape(expected[at:mark.start()])
+            at = mark.end()
+            name = mark.group(1)
+            if name in self.known:
+                pattern += re.escape(self.known[name])
+            elif name == "*":
+                pattern += ".*?"
+            elif name == "etag":
+                pattern += ETAG
+            else:
+                names.append(name)
+                pattern += f"({ETAG})" if name.startswith("etag:") else "(.+)"
+        found = re.fullmatch(pattern + re.escape(expected[at:]), actual, re.DOTALL)
+        if not found:
+            return False
+        self.known |= dict(zip(names, found.groups()))
+        return True

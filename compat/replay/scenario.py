@@ -1,0 +1,61 @@
+"""Reading recorded scenarios, with numbers kept in the form in which they were written."""
+
+import dataclasses
+import json
+
+
+@dataclasses.dataclass(frozen=True)
+class Number:
+    """A JSON number as text: `3.0` is a double, `3` an Int32."""
+
+    text: str
+
+    @property
+    def has_fraction(self):
+        """Whether the text makes it a double."""
+        return any(mark in self.text for mark in ".eE")
+
+    def same(self, other):
+        """Same form and same value."""
+        return self.has_fraction == other.has_fraction and float(self.text) == float(other.text) and (
+            self.has_fraction or int(self.text) == int(other.text))
+
+
+def refuse_constant(text):
+    """Bare NaN and Infinity are not JSON."""
+    raise ValueError(f"{text} is not JSON")
+
+
+def parse(text):
+    """JSON with `Number` for numbers."""
+    return json.loads(text, parse_int=Number, parse_float=Number, parse_constant=refuse_constant)
+
+
+@dataclasses.dataclass
+class Step:
+    """One line of a scenario: a setup request, or an exchange with the recorded response."""
+
+    line: int
+    request: dict
+    response: dict
+
+
+@dataclasses.dataclass
+class Scenario:
+    """One recorded test."""
+
+    name: str
+    auth: str
+    steps: list
+
+
+def read(path):
+    """Reads one `.jsonl` file; the scenario is named by the file."""
+    auth, steps = "sharedkey", []
+    for line, text in enumerate(path.read_text("utf-8").splitlines(), start=1):
+        entry = parse(text)
+        if "meta" in entry:
+            auth = entry["meta"]["auth"]
+        else:
+            steps.append(Step(line, entry["request"], entry.get("response")))
+    return Scenario(path.stem, auth, steps)
