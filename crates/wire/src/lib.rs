@@ -1,1 +1,12 @@
-//! The `wire` room; see ARCHITECTURE.md.
+//! The Table protocol as pure functions: bytes and text to types, and back. Server and client stand on the same ones.
+//!
+//! Nothing here does I/O, waits, or reads a clock, and no HTTP library is known: headers come as `&str`, bodies as
+//! `&[u8]`. Everything that a stranger can send is parsed here, is bounded, and never panics.
+
+mod accept;
+mod error;
+mod operation;
+
+pub use accept::{MetadataLevel, Prefer, Version};
+pub use error::{BodyForm, ErrorCode, Failure, Occurrence};
+pub use operation::Operation;

@@ -1,0 +1,287 @@
+//! What the client will read: the metadata level of answers, the protocol version, and the `Prefer` header.
+
+use crate::{ErrorCode, Failure};
+
+/// How much annotation a JSON answer carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub enum MetadataLevel {
+    /// `odata=nometadata`: values only.
+    None,
+    /// `odata=minimalmetadata`: the context, ETags, and types that cannot be told from the value.
+    #[default]
+    Minimal,
+    /// `odata=fullmetadata`: types, ids and edit links besides.
+    Full,
+}
+
+impl MetadataLevel {
+    /// The `Content-Type` of an answer, success and error alike, as recorded.
+    #[must_use]
+    pub const fn content_type(self) -> &'static str {
+        match self {
+            Self::None => "application/json;odata=nometadata;streaming=true;charset=utf-8",
+            Self::Minimal => "application/json;odata=minimalmetadata;streaming=true;charset=utf-8",
+            Self::Full => "application/json;odata=fullmetadata;streaming=true;charset=utf-8",
+        }
+    }
+
+    /// The level that a request asks for: by `$format` (decoded) if there is one, else by `Accept`.
+    ///
+    /// Without either, with `*/*` and with bare `application/json` it is minimal metadata. A list of media types is read
+    /// from left to right, the first JSON one wins. XML types ask for Atom, which the service dropped in 2015.
+    ///
+    /// # Errors
+    /// 415 AtomFormatNotSupported, JsonVerboseFormatNotSupported, MediaTypeNotSupported; JsonFormatNotSupported for
+    /// versions before 2013-08-15.
+    pub fn choose(
+        accept: Option<&str>,
+        format: Option<&str>,
+        version: Version,
+    ) -> Result<Self, Failure> {
+        let wanted = format.or(accept).unwrap_or("*/*");
+        let mut refusal = ErrorCode::MediaTypeNotSupported;
+        for media_type in wanted.split(',') {
+            match Self::of_media_type(media_type) {
+                Ok(_) if version < Version::JSON => refusal = ErrorCode::JsonFormatNotSupported,
+                Ok(level) => return Ok(level),
+                Err(code) => refusal = code,
+            }
+        }
+        Err(refusal.into())
+    }
+
+    fn of_media_type(text: &str) -> Result<Self, ErrorCode> {
+        let mut parts = text.split(';').map(str::trim);
+        let name = parts.next().unwrap_or_default();
+        let is = |other: &str| name.eq_ignore_ascii_case(other);
+        if is("application/atom+xml") || is("application/xml") || is("text/xml") || is("atom") {
+            return Err(ErrorCode::AtomFormatNotSupported);
+        }
+        if !["application/json", "json", "*/*", "application/*", ""]
+            .iter()
+            .any(|&known| is(known))
+        {
+            return Err(ErrorCode::MediaTypeNotSupported);
+        }
+        let level = parts.find_map(|parameter| {
+            let (name, value) = parameter.split_once('=')?;
+            name.trim_end()
+                .eq_ignore_ascii_case("odata")
+                .then(|| value.trim().trim_matches('"'))
+        });
+        match level.map(str::to_ascii_lowercase).as_deref() {
+            None | Some("minimalmetadata") => Ok(Self::Minimal),
+            Some("nometadata") => Ok(Self::None),
+            Some("fullmetadata") => Ok(Self::Full),
+            Some("verbose") => Err(ErrorCode::JsonVerboseFormatNotSupported),
+            Some(_) => Err(ErrorCode::MediaTypeNotSupported),
+        }
+    }
+}
+
+/// A protocol version: the date of `x-ms-version`, as the number YYYYMMDD. Any date from the first version on is served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Version(u32);
+
+impl Version {
+    /// The first one, 2009-04-14.
+    pub const OLDEST: Self = Self(20_090_414);
+    /// From here on there are upserts and `$select` (2011-08-18).
+    pub const UPSERT: Self = Self(20_110_818);
+    /// From here on there is JSON (2013-08-15).
+    pub const JSON: Self = Self(20_130_815);
+    /// From here on the client's request id comes back on every answer; recordings of 2018-03-28 lack it.
+    pub const CLIENT_REQUEST_ID: Self = Self(20_190_202);
+    /// From here on a request without credentials is challenged with 401 (2020-12-06).
+    pub const CHALLENGE: Self = Self(20_201_206);
+
+    /// Makes one of a date known at compile time, as the number YYYYMMDD.
+    #[must_use]
+    pub const fn from_date(date: u32) -> Self {
+        Self(date)
+    }
+
+    /// Reads `YYYY-MM-DD`.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let bytes: &[u8; 10] = text.as_bytes().try_into().ok()?;
+        let mut date = 0;
+        for (index, &byte) in bytes.iter().enumerate() {
+            match (index, byte) {
+                (4 | 7, b'-') => {}
+                (4 | 7, _) => return None,
+                (_, b'0'..=b'9') => date = date * 10 + u32::from(byte - b'0'),
+                _ => return None,
+            }
+        }
+        let (month, day) = (date / 100 % 100, date % 100);
+        let version = Self(date);
+        let fits = (1..=12).contains(&month) && (1..=31).contains(&day) && version >= Self::OLDEST;
+        fits.then_some(version)
+    }
+
+    /// Reads the header `x-ms-version`.
+    ///
+    /// # Errors
+    /// 400 InvalidHeaderValue, naming header and value.
+    pub fn parse_header(text: &str) -> Result<Self, Failure> {
+        Self::parse(text).ok_or_else(|| Failure::header_value("x-ms-version", text))
+    }
+}
+
+/// What a `Prefer` header asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Prefer {
+    /// `return-content`: 201 with a body.
+    ReturnContent,
+    /// `return-no-content`: 204.
+    ReturnNoContent,
+}
+
+impl Prefer {
+    /// Reads the header. Preferences that are not known are no errors (RFC 7240), so they are as if not sent.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        text.split(',').map(str::trim).find_map(|preference| {
+            if preference.eq_ignore_ascii_case("return-no-content") {
+                Some(Self::ReturnNoContent)
+            } else if preference.eq_ignore_ascii_case("return-content") {
+                Some(Self::ReturnContent)
+            } else {
+                None
+            }
+        })
+    }
+
+    /// The value of `Preference-Applied`.
+    #[must_use]
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::ReturnContent => "return-content",
+            Self::ReturnNoContent => "return-no-content",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const V2019: Version = Version::from_date(20_190_202);
+
+    fn choose(accept: Option<&str>, format: Option<&str>) -> Result<MetadataLevel, ErrorCode> {
+        MetadataLevel::choose(accept, format, V2019).map_err(|failure| failure.code)
+    }
+
+    #[test]
+    fn accept_names_a_level() {
+        for (accept, level) in [
+            ("application/json;odata=nometadata", MetadataLevel::None),
+            (
+                "application/json; odata=minimalmetadata",
+                MetadataLevel::Minimal,
+            ),
+            ("application/json;odata=fullmetadata", MetadataLevel::Full),
+            (
+                "application/json;odata=fullmetadata;charset=utf-8",
+                MetadataLevel::Full,
+            ),
+            (
+                "Application/JSON; q=1; OData=\"FullMetadata\"",
+                MetadataLevel::Full,
+            ),
+            ("application/json", MetadataLevel::Minimal),
+            ("*/*", MetadataLevel::Minimal),
+            ("", MetadataLevel::Minimal),
+            (
+                "application/atom+xml,application/json;odata=nometadata",
+                MetadataLevel::None,
+            ),
+        ] {
+            assert_eq!(choose(Some(accept), None), Ok(level), "{accept}");
+        }
+        assert_eq!(choose(None, None), Ok(MetadataLevel::Minimal));
+    }
+
+    #[test]
+    fn format_wins_over_accept() {
+        let format = Some("application/json;odata=nometadata");
+        assert_eq!(
+            choose(Some("application/json;odata=fullmetadata"), format),
+            Ok(MetadataLevel::None)
+        );
+        assert_eq!(
+            choose(Some("application/atom+xml"), format),
+            Ok(MetadataLevel::None)
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_415() {
+        for (accept, code) in [
+            ("application/atom+xml", ErrorCode::AtomFormatNotSupported),
+            ("application/xml", ErrorCode::AtomFormatNotSupported),
+            (
+                "application/json;odata=verbose",
+                ErrorCode::JsonVerboseFormatNotSupported,
+            ),
+            (
+                "application/json;odata=some",
+                ErrorCode::MediaTypeNotSupported,
+            ),
+            ("text/html", ErrorCode::MediaTypeNotSupported),
+        ] {
+            assert_eq!(choose(Some(accept), None), Err(code), "{accept}");
+        }
+        let old = Version::from_date(20_120_212);
+        let refused = MetadataLevel::choose(Some("application/json"), None, old).unwrap_err();
+        assert_eq!(refused.code, ErrorCode::JsonFormatNotSupported);
+    }
+
+    #[test]
+    fn versions_are_dates_since_2009() {
+        for good in ["2009-04-14", "2019-02-02", "2026-10-06", "2099-12-31"] {
+            assert!(Version::parse(good).is_some(), "{good}");
+        }
+        let bad = [
+            "",
+            "2019",
+            "2019-2-2",
+            "2019-13-01",
+            "2019-00-01",
+            "2019-01-32",
+            "2009-04-13",
+            "2O19-02-02",
+            "20190202  ",
+        ];
+        for bad in bad {
+            let refused = Version::parse_header(bad).unwrap_err();
+            assert_eq!(refused.code, ErrorCode::InvalidHeaderValue, "{bad}");
+        }
+        assert!(Version::parse("2013-08-14").unwrap() < Version::JSON);
+        assert_eq!(Version::parse("2013-08-15"), Some(Version::JSON));
+    }
+
+    #[test]
+    fn preferences() {
+        assert_eq!(
+            Prefer::parse("return-no-content"),
+            Some(Prefer::ReturnNoContent)
+        );
+        assert_eq!(
+            Prefer::parse("x, Return-Content"),
+            Some(Prefer::ReturnContent)
+        );
+        assert_eq!(Prefer::parse("respond-async"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text: String) {
+            let _ = MetadataLevel::choose(Some(&text), Some(&text), V2019);
+            let _ = Version::parse(&text);
+            let _ = Prefer::parse(&text);
+        }
+    }
+}
