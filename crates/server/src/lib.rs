@@ -1,1 +1,3 @@
-//! The `server` room; see ARCHITECTURE.md.
+//! The `server` room: HTTP front, settings, TLS, admin API, metrics. See ARCHITECTURE.md.
+
+pub mod config;

@@ -1,0 +1,195 @@
+//! Accounts and their keys, in the form that Azurite made usual: `name:key1[:key2];name2:key`.
+//!
+//! Promises: a key never shows in `Debug` output or in an error; at least one account exists; names are unique.
+
+use std::fmt;
+
+use base64::Engine as _;
+use base64::alphabet;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig, general_purpose};
+
+/// The account that every emulator serves, and that `UseDevelopmentStorage=true` means.
+pub const WELL_KNOWN_ACCOUNT: &str = "devstoreaccount1";
+
+/// Its key, printed in the service's documentation ("Use the Azurite emulator"), so known to everybody.
+pub const WELL_KNOWN_KEY: &str =
+    "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
+
+/// Node's decoder takes keys without their padding, so Azurite does, so people have such keys.
+const LENIENT: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
+
+/// The secret with which requests of an account are signed.
+#[derive(Clone, PartialEq, Eq)]
+pub struct AccountKey(Vec<u8>);
+
+impl AccountKey {
+    /// The decoded key, as the signature needs it. Never empty.
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The key in base64, as connection strings carry it.
+    pub fn to_base64(&self) -> String {
+        general_purpose::STANDARD.encode(&self.0)
+    }
+
+    /// True if this is the key that everybody knows.
+    pub fn is_well_known(&self) -> bool {
+        self.to_base64() == WELL_KNOWN_KEY
+    }
+}
+
+impl fmt::Debug for AccountKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("AccountKey(hidden)")
+    }
+}
+
+/// One account.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Account {
+    name: String,
+    keys: Vec<AccountKey>,
+}
+
+impl Account {
+    /// 3 to 24 lower-case letters and digits.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// One or two keys, the primary one first.
+    pub fn keys(&self) -> &[AccountKey] {
+        &self.keys
+    }
+}
+
+/// What is wrong with a text of accounts. Says which account, never a key.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum AccountsError {
+    /// No account at all.
+    #[error("it names no account")]
+    Empty,
+    /// The name breaks the service's rule ("Storage account overview").
+    #[error("account name {0:?} is not 3 to 24 lower-case letters and digits")]
+    Name(String),
+    /// The same name twice.
+    #[error("account {0} stands there twice")]
+    Twice(String),
+    /// No key, or more than two.
+    #[error("account {0} has {1} keys, one or two are needed")]
+    KeyCount(String, usize),
+    /// A key that is not base64, or is empty.
+    #[error("key {1} of account {0} is not base64")]
+    Key(String, usize),
+}
+
+/// Reads `name:key1[:key2];name2:key`. A trailing semicolon and blanks around the parts are fine.
+pub(crate) fn parse(text: &str) -> Result<Vec<Account>, AccountsError> {
+    let mut accounts: Vec<Account> = Vec::new();
+    for part in text
+        .split(';')
+        .map(str::trim)
+        .filter(|part| !part.is_empty())
+    {
+        let account = parse_account(part)?;
+        if accounts.iter().any(|known| known.name == account.name) {
+            return Err(AccountsError::Twice(account.name));
+        }
+        accounts.push(account);
+    }
+    if accounts.is_empty() {
+        return Err(AccountsError::Empty);
+    }
+    Ok(accounts)
+}
+
+/// The account of a server to which nothing was said about accounts.
+pub(crate) fn well_known() -> Vec<Account> {
+    parse(&format!("{WELL_KNOWN_ACCOUNT}:{WELL_KNOWN_KEY}"))
+        .expect("the well-known account is well formed")
+}
+
+fn parse_account(part: &str) -> Result<Account, AccountsError> {
+    let mut fields = part.split(':').map(str::trim);
+    let name = fields.next().unwrap_or_default();
+    let legal = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    if !(3..=24).contains(&name.len()) || !name.bytes().all(legal) {
+        // A text longer than any name may be a key in the wrong place, and keys are not printed.
+        let shown = if name.len() > 24 { "(too long)" } else { name };
+        return Err(AccountsError::Name(shown.to_owned()));
+    }
+    let mut keys = Vec::new();
+    for (index, text) in fields.enumerate() {
+        match LENIENT.decode(text) {
+            Ok(bytes) if !bytes.is_empty() => keys.push(AccountKey(bytes)),
+            _ => return Err(AccountsError::Key(name.to_owned(), index + 1)),
+        }
+    }
+    if !(1..=2).contains(&keys.len()) {
+        return Err(AccountsError::KeyCount(name.to_owned(), keys.len()));
+    }
+    Ok(Account {
+        name: name.to_owned(),
+        keys,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn azurites_form_is_read() {
+        let accounts = parse("first:a2V5MQ==:a2V5Mg==; second:a2V5Mw;").unwrap();
+        let names: Vec<_> = accounts.iter().map(Account::name).collect();
+        assert_eq!(names, ["first", "second"]);
+        assert_eq!(accounts[0].keys()[1].bytes(), b"key2");
+        assert_eq!(accounts[1].keys()[0].to_base64(), "a2V5Mw==");
+    }
+
+    #[test]
+    fn each_fault_has_its_own_error() {
+        assert_eq!(parse(" ; "), Err(AccountsError::Empty));
+        assert_eq!(
+            parse("Upper:a2V5"),
+            Err(AccountsError::Name("Upper".into()))
+        );
+        assert_eq!(parse("ab:a2V5"), Err(AccountsError::Name("ab".into())));
+        assert_eq!(
+            parse("abc:a2V5;abc:a2V5"),
+            Err(AccountsError::Twice("abc".into()))
+        );
+        assert_eq!(parse("abc"), Err(AccountsError::KeyCount("abc".into(), 0)));
+        assert_eq!(
+            parse("abc:a2V5:a2V5:a2V5"),
+            Err(AccountsError::KeyCount("abc".into(), 3))
+        );
+        assert_eq!(
+            parse("abc:a2V5:not base64"),
+            Err(AccountsError::Key("abc".into(), 2))
+        );
+        assert_eq!(parse("abc:"), Err(AccountsError::Key("abc".into(), 1)));
+    }
+
+    #[test]
+    fn keys_stay_hidden() {
+        let accounts = parse("abc:c2VjcmV0").unwrap();
+        let shown = format!("{accounts:?}");
+        assert!(
+            !shown.contains("c2VjcmV0") && !shown.contains("115"),
+            "{shown}"
+        );
+    }
+
+    #[test]
+    fn the_well_known_key_is_recognised() {
+        assert!(well_known()[0].keys()[0].is_well_known());
+        let unpadded = WELL_KNOWN_KEY.trim_end_matches('=');
+        assert!(parse(&format!("other:{unpadded}")).unwrap()[0].keys()[0].is_well_known());
+        assert!(!parse("abc:a2V5").unwrap()[0].keys()[0].is_well_known());
+    }
+}

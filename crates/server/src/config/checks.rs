@@ -1,0 +1,299 @@
+//! From texts to typed settings, and the rules that span several of them.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::Error;
+use super::accounts::{self, Account};
+use super::catalog as c;
+use super::parts::{
+    AdminListener, Limits, Log, LogFormat, Oauth, Place, Settings, Store, TableListener, Tls,
+};
+use super::quantity;
+use super::setting::Setting;
+use super::values::{Source, Values};
+
+impl Settings {
+    /// Reads every value and checks what must hold between them.
+    ///
+    /// # Errors
+    /// A value is unusable, or two exclude each other. The error names the setting and where it was given.
+    pub fn from_values(values: &Values) -> Result<Settings, Error> {
+        values.switch(&c::LOOSE)?;
+        let settings = Settings {
+            table: table(values)?,
+            admin: admin(values)?,
+            store: store(values)?,
+            accounts: accounts(values)?,
+            tls: tls(values)?,
+            oauth: oauth(values)?,
+            limits: limits(values)?,
+            log: log(values)?,
+        };
+        check_exposure(values, &settings)?;
+        check_ports(&settings)?;
+        if settings.oauth != Oauth::Off && !settings.tls.is_on() {
+            return Err(Error::Conflict(
+                "bearer tokens need HTTPS: give --cert and --key, or --tls dev".to_owned(),
+            ));
+        }
+        Ok(settings)
+    }
+}
+
+fn table(values: &Values) -> Result<TableListener, Error> {
+    let keep_alive = time(values, &c::TABLE_KEEP_ALIVE)?;
+    let mut host_suffixes = values.list(&c::HOST_SUFFIX);
+    for suffix in &mut host_suffixes {
+        *suffix = suffix.trim_matches('.').to_ascii_lowercase();
+    }
+    Ok(TableListener {
+        host: host(values, &c::TABLE_HOST)?,
+        port: port(values, &c::TABLE_PORT)?,
+        keep_alive: Duration::from_secs(keep_alive.as_secs().max(1)),
+        host_suffixes,
+        product_style_url: !values.switch(&c::DISABLE_PRODUCT_STYLE_URL)?,
+    })
+}
+
+fn admin(values: &Values) -> Result<AdminListener, Error> {
+    Ok(AdminListener {
+        host: host(values, &c::ADMIN_HOST)?,
+        port: Some(port(values, &c::ADMIN_PORT)?).filter(|port| *port != 0),
+    })
+}
+
+fn store(values: &Values) -> Result<Store, Error> {
+    let in_memory = values.switch(&c::IN_MEMORY)?;
+    let location = values.of(&c::LOCATION);
+    if in_memory && location.source != Source::Default {
+        return Err(Error::Conflict(format!(
+            "--in-memory (by {}) and --location (by {}) exclude each other",
+            values.of(&c::IN_MEMORY).source,
+            location.source
+        )));
+    }
+    if location.text.is_empty() {
+        return Err(location.wrong("a directory is needed".to_owned()));
+    }
+    let directory = PathBuf::from(&location.text);
+    Ok(Store {
+        place: if in_memory {
+            Place::Memory
+        } else {
+            Place::Directory(directory.clone())
+        },
+        location: directory,
+        block_cache_bytes: values.read(&c::BLOCK_CACHE_BYTES, SIZE, quantity::bytes)?,
+        entity_cache_bytes: values.read(&c::ENTITY_CACHE_BYTES, SIZE, quantity::bytes)?,
+    })
+}
+
+fn accounts(values: &Values) -> Result<Vec<Account>, Error> {
+    match values.text(&c::ACCOUNTS) {
+        None => Ok(accounts::well_known()),
+        Some(text) => {
+            accounts::parse(text).map_err(|error| values.of(&c::ACCOUNTS).wrong(error.to_string()))
+        }
+    }
+}
+
+fn tls(values: &Values) -> Result<Tls, Error> {
+    let mode = values.read(&c::TLS, "`dev`", |text| match text {
+        "" => Some(false),
+        "dev" => Some(true),
+        _ => None,
+    })?;
+    let [cert, key, pwd] = [&c::CERT, &c::KEY, &c::PWD].map(|setting| values.text(setting));
+    match (mode, cert, key, pwd) {
+        (false, None, None, None) => Ok(Tls::Off),
+        (true, None, None, None) => Ok(Tls::Dev),
+        (true, ..) => Err(Error::Conflict(
+            "--tls dev and --cert, --key or --pwd exclude each other".to_owned(),
+        )),
+        (false, Some(cert), Some(key), None) => Ok(Tls::Pem {
+            cert: cert.into(),
+            key: key.into(),
+        }),
+        (false, Some(cert), None, password) => match password.is_some() || is_pfx(cert) {
+            true => Ok(Tls::Pfx {
+                file: cert.into(),
+                password: password.unwrap_or_default().to_owned(),
+            }),
+            false => Err(Error::Conflict(
+                "--cert needs --key (PEM) or --pwd (PFX)".to_owned(),
+            )),
+        },
+        (false, Some(_), Some(_), Some(_)) => Err(Error::Conflict(
+            "--key and --pwd exclude each other".to_owned(),
+        )),
+        (false, None, ..) => Err(Error::Conflict("--key and --pwd need --cert".to_owned())),
+    }
+}
+
+/// A PFX file with an empty password needs no `--pwd`, so its name has to tell.
+fn is_pfx(path: &str) -> bool {
+    let path = path.to_ascii_lowercase();
+    path.ends_with(".pfx") || path.ends_with(".p12")
+}
+
+fn oauth(values: &Values) -> Result<Oauth, Error> {
+    let basic = values.read(&c::OAUTH, "`basic`", |text| match text {
+        "" => Some(false),
+        "basic" => Some(true),
+        _ => None,
+    })?;
+    let issuer = values.text(&c::OAUTH_ISSUER);
+    let audiences = values.list(&c::OAUTH_AUDIENCE);
+    let jwks = values.text(&c::OAUTH_JWKS);
+    match (basic, issuer, jwks) {
+        (false, None, None) if audiences.is_empty() => Ok(Oauth::Off),
+        (true, None, None) if audiences.is_empty() => Ok(Oauth::Basic),
+        (true, ..) => Err(Error::Conflict(
+            "--oauth basic and --oauth-issuer, -audience, -jwks exclude each other".to_owned(),
+        )),
+        (false, Some(issuer), Some(jwks)) if !audiences.is_empty() => Ok(Oauth::Verified {
+            issuer: issuer.to_owned(),
+            audiences,
+            jwks: jwks.into(),
+        }),
+        _ => Err(Error::Conflict(
+            "--oauth-issuer, --oauth-audience and --oauth-jwks need each other".to_owned(),
+        )),
+    }
+}
+
+fn limits(values: &Values) -> Result<Limits, Error> {
+    let limits = Limits {
+        connections_max: count(values, &c::CONNECTIONS_MAX)?,
+        header_bytes_max: size_at_least(values, &c::HEADER_BYTES_MAX, 8 << 10)?,
+        body_bytes_max: size_at_least(values, &c::BODY_BYTES_MAX, 64 << 10)?,
+        request_timeout: time(values, &c::REQUEST_TIMEOUT)?,
+        header_timeout: time(values, &c::HEADER_TIMEOUT)?,
+        stall_timeout: time(values, &c::STALL_TIMEOUT)?,
+        idle_timeout: time(values, &c::IDLE_TIMEOUT)?,
+        drain_timeout: time(values, &c::DRAIN_TIMEOUT)?,
+        batches_max: count(values, &c::BATCHES_MAX)?,
+    };
+    let keep_alive = time(values, &c::TABLE_KEEP_ALIVE)?;
+    if limits.idle_timeout < keep_alive {
+        // A client that trusts the promise would send its next request into a connection just closed.
+        return Err(Error::Conflict(format!(
+            "--idle-timeout ({:?}) is shorter than the --table-keep-alive ({keep_alive:?}) promised to clients",
+            limits.idle_timeout
+        )));
+    }
+    Ok(limits)
+}
+
+fn log(values: &Values) -> Result<Log, Error> {
+    let level = values.read(&c::LOG_LEVEL, "error, warn, info, debug or trace", |text| {
+        text.parse().ok()
+    })?;
+    let format = values.read(&c::LOG_FORMAT, "text or json", |text| match text {
+        "text" => Some(LogFormat::Text),
+        "json" => Some(LogFormat::Json),
+        _ => None,
+    })?;
+    let silent = values.switch(&c::SILENT)?;
+    Ok(Log {
+        level: if silent { tracing::Level::ERROR } else { level },
+        format,
+        debug_file: values.text(&c::DEBUG).map(PathBuf::from),
+    })
+}
+
+/// Whoever reaches a port where the well-known key is good can read and delete everything.
+fn check_exposure(values: &Values, settings: &Settings) -> Result<(), Error> {
+    let known = settings
+        .accounts
+        .iter()
+        .find(|account| account.keys().iter().any(|key| key.is_well_known()));
+    let allowed = values.switch(&c::ALLOW_WELL_KNOWN_KEY)?;
+    match known {
+        Some(account) if !is_loopback(&settings.table.host) && !allowed => {
+            Err(Error::Conflict(format!(
+                "{} is reachable from other machines, and account {} has the key that everybody knows: \
+             give --accounts NAME:KEY, or --allow-well-known-key if that is meant",
+                settings.table.host,
+                account.name()
+            )))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_ports(settings: &Settings) -> Result<(), Error> {
+    let same = settings.admin.port == Some(settings.table.port)
+        && settings.admin.host == settings.table.host;
+    match same {
+        true => Err(Error::Conflict(format!(
+            "--admin-port and --table-port are both {}",
+            settings.table.port
+        ))),
+        false => Ok(()),
+    }
+}
+
+/// True if only this machine reaches the address. A name is trusted when the standard reserves it for loopback.
+fn is_loopback(host: &str) -> bool {
+    match host.parse::<IpAddr>() {
+        Ok(address) => address.is_loopback(),
+        Err(_) => {
+            host.eq_ignore_ascii_case("localhost")
+                || host.to_ascii_lowercase().ends_with(".localhost")
+        }
+    }
+}
+
+const SIZE: &str = "a size such as 64KiB or 1GiB";
+
+fn host(values: &Values, setting: &'static Setting) -> Result<String, Error> {
+    values.read(setting, "an address or host name", |text| {
+        let text = text.trim().trim_start_matches('[').trim_end_matches(']');
+        let legal = |byte: u8| byte.is_ascii_alphanumeric() || b".-_:".contains(&byte);
+        (!text.is_empty() && text.bytes().all(legal)).then(|| text.to_owned())
+    })
+}
+
+fn port(values: &Values, setting: &'static Setting) -> Result<u16, Error> {
+    values.read(setting, "a port from 0 to 65535", |text| {
+        text.trim().parse().ok()
+    })
+}
+
+fn count(values: &Values, setting: &'static Setting) -> Result<usize, Error> {
+    values.read(setting, "a whole number from 1 to 1000000", |text| {
+        text.parse()
+            .ok()
+            .filter(|count| (1..=1_000_000).contains(count))
+    })
+}
+
+fn time(values: &Values, setting: &'static Setting) -> Result<Duration, Error> {
+    values.read(
+        setting,
+        "a time above zero such as 30s, 500ms or 2m",
+        |text| {
+            quantity::time(text)
+                .filter(|time| !time.is_zero() && *time <= Duration::from_secs(86_400))
+        },
+    )
+}
+
+fn size_at_least(
+    values: &Values,
+    setting: &'static Setting,
+    bytes_min: u64,
+) -> Result<usize, Error> {
+    let want = if bytes_min == 8 << 10 {
+        "a size of 8KiB to 1GiB"
+    } else {
+        "a size of 64KiB to 1GiB"
+    };
+    values.read(setting, want, |text| {
+        let bytes = quantity::bytes(text).filter(|bytes| (bytes_min..=1 << 30).contains(bytes))?;
+        usize::try_from(bytes).ok()
+    })
+}

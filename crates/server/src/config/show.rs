@@ -1,0 +1,108 @@
+//! `partita config show`: every setting, its value, and the layer the value came from. Secrets stay hidden.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value as Json, json};
+
+use super::accounts;
+use super::catalog;
+use super::setting::Takes;
+use super::values::{Source, Value, Values};
+
+/// Lines of key, value and source, in columns.
+pub fn as_table(values: &Values) -> String {
+    let rows: Vec<[String; 3]> = values
+        .iter()
+        .map(|value| {
+            [
+                value.setting.key.to_owned(),
+                shown(value),
+                value.source.to_string(),
+            ]
+        })
+        .collect();
+    let width = |column: usize| {
+        rows.iter()
+            .map(|row| row[column].chars().count())
+            .max()
+            .unwrap_or(0)
+    };
+    let (key_width, text_width) = (width(0), width(1).min(48));
+    let mut table = String::new();
+    for [key, text, source] in &rows {
+        writeln!(table, "{key:key_width$}  {text:text_width$}  {source}")
+            .expect("a String takes any text");
+    }
+    table
+}
+
+/// One object per setting: key, value, source, and what names it elsewhere.
+pub fn as_json(values: &Values) -> Json {
+    let entry = |value: &Value| {
+        let (layer, name) = match &value.source {
+            Source::Default => ("default", None),
+            Source::File(path) => ("file", Some(path.display().to_string())),
+            Source::Variable(name) => ("variable", Some(name.clone())),
+            Source::Flag(flag) => ("flag", Some(format!("--{flag}"))),
+        };
+        json!({
+            "key": value.setting.key,
+            "value": json_value(value),
+            "source": { "layer": layer, "name": name },
+            "flag": format!("--{}", value.setting.flag),
+            "variable": value.setting.variable(),
+        })
+    };
+    Json::Array(values.iter().map(entry).collect())
+}
+
+fn json_value(value: &Value) -> Json {
+    if value.setting.secret || value.text.is_empty() {
+        let text = shown(value);
+        return if text == NOT_SET {
+            Json::Null
+        } else {
+            Json::String(text)
+        };
+    }
+    match value.setting.takes {
+        Takes::Switch => Json::Bool(matches!(value.text.as_str(), "true" | "1")),
+        Takes::Many(_) => value.text.split(',').map(str::trim).collect(),
+        Takes::One(_) => Json::String(value.text.clone()),
+    }
+}
+
+const NOT_SET: &str = "-";
+
+fn shown(value: &Value) -> String {
+    if value.setting.key == catalog::ACCOUNTS.key {
+        return accounts_shown(&value.text);
+    }
+    match value.text.as_str() {
+        "" => NOT_SET.to_owned(),
+        _ if value.setting.secret => "(hidden)".to_owned(),
+        text => text.to_owned(),
+    }
+}
+
+/// Names and numbers of keys.
+fn accounts_shown(text: &str) -> String {
+    let accounts = match text {
+        "" => Ok(accounts::well_known()),
+        text => accounts::parse(text),
+    };
+    let Ok(accounts) = accounts else {
+        return "(unreadable)".to_owned();
+    };
+    let one = |account: &accounts::Account| {
+        let well_known = account.keys().iter().any(|key| key.is_well_known());
+        let keys = match (account.keys().len(), well_known) {
+            (1, true) => "well-known key",
+            (1, false) => "1 key",
+            (_, true) => "2 keys, one well-known",
+            (_, false) => "2 keys",
+        };
+        format!("{} ({keys})", account.name())
+    };
+    accounts.iter().map(one).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,397 @@
+//! Layers, typed settings and the rules between them.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::*;
+
+fn setting(flag: &str) -> &'static Setting {
+    ALL.iter().find(|setting| setting.flag == flag).unwrap()
+}
+
+fn with_flags(flags: &[(&str, &str)]) -> Layers {
+    flags.iter().fold(Layers::new(), |layers, (flag, text)| {
+        layers.flag(setting(flag), (*text).to_owned())
+    })
+}
+
+fn settings(layers: Layers) -> Result<Settings, Error> {
+    Settings::from_values(&layers.resolve()?.0)
+}
+
+fn refused(flags: &[(&str, &str)]) -> String {
+    settings(with_flags(flags)).unwrap_err().to_string()
+}
+
+fn variables(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+    pairs
+        .iter()
+        .map(|(name, text)| ((*name).to_owned(), (*text).to_owned()))
+        .collect()
+}
+
+#[test]
+fn every_name_means_one_setting() {
+    let mut long = BTreeSet::from(["config", "help", "version"]);
+    let mut short = BTreeSet::from(['h', 'V', 'v']);
+    let mut keys = BTreeSet::new();
+    for setting in ALL {
+        assert!(keys.insert(setting.key), "{}", setting.key);
+        for name in setting.aliases.iter().chain([&setting.flag]) {
+            assert!(long.insert(name), "{name}");
+        }
+        assert!(
+            setting.short.is_none_or(|letter| short.insert(letter)),
+            "{}",
+            setting.flag
+        );
+        assert!(
+            !setting.help.is_empty() && !setting.help.ends_with('.'),
+            "{}",
+            setting.flag
+        );
+    }
+    for accepted in ACCEPTED {
+        assert!(long.insert(accepted.flag), "{}", accepted.flag);
+    }
+}
+
+#[test]
+fn nothing_given_is_a_server_for_this_machine() {
+    let settings = settings(Layers::new()).unwrap();
+    assert_eq!(
+        (settings.table.host.as_str(), settings.table.port),
+        ("127.0.0.1", 10002)
+    );
+    assert_eq!(
+        (settings.admin.host.as_str(), settings.admin.port),
+        ("127.0.0.1", Some(10010))
+    );
+    assert_eq!(
+        settings.store.place,
+        Place::Directory(PathBuf::from("partita-data"))
+    );
+    assert_eq!(settings.accounts[0].name(), WELL_KNOWN_ACCOUNT);
+    assert_eq!(settings.limits.body_bytes_max, 4 << 20);
+    assert_eq!(settings.limits.request_timeout, Duration::from_secs(30));
+    assert_eq!((settings.tls, settings.oauth), (Tls::Off, Oauth::Off));
+    assert!(settings.table.product_style_url);
+}
+
+#[test]
+fn each_layer_overrides_the_one_below() {
+    let file = "[table]\nport = 1\nhost = '127.0.0.2'\nhost-suffixes = ['a.example', 'b.example']\n[limits]\nbatches-max = 3\n";
+    let layers = || {
+        Layers::new()
+            .file_text(PathBuf::from("partita.toml"), file.to_owned())
+            .environment(variables(&[
+                ("PARTITA_TABLE_PORT", "2"),
+                ("PARTITA_ADMIN_PORT", "0"),
+                ("HOME", "/x"),
+            ]))
+            .flag(setting("table-port"), "3".to_owned())
+    };
+    let (values, warnings) = layers().resolve().unwrap();
+    assert!(warnings.is_empty(), "{warnings:?}");
+    let source = |key: &str| {
+        values
+            .iter()
+            .find(|value| value.setting.key == key)
+            .unwrap()
+            .source
+            .to_string()
+    };
+    assert_eq!(source("table.port"), "flag --table-port");
+    assert_eq!(source("admin.port"), "variable PARTITA_ADMIN_PORT");
+    assert_eq!(source("table.host"), "file partita.toml");
+    assert_eq!(source("log.level"), "default");
+
+    let settings = settings(layers()).unwrap();
+    assert_eq!(
+        (
+            settings.table.port,
+            settings.admin.port,
+            settings.limits.batches_max
+        ),
+        (3, None, 3)
+    );
+    assert_eq!(settings.table.host_suffixes, ["a.example", "b.example"]);
+}
+
+#[test]
+fn repeated_flags_override_and_lists_add_up() {
+    let flags = [
+        ("host-suffix", "a.x"),
+        ("host-suffix", "B.y."),
+        ("table-port", "1"),
+        ("table-port", "2"),
+    ];
+    let settings = settings(with_flags(&flags)).unwrap();
+    assert_eq!(settings.table.host_suffixes, ["a.x", "b.y"]);
+    assert_eq!(settings.table.port, 2);
+}
+
+#[test]
+fn faults_of_the_file_are_named() {
+    let file = |text: &str| {
+        let layers = Layers::new().file_text(PathBuf::from("p.toml"), text.to_owned());
+        layers.resolve().unwrap_err().to_string()
+    };
+    assert_eq!(
+        file("[table]\nprot = 1"),
+        "settings file p.toml: unknown key table.prot; did you mean table.port?"
+    );
+    assert_eq!(file("zzz = 1"), "settings file p.toml: unknown key zzz");
+    assert_eq!(
+        file("[table]\nport = [1]"),
+        "settings file p.toml: the value of table.port has the wrong shape"
+    );
+    assert_eq!(
+        file("table = 3"),
+        "settings file p.toml: unknown key table; did you mean table.port?"
+    );
+    assert!(file("[table\n").starts_with("settings file p.toml is not TOML: "));
+    let missing = Layers::new()
+        .config_flag(PathBuf::from("no/such/file"))
+        .read_file()
+        .unwrap_err();
+    assert_eq!(
+        missing.to_string(),
+        "settings file no/such/file cannot be read"
+    );
+}
+
+#[test]
+fn the_file_may_list_accounts_as_a_table() {
+    let text = "[accounts]\nfirst = 'a2V5MQ=='\nsecond = ['a2V5Mg==', 'a2V5Mw==']\n";
+    let layers = Layers::new().file_text(PathBuf::from("p.toml"), text.to_owned());
+    let accounts = settings(layers).unwrap().accounts;
+    assert_eq!((accounts[0].name(), accounts[0].keys().len()), ("first", 1));
+    assert_eq!(
+        (accounts[1].name(), accounts[1].keys()[1].bytes()),
+        ("second", b"key3".as_slice())
+    );
+}
+
+#[test]
+fn azurites_variables_are_understood_and_ours_win() {
+    let azurite = ("AZURITE_ACCOUNTS", "theirs:a2V5");
+    let of = |pairs: &[(&str, &str)]| {
+        let (values, warnings) = Layers::new()
+            .environment(variables(pairs))
+            .resolve()
+            .unwrap();
+        (
+            Settings::from_values(&values).unwrap().accounts[0]
+                .name()
+                .to_owned(),
+            warnings,
+        )
+    };
+    assert_eq!(of(&[azurite]).0, "theirs");
+    assert_eq!(of(&[("PARTITA_ACCOUNTS", "ours:a2V5"), azurite]).0, "ours");
+    let (_, warnings) = of(&[
+        ("AZURITE_DB", "mysql://x"),
+        ("PARTITA_TABEL_PORT", "7"),
+        ("PARTITA_Q", "1"),
+    ]);
+    assert_eq!(
+        warnings,
+        [
+            "AZURITE_DB has no effect: the store is always the embedded one",
+            "variable PARTITA_TABEL_PORT names no setting; did you mean PARTITA_TABLE_PORT?",
+            "variable PARTITA_Q names no setting",
+        ]
+    );
+}
+
+#[test]
+fn wrong_values_name_setting_and_layer() {
+    assert_eq!(
+        refused(&[("table-port", "99999")]),
+        "table.port = \"99999\" (by flag --table-port): a port from 0 to 65535 is needed"
+    );
+    assert!(refused(&[("request-timeout", "0")]).contains("a time above zero"));
+    assert!(refused(&[("body-bytes-max", "1KiB")]).contains("64KiB to 1GiB"));
+    assert!(refused(&[("log-level", "loud")]).contains("log.level"));
+    assert!(refused(&[("table-host", "a b")]).contains("table.host"));
+    assert!(refused(&[("batches-max", "0")]).contains("limits.batches-max"));
+    assert!(refused(&[("location", "")]).contains("a directory is needed"));
+}
+
+#[test]
+fn a_wrong_account_hides_its_key() {
+    let text = refused(&[("accounts", "abc:c2VjcmV0:c2VjcmV0:c2VjcmV0")]);
+    assert_eq!(
+        text,
+        "accounts = \"(hidden)\" (by flag --accounts): account abc has 3 keys, one or two are needed"
+    );
+}
+
+#[test]
+fn memory_and_a_location_exclude_each_other() {
+    assert_eq!(
+        refused(&[("in-memory", "true"), ("location", "d")]),
+        "--in-memory (by flag --in-memory) and --location (by flag --location) exclude each other"
+    );
+    let settings = settings(with_flags(&[("in-memory", "true")])).unwrap();
+    assert_eq!(settings.store.place, Place::Memory);
+}
+
+#[test]
+fn the_well_known_key_stays_on_this_machine_unless_allowed() {
+    for host in ["0.0.0.0", "::", "192.168.1.2", "server.example"] {
+        assert!(
+            refused(&[("table-host", host)]).contains("--allow-well-known-key"),
+            "{host}"
+        );
+        settings(with_flags(&[
+            ("table-host", host),
+            ("accounts", "abc:a2V5"),
+        ]))
+        .unwrap();
+        settings(with_flags(&[
+            ("table-host", host),
+            ("allow-well-known-key", "true"),
+        ]))
+        .unwrap();
+    }
+    for host in [
+        "127.0.0.1",
+        "127.8.8.8",
+        "::1",
+        "[::1]",
+        "localhost",
+        "x.localhost",
+    ] {
+        settings(with_flags(&[("table-host", host)])).unwrap();
+    }
+    // The key is what everybody has, whatever the account is called, and also as a second key.
+    let accounts = format!("abc:a2V5:{WELL_KNOWN_KEY}");
+    assert!(refused(&[("table-host", "0.0.0.0"), ("accounts", &accounts)]).contains("account abc"));
+}
+
+#[test]
+fn tls_is_one_of_three_ways() {
+    let tls = |flags: &[(&str, &str)]| settings(with_flags(flags)).map(|settings| settings.tls);
+    assert_eq!(tls(&[("tls", "dev")]).unwrap(), Tls::Dev);
+    assert_eq!(
+        tls(&[("cert", "c.pem"), ("key", "k.pem")]).unwrap(),
+        Tls::Pem {
+            cert: "c.pem".into(),
+            key: "k.pem".into()
+        }
+    );
+    let pfx = |password: &str| Tls::Pfx {
+        file: "c.pfx".into(),
+        password: password.into(),
+    };
+    assert_eq!(
+        tls(&[("cert", "c.pfx"), ("pwd", "secret")]).unwrap(),
+        pfx("secret")
+    );
+    assert_eq!(tls(&[("cert", "c.pfx")]).unwrap(), pfx(""));
+    assert!(!format!("{:?}", pfx("secret")).contains("secret"));
+    for wrong in [
+        &[("cert", "c.pem")][..],
+        &[("key", "k.pem")],
+        &[("pwd", "x")],
+        &[("tls", "dev"), ("cert", "c.pem"), ("key", "k.pem")],
+        &[("cert", "c"), ("key", "k"), ("pwd", "p")],
+        &[("tls", "prod")],
+    ] {
+        assert!(tls(wrong).is_err(), "{wrong:?}");
+    }
+}
+
+#[test]
+fn bearer_tokens_need_https_and_whole_sets() {
+    assert!(refused(&[("oauth", "basic")]).contains("need HTTPS"));
+    let tls = ("tls", "dev");
+    let issuer = ("oauth-issuer", "https://issuer.example/");
+    let audience = ("oauth-audience", "https://storage.azure.com");
+    let jwks = ("oauth-jwks", "keys.json");
+    assert_eq!(
+        settings(with_flags(&[tls, ("oauth", "basic")]))
+            .unwrap()
+            .oauth,
+        Oauth::Basic
+    );
+    let verified = settings(with_flags(&[tls, issuer, audience, jwks]))
+        .unwrap()
+        .oauth;
+    assert!(
+        matches!(verified, Oauth::Verified { audiences, .. } if audiences == ["https://storage.azure.com"])
+    );
+    for wrong in [
+        &[tls, issuer][..],
+        &[tls, issuer, jwks],
+        &[tls, audience],
+        &[tls, ("oauth", "basic"), issuer],
+        &[tls, ("oauth", "full")],
+    ] {
+        assert!(settings(with_flags(wrong)).is_err(), "{wrong:?}");
+    }
+}
+
+#[test]
+fn ports_and_promises_that_cannot_hold_are_refused() {
+    assert!(refused(&[("admin-port", "10002")]).contains("both 10002"));
+    assert!(refused(&[("idle-timeout", "2s")]).contains("--table-keep-alive"));
+}
+
+#[test]
+fn silence_beats_the_level() {
+    let flags = [
+        ("silent", "true"),
+        ("log-level", "trace"),
+        ("log-format", "json"),
+        ("debug", "d.log"),
+    ];
+    let log = settings(with_flags(&flags)).unwrap().log;
+    assert_eq!(
+        (log.level, log.format),
+        (tracing::Level::ERROR, LogFormat::Json)
+    );
+    assert_eq!(log.debug_file, Some(PathBuf::from("d.log")));
+}
+
+#[test]
+fn showing_hides_secrets_and_names_sources() {
+    let flags = [
+        ("accounts", "abc:c2VjcmV0"),
+        ("cert", "c.pfx"),
+        ("pwd", "geheim"),
+        ("silent", "true"),
+    ];
+    let (values, _) = with_flags(&flags).resolve().unwrap();
+    let table = as_table(&values);
+    let json = as_json(&values).to_string();
+    for shown in [&table, &json] {
+        assert!(
+            !shown.contains("c2VjcmV0") && !shown.contains("geheim"),
+            "{shown}"
+        );
+        assert!(
+            shown.contains("abc (1 key)") && shown.contains("c.pfx"),
+            "{shown}"
+        );
+    }
+    let line = table
+        .lines()
+        .find(|line| line.starts_with("table.port"))
+        .unwrap();
+    assert_eq!(
+        line.split_whitespace().collect::<Vec<_>>(),
+        ["table.port", "10002", "default"]
+    );
+    assert_eq!(as_json(&values)[0]["source"]["layer"], "default");
+    let silent = as_json(&values)
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|entry| entry["key"] == "log.silent")
+        .cloned();
+    assert_eq!(silent.unwrap()["value"], true);
+}

@@ -1,0 +1,134 @@
+//! The text of every setting and where it came from: what is left once the layers have been laid over each other.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use super::Error;
+use super::catalog;
+use super::setting::Setting;
+
+/// Where a value came from, lowest layer first.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Source {
+    /// Nobody said anything.
+    Default,
+    /// The settings file.
+    File(PathBuf),
+    /// This environment variable.
+    Variable(String),
+    /// This flag, without its dashes.
+    Flag(&'static str),
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Source::Default => f.write_str("default"),
+            Source::File(path) => write!(f, "file {}", path.display()),
+            Source::Variable(name) => write!(f, "variable {name}"),
+            Source::Flag(flag) => write!(f, "flag --{flag}"),
+        }
+    }
+}
+
+/// One setting's text and source.
+#[derive(Debug, Clone)]
+pub struct Value {
+    /// The setting.
+    pub setting: &'static Setting,
+    /// As written; lists joined by commas; empty means "not set".
+    pub text: String,
+    /// The layer that won.
+    pub source: Source,
+}
+
+/// All settings, in the order of [`catalog::ALL`].
+#[derive(Debug, Clone)]
+pub struct Values(Vec<Value>);
+
+impl Values {
+    /// The lowest layer.
+    pub(crate) fn defaults() -> Values {
+        let value = |setting: &&'static Setting| Value {
+            setting,
+            text: setting.default.to_owned(),
+            source: Source::Default,
+        };
+        Values(catalog::ALL.iter().map(value).collect())
+    }
+
+    /// Every value, in the order of the help.
+    pub fn iter(&self) -> impl Iterator<Item = &Value> {
+        self.0.iter()
+    }
+
+    /// Lays one value over what is there.
+    pub(crate) fn set(&mut self, setting: &'static Setting, text: String, source: Source) {
+        let slot = self
+            .0
+            .iter_mut()
+            .find(|value| value.setting.key == setting.key);
+        *slot.expect("every setting has a value") = Value {
+            setting,
+            text,
+            source,
+        };
+    }
+
+    /// The value of a setting.
+    pub(crate) fn of(&self, setting: &'static Setting) -> &Value {
+        let value = self.0.iter().find(|value| value.setting.key == setting.key);
+        value.expect("every setting has a value")
+    }
+
+    /// The value read by `parse`; `want` says what would have been right.
+    pub(crate) fn read<T>(
+        &self,
+        setting: &'static Setting,
+        want: &'static str,
+        parse: impl FnOnce(&str) -> Option<T>,
+    ) -> Result<T, Error> {
+        let value = self.of(setting);
+        parse(&value.text).ok_or_else(|| value.wrong(format!("{want} is needed")))
+    }
+
+    /// A switch: `true` or `false`.
+    pub(crate) fn switch(&self, setting: &'static Setting) -> Result<bool, Error> {
+        self.read(setting, "true or false", |text| match text {
+            "true" | "1" => Some(true),
+            "false" | "0" => Some(false),
+            _ => None,
+        })
+    }
+
+    /// A text, None when not set.
+    pub(crate) fn text(&self, setting: &'static Setting) -> Option<&str> {
+        Some(self.of(setting).text.as_str()).filter(|text| !text.is_empty())
+    }
+
+    /// A list, blanks and empty parts left out.
+    pub(crate) fn list(&self, setting: &'static Setting) -> Vec<String> {
+        let parts = self.of(setting).text.split(',').map(str::trim);
+        parts
+            .filter(|part| !part.is_empty())
+            .map(str::to_owned)
+            .collect()
+    }
+}
+
+impl Value {
+    /// The error that this value is unusable. A secret's text is left out.
+    pub(crate) fn wrong(&self, problem: String) -> Error {
+        let text = if self.setting.secret {
+            "(hidden)"
+        } else {
+            &self.text
+        };
+        Error::Value {
+            key: self.setting.key,
+            text: text.to_owned(),
+            layer: self.source.clone(),
+            problem,
+        }
+    }
+}
