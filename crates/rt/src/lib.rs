@@ -1,1 +1,22 @@
-//! The `rt` room; see ARCHITECTURE.md.
+//! The only doors to the world: time, randomness, tasks and the place where bytes are kept.
+//!
+//! Everything above this crate takes its clock, its random bytes, its background tasks and its object store from here, so
+//! that a test (and later a simulation) can put another world behind the same doors. The crate knows nothing of tables,
+//! entities or the protocol.
+//!
+//! - [`clock`]: wall time and monotonic time, real or set by hand.
+//! - [`random`]: bytes from the operating system, and a fast generator for ids that need no secrecy.
+//! - [`tasks`]: named background tasks, and the signal that ends them.
+//! - [`data_dir`]: the data directory: locked, versioned, swept, with the object store in it.
+
+pub mod clock;
+pub mod data_dir;
+pub mod random;
+pub mod tasks;
+
+pub use clock::{Clock, ManualClock, SystemClock};
+pub use data_dir::DataDir;
+pub use tasks::{Shutdown, Tasks};
+
+/// The object-store library, for the crates that speak to a store through its trait.
+pub use object_store;

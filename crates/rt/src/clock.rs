@@ -1,0 +1,103 @@
+//! Time, behind a trait.
+//!
+//! Wall time stamps entities and checks signatures; it may jump. Monotonic time measures how long something took; it never
+//! goes back. Nothing outside this module asks the operating system for either.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use parking_lot::Mutex;
+
+/// A source of wall time and of monotonic time. Cheap: a call takes some tens of nanoseconds.
+pub trait Clock: Debug + Send + Sync + 'static {
+    /// The wall time. May jump in either direction when the machine's clock is set.
+    fn now(&self) -> SystemTime;
+
+    /// A reading of the monotonic clock. Never smaller than an earlier reading.
+    fn monotonic(&self) -> Instant;
+}
+
+/// The clock of the machine.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "this is the one place that reads the wall clock"
+    )]
+    fn now(&self) -> SystemTime {
+        SystemTime::now()
+    }
+
+    fn monotonic(&self) -> Instant {
+        Instant::now()
+    }
+}
+
+/// A clock that moves only when told to. Clones share the same time.
+#[derive(Clone, Debug)]
+pub struct ManualClock {
+    time: Arc<Mutex<(SystemTime, Instant)>>,
+}
+
+impl ManualClock {
+    /// A clock that stands at `now`.
+    #[must_use]
+    pub fn new(now: SystemTime) -> Self {
+        Self {
+            time: Arc::new(Mutex::new((now, Instant::now()))),
+        }
+    }
+
+    /// Moves both wall time and monotonic time forward.
+    pub fn advance(&self, by: Duration) {
+        let mut time = self.time.lock();
+        time.0 += by;
+        time.1 += by;
+    }
+
+    /// Sets the wall time, forward or back, as an operator setting the machine's clock would; monotonic time stands still.
+    pub fn set_wall(&self, now: SystemTime) {
+        self.time.lock().0 = now;
+    }
+}
+
+impl Clock for ManualClock {
+    fn now(&self) -> SystemTime {
+        self.time.lock().0
+    }
+
+    fn monotonic(&self) -> Instant {
+        self.time.lock().1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_manual_clock_moves_only_when_told_to() {
+        let start = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000);
+        let clock = ManualClock::new(start);
+        let shared = clock.clone();
+        let before = clock.monotonic();
+        assert_eq!(clock.now(), start);
+
+        shared.advance(Duration::from_millis(5));
+        assert_eq!(clock.now(), start + Duration::from_millis(5));
+        assert_eq!(clock.monotonic() - before, Duration::from_millis(5));
+
+        shared.set_wall(start);
+        assert_eq!(clock.now(), start);
+        assert_eq!(clock.monotonic() - before, Duration::from_millis(5));
+    }
+
+    #[test]
+    fn the_system_clock_is_after_this_was_written() {
+        assert!(SystemClock.now() > SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000));
+        assert!(SystemClock.monotonic() <= SystemClock.monotonic());
+    }
+}

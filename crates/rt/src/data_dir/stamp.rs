@@ -1,0 +1,71 @@
+//! The stamp: `partita.toml`, which names the directory's format.
+//!
+//! Two lines of a fixed form, so that it needs no parser and survives being looked at:
+//!
+//! ```text
+//! # The data directory of a Partita server; see docs/format/store.md.
+//! format = 1
+//! ```
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::Path;
+
+use super::{Error, FORMAT_VERSION};
+
+const NAME: &str = "partita.toml";
+const COMMENT: &str = "# The data directory of a Partita server; see docs/format/store.md.";
+
+/// Checks the stamp, or writes it into a directory that has none and holds no data yet.
+pub(super) fn check_or_write(directory: &Path, holds_data: bool) -> Result<(), Error> {
+    let path = directory.join(NAME);
+    match fs::read(&path) {
+        Ok(bytes) => check(directory, &String::from_utf8_lossy(&bytes)),
+        Err(source) if source.kind() == std::io::ErrorKind::NotFound => {
+            if holds_data {
+                return Err(Error::NotStamped {
+                    path: directory.to_owned(),
+                });
+            }
+            write(directory).map_err(|source| Error::io("write", &path, source))
+        }
+        Err(source) => Err(Error::io("read", &path, source)),
+    }
+}
+
+fn check(directory: &Path, text: &str) -> Result<(), Error> {
+    let found = text
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+        .find_map(|line| {
+            let (key, value) = line.split_once('=')?;
+            (key.trim() == "format").then(|| value.trim().to_owned())
+        })
+        .unwrap_or_else(|| "no number".to_owned());
+    if found == FORMAT_VERSION.to_string() {
+        return Ok(());
+    }
+    Err(Error::UnknownFormat {
+        path: directory.to_owned(),
+        found,
+        known: FORMAT_VERSION,
+    })
+}
+
+/// Writes under another name first, so that the stamp is whole or absent.
+fn write(directory: &Path) -> std::io::Result<()> {
+    let partial = directory.join("partita.toml.new");
+    let mut file = File::create(&partial)?;
+    writeln!(file, "{COMMENT}\nformat = {FORMAT_VERSION}")?;
+    file.sync_all()?;
+    fs::rename(&partial, directory.join(NAME))?;
+    File::open(directory)?.sync_all()
+}
+
+/// Makes the names in `directory` durable.
+pub(super) fn sync_dir(directory: &Path) -> Result<(), Error> {
+    File::open(directory)
+        .and_then(|directory| directory.sync_all())
+        .map_err(|source| Error::io("sync the directory", directory, source))
+}
