@@ -1,0 +1,95 @@
+//! What is written at once.
+
+use bytes::Bytes;
+
+/// One key and what becomes of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Write {
+    /// The key: 1 to 65,535 bytes.
+    pub key: Bytes,
+    /// The new value, or nothing to remove the key. Removing an absent key is no error.
+    pub value: Option<Bytes>,
+}
+
+/// Writes that happen together or not at all, and that no reader sees half of.
+///
+/// Names each key at most once. Owns its bytes without copying: clones of [`Bytes`] share them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Batch {
+    writes: Vec<Write>,
+    bytes: usize,
+}
+
+impl Batch {
+    /// What a row costs beyond its key and value while it is in flight, in bytes: the record's framing and the queue's.
+    pub const OVERHEAD_BYTES: usize = 64;
+
+    /// An empty batch.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// An empty batch with room for `count` writes.
+    #[must_use]
+    pub fn with_capacity(count: usize) -> Self {
+        Self {
+            writes: Vec::with_capacity(count),
+            bytes: 0,
+        }
+    }
+
+    /// Adds "`key` becomes `value`".
+    pub fn put(&mut self, key: Bytes, value: Bytes) {
+        self.push(Write {
+            key,
+            value: Some(value),
+        });
+    }
+
+    /// Adds "`key` is removed".
+    pub fn delete(&mut self, key: Bytes) {
+        self.push(Write { key, value: None });
+    }
+
+    fn push(&mut self, write: Write) {
+        debug_assert!(!write.key.is_empty() && write.key.len() <= usize::from(u16::MAX));
+        self.bytes += Self::row_bytes(&write);
+        self.writes.push(write);
+    }
+
+    fn row_bytes(write: &Write) -> usize {
+        write.key.len() + write.value.as_ref().map_or(0, Bytes::len) + Self::OVERHEAD_BYTES
+    }
+
+    /// What the batch takes of the room for batches in flight: keys, values and [`Batch::OVERHEAD_BYTES`] a row. This is
+    /// the figure to give to [`crate::Engine::reserve`].
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// The writes, in the order they were added.
+    #[must_use]
+    pub fn writes(&self) -> &[Write] {
+        &self.writes
+    }
+
+    /// The writes themselves.
+    #[must_use]
+    pub fn into_writes(self) -> Vec<Write> {
+        self.writes
+    }
+
+    /// Whether nothing is written.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.writes.is_empty()
+    }
+
+    /// How many keys are written.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.writes.len()
+    }
+}

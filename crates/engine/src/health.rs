@@ -1,0 +1,79 @@
+//! Whether an engine takes writes, and why not.
+
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use crate::Refusal;
+
+/// The state of an engine, for readiness checks and metrics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Health {
+    /// Reads and writes are served.
+    Healthy = 0,
+    /// Reads are served; writes are refused until there is room on the disk.
+    DiskFull = 1,
+    /// Reads are served; writes are refused because the store takes them slower than they came.
+    Backlogged = 2,
+    /// A write or sync failed. Reads and writes are refused while the data is opened anew.
+    Recovering = 3,
+    /// Closed for good.
+    Closed = 4,
+}
+
+impl Health {
+    /// Why a write is refused in this state, if it is.
+    #[must_use]
+    pub fn refusal(self) -> Option<Refusal> {
+        match self {
+            Self::Healthy => None,
+            Self::DiskFull => Some(Refusal::DiskFull),
+            Self::Backlogged => Some(Refusal::Busy),
+            Self::Recovering => Some(Refusal::Recovering),
+            Self::Closed => Some(Refusal::Closed),
+        }
+    }
+
+    /// A word for logs and metrics.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Healthy => "healthy",
+            Self::DiskFull => "disk_full",
+            Self::Backlogged => "backlogged",
+            Self::Recovering => "recovering",
+            Self::Closed => "closed",
+        }
+    }
+}
+
+/// The health of a running engine, read on each write. Once closed, it stays closed.
+#[derive(Debug, Default)]
+pub(crate) struct HealthCell(AtomicU8);
+
+impl HealthCell {
+    pub(crate) fn get(&self) -> Health {
+        match self.0.load(Ordering::Acquire) {
+            0 => Health::Healthy,
+            1 => Health::DiskFull,
+            2 => Health::Backlogged,
+            3 => Health::Recovering,
+            _ => Health::Closed,
+        }
+    }
+
+    /// Sets the health, unless closed. Returns what it was.
+    pub(crate) fn set(&self, health: Health) -> Health {
+        let before = self
+            .0
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |before| {
+                (before != Health::Closed as u8).then_some(health as u8)
+            });
+        match before {
+            Ok(0) => Health::Healthy,
+            Ok(1) => Health::DiskFull,
+            Ok(2) => Health::Backlogged,
+            Ok(3) => Health::Recovering,
+            Ok(_) | Err(_) => Health::Closed,
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! An engine in memory: the twin that tests compare with, and the store of a throw-away server.
+//!
+//! Rows lie in a persistent map: a snapshot is a clone that shares everything, so that a scan costs no copy and holds no
+//! lock. A batch is applied by whoever submits it, in turn; nothing runs in the background.
+
+use std::collections::VecDeque;
+use std::ops::Bound;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use imbl::OrdMap;
+use parking_lot::{Mutex, RwLock};
+
+use crate::health::HealthCell;
+use crate::pipeline::{Intake, Queued, Room};
+use crate::stats::CommitCounts;
+use crate::{
+    Engine, Health, KeyRange, Permit, ReadError, Refusal, Scan, ScanHint, Stats, WriteError,
+};
+
+type Rows = OrdMap<Bytes, Bytes>;
+
+/// Batches in flight, in bytes. More than one only when completions submit.
+const IN_FLIGHT_BYTES_MAX: u32 = 64 << 20;
+
+/// The largest batch, in bytes; as large as the durable engine takes.
+const BATCH_BYTES_MAX: usize = 12 << 20;
+
+/// An engine that keeps its rows in memory. Clones share them.
+#[derive(Clone)]
+pub struct MemoryEngine {
+    core: Arc<Core>,
+    room: Arc<Room>,
+}
+
+struct Core {
+    rows: RwLock<Rows>,
+    queue: Mutex<Queue>,
+    health: HealthCell,
+    counts: CommitCounts,
+}
+
+#[derive(Default)]
+struct Queue {
+    waiting: VecDeque<Queued>,
+    /// Whether some thread is applying batches. It goes on until none waits, so that order holds and a completion that
+    /// submits is not called inside another one.
+    draining: bool,
+}
+
+impl Default for MemoryEngine {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl MemoryEngine {
+    /// An empty engine.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            core: Arc::new(Core {
+                rows: RwLock::default(),
+                queue: Mutex::default(),
+                health: HealthCell::default(),
+                counts: CommitCounts::default(),
+            }),
+            room: Arc::new(Room::new(IN_FLIGHT_BYTES_MAX, BATCH_BYTES_MAX)),
+        }
+    }
+
+    fn open_rows(&self) -> Result<Rows, ReadError> {
+        if self.core.health.get() == Health::Closed {
+            return Err(ReadError::Closed);
+        }
+        Ok(self.core.rows.read().clone())
+    }
+}
+
+impl Intake for Core {
+    fn take(&self, queued: Queued) {
+        {
+            let mut queue = self.queue.lock();
+            queue.waiting.push_back(queued);
+            if std::mem::replace(&mut queue.draining, true) {
+                return;
+            }
+        }
+        loop {
+            let next = {
+                let mut queue = self.queue.lock();
+                let next = queue.waiting.pop_front();
+                queue.draining = next.is_some();
+                next
+            };
+            let Some(queued) = next else { return };
+            self.apply(queued);
+        }
+    }
+}
+
+impl Core {
+    fn apply(&self, mut queued: Queued) {
+        if let Some(refusal) = self.health.get().refusal() {
+            self.counts.refused(1);
+            return queued.answer(Err(refusal.into()));
+        }
+        let batch = std::mem::take(&mut queued.batch);
+        self.counts.group(1, batch.len(), batch.bytes());
+        {
+            let mut rows = self.rows.write();
+            for write in batch.into_writes() {
+                match write.value {
+                    Some(value) => rows.insert(write.key, value),
+                    None => rows.remove(&write.key),
+                };
+            }
+        }
+        queued.answer(Ok(()));
+    }
+}
+
+#[async_trait]
+impl Engine for MemoryEngine {
+    async fn reserve(&self, bytes: usize) -> Result<Permit, WriteError> {
+        if let Some(refusal) = self.core.health.get().refusal() {
+            return Err(refusal.into());
+        }
+        self.room.reserve(bytes, &self.core).await
+    }
+
+    async fn get(&self, key: &[u8]) -> Result<Option<Bytes>, ReadError> {
+        if self.core.health.get() == Health::Closed {
+            return Err(ReadError::Closed);
+        }
+        Ok(self.core.rows.read().get(key).cloned())
+    }
+
+    async fn scan(&self, range: KeyRange, _hint: ScanHint) -> Result<Box<dyn Scan>, ReadError> {
+        let rows = self.open_rows()?;
+        let rest = (!range.is_empty()).then_some(range);
+        Ok(Box::new(MemoryScan { rows, rest }))
+    }
+
+    fn stats(&self) -> Stats {
+        self.core.counts.read(self.core.health.get())
+    }
+
+    fn health(&self) -> Health {
+        self.core.health.get()
+    }
+
+    async fn flush(&self) -> Result<(), WriteError> {
+        if self.core.health.get() == Health::Closed {
+            return Err(Refusal::Closed.into());
+        }
+        Ok(())
+    }
+
+    async fn close(&self) {
+        self.core.health.set(Health::Closed);
+        self.room.close();
+    }
+}
+
+struct MemoryScan {
+    rows: Rows,
+    /// What is still to be read; nothing at the end.
+    rest: Option<KeyRange>,
+}
+
+#[async_trait]
+impl Scan for MemoryScan {
+    async fn next(
+        &mut self,
+        rows_max: usize,
+        bytes_max: usize,
+    ) -> Result<Vec<(Bytes, Bytes)>, ReadError> {
+        let Some(range) = self.rest.take() else {
+            return Ok(Vec::new());
+        };
+        let mut page = Vec::new();
+        let mut bytes = 0;
+        for (key, value) in self.rows.range((range.start.clone(), range.end.clone())) {
+            page.push((key.clone(), value.clone()));
+            bytes += key.len() + value.len();
+            if page.len() >= rows_max || bytes >= bytes_max {
+                let rest = KeyRange {
+                    start: Bound::Excluded(key.clone()),
+                    end: range.end.clone(),
+                };
+                self.rest = (!rest.is_empty()).then_some(rest);
+                break;
+            }
+        }
+        Ok(page)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,24 @@
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::conformance;
+use crate::conformance::strategy::steps;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn conforms() {
+    conformance::run(async || Arc::new(MemoryEngine::new()) as Arc<dyn Engine>).await;
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+    #[test]
+    fn does_what_an_ordered_map_does(steps in steps(40)) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        runtime.block_on(async {
+            let engine = MemoryEngine::new();
+            conformance::check_script(&engine, &mut BTreeMap::new(), &steps).await;
+        });
+    }
+}

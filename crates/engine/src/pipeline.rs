@@ -1,0 +1,138 @@
+//! The way of a batch from a caller to the loop that commits it.
+//!
+//! ```text
+//!  reserve(bytes) ──▶ Permit ──submit(batch, done)──▶ queue ──▶ commit loop ──▶ durable ──▶ done(Ok)
+//!     waits or refuses          neither waits nor fails            one group            then the room is free
+//! ```
+//!
+//! - Room is counted in bytes, so that the queue and everything behind it is bounded.
+//! - A batch that was queued is answered exactly once, also when the loop dies: dropping it unanswered says `Unknown`.
+
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError};
+
+use crate::{Batch, Refusal, WriteError};
+
+/// Called once with what became of a batch. Runs on the commit loop, in submit order: it must be quick and must not block;
+/// it may call the engine. An in-memory engine may call it before [`Permit::submit`] returns, on the caller's thread, so the
+/// caller must hold no lock that it takes.
+pub type Completion = Box<dyn FnOnce(Result<(), WriteError>) + Send>;
+
+/// Where an engine takes batches in.
+pub(crate) trait Intake: Send + Sync {
+    /// Takes the batch. Must not wait, and must see to it that it is answered.
+    fn take(&self, queued: Queued);
+}
+
+/// Room in the pipeline for one batch. Dropping it gives the room back.
+#[must_use = "a permit does nothing until a batch is submitted"]
+pub struct Permit {
+    intake: Arc<dyn Intake>,
+    room: OwnedSemaphorePermit,
+}
+
+impl Permit {
+    /// Queues `batch` and returns at once; `done` is called with what became of it. An empty batch is answered in its turn,
+    /// like any other. A batch larger than what was reserved is taken all the same, and bounds less than it should.
+    pub fn submit(self, batch: Batch, done: Completion) {
+        self.intake.take(Queued {
+            batch,
+            done: Some(done),
+            _room: Some(self.room),
+        });
+    }
+}
+
+impl fmt::Debug for Permit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Permit")
+            .field("bytes", &self.room.num_permits())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A batch on its way, with who waits for it and the room it takes.
+pub(crate) struct Queued {
+    pub(crate) batch: Batch,
+    done: Option<Completion>,
+    _room: Option<OwnedSemaphorePermit>,
+}
+
+impl Queued {
+    /// Says what became of the batch, and gives back its room.
+    pub(crate) fn answer(mut self, result: Result<(), WriteError>) {
+        self.call(result);
+    }
+
+    /// A completion that panics must not take down the loop that everybody waits for.
+    fn call(&mut self, result: Result<(), WriteError>) {
+        if let Some(done) = self.done.take()
+            && catch_unwind(AssertUnwindSafe(|| done(result))).is_err()
+        {
+            tracing::error!("a completion panicked");
+        }
+    }
+}
+
+impl Drop for Queued {
+    fn drop(&mut self) {
+        self.call(Err(WriteError::Unknown));
+    }
+}
+
+/// The room for batches in flight.
+#[derive(Debug)]
+pub(crate) struct Room {
+    free: Arc<Semaphore>,
+    batch_bytes_max: usize,
+}
+
+impl Room {
+    /// How long a caller waits for room before it is refused: longer than any flush that is getting on, shorter than the
+    /// timeout of any client.
+    const DEADLINE: Duration = Duration::from_secs(5);
+
+    pub(crate) fn new(bytes_max: u32, batch_bytes_max: usize) -> Self {
+        Self {
+            free: Arc::new(Semaphore::new(bytes_max as usize)),
+            batch_bytes_max,
+        }
+    }
+
+    /// Waits for room for `bytes`, or refuses. Cancel safe.
+    pub(crate) async fn reserve(
+        &self,
+        bytes: usize,
+        intake: &Arc<impl Intake + 'static>,
+    ) -> Result<Permit, WriteError> {
+        if bytes > self.batch_bytes_max {
+            return Err(Refusal::TooLarge.into());
+        }
+        let bytes = u32::try_from(bytes).map_err(|_| WriteError::from(Refusal::TooLarge))?;
+        let room = match Arc::clone(&self.free).try_acquire_many_owned(bytes) {
+            Ok(room) => room,
+            Err(TryAcquireError::Closed) => return Err(Refusal::Closed.into()),
+            Err(TryAcquireError::NoPermits) => {
+                let waiting = Arc::clone(&self.free).acquire_many_owned(bytes);
+                match tokio::time::timeout(Self::DEADLINE, waiting).await {
+                    Ok(Ok(room)) => room,
+                    Ok(Err(_closed)) => return Err(Refusal::Closed.into()),
+                    Err(_elapsed) => return Err(Refusal::Busy.into()),
+                }
+            }
+        };
+        Ok(Permit {
+            intake: Arc::clone(intake) as Arc<dyn Intake>,
+            room,
+        })
+    }
+
+    /// Refuses everybody who waits and everybody who comes.
+    pub(crate) fn close(&self) {
+        self.free.close();
+    }
+}

@@ -1,0 +1,190 @@
+//! What an engine counts.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::Health;
+
+/// Figures of an engine since it was opened.
+#[derive(Clone, Debug)]
+pub struct Stats {
+    /// Whether reads and writes are served.
+    pub health: Health,
+    /// Batches that became durable.
+    pub batches: u64,
+    /// Rows written by them.
+    pub rows: u64,
+    /// Bytes of their keys and values, with the overhead a row that [`crate::Batch::bytes`] counts.
+    pub bytes: u64,
+    /// Batches refused after they were queued.
+    pub batches_refused: u64,
+    /// Batches whose fate was unknown.
+    pub batches_unknown: u64,
+    /// Batches in each commit group.
+    pub group_batches: Distribution,
+    /// Bytes of each commit group.
+    pub group_bytes: Distribution,
+    /// Time of one write and sync of the log, in microseconds.
+    pub sync_us: Distribution,
+    /// Bytes of the log that a start would have to read.
+    pub log_bytes: u64,
+    /// Blocks and metadata found in the cache, and not found.
+    pub cache_hits: u64,
+    /// See `cache_hits`.
+    pub cache_misses: u64,
+    /// Bytes held by the cache.
+    pub cache_bytes: u64,
+    /// Figures of the engine's own making, for the metrics page.
+    pub figures: Vec<EngineFigure>,
+}
+
+/// A figure that only one kind of engine has.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EngineFigure {
+    /// Its name, dotted, as the engine calls it.
+    pub name: String,
+    /// Its labels.
+    pub labels: Vec<(String, String)>,
+    /// What it means.
+    pub help: String,
+    /// Whether it only grows.
+    pub counter: bool,
+    /// Its value.
+    pub value: f64,
+}
+
+/// How often values of some size were seen: a bucket for each power of two.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Distribution {
+    /// How many values were seen.
+    pub count: u64,
+    /// Their sum.
+    pub sum: u64,
+    /// How many were at most `2^i`, beyond those of the bucket before.
+    pub buckets: Vec<u64>,
+}
+
+impl Distribution {
+    /// The largest value that counts into bucket `index`.
+    #[must_use]
+    pub fn bound(index: usize) -> u64 {
+        1_u64
+            .checked_shl(u32::try_from(index).unwrap_or(u32::MAX))
+            .unwrap_or(u64::MAX)
+    }
+
+    /// The mean, or 0 when nothing was seen.
+    #[must_use]
+    #[allow(clippy::cast_precision_loss, reason = "a mean for people to read")]
+    pub fn mean(&self) -> f64 {
+        if self.count == 0 {
+            0.0
+        } else {
+            self.sum as f64 / self.count as f64
+        }
+    }
+}
+
+/// Values up to 2^30 have buckets of their own; the last bucket takes the rest.
+const BUCKETS: usize = 32;
+
+/// A distribution being counted, without a lock.
+#[derive(Debug, Default)]
+pub(crate) struct Histogram {
+    count: AtomicU64,
+    sum: AtomicU64,
+    buckets: [AtomicU64; BUCKETS],
+}
+
+impl Histogram {
+    pub(crate) fn record(&self, value: u64) {
+        self.count.fetch_add(1, Ordering::Relaxed);
+        self.sum.fetch_add(value, Ordering::Relaxed);
+        // The smallest power of two that is not below the value.
+        let index = (u64::BITS - value.saturating_sub(1).leading_zeros()) as usize;
+        if let Some(bucket) = self.buckets.get(index.min(BUCKETS - 1)) {
+            bucket.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    pub(crate) fn read(&self) -> Distribution {
+        Distribution {
+            count: self.count.load(Ordering::Relaxed),
+            sum: self.sum.load(Ordering::Relaxed),
+            buckets: self
+                .buckets
+                .iter()
+                .map(|bucket| bucket.load(Ordering::Relaxed))
+                .collect(),
+        }
+    }
+}
+
+/// What the commit side of any engine counts.
+#[derive(Debug, Default)]
+pub(crate) struct CommitCounts {
+    batches: AtomicU64,
+    rows: AtomicU64,
+    bytes: AtomicU64,
+    refused: AtomicU64,
+    unknown: AtomicU64,
+    group_batches: Histogram,
+    group_bytes: Histogram,
+    pub(crate) sync_us: Histogram,
+}
+
+impl CommitCounts {
+    pub(crate) fn group(&self, batches: usize, rows: usize, bytes: usize) {
+        let (batches, rows, bytes) = (batches as u64, rows as u64, bytes as u64);
+        self.batches.fetch_add(batches, Ordering::Relaxed);
+        self.rows.fetch_add(rows, Ordering::Relaxed);
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.group_batches.record(batches);
+        self.group_bytes.record(bytes);
+    }
+
+    pub(crate) fn refused(&self, batches: usize) {
+        self.refused.fetch_add(batches as u64, Ordering::Relaxed);
+    }
+
+    /// The counts, with nothing said of what only the engine itself knows.
+    pub(crate) fn read(&self, health: Health) -> Stats {
+        Stats {
+            health,
+            batches: self.batches.load(Ordering::Relaxed),
+            rows: self.rows.load(Ordering::Relaxed),
+            bytes: self.bytes.load(Ordering::Relaxed),
+            batches_refused: self.refused.load(Ordering::Relaxed),
+            batches_unknown: self.unknown.load(Ordering::Relaxed),
+            group_batches: self.group_batches.read(),
+            group_bytes: self.group_bytes.read(),
+            sync_us: self.sync_us.read(),
+            log_bytes: 0,
+            cache_hits: 0,
+            cache_misses: 0,
+            cache_bytes: 0,
+            figures: Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_count_into_the_bucket_that_bounds_them() {
+        let histogram = Histogram::default();
+        for value in [0, 1, 2, 3, 4, 5, 1 << 30, u64::MAX] {
+            histogram.record(value);
+        }
+        let read = histogram.read();
+        assert_eq!(read.count, 8);
+        assert_eq!(read.buckets[0], 2, "0 and 1");
+        assert_eq!(read.buckets[1], 1, "2");
+        assert_eq!(read.buckets[2], 2, "3 and 4");
+        assert_eq!(read.buckets[3], 1, "5");
+        assert_eq!(read.buckets[30], 1);
+        assert_eq!(read.buckets[31], 1);
+        assert_eq!(Distribution::bound(3), 8);
+    }
+}
