@@ -1,1 +1,19 @@
-//! The `range` room; see ARCHITECTURE.md.
+//! One range: a contiguous piece of the key space, served by one process at a time.
+//!
+//! A range knows rows, keys and bytes, not what they mean. It keeps writers of one row apart, commits what they decide,
+//! and reads only what is durable.
+//!
+//! The way of a write: [`Range::lock`] the keys, [`Locked::read`] the current rows, decide, [`Locked::commit`]. From then on the
+//! engine's commit loop owns the locks, the cache's update and the answer: a caller that goes away stops nothing.
+//!
+//! Invariants:
+//! - a row is changed only under its lock, and the lock is held until the change is durable (or its fate unknown);
+//! - so the current row read under a lock is durable, and an answer resting on it cannot be taken back by a crash;
+//! - the cache holds only durable rows, and none older than the last acknowledged write.
+
+mod cache;
+mod lock_table;
+mod range;
+
+pub use cache::CacheStats;
+pub use range::{Locked, Range, RangeId, RangeSettings};

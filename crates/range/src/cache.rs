@@ -1,0 +1,105 @@
+//! The entity cache: rows as they are stored, bounded in bytes, never a row that is not durable.
+//!
+//! Two parties fill it. A *write* sets its rows when it has become durable, before its locks are released. A *read* that
+//! missed takes a placeholder first, reads the engine, and fills the placeholder; a write that became durable meanwhile
+//! has replaced the placeholder, and the read's older row is not kept. So the cache never holds a row older than the
+//! last acknowledged write.
+
+use bytes::Bytes;
+use partita_engine::ReadError;
+use quick_cache::sync::Cache;
+use quick_cache::{DefaultHashBuilder, Weighter};
+
+/// What an entry costs beyond its key and value, in bytes: the table's slot, the list's links, two handles.
+const ENTRY_BYTES: usize = 160;
+/// Rows are expected to be about this large when the table's first size is chosen.
+const TYPICAL_ROW_BYTES: u64 = 1024;
+
+#[derive(Debug, Clone)]
+struct ByBytes;
+
+impl Weighter<Bytes, Bytes> for ByBytes {
+    fn weight(&self, key: &Bytes, value: &Bytes) -> u64 {
+        (key.len() + value.len() + ENTRY_BYTES) as u64
+    }
+}
+
+/// Rows by key.
+#[derive(Debug)]
+pub(crate) struct EntityCache {
+    rows: Cache<Bytes, Bytes, ByBytes, DefaultHashBuilder>,
+}
+
+impl EntityCache {
+    pub(crate) fn new(bytes_max: u64) -> Self {
+        let rows_expected = usize::try_from(bytes_max / TYPICAL_ROW_BYTES).unwrap_or(usize::MAX);
+        Self {
+            rows: Cache::with_weighter(rows_expected, bytes_max, ByBytes),
+        }
+    }
+
+    /// The row, if it is here.
+    pub(crate) fn get(&self, key: &Bytes) -> Option<Bytes> {
+        self.rows.get(key)
+    }
+
+    /// The row, read and kept if it is not here. Readers of one missing row wait for the first of them.
+    pub(crate) async fn get_or_read<F>(
+        &self,
+        key: &Bytes,
+        read: F,
+    ) -> Result<Option<Bytes>, ReadError>
+    where
+        F: AsyncFnOnce() -> Result<Option<Bytes>, ReadError>,
+    {
+        match self.rows.get_value_or_guard_async(key).await {
+            Ok(row) => Ok(Some(row)),
+            Err(placeholder) => {
+                let row = read().await?;
+                if let Some(row) = &row {
+                    // Refused when a write has replaced the placeholder: its row is newer.
+                    let _ = placeholder.insert(row.clone());
+                }
+                Ok(row)
+            }
+        }
+    }
+
+    /// A write became durable.
+    pub(crate) fn set(&self, key: Bytes, row: Option<Bytes>) {
+        match row {
+            Some(row) => self.rows.insert(key, row),
+            None => self.forget(&key),
+        }
+    }
+
+    /// The row is no longer known.
+    pub(crate) fn forget(&self, key: &Bytes) {
+        self.rows.remove(key);
+    }
+
+    pub(crate) fn stats(&self) -> CacheStats {
+        CacheStats {
+            rows: self.rows.len() as u64,
+            bytes: self.rows.weight(),
+            bytes_max: self.rows.capacity(),
+            hits: self.rows.hits(),
+            misses: self.rows.misses(),
+        }
+    }
+}
+
+/// Figures of an entity cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CacheStats {
+    /// Rows held.
+    pub rows: u64,
+    /// Bytes they take, bookkeeping included.
+    pub bytes: u64,
+    /// The most it may hold, in bytes.
+    pub bytes_max: u64,
+    /// Reads answered from it since it was made.
+    pub hits: u64,
+    /// Reads that had to ask the engine.
+    pub misses: u64,
+}

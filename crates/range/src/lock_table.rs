@@ -1,0 +1,242 @@
+//! Locks by key: a write holds those of its entities from before it reads them until it is durable.
+//!
+//! A key is locked by its 64-bit hash; two keys that share a hash merely wait for each other. Locks of one holder are
+//! taken in the order of the hashes, so that holders of several cannot wait in a circle. Waiters of a key are served
+//! in order of arrival.
+//!
+//! Invariants:
+//! - an entry is in the table exactly while somebody holds its lock;
+//! - a lock handed to a waiter that has gone is handed on: dropping a future at any await leaks nothing.
+
+use foldhash::quality::FixedState;
+use parking_lot::Mutex;
+use smallvec::SmallVec;
+use std::collections::VecDeque;
+use std::collections::hash_map::{Entry, HashMap};
+use std::hash::BuildHasher;
+use std::sync::Arc;
+use tokio::sync::oneshot;
+
+/// A power of two, so that few writers meet at one mutex: 64 connections with batches of 100 keys touch 6,400 keys.
+const SHARDS: usize = 256;
+
+type KeyHash = u64;
+type Waiters = VecDeque<oneshot::Sender<()>>;
+
+/// The hash is the key of the map: hashing it again would be idle.
+type Shard = Mutex<HashMap<KeyHash, Waiters, foldhash::fast::FixedState>>;
+
+/// The locks of one range.
+#[derive(Debug)]
+pub(crate) struct LockTable {
+    shards: Box<[Shard]>,
+    hasher: FixedState,
+}
+
+impl LockTable {
+    pub(crate) fn new() -> Arc<Self> {
+        let shards = (0..SHARDS).map(|_| Shard::default()).collect();
+        Arc::new(Self {
+            shards,
+            hasher: FixedState::default(),
+        })
+    }
+
+    /// Takes the locks of all keys, waiting for those that are held. Cancel-safe: dropped halfway, it holds none.
+    pub(crate) async fn lock<'k>(self: &Arc<Self>, keys: impl Iterator<Item = &'k [u8]>) -> Locks {
+        let mut hashes: SmallVec<[KeyHash; 2]> =
+            keys.map(|key| self.hasher.hash_one(key)).collect();
+        hashes.sort_unstable();
+        hashes.dedup();
+        let mut locks = Locks {
+            table: Arc::clone(self),
+            held: SmallVec::with_capacity(hashes.len()),
+        };
+        for hash in hashes {
+            if let Some(mut waiter) = self.take_or_queue(hash) {
+                waiter.wait().await;
+            }
+            locks.held.push(hash);
+        }
+        locks
+    }
+
+    fn shard(&self, hash: KeyHash) -> &Shard {
+        &self.shards[hash as usize % SHARDS]
+    }
+
+    /// Takes a free lock, or queues for a held one.
+    fn take_or_queue(self: &Arc<Self>, hash: KeyHash) -> Option<Waiter> {
+        match self.shard(hash).lock().entry(hash) {
+            Entry::Vacant(free) => {
+                free.insert(Waiters::new());
+                None
+            }
+            Entry::Occupied(mut held) => {
+                let (turn, receiver) = oneshot::channel();
+                held.get_mut().push_back(turn);
+                Some(Waiter {
+                    table: Arc::clone(self),
+                    hash,
+                    receiver: Some(receiver),
+                })
+            }
+        }
+    }
+
+    /// Gives a lock to the first waiter that is still there, or frees it.
+    fn release(&self, hash: KeyHash) {
+        let mut shard = self.shard(hash).lock();
+        let Entry::Occupied(mut held) = shard.entry(hash) else {
+            return;
+        };
+        while let Some(turn) = held.get_mut().pop_front() {
+            if turn.send(()).is_ok() {
+                return;
+            }
+        }
+        held.remove();
+    }
+}
+
+/// A place in the queue of one lock.
+struct Waiter {
+    table: Arc<LockTable>,
+    hash: KeyHash,
+    /// Present until the lock is ours.
+    receiver: Option<oneshot::Receiver<()>>,
+}
+
+impl Waiter {
+    async fn wait(&mut self) {
+        if let Some(receiver) = &mut self.receiver {
+            // The sender is dropped only after it was used: the table outlives its waiters.
+            let _ = receiver.await;
+        }
+        self.receiver = None;
+    }
+}
+
+impl Drop for Waiter {
+    fn drop(&mut self) {
+        if let Some(mut receiver) = self.receiver.take() {
+            receiver.close();
+            if receiver.try_recv().is_ok() {
+                self.table.release(self.hash);
+            }
+        }
+    }
+}
+
+/// Locks held; dropping releases them.
+#[derive(Debug)]
+pub(crate) struct Locks {
+    table: Arc<LockTable>,
+    held: SmallVec<[KeyHash; 2]>,
+}
+
+impl Drop for Locks {
+    fn drop(&mut self) {
+        for &hash in &self.held {
+            self.table.release(hash);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    impl LockTable {
+        fn held_count(&self) -> usize {
+            self.shards.iter().map(|shard| shard.lock().len()).sum()
+        }
+    }
+
+    fn poll_once<F: Future>(future: std::pin::Pin<&mut F>) -> bool {
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        future.poll(&mut context).is_ready()
+    }
+
+    #[tokio::test]
+    async fn a_lock_passes_from_holder_to_waiter_in_order() {
+        let table = LockTable::new();
+        let first = table.lock([b"a".as_slice()].into_iter()).await;
+        let mut second = Box::pin(table.lock([b"a".as_slice()].into_iter()));
+        let mut third = Box::pin(table.lock([b"a".as_slice()].into_iter()));
+        assert!(!poll_once(second.as_mut()) && !poll_once(third.as_mut()));
+        drop(first);
+        assert!(!poll_once(third.as_mut()), "the second came first");
+        drop(second.await);
+        drop(third.await);
+        assert_eq!(table.held_count(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_waiter_that_leaves_hands_the_lock_on() {
+        let table = LockTable::new();
+        let first = table.lock([b"a".as_slice()].into_iter()).await;
+        let mut leaver = Box::pin(table.lock([b"a".as_slice(), b"b"].into_iter()));
+        let mut stayer = Box::pin(table.lock([b"a".as_slice()].into_iter()));
+        assert!(!poll_once(leaver.as_mut()) && !poll_once(stayer.as_mut()));
+        drop(first);
+        // The lock is now the leaver's, which never polls again.
+        drop(leaver);
+        drop(stayer.await);
+        assert_eq!(table.held_count(), 0);
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+    async fn holders_of_several_exclude_each_other_without_deadlock() {
+        let table = LockTable::new();
+        let cells: Arc<Vec<AtomicU64>> = Arc::new((0..8).map(|_| AtomicU64::new(0)).collect());
+        let workers = (0..8_u64).map(|worker| {
+            let (table, cells) = (Arc::clone(&table), Arc::clone(&cells));
+            async move {
+                let mut state = worker + 1;
+                for _ in 0..500 {
+                    state = state
+                        .wrapping_mul(6_364_136_223_846_793_005)
+                        .wrapping_add(1);
+                    let picks = [(state >> 33) % 8, (state >> 43) % 8, (state >> 53) % 8];
+                    let keys: Vec<[u8; 8]> = picks.iter().map(|pick| pick.to_be_bytes()).collect();
+                    let locks = table.lock(keys.iter().map(<[u8; 8]>::as_slice)).await;
+                    let mut seen = std::collections::BTreeSet::new();
+                    for &pick in picks.iter().filter(|&&pick| seen.insert(pick)) {
+                        let cell = &cells[pick as usize];
+                        // Not atomic as a whole: only the lock keeps two workers apart.
+                        let value = cell.load(Ordering::Relaxed);
+                        tokio::task::yield_now().await;
+                        cell.store(value + 1, Ordering::Relaxed);
+                    }
+                    drop(locks);
+                }
+            }
+        });
+        let handles: Vec<_> = workers.map(tokio::task::spawn).collect();
+        for handle in handles {
+            handle.await.unwrap();
+        }
+        assert_eq!(table.held_count(), 0);
+        let total: u64 = cells.iter().map(|cell| cell.load(Ordering::Relaxed)).sum();
+        let expected: u64 = (0..8_u64)
+            .map(|worker| {
+                let mut state = worker + 1;
+                (0..500)
+                    .map(|_| {
+                        state = state
+                            .wrapping_mul(6_364_136_223_846_793_005)
+                            .wrapping_add(1);
+                        let picks = [(state >> 33) % 8, (state >> 43) % 8, (state >> 53) % 8];
+                        picks
+                            .iter()
+                            .collect::<std::collections::BTreeSet<_>>()
+                            .len() as u64
+                    })
+                    .sum::<u64>()
+            })
+            .sum();
+        assert_eq!(total, expected);
+    }
+}

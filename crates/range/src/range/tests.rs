@@ -1,0 +1,105 @@
+use super::*;
+use partita_engine::memory::MemoryEngine;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+
+fn range() -> Range {
+    Range::new(
+        RangeId(1),
+        Arc::new(MemoryEngine::new()),
+        RangeSettings::default(),
+    )
+}
+
+fn put(key: &'static str, value: &'static str) -> Batch {
+    let mut batch = Batch::new();
+    batch.put(key.into(), value.into());
+    batch
+}
+
+async fn lock<'r>(range: &'r Range, key: &str) -> Locked<'r> {
+    range.lock([key.as_bytes()].into_iter()).await
+}
+
+#[tokio::test]
+async fn a_committed_row_is_read_back_and_cached() {
+    let range = range();
+    let locked = lock(&range, "k").await;
+    assert_eq!(locked.read(&"k".into()).await.unwrap(), None);
+    locked.commit(put("k", "v")).await.unwrap();
+    let hits = range.cache_stats().hits;
+    assert_eq!(range.get(&"k".into()).await.unwrap(), Some("v".into()));
+    assert_eq!(range.cache_stats().hits, hits + 1);
+    let locked = lock(&range, "k").await;
+    let mut batch = Batch::new();
+    batch.delete("k".into());
+    locked.commit(batch).await.unwrap();
+    assert_eq!(range.get(&"k".into()).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_read_fills_the_cache() {
+    let range = range();
+    let done = range.engine().reserve(100).await.unwrap();
+    done.submit(put("k", "v"), Box::new(|_| ()));
+    assert_eq!(range.get(&"k".into()).await.unwrap(), Some("v".into()));
+    assert_eq!(range.cache_stats().rows, 1);
+}
+
+#[tokio::test]
+async fn an_older_row_read_meanwhile_is_not_kept() {
+    let range = range();
+    lock(&range, "k")
+        .await
+        .commit(put("k", "old"))
+        .await
+        .unwrap();
+    range.cache.forget(&"k".into());
+    let (go, gone) = oneshot::channel::<()>();
+    let key = Bytes::from("k");
+    let mut read = pin!(range.cache.get_or_read(&key, async || {
+        let old = range.engine.get(&key).await;
+        gone.await.unwrap();
+        old
+    }));
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(matches!(read.as_mut().poll(&mut context), Poll::Pending));
+    lock(&range, "k")
+        .await
+        .commit(put("k", "new"))
+        .await
+        .unwrap();
+    go.send(()).unwrap();
+    assert_eq!(
+        read.await.unwrap(),
+        Some("old".into()),
+        "the read began before the write"
+    );
+    assert_eq!(range.get(&key).await.unwrap(), Some("new".into()));
+}
+
+#[tokio::test]
+async fn a_caller_that_goes_away_stops_nothing() {
+    let range = range();
+    {
+        let locked = lock(&range, "k").await;
+        let mut commit = pin!(locked.commit(put("k", "v")));
+        let mut context = Context::from_waker(Waker::noop());
+        let _ = commit.as_mut().poll(&mut context);
+    }
+    let locked = lock(&range, "k").await;
+    assert_eq!(locked.read(&"k".into()).await.unwrap(), Some("v".into()));
+}
+
+#[tokio::test]
+async fn a_refused_write_changes_nothing_and_frees_its_locks() {
+    let range = range();
+    lock(&range, "k").await.commit(put("k", "v")).await.unwrap();
+    range.engine().close().await;
+    let refused = lock(&range, "k").await.commit(put("k", "w")).await;
+    assert!(
+        matches!(refused, Err(WriteError::Refused(_))),
+        "{refused:?}"
+    );
+    drop(lock(&range, "k").await);
+}
