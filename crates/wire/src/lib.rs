@@ -6,7 +6,9 @@
 mod accept;
 mod error;
 mod operation;
+mod uri;
 
 pub use accept::{MetadataLevel, Prefer, Version};
 pub use error::{BodyForm, ErrorCode, Failure, Occurrence};
 pub use operation::Operation;
+pub use uri::{Hosts, Method, Query, Resource, Style, TIMEOUT_SECONDS_MAX, Target};

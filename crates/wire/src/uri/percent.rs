@@ -1,0 +1,79 @@
+//! Percent-decoding, exactly once.
+
+use std::borrow::Cow;
+
+/// Decodes a path segment. The front end of the service refuses a `%` that begins no escape, so this does too.
+///
+/// `None`: a broken escape, or bytes that are no UTF-8.
+pub(super) fn decode_path(text: &str) -> Option<Cow<'_, str>> {
+    if !text.contains('%') {
+        return Some(Cow::Borrowed(text));
+    }
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = after;
+        if byte == b'%' {
+            let (escaped, after) = escape(rest)?;
+            bytes.push(escaped);
+            rest = after;
+        } else {
+            bytes.push(byte);
+        }
+    }
+    String::from_utf8(bytes).ok().map(Cow::Owned)
+}
+
+/// Decodes a name or value of a query string: `+` is a blank, as in forms, and a `%` that begins no escape stands for
+/// itself, as in the service's own framework.
+///
+/// `None`: bytes that are no UTF-8.
+pub(super) fn decode_query(text: &str) -> Option<Cow<'_, str>> {
+    if !text.bytes().any(|byte| matches!(byte, b'%' | b'+')) {
+        return Some(Cow::Borrowed(text));
+    }
+    decode_lenient(text, b' ')
+}
+
+/// Like [`decode_query`], but `+` stands for itself: for signatures, whose base64 has no blanks.
+pub(super) fn decode_query_keeping_plus(text: &str) -> Option<Cow<'_, str>> {
+    if !text.contains('%') {
+        return Some(Cow::Borrowed(text));
+    }
+    decode_lenient(text, b'+')
+}
+
+fn decode_lenient(text: &str, plus: u8) -> Option<Cow<'_, str>> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = after;
+        match byte {
+            b'%' => match escape(rest) {
+                Some((escaped, after)) => {
+                    bytes.push(escaped);
+                    rest = after;
+                }
+                None => bytes.push(b'%'),
+            },
+            b'+' => bytes.push(plus),
+            other => bytes.push(other),
+        }
+    }
+    String::from_utf8(bytes).ok().map(Cow::Owned)
+}
+
+/// The two hex digits after a `%`, and what follows them.
+fn escape(rest: &[u8]) -> Option<(u8, &[u8])> {
+    let (&[high, low], rest) = rest.split_first_chunk::<2>()?;
+    Some((hex(high)? << 4 | hex(low)?, rest))
+}
+
+const fn hex(digit: u8) -> Option<u8> {
+    match digit {
+        b'0'..=b'9' => Some(digit - b'0'),
+        b'a'..=b'f' => Some(digit - b'a' + 10),
+        b'A'..=b'F' => Some(digit - b'A' + 10),
+        _ => None,
+    }
+}

@@ -1,0 +1,135 @@
+//! The query part of a request target, decoded on demand.
+
+use super::percent;
+use crate::{ErrorCode, Failure};
+use std::borrow::Cow;
+
+/// The longest time a request may ask for, and the default, in seconds (service document "Setting Timeouts for Table
+/// service operations").
+pub const TIMEOUT_SECONDS_MAX: u32 = 30;
+
+/// A raw query string, without the `?`.
+///
+/// Names compare without regard to ASCII case and may be percent-encoded (`%24filter`); the first parameter of a name
+/// counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Query<'a>(&'a str);
+
+impl<'a> Query<'a> {
+    /// A query as it stands in the request target.
+    #[must_use]
+    pub const fn new(raw: &'a str) -> Self {
+        Self(raw)
+    }
+
+    /// The raw text.
+    #[must_use]
+    pub const fn raw(self) -> &'a str {
+        self.0
+    }
+
+    /// The decoded value of a parameter; a parameter without `=` is empty.
+    ///
+    /// # Errors
+    /// 400 InvalidQueryParameterValue where the value is no UTF-8.
+    pub fn get(self, name: &str) -> Result<Option<Cow<'a, str>>, Failure> {
+        self.decoded(name, percent::decode_query)
+    }
+
+    /// Like [`Self::get`] for a base64 value: a raw `+` stays one.
+    ///
+    /// # Errors
+    /// 400 InvalidQueryParameterValue where the value is no UTF-8.
+    pub fn get_base64(self, name: &str) -> Result<Option<Cow<'a, str>>, Failure> {
+        self.decoded(name, percent::decode_query_keeping_plus)
+    }
+
+    /// Whether there is a parameter of the name.
+    #[must_use]
+    pub fn has(self, name: &str) -> bool {
+        self.find(name).is_some()
+    }
+
+    /// The `timeout` in seconds; more than [`TIMEOUT_SECONDS_MAX`] is lowered to it.
+    ///
+    /// # Errors
+    /// 400 InvalidQueryParameterValue, or OutOfRangeQueryParameterValue for zero.
+    pub fn timeout_seconds(self) -> Result<Option<u32>, Failure> {
+        let Some(text) = self.get("timeout")? else {
+            return Ok(None);
+        };
+        if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(refused("timeout", &text));
+        }
+        // Too many digits for a number are still just a long time.
+        match text.parse().unwrap_or(u32::MAX) {
+            0 => Err(ErrorCode::OutOfRangeQueryParameterValue.into()),
+            seconds => Ok(Some(seconds.min(TIMEOUT_SECONDS_MAX))),
+        }
+    }
+
+    /// Refuses the system query options that OData has and the Table service has not: ignoring `$orderby` or `$skip`
+    /// would answer something else than was asked.
+    ///
+    /// # Errors
+    /// 501 NotImplemented.
+    pub fn check_options(self) -> Result<(), Failure> {
+        for (name, _) in self.pairs() {
+            if !name.starts_with(['$', '%']) {
+                continue;
+            }
+            let name = percent::decode_query(name)
+                .unwrap_or_default()
+                .to_ascii_lowercase();
+            let unknown = [
+                "$orderby",
+                "$skip",
+                "$expand",
+                "$count",
+                "$inlinecount",
+                "$skiptoken",
+                "$search",
+                "$apply",
+            ];
+            if unknown.contains(&name.as_str()) {
+                return Err(ErrorCode::NotImplemented.into());
+            }
+        }
+        Ok(())
+    }
+
+    fn decoded(
+        self,
+        name: &str,
+        decode: fn(&'a str) -> Option<Cow<'a, str>>,
+    ) -> Result<Option<Cow<'a, str>>, Failure> {
+        let Some(raw) = self.find(name) else {
+            return Ok(None);
+        };
+        decode(raw).map(Some).ok_or_else(|| refused(name, raw))
+    }
+
+    fn find(self, name: &str) -> Option<&'a str> {
+        let is_name = |raw: &str| {
+            raw.eq_ignore_ascii_case(name)
+                || (raw.contains('%')
+                    && percent::decode_query(raw).is_some_and(|raw| raw.eq_ignore_ascii_case(name)))
+        };
+        self.pairs()
+            .find_map(|(raw, value)| is_name(raw).then_some(value))
+    }
+
+    fn pairs(self) -> impl Iterator<Item = (&'a str, &'a str)> {
+        self.0
+            .split('&')
+            .filter(|pair| !pair.is_empty())
+            .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
+    }
+}
+
+/// 400 InvalidQueryParameterValue naming the parameter.
+pub(super) fn refused(name: &str, value: &str) -> Failure {
+    Failure::new(ErrorCode::InvalidQueryParameterValue)
+        .detail("QueryParameterName", name)
+        .detail("QueryParameterValue", value)
+}

@@ -1,0 +1,539 @@
+use super::*;
+use crate::{ErrorCode, Operation};
+use proptest::prelude::*;
+
+fn hosts() -> Hosts {
+    Hosts::new(
+        [".table.localhost".to_owned(), "Table.Example".to_owned()],
+        true,
+    )
+}
+
+fn parse<'a>(target: &'a str, host: &'a str) -> Target<'a> {
+    Target::parse(target, Some(host), &hosts(), |account| account == "acct").unwrap()
+}
+
+fn code<T: std::fmt::Debug>(result: Result<T, crate::Failure>) -> ErrorCode {
+    result.unwrap_err().code
+}
+
+fn entity<'a>(table: &'a str, partition_key: &'a str, row_key: &'a str) -> Resource<'a> {
+    Resource::Entity {
+        table: table.into(),
+        partition_key: partition_key.into(),
+        row_key: row_key.into(),
+    }
+}
+
+#[test]
+fn path_style_takes_the_account_from_the_path() {
+    for host in [
+        "127.0.0.1:10002",
+        "localhost:10002",
+        "[::1]:10002",
+        "host.docker.internal",
+        "server.example",
+    ] {
+        let target = parse("/acct/MyTable()?$top=3", host);
+        assert_eq!(
+            (&*target.account, target.secondary, target.style),
+            ("acct", false, Style::Path),
+            "{host}"
+        );
+        assert_eq!(
+            (target.path, target.rest, target.query.raw()),
+            ("/acct/MyTable()", "/MyTable()", "$top=3")
+        );
+        let mut base = String::new();
+        target.write_base("http", &mut base);
+        assert_eq!(base, format!("http://{host}/acct"));
+    }
+}
+
+#[test]
+fn host_style_takes_it_from_the_host() {
+    for (host, account, secondary) in [
+        ("acct.table.localhost:10002", "acct", false),
+        ("other.table.example", "other", false),
+        ("ACCT.Table.Example", "acct", false),
+        ("acct-secondary.table.localhost", "acct", true),
+        ("acct.table.core.windows.net", "acct", false),
+        ("acct-secondary.anything.example:443", "acct", true),
+    ] {
+        let target = parse("/acct/x", host);
+        assert_eq!(
+            (&*target.account, target.secondary, target.style),
+            (account, secondary, Style::Host),
+            "{host}"
+        );
+        assert_eq!((target.path, target.rest), ("/acct/x", "/acct/x"));
+        let mut base = String::new();
+        target.write_base("https", &mut base);
+        assert_eq!(base, format!("https://{host}"));
+    }
+    let off = Hosts::new([], false);
+    let target = Target::parse("/acct/x", Some("acct.table.example"), &off, |_| true).unwrap();
+    assert_eq!(target.style, Style::Path);
+}
+
+#[test]
+fn the_root_may_lack_its_slash() {
+    for target in [
+        "/acct?comp=properties&restype=service",
+        "/acct/?restype=service&comp=properties",
+    ] {
+        let target = parse(target, "127.0.0.1:10002");
+        let resource = target.resource().unwrap();
+        assert_eq!(resource, Resource::Service);
+        assert_eq!(
+            target.operation(Method::Get, &resource, false),
+            Ok(Operation::GetTableServiceProperties)
+        );
+    }
+    assert_eq!(parse("?comp=properties", "acct.table.localhost").path, "/");
+}
+
+#[test]
+fn an_absolute_target_counts_more_than_the_host() {
+    let target = parse("HTTP://acct.table.localhost:1/T?x=1", "127.0.0.1");
+    assert_eq!(
+        (target.style, target.path, target.host),
+        (Style::Host, "/T", "acct.table.localhost:1")
+    );
+    assert_eq!(
+        parse("http://acct.table.example?x=1&y=/", "127.0.0.1")
+            .query
+            .raw(),
+        "x=1&y=/"
+    );
+}
+
+#[test]
+fn targets_without_account_or_host_are_refused() {
+    let parse = |target, host| Target::parse(target, host, &hosts(), |_| true);
+    assert_eq!(
+        code(parse("/acct/T", None)),
+        ErrorCode::HostInformationNotPresent
+    );
+    assert_eq!(
+        code(parse("/acct/T", Some(""))),
+        ErrorCode::HostInformationNotPresent
+    );
+    assert_eq!(
+        code(parse("/acct/T", Some("a\"b"))),
+        ErrorCode::InvalidHeaderValue
+    );
+    assert_eq!(code(parse("/", Some("127.0.0.1"))), ErrorCode::InvalidUri);
+    assert_eq!(code(parse("", Some("127.0.0.1"))), ErrorCode::InvalidUri);
+}
+
+#[test]
+fn resources() {
+    for (path, resource) in [
+        ("", Resource::Service),
+        ("/", Resource::Service),
+        ("/Tables", Resource::Tables),
+        ("//tables()", Resource::Tables),
+        ("/Tables('x')", Resource::Table("x".into())),
+        ("/Tables(%27batch0%27)", Resource::Table("batch0".into())),
+        ("/Tables%28%27t26%27%29", Resource::Table("t26".into())),
+        ("/Tables(TableName='x')", Resource::Table("x".into())),
+        ("/T", Resource::Entities("T".into())),
+        ("/T()", Resource::Entities("T".into())),
+        ("/T( )/", Resource::Entities("T".into())),
+        ("/$batch", Resource::Batch),
+        ("/%24batch", Resource::Batch),
+        (
+            "/$MetricsHourPrimaryTransactionsTable()",
+            Resource::Entities("$MetricsHourPrimaryTransactionsTable".into()),
+        ),
+        ("/T(PartitionKey='a',RowKey='b')", entity("T", "a", "b")),
+        ("/T(RowKey='b',PartitionKey='a')", entity("T", "a", "b")),
+        ("/T(PartitionKey='',RowKey='')", entity("T", "", "")),
+        ("/T(PartitionKey='',RowKey='''')", entity("T", "", "'")),
+        (
+            "/T( PartitionKey = 'a' , RowKey = 'b' )",
+            entity("T", "a", "b"),
+        ),
+        (
+            "/t28%28PartitionKey=%27pk%27,%20RowKey=%27rk%27%29",
+            entity("t28", "pk", "rk"),
+        ),
+        (
+            "/T%28PartitionKey%3D%27a%27%2CRowKey%3D%27b%27%29",
+            entity("T", "a", "b"),
+        ),
+        (
+            "/MyTable(PartitionKey='p%27%271%20%C3%A9',RowKey='r%25%251+')",
+            entity("MyTable", "p'1 é", "r%%1+"),
+        ),
+        (
+            "/S(PartitionKey='A''aaa_bbbb2%22',RowKey='%22A''aaa')",
+            entity("S", "A'aaa_bbbb2\"", "\"A'aaa"),
+        ),
+        (
+            "/T(PartitionKey='a),(',RowKey='b=''),')",
+            entity("T", "a),(", "b='),"),
+        ),
+        (
+            "/T(PartitionKey='%2525',RowKey='é')",
+            entity("T", "%25", "é"),
+        ),
+    ] {
+        assert_eq!(Resource::parse(path).as_ref(), Ok(&resource), "{path}");
+    }
+}
+
+#[test]
+fn plain_keys_are_borrowed() {
+    let Resource::Entity {
+        partition_key,
+        row_key,
+        ..
+    } = Resource::parse("/T(PartitionKey='a',RowKey='b')").unwrap()
+    else {
+        panic!("an entity");
+    };
+    assert!(matches!(
+        (partition_key, row_key),
+        (
+            std::borrow::Cow::Borrowed("a"),
+            std::borrow::Cow::Borrowed("b")
+        )
+    ));
+}
+
+#[test]
+fn bad_paths_get_the_codes_of_the_service() {
+    for (path, code, text) in [
+        (
+            "/T(PartitionKey='a%2Fb',RowKey='')",
+            ErrorCode::InvalidInput,
+            "Bad Request - Error in query syntax.",
+        ),
+        (
+            "/T(PartitionKey='a/b',RowKey='')",
+            ErrorCode::InvalidInput,
+            "Bad Request - Error in query syntax.",
+        ),
+        (
+            "/T(PartitionKey='',RowKey='a%5Cb')",
+            ErrorCode::InvalidInput,
+            "Bad Request - Error in query syntax.",
+        ),
+        (
+            "/T(PartitionKey='a%23',RowKey='')",
+            ErrorCode::OutOfRangeInput,
+            "One of the request inputs is out of range.",
+        ),
+        (
+            "/T(PartitionKey='a%3F',RowKey='')",
+            ErrorCode::OutOfRangeInput,
+            "One of the request inputs is out of range.",
+        ),
+        (
+            "/T(PartitionKey='%C2%85',RowKey='')",
+            ErrorCode::OutOfRangeInput,
+            "One of the request inputs is out of range.",
+        ),
+    ] {
+        let refused = Resource::parse(path).unwrap_err();
+        assert_eq!((refused.code, refused.text()), (code, text), "{path}");
+    }
+    for path in [
+        "/T(PartitionKey='%01',RowKey='')",
+        "/T(PartitionKey='%zz',RowKey='')",
+        "/T%",
+        "/%FF",
+    ] {
+        assert_eq!(code(Resource::parse(path)), ErrorCode::InvalidUri, "{path}");
+    }
+    for path in [
+        "/T(",
+        "/T('a')",
+        "/T(PartitionKey='a')",
+        "/T(PartitionKey='a',PartitionKey='b')",
+        "/T(partitionkey='a',rowkey='b')",
+        "/T(PartitionKey='a',RowKey='b',X='c')",
+        "/T(PartitionKey=a,RowKey=b)",
+        "/T(PartitionKey='a'RowKey='b')",
+        "/T(PartitionKey='a',RowKey='b'')",
+        "/T(PartitionKey='a',RowKey='b')x",
+        "/Tables('a','b')",
+        "/Tables(a)",
+        "/(PartitionKey='a',RowKey='b')",
+        "/T/x",
+    ] {
+        assert_eq!(
+            code(Resource::parse(path)),
+            ErrorCode::InvalidInput,
+            "{path}"
+        );
+    }
+}
+
+fn operation(method: &str, target: &str, has_if_match: bool) -> Result<Operation, ErrorCode> {
+    let target = parse(target, "127.0.0.1:10002");
+    let resource = target.resource().unwrap();
+    let method = Method::parse(method).unwrap();
+    target
+        .operation(method, &resource, has_if_match)
+        .map_err(|failure| failure.code)
+}
+
+#[test]
+fn operations() {
+    use Operation as O;
+    let entity = "/acct/T(PartitionKey='a',RowKey='b')";
+    for (method, target, if_match, expected) in [
+        ("GET", "/acct/Tables", false, O::QueryTables),
+        ("POST", "/acct/Tables", false, O::CreateTable),
+        ("GET", "/acct/Tables('T')", false, O::GetTable),
+        ("DELETE", "/acct/Tables('T')", false, O::DeleteTable),
+        ("GET", "/acct/T()", false, O::QueryEntities),
+        ("POST", "/acct/T", false, O::InsertEntity),
+        ("GET", entity, false, O::GetEntity),
+        ("PUT", entity, true, O::UpdateEntity),
+        ("PUT", entity, false, O::InsertOrReplaceEntity),
+        ("MERGE", entity, true, O::MergeEntity),
+        ("PATCH", entity, true, O::MergeEntity),
+        ("PATCH", entity, false, O::InsertOrMergeEntity),
+        ("DELETE", entity, true, O::DeleteEntity),
+        ("POST", "/acct/$batch", false, O::EntityGroupTransaction),
+        ("GET", "/acct/T?comp=acl", false, O::GetTableAcl),
+        ("HEAD", "/acct/T?comp=acl", false, O::GetTableAcl),
+        ("PUT", "/acct/T?comp=ACL&timeout=30", false, O::SetTableAcl),
+        (
+            "PUT",
+            "/acct/?restype=service&comp=properties",
+            false,
+            O::SetTableServiceProperties,
+        ),
+        (
+            "GET",
+            "/acct/?restype=service&comp=stats",
+            false,
+            O::GetTableServiceStats,
+        ),
+        (
+            "GET",
+            "/acct-secondary/acct/?restype=service&comp=stats",
+            false,
+            O::GetTableServiceStats,
+        ),
+        ("GET", "/acct-secondary/acct", false, O::QueryEntities),
+        ("OPTIONS", "/acct/T", false, O::Preflight),
+    ] {
+        assert_eq!(
+            operation(method, target, if_match),
+            Ok(expected),
+            "{method} {target}"
+        );
+    }
+}
+
+#[test]
+fn what_does_not_go_together_is_refused() {
+    use ErrorCode as E;
+    for (method, target, expected) in [
+        ("PUT", "/acct/Tables", E::MethodNotAllowed),
+        ("POST", "/acct/Tables('T')", E::MethodNotAllowed),
+        ("DELETE", "/acct/T", E::MethodNotAllowed),
+        ("HEAD", "/acct/T", E::MethodNotAllowed),
+        (
+            "POST",
+            "/acct/T(PartitionKey='a',RowKey='b')",
+            E::MethodNotAllowed,
+        ),
+        ("GET", "/acct/$batch", E::MethodNotAllowed),
+        ("DELETE", "/acct/T?comp=acl", E::MethodNotAllowed),
+        (
+            "POST",
+            "/acct/?restype=service&comp=properties",
+            E::MethodNotAllowed,
+        ),
+        ("GET", "/acct/T?comp=list", E::InvalidQueryParameterValue),
+        (
+            "GET",
+            "/acct/?restype=service&comp=list",
+            E::InvalidQueryParameterValue,
+        ),
+        (
+            "GET",
+            "/acct/?comp=properties",
+            E::InvalidQueryParameterValue,
+        ),
+        ("GET", "/acct/", E::NotImplemented),
+        (
+            "DELETE",
+            "/acct/T(PartitionKey='a',RowKey='b')",
+            E::MissingRequiredHeader,
+        ),
+        (
+            "POST",
+            "/acct-secondary/T",
+            E::InsufficientAccountPermissions,
+        ),
+    ] {
+        assert_eq!(
+            operation(method, target, false),
+            Err(expected),
+            "{method} {target}"
+        );
+    }
+    let target = parse("/?restype=service&comp=stats", "acct.table.localhost");
+    assert_eq!(
+        code(target.operation(Method::Get, &Resource::Service, false)),
+        E::InvalidQueryParameterValue
+    );
+    assert_eq!(code(Method::parse("get")), E::InvalidHttpVerb);
+}
+
+#[test]
+fn verbs_are_tunnelled_through_post_only() {
+    let tunnelled = |method: Method, values: &[&'static str]| {
+        method
+            .tunnelled(values.iter().copied())
+            .map_err(|failure| failure.code)
+    };
+    assert_eq!(tunnelled(Method::Post, &[]), Ok(Method::Post));
+    assert_eq!(tunnelled(Method::Post, &["merge"]), Ok(Method::Merge));
+    assert_eq!(tunnelled(Method::Post, &[" PUT"]), Ok(Method::Put));
+    assert_eq!(tunnelled(Method::Post, &["DELETE"]), Ok(Method::Delete));
+    assert_eq!(
+        tunnelled(Method::Get, &["MERGE"]),
+        Err(ErrorCode::XMethodNotUsingPost)
+    );
+    assert_eq!(
+        tunnelled(Method::Post, &["MERGE", "MERGE"]),
+        Err(ErrorCode::XMethodIncorrectCount)
+    );
+    assert_eq!(
+        tunnelled(Method::Post, &["MERGE,PUT"]),
+        Err(ErrorCode::XMethodIncorrectCount)
+    );
+    assert_eq!(
+        tunnelled(Method::Post, &["GET"]),
+        Err(ErrorCode::XMethodIncorrectValue)
+    );
+}
+
+#[test]
+fn inner_targets_of_batches() {
+    let path_style = parse("/acct/$batch", "127.0.0.1:10002");
+    let host_style = parse("/$batch", "acct.table.localhost");
+    let wanted = entity("T", "a", "b");
+    for target in [
+        "http://127.0.0.1:10002/acct/T(PartitionKey='a',RowKey='b')",
+        "/acct/T(PartitionKey='a',RowKey='b')?sig=x",
+        "/T(PartitionKey='a',RowKey='b')",
+        "https://acct.table.localhost/T(PartitionKey='a',RowKey='b')",
+        "T(PartitionKey='a',RowKey='b')",
+    ] {
+        let inner = Target::parse_inner(target, &path_style);
+        assert_eq!(inner.resource(), Ok(wanted.clone()), "{target}");
+        assert_eq!(inner.account, "acct");
+    }
+    for target in [
+        "https://acct.table.localhost/T(PartitionKey='a',RowKey='b')",
+        "/T(PartitionKey='a',RowKey='b')",
+    ] {
+        assert_eq!(
+            Target::parse_inner(target, &host_style).resource(),
+            Ok(wanted.clone()),
+            "{target}"
+        );
+    }
+    // A table that has the account's name.
+    let inner = Target::parse_inner("/acct", &path_style);
+    assert_eq!(inner.resource(), Ok(Resource::Entities("acct".into())));
+}
+
+#[test]
+fn query_parameters() {
+    let query =
+        Query::new("%24filter=a%20eq+'b%2Bc'&$top=3&$TOP=4&empty&x=100%&bad=%FF&sig=a+b%2F%3D");
+    assert_eq!(query.get("$filter").unwrap().unwrap(), "a eq 'b+c'");
+    assert_eq!(query.get("$top").unwrap().unwrap(), "3");
+    assert_eq!(query.get("empty").unwrap().unwrap(), "");
+    assert_eq!(query.get("x").unwrap().unwrap(), "100%");
+    assert_eq!(query.get("none"), Ok(None));
+    assert_eq!(query.get_base64("sig").unwrap().unwrap(), "a+b/=");
+    assert_eq!(
+        code(query.get("bad")),
+        ErrorCode::InvalidQueryParameterValue
+    );
+}
+
+#[test]
+fn timeouts_and_options() {
+    let timeout = |text| {
+        Query::new(text)
+            .timeout_seconds()
+            .map_err(|failure| failure.code)
+    };
+    assert_eq!(timeout(""), Ok(None));
+    assert_eq!(timeout("timeout=5"), Ok(Some(5)));
+    assert_eq!(timeout("timeout=99999999999999"), Ok(Some(30)));
+    assert_eq!(
+        timeout("timeout=0"),
+        Err(ErrorCode::OutOfRangeQueryParameterValue)
+    );
+    assert_eq!(
+        timeout("timeout=-1"),
+        Err(ErrorCode::InvalidQueryParameterValue)
+    );
+    assert_eq!(
+        timeout("timeout="),
+        Err(ErrorCode::InvalidQueryParameterValue)
+    );
+    assert_eq!(
+        Query::new("$filter=x&$top=1&skip=1").check_options(),
+        Ok(())
+    );
+    assert_eq!(
+        code(Query::new("%24OrderBy=x").check_options()),
+        ErrorCode::NotImplemented
+    );
+}
+
+/// Encodes as the strictest client does: everything but letters and digits.
+fn encode(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric();
+    text.bytes()
+        .map(|byte| {
+            if plain(byte) {
+                char::from(byte).to_string()
+            } else {
+                format!("%{byte:02X}")
+            }
+        })
+        .collect()
+}
+
+proptest! {
+    #[test]
+    fn keys_come_back_from_their_url(partition in "[^/\\\\#?\u{0}-\u{1F}\u{7F}-\u{9F}]{0,12}", row in "[a'%é\u{10000}(),= ]{0,8}") {
+        let doubled = |key: &str| key.replace('\'', "''");
+        let text = format!("T(PartitionKey='{}',RowKey='{}')", doubled(&partition), doubled(&row));
+        let path = format!("/{}", encode(&text));
+        prop_assert_eq!(Resource::parse(&path), Ok(entity("T", &partition, &row)));
+    }
+
+    #[test]
+    fn any_text_is_read_or_refused(target: String, host: String, path in "[A-Za-z0-9()'=,%/?&$ ]{0,40}") {
+        for text in [&target, &path] {
+            if let Ok(target) = Target::parse(text, Some(&host), &hosts(), |_| true) {
+                let _ = target.resource();
+            }
+            if let Ok(target) = Target::parse(text, Some("127.0.0.1"), &hosts(), |_| false) {
+                let inner = Target::parse_inner(text, &target);
+                if let Ok(resource) = inner.resource() {
+                    let _ = inner.operation(Method::Post, &resource, true);
+                }
+            }
+            let query = Query::new(text);
+            let _ = (query.get("$filter"), query.timeout_seconds(), query.check_options());
+        }
+    }
+}
