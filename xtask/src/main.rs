@@ -1,3 +1,40 @@
 //! Tasks of the project: `cargo xtask NAME`.
+//!
+//! stdout is a task's result, stderr its progress. A task that finds something wrong ends with status 1.
 
-fn main() {}
+#![allow(
+    clippy::print_stdout,
+    reason = "a command-line program: stdout is its result"
+)]
+#![allow(
+    clippy::print_stderr,
+    reason = "a command-line program: stderr is its progress"
+)]
+
+mod bench;
+mod cargo;
+
+use clap::{Parser, Subcommand};
+
+#[derive(Debug, Parser)]
+#[command(
+    name = "cargo xtask",
+    about = "Tasks of the project",
+    disable_help_subcommand = true
+)]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Debug, Subcommand)]
+enum Task {
+    /// Compare this server with a bare hyper server and Azurite under the same load
+    Bench(bench::Arguments),
+}
+
+fn main() -> anyhow::Result<()> {
+    match Arguments::parse().task {
+        Task::Bench(arguments) => bench::run(&arguments),
+    }
+}

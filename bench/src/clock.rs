@@ -1,0 +1,28 @@
+//! The wall clock, only as the text of a `Date` header.
+
+use time::OffsetDateTime;
+use time::macros::format_description;
+
+/// Bytes of a date in RFC 1123 form.
+pub(crate) const DATE_LEN: usize = 29;
+
+/// The time now as RFC 1123 text, whole seconds.
+#[must_use]
+pub fn rfc1123_now() -> String {
+    let format = format_description!(
+        "[weekday repr:short], [day] [month repr:short] [year] [hour]:[minute]:[second] GMT"
+    );
+    let text = OffsetDateTime::now_utc()
+        .format(format)
+        .expect("a date of this century fits the format");
+    debug_assert_eq!(text.len(), DATE_LEN);
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn has_the_fixed_length_the_templates_rely_on() {
+        assert_eq!(super::rfc1123_now().len(), super::DATE_LEN);
+    }
+}

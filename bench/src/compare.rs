@@ -1,0 +1,173 @@
+//! One whole comparison: starts the servers, drives each with every workload, collects the figures.
+//!
+//! Ours and the bare server take turns, run by run, and the one measured has the machine to itself: the other is first
+//! waited for until it is idle (ours may still be compacting). Azurite comes afterwards alone, because it rewrites its
+//! whole state every five seconds, idle or not.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+
+use crate::report::{Measurement, Report};
+use crate::{Account, Cpu, Load, LoadShape, Target, TargetKind, Workload, WorkloadKind, prepare};
+
+/// Time other servers are given to become idle before a run.
+const SETTLE_DEADLINE: Duration = Duration::from_secs(20);
+
+/// Share of one core below which a server counts as idle.
+const IDLE_SHARE: f64 = 0.04;
+
+/// What to compare.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The project's folder.
+    pub root: PathBuf,
+    /// Folder for the servers' data.
+    pub scratch: PathBuf,
+    /// Workloads in order.
+    pub workloads: Vec<WorkloadKind>,
+    /// Targets; Azurite is left out with a notice where it is not installed.
+    pub targets: Vec<TargetKind>,
+    /// Connections of each run.
+    pub connections: Vec<usize>,
+    /// Threads of the driver.
+    pub threads: usize,
+    /// Load before each measurement.
+    pub warm_up: Duration,
+    /// Length of each measurement.
+    pub measured: Duration,
+    /// Measurements of each kind, of which the median is reported.
+    pub repeats: usize,
+}
+
+/// Runs the comparison. `say` gets a line for each step.
+///
+/// # Errors
+/// When a server cannot be started, prepared or driven.
+pub fn run(options: &Options, mut say: impl FnMut(&str)) -> anyhow::Result<Report> {
+    let account = Account::well_known();
+    let mut measurements = Vec::new();
+    let (alone, together): (Vec<_>, Vec<_>) = options
+        .targets
+        .iter()
+        .copied()
+        .partition(|kind| *kind == TargetKind::Azurite);
+    measurements.extend(run_together(options, &account, &together, &mut say)?);
+    for kind in alone {
+        match crate::azurite_available(&options.root) {
+            Ok(()) => measurements.extend(run_together(options, &account, &[kind], &mut say)?),
+            Err(reason) => say(&format!("azurite is left out: {reason}")),
+        }
+    }
+    Ok(Report::new(measurements))
+}
+
+fn run_together(
+    options: &Options,
+    account: &Account,
+    kinds: &[TargetKind],
+    say: &mut impl FnMut(&str),
+) -> anyhow::Result<Vec<Measurement>> {
+    let mut targets = Vec::new();
+    for &kind in kinds {
+        let target = Target::start(kind, &options.root, &options.scratch)?;
+        let ready_ms = target.process.ready_after().as_millis();
+        let started = Instant::now();
+        if kind != TargetKind::Bare {
+            let rows = options.workloads.iter().any(|workload| !workload.writes());
+            prepare(target.process.addr(), account, rows)
+                .with_context(|| format!("preparing {}:\n{}", kind.name(), target.process.log()))?;
+        }
+        say(&format!(
+            "{} is ready after {ready_ms} ms, prepared in {:.1} s",
+            kind.name(),
+            started.elapsed().as_secs_f64()
+        ));
+        targets.push(target);
+    }
+    let mut measurements = Vec::new();
+    let mut run = 0;
+    for &workload in &options.workloads {
+        for &connections in &options.connections {
+            let mut runs: Vec<Vec<Measurement>> = targets.iter().map(|_| Vec::new()).collect();
+            for _ in 0..options.repeats.max(1) {
+                for (index, target) in targets.iter().enumerate() {
+                    run += 1;
+                    settle(&targets)?;
+                    let one = measure(options, account, target, workload, connections, run)
+                        .with_context(|| {
+                            format!("{} on {}", workload.name(), target.kind.name())
+                        })?;
+                    say(&one.line());
+                    if let Some(place) = runs.get_mut(index) {
+                        place.push(one);
+                    }
+                }
+            }
+            measurements.extend(runs.into_iter().filter_map(Measurement::median));
+        }
+    }
+    Ok(measurements)
+}
+
+/// Waits until all servers are idle, or the deadline.
+fn settle(targets: &[Target]) -> anyhow::Result<()> {
+    let window = Duration::from_millis(100);
+    let deadline = Instant::now() + SETTLE_DEADLINE;
+    let total = || -> anyhow::Result<f64> {
+        targets
+            .iter()
+            .map(|target| Ok(target.process.cpu()?.total_s()))
+            .sum()
+    };
+    let mut before = total()?;
+    while Instant::now() < deadline {
+        std::thread::park_timeout(window);
+        let now = total()?;
+        if (now - before) / window.as_secs_f64() <= IDLE_SHARE {
+            break;
+        }
+        before = now;
+    }
+    Ok(())
+}
+
+fn measure(
+    options: &Options,
+    account: &Account,
+    target: &Target,
+    kind: WorkloadKind,
+    connections: usize,
+    run: u64,
+) -> anyhow::Result<Measurement> {
+    let addr = target.process.addr();
+    let workload = Workload::new(kind, account, addr, run);
+    let load = Load {
+        addr,
+        workload: &workload,
+        shape: LoadShape {
+            connections,
+            threads: options.threads.min(connections),
+            warm_up: options.warm_up,
+            measured: options.measured,
+        },
+    };
+    let mut samples: Vec<Cpu> = Vec::with_capacity(2);
+    let result = load.run(|| {
+        samples.push(target.process.cpu()?);
+        Ok(())
+    })?;
+    let cpu_s = match samples.as_slice() {
+        [start, end] => end.total_s() - start.total_s(),
+        _ => 0.0,
+    };
+    Ok(Measurement::new(
+        target.kind,
+        kind,
+        connections,
+        &result,
+        cpu_s,
+        target.process.rss_mib()?,
+    ))
+}

@@ -1,0 +1,154 @@
+//! Reads a body of known length or in chunks, from pieces of any size.
+
+use anyhow::bail;
+
+use super::head::BodyLength;
+
+/// Where in the body the reader stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Content of known length, or of the present chunk.
+    Fixed(u64),
+    /// The hexadecimal size of a chunk; the value so far.
+    ChunkSize(u64),
+    /// The rest of a size line; the size.
+    ChunkLine(u64),
+    /// Content of a chunk.
+    ChunkData(u64),
+    /// The line end after a chunk's content.
+    ChunkEnd,
+    /// Lines after the last chunk; whether the present one is still empty.
+    Trailer(bool),
+    Done,
+}
+
+/// A body being read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BodyReader {
+    state: State,
+    content_bytes: u64,
+}
+
+impl BodyReader {
+    /// A reader at the start of a body.
+    pub(crate) fn new(length: BodyLength) -> Self {
+        let state = match length {
+            BodyLength::Bytes(0) => State::Done,
+            BodyLength::Bytes(bytes) => State::Fixed(bytes),
+            BodyLength::Chunked => State::ChunkSize(0),
+        };
+        Self {
+            state,
+            content_bytes: 0,
+        }
+    }
+
+    /// Whether the whole body was read.
+    pub(crate) fn is_done(&self) -> bool {
+        self.state == State::Done
+    }
+
+    /// Bytes of content (without chunk framing) read so far.
+    pub(crate) fn content_bytes(&self) -> u64 {
+        self.content_bytes
+    }
+
+    /// Takes what belongs to this body from the front of `input` and returns how many bytes that were; content is
+    /// handed to `sink` piece by piece.
+    ///
+    /// # Errors
+    /// When the chunk framing is broken.
+    pub(crate) fn feed(
+        &mut self,
+        input: &[u8],
+        mut sink: impl FnMut(&[u8]),
+    ) -> anyhow::Result<usize> {
+        let mut rest = input;
+        while !rest.is_empty() && self.state != State::Done {
+            if let State::Fixed(left) | State::ChunkData(left) = self.state {
+                let take = usize::try_from(left).unwrap_or(usize::MAX).min(rest.len());
+                let (content, after) = rest.split_at(take);
+                sink(content);
+                rest = after;
+                self.content_bytes += take as u64;
+                let left = left - take as u64;
+                self.state = match self.state {
+                    State::Fixed(_) if left == 0 => State::Done,
+                    State::Fixed(_) => State::Fixed(left),
+                    _ if left == 0 => State::ChunkEnd,
+                    _ => State::ChunkData(left),
+                };
+            } else if let Some((&byte, after)) = rest.split_first() {
+                rest = after;
+                self.state = self.framing(byte)?;
+            }
+        }
+        Ok(input.len() - rest.len())
+    }
+
+    /// One byte of chunk framing.
+    fn framing(&self, byte: u8) -> anyhow::Result<State> {
+        Ok(match (self.state, byte) {
+            (State::ChunkSize(size), b'\r' | b';') => State::ChunkLine(size),
+            (State::ChunkSize(size), _) => {
+                let Some(digit) = char::from(byte).to_digit(16) else {
+                    bail!("chunk size is not hexadecimal");
+                };
+                if size >> 40 != 0 {
+                    bail!("chunk larger than a terabyte");
+                }
+                State::ChunkSize(size * 16 + u64::from(digit))
+            }
+            (State::ChunkLine(0), b'\n') => State::Trailer(true),
+            (State::ChunkLine(size), b'\n') => State::ChunkData(size),
+            (State::ChunkEnd, b'\n') => State::ChunkSize(0),
+            (State::Trailer(true), b'\n') => State::Done,
+            (State::Trailer(_), b'\n') => State::Trailer(true),
+            (State::Trailer(empty), b'\r') => State::Trailer(empty),
+            (State::Trailer(_), _) => State::Trailer(false),
+            (state, _) => state,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(length: BodyLength, input: &[u8], piece: usize) -> (Vec<u8>, usize, bool) {
+        let mut reader = BodyReader::new(length);
+        let (mut content, mut used) = (Vec::new(), 0);
+        for part in input.chunks(piece) {
+            used += reader
+                .feed(part, |bytes| content.extend_from_slice(bytes))
+                .unwrap();
+        }
+        assert_eq!(reader.content_bytes(), content.len() as u64);
+        (content, used, reader.is_done())
+    }
+
+    #[test]
+    fn reads_chunks_cut_anywhere() {
+        let input = b"5\r\nhello\r\n6;x=y\r\n world\r\n0\r\nTrailer: 1\r\n\r\nHTTP";
+        for piece in 1..input.len() {
+            let (content, used, done) = read(BodyLength::Chunked, input, piece);
+            assert_eq!(content, b"hello world");
+            assert_eq!(used, input.len() - 4, "pieces of {piece}");
+            assert!(done);
+        }
+    }
+
+    #[test]
+    fn reads_known_length_and_leaves_the_rest() {
+        let (content, used, done) = read(BodyLength::Bytes(3), b"abcdef", 2);
+        assert_eq!((content.as_slice(), used, done), (&b"abc"[..], 3, true));
+        assert!(!read(BodyLength::Bytes(9), b"abc", 1).2);
+        assert!(read(BodyLength::Bytes(0), b"", 1).2);
+    }
+
+    #[test]
+    fn refuses_broken_framing() {
+        let mut reader = BodyReader::new(BodyLength::Chunked);
+        assert!(reader.feed(b"xyz\r\n", |_| ()).is_err());
+    }
+}

@@ -1,0 +1,133 @@
+//! The head of an answer.
+
+use anyhow::{Context, bail};
+
+/// Bytes a head may take; ours are about 500.
+const HEAD_BYTES_MAX: usize = 16 * 1_024;
+
+/// How long the body is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BodyLength {
+    /// That many bytes.
+    Bytes(u64),
+    /// Chunked transfer coding.
+    Chunked,
+}
+
+/// What the driver needs of an answer's head.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Head {
+    /// HTTP status.
+    pub(crate) status: u16,
+    /// How the body ends.
+    pub(crate) body: BodyLength,
+    /// Whether the server closes the connection after this answer.
+    pub(crate) close: bool,
+    /// Bytes of the head with its blank line.
+    pub(crate) bytes: usize,
+}
+
+impl Head {
+    /// Reads a head at the start of `input`; `None` when it is not complete yet.
+    ///
+    /// # Errors
+    /// When the bytes are no HTTP/1.1 answer or the head is longer than 16 KiB.
+    pub(crate) fn parse(input: &[u8]) -> anyhow::Result<Option<Self>> {
+        let mut head = Self {
+            status: 0,
+            body: BodyLength::Bytes(0),
+            close: false,
+            bytes: 0,
+        };
+        let mut start = 0;
+        for end in memchr::memchr_iter(b'\n', input) {
+            let line = input.get(start..end).unwrap_or_default();
+            let line = line.strip_suffix(b"\r").unwrap_or(line);
+            start = end + 1;
+            if line.is_empty() {
+                head.bytes = start;
+                return Ok(Some(head));
+            }
+            if head.status == 0 {
+                head.status = status(line)?;
+            } else {
+                head.field(line)?;
+            }
+        }
+        if input.len() > HEAD_BYTES_MAX {
+            bail!("head longer than {HEAD_BYTES_MAX} bytes");
+        }
+        Ok(None)
+    }
+
+    fn field(&mut self, line: &[u8]) -> anyhow::Result<()> {
+        // Only three fields matter; their first letter rules out most others at once.
+        if !matches!(line.first(), Some(b'C' | b'c' | b'T' | b't')) {
+            return Ok(());
+        }
+        let Some(colon) = memchr::memchr(b':', line) else {
+            bail!("header line without a colon");
+        };
+        let (name, value) = line.split_at(colon);
+        let value = value.get(1..).unwrap_or_default().trim_ascii();
+        if name.eq_ignore_ascii_case(b"content-length") {
+            let text = std::str::from_utf8(value).context("content-length is not text")?;
+            self.body = BodyLength::Bytes(text.parse().context("content-length is no number")?);
+        } else if name.eq_ignore_ascii_case(b"transfer-encoding") {
+            self.body = BodyLength::Chunked;
+        } else if name.eq_ignore_ascii_case(b"connection") {
+            self.close = value.eq_ignore_ascii_case(b"close");
+        }
+        Ok(())
+    }
+}
+
+/// Finds a header by name in a complete head; for the blocking client, off the hot path.
+pub(crate) fn find_header<'a>(head: &'a [u8], name: &str) -> Option<&'a str> {
+    std::str::from_utf8(head)
+        .ok()?
+        .split("\r\n")
+        .skip(1)
+        .find_map(|line| {
+            let (key, value) = line.split_once(':')?;
+            key.eq_ignore_ascii_case(name).then(|| value.trim())
+        })
+}
+
+fn status(line: &[u8]) -> anyhow::Result<u16> {
+    let digits = line
+        .strip_prefix(b"HTTP/1.1 ")
+        .and_then(|rest| rest.get(..3))
+        .and_then(|digits| std::str::from_utf8(digits).ok());
+    digits
+        .and_then(|digits| digits.parse().ok())
+        .with_context(|| format!("not a status line: {}", String::from_utf8_lossy(line)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_length_and_status_only_when_complete() {
+        let text =
+            b"HTTP/1.1 200 OK\r\nServer: x\r\ncontent-LENGTH: 42\r\nConnection: close\r\n\r\nrest";
+        for cut in 0..text.len() - 4 {
+            assert_eq!(Head::parse(&text[..cut]).unwrap(), None, "cut at {cut}");
+        }
+        let head = Head::parse(text).unwrap().unwrap();
+        assert_eq!(head.status, 200);
+        assert_eq!(head.body, BodyLength::Bytes(42));
+        assert!(head.close);
+        assert_eq!(head.bytes, text.len() - 4);
+        assert_eq!(find_header(text, "Content-Length"), Some("42"));
+        assert_eq!(find_header(text, "etag"), None);
+    }
+
+    #[test]
+    fn refuses_what_is_not_http() {
+        assert!(Head::parse(b"SSH-2.0-OpenSSH\r\n").is_err());
+        assert!(Head::parse(b"HTTP/1.1 200 OK\r\nContent-Length: many\r\n").is_err());
+        assert!(Head::parse(&vec![b'a'; HEAD_BYTES_MAX + 1]).is_err());
+    }
+}

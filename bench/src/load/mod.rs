@@ -1,0 +1,164 @@
+//! The load driver: a few threads, each with its connections in one epoll set, each connection always with exactly one
+//! request under way.
+//!
+//! One request costs one write and one read system call; a wait serves every connection that is ready. Requests come
+//! prepared from a [`Workload`]; of answers only the head is read, the body is stepped over.
+
+mod connection;
+mod worker;
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use hdrhistogram::Histogram;
+
+use crate::{Cpu, Workload};
+
+/// How much load, for how long.
+#[derive(Clone, Copy, Debug)]
+pub struct LoadShape {
+    /// Connections, over all threads.
+    pub connections: usize,
+    /// Threads of the driver.
+    pub threads: usize,
+    /// Load before measuring starts.
+    pub warm_up: Duration,
+    /// Time measured.
+    pub measured: Duration,
+}
+
+/// A load to be put on a server.
+#[derive(Debug)]
+pub struct Load<'a> {
+    /// Where the server listens.
+    pub addr: SocketAddr,
+    /// The requests.
+    pub workload: &'a Workload,
+    /// How much.
+    pub shape: LoadShape,
+}
+
+/// What was seen while measuring.
+#[derive(Clone, Debug)]
+pub struct LoadResult {
+    /// Right answers.
+    pub requests: u64,
+    /// Wrong answers and broken connections.
+    pub errors: u64,
+    /// What the first error was.
+    pub first_error: Option<String>,
+    /// Bytes of the right answers' bodies.
+    pub body_bytes: u64,
+    /// Time measured, seconds.
+    pub elapsed_s: f64,
+    /// Time from sending a request to the end of its answer, microseconds.
+    pub latency_us: Histogram<u64>,
+    /// Processor time of the driver itself, seconds.
+    pub driver_cpu_s: f64,
+}
+
+/// The stages of a run, as the threads see them.
+const WARMING: u8 = 0;
+const MEASURING: u8 = 1;
+const STOPPED: u8 = 2;
+
+impl Load<'_> {
+    /// Runs it. `on_edge` is called when measuring starts and again when it ends, for samples of the server's
+    /// processor time.
+    ///
+    /// # Errors
+    /// When connecting fails or `on_edge` does.
+    pub fn run(
+        &self,
+        mut on_edge: impl FnMut() -> anyhow::Result<()>,
+    ) -> anyhow::Result<LoadResult> {
+        let shape = self.shape;
+        if shape.threads == 0 || shape.connections < shape.threads {
+            bail!("a load needs at least one connection for each thread");
+        }
+        let workers = (0..shape.threads)
+            .map(|thread| {
+                let connections = (shape.connections + thread) / shape.threads;
+                let workload = self.workload.for_thread(thread as u64);
+                worker::Worker::connect(self.addr, connections, workload)
+            })
+            .collect::<anyhow::Result<Vec<_>>>()?;
+        let stage = &AtomicU8::new(WARMING);
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = workers
+                .into_iter()
+                .map(|worker| scope.spawn(move || worker.run(stage)))
+                .collect();
+            let outcome = conduct(shape, stage, &mut on_edge);
+            // Also after a failure, or the threads would never end.
+            stage.store(STOPPED, Ordering::Relaxed);
+            let mut result = LoadResult::empty();
+            for thread in threads {
+                let part = thread
+                    .join()
+                    .map_err(|_| anyhow::anyhow!("a driver thread panicked"))??;
+                result.add(part).context("merging histograms")?;
+            }
+            (result.elapsed_s, result.driver_cpu_s) = outcome?;
+            Ok(result)
+        })
+    }
+}
+
+/// Leads the threads through the stages; returns the time measured and the driver's processor time in it, seconds.
+fn conduct(
+    shape: LoadShape,
+    stage: &AtomicU8,
+    on_edge: &mut impl FnMut() -> anyhow::Result<()>,
+) -> anyhow::Result<(f64, f64)> {
+    park_for(shape.warm_up);
+    on_edge()?;
+    let cpu = Cpu::of("self")?;
+    let started = Instant::now();
+    stage.store(MEASURING, Ordering::Relaxed);
+    park_for(shape.measured);
+    stage.store(STOPPED, Ordering::Relaxed);
+    let elapsed_s = started.elapsed().as_secs_f64();
+    on_edge()?;
+    Ok((elapsed_s, Cpu::of("self")?.total_s() - cpu.total_s()))
+}
+
+/// Lets this thread rest for a while; the load goes on in the others.
+fn park_for(time: Duration) {
+    let end = Instant::now() + time;
+    while let Some(left) = end.checked_duration_since(Instant::now()) {
+        std::thread::park_timeout(left);
+    }
+}
+
+impl LoadResult {
+    pub(crate) fn empty() -> Self {
+        Self {
+            requests: 0,
+            errors: 0,
+            first_error: None,
+            body_bytes: 0,
+            elapsed_s: 0.0,
+            // Up to a minute, three digits: about 200 KB.
+            latency_us: Histogram::new_with_bounds(1, 60_000_000, 3).expect("the bounds are valid"),
+            driver_cpu_s: 0.0,
+        }
+    }
+
+    fn add(&mut self, other: Self) -> anyhow::Result<()> {
+        self.requests += other.requests;
+        self.errors += other.errors;
+        self.body_bytes += other.body_bytes;
+        self.first_error = self.first_error.take().or(other.first_error);
+        self.latency_us.add(other.latency_us)?;
+        Ok(())
+    }
+
+    /// Right answers a second.
+    #[must_use]
+    pub fn requests_per_s(&self) -> f64 {
+        self.requests as f64 / self.elapsed_s
+    }
+}

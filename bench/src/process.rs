@@ -1,0 +1,241 @@
+//! A server run as a child process: started, waited for until it says it listens, measured, ended.
+
+use std::collections::VecDeque;
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+
+/// The words of the ready line that all the servers here print, followed by the URL: Azurite's, which test helpers
+/// of several languages wait for.
+const READY_WORDS: &str = "Table service is successfully listening at http://";
+
+/// Lines of output kept for messages.
+const LOG_LINES_MAX: usize = 60;
+
+/// Ticks a second of the times in `/proc/PID/stat`; 100 on every Linux that Rust runs on.
+const TICKS_PER_SECOND: f64 = 100.0;
+
+/// A running server. Killed when dropped.
+#[derive(Debug)]
+pub struct ServerProcess {
+    child: Child,
+    addr: SocketAddr,
+    ready_after: Duration,
+    log: Arc<Mutex<VecDeque<String>>>,
+}
+
+/// Processor time of a process since its start, seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cpu {
+    /// In user mode.
+    pub user_s: f64,
+    /// In the kernel on its behalf.
+    pub system_s: f64,
+}
+
+impl ServerProcess {
+    /// Starts `command` and waits until it prints its ready line.
+    ///
+    /// # Errors
+    /// When it cannot start, exits, or prints no ready line before the deadline; its last output is in the error.
+    pub fn start(mut command: Command, deadline: Duration) -> anyhow::Result<Self> {
+        let started = Instant::now();
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command
+            .spawn()
+            .with_context(|| format!("starting {command:?}"))?;
+        let log = Arc::new(Mutex::new(VecDeque::new()));
+        // One place is enough: only the ready line is sent.
+        let (sender, receiver) = mpsc::sync_channel(1);
+        let stdout = child.stdout.take().context("the child has no stdout")?;
+        let stderr = child.stderr.take().context("the child has no stderr")?;
+        drain(stdout, Arc::clone(&log), Some(sender));
+        drain(stderr, Arc::clone(&log), None);
+        let mut server = Self {
+            child,
+            addr: SocketAddr::from(([127, 0, 0, 1], 0)),
+            ready_after: Duration::ZERO,
+            log,
+        };
+        // The sender is dropped at the end of stdout, so an exit is seen at once.
+        match receiver.recv_timeout(deadline) {
+            Ok(addr) => {
+                server.addr = addr;
+                server.ready_after = started.elapsed();
+                Ok(server)
+            }
+            Err(_) => bail!(
+                "{command:?} printed no ready line; its last output:\n{}",
+                server.log()
+            ),
+        }
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn addr(&self) -> SocketAddr {
+        self.addr
+    }
+
+    /// Time from the start of the process to its ready line.
+    #[must_use]
+    pub fn ready_after(&self) -> Duration {
+        self.ready_after
+    }
+
+    /// Its process id.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Its last lines of output.
+    #[must_use]
+    pub fn log(&self) -> String {
+        let log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        log.iter()
+            .fold(String::new(), |text, line| text + line + "\n")
+    }
+
+    /// Processor time it took so far.
+    ///
+    /// # Errors
+    /// When the process is gone.
+    pub fn cpu(&self) -> anyhow::Result<Cpu> {
+        Cpu::of(&self.pid().to_string())
+    }
+
+    /// Memory it holds, MiB.
+    ///
+    /// # Errors
+    /// When the process is gone.
+    pub fn rss_mib(&self) -> anyhow::Result<f64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid()))?;
+        let kib = status
+            .lines()
+            .find_map(|line| line.strip_prefix("VmRSS:"))
+            .and_then(|rest| rest.trim().strip_suffix(" kB"))
+            .context("no VmRSS in the process status")?;
+        Ok(kib.trim().parse::<f64>()? / 1_024.0)
+    }
+
+    /// Kills it as `kill -9` does and waits for its end.
+    ///
+    /// # Errors
+    /// When the signal cannot be sent.
+    pub fn kill(&mut self) -> anyhow::Result<()> {
+        self.child.kill()?;
+        self.child.wait()?;
+        Ok(())
+    }
+
+    /// Whether it has ended by itself.
+    ///
+    /// # Errors
+    /// When the system refuses to say.
+    pub fn exited(&mut self) -> anyhow::Result<Option<ExitStatus>> {
+        Ok(self.child.try_wait()?)
+    }
+}
+
+impl Drop for ServerProcess {
+    fn drop(&mut self) {
+        // Either it is gone already or this ends it; there is nobody left to tell about a failure.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Cpu {
+    /// Processor time of the process with this id in `/proc` (`self` for this one).
+    ///
+    /// # Errors
+    /// When there is no such process.
+    pub fn of(pid: &str) -> anyhow::Result<Self> {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;
+        // The command name may hold blanks; the fields are counted from its closing parenthesis (proc(5)).
+        let (_, fields) = stat
+            .rsplit_once(')')
+            .context("no command in the process stat")?;
+        let ticks = |index: usize| -> anyhow::Result<f64> {
+            let field = fields.split_ascii_whitespace().nth(index);
+            Ok(field.context("the process stat is short")?.parse::<f64>()? / TICKS_PER_SECOND)
+        };
+        Ok(Self {
+            user_s: ticks(11)?,
+            system_s: ticks(12)?,
+        })
+    }
+
+    /// User and system time together, seconds.
+    #[must_use]
+    pub fn total_s(self) -> f64 {
+        self.user_s + self.system_s
+    }
+}
+
+/// Reads a stream to its end on a thread of its own, so that the child never blocks on a full pipe.
+fn drain(
+    stream: impl std::io::Read + Send + 'static,
+    log: Arc<Mutex<VecDeque<String>>>,
+    ready: Option<mpsc::SyncSender<SocketAddr>>,
+) {
+    std::thread::spawn(move || {
+        for line in BufReader::new(stream).lines().map_while(Result::ok) {
+            let announced = line
+                .split_once(READY_WORDS)
+                .and_then(|(_, rest)| rest.trim().trim_end_matches('/').parse().ok());
+            if let (Some(addr), Some(sender)) = (announced, &ready) {
+                // A second ready line finds the place taken or nobody waiting; both are fine.
+                let _ = sender.try_send(addr);
+            }
+            let mut log = log.lock().unwrap_or_else(PoisonError::into_inner);
+            if log.len() == LOG_LINES_MAX {
+                log.pop_front();
+            }
+            log.push_back(line);
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        command
+    }
+
+    #[test]
+    fn waits_for_the_ready_line_and_measures() {
+        let script = "echo starting; echo 'Azurite Table service is successfully listening at \
+                      http://127.0.0.1:4321'; exec sleep 60";
+        let mut server = ServerProcess::start(shell(script), Duration::from_secs(10)).unwrap();
+        assert_eq!(server.addr(), SocketAddr::from(([127, 0, 0, 1], 4321)));
+        assert!(server.rss_mib().unwrap() > 0.0);
+        assert!(server.cpu().unwrap().total_s() < 5.0);
+        assert!(server.exited().unwrap().is_none());
+        server.kill().unwrap();
+        assert!(server.exited().unwrap().is_some());
+    }
+
+    #[test]
+    fn an_early_exit_shows_the_output() {
+        let error = ServerProcess::start(
+            shell("echo no such flag >&2; exit 2"),
+            Duration::from_secs(10),
+        )
+        .unwrap_err()
+        .to_string();
+        assert!(error.contains("printed no ready line"), "{error}");
+    }
+}

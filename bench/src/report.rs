@@ -1,0 +1,269 @@
+//! The figures of a comparison and how they are shown.
+
+use std::fmt::Write;
+
+use serde::Serialize;
+
+use crate::{LoadResult, TargetKind, WorkloadKind};
+
+/// One measurement of one server.
+#[derive(Clone, Debug, Serialize)]
+pub struct Measurement {
+    /// The server's name.
+    pub target: &'static str,
+    /// The workload's name.
+    pub workload: &'static str,
+    /// Connections, each with one request under way.
+    pub connections: usize,
+    /// Right answers a second.
+    pub requests_per_s: f64,
+    /// Entities written or read a second.
+    pub entities_per_s: f64,
+    /// Median latency, milliseconds.
+    pub p50_ms: f64,
+    /// 99th percentile of the latency, milliseconds.
+    pub p99_ms: f64,
+    /// Processor time of the server for each request, microseconds.
+    pub server_cpu_us: f64,
+    /// Processor time of the driver for each request, microseconds.
+    pub driver_cpu_us: f64,
+    /// Memory of the server at the end, MiB.
+    pub rss_mib: f64,
+    /// Bytes of a mean answer's body.
+    pub body_bytes: f64,
+    /// Wrong answers and broken connections.
+    pub errors: u64,
+    /// The first of them.
+    pub first_error: Option<String>,
+    #[serde(skip)]
+    kind: WorkloadKind,
+}
+
+impl Measurement {
+    /// Figures of one run; `cpu_s` is the server's processor time while measuring, seconds.
+    pub(crate) fn new(
+        target: TargetKind,
+        kind: WorkloadKind,
+        connections: usize,
+        result: &LoadResult,
+        cpu_s: f64,
+        rss_mib: f64,
+    ) -> Self {
+        let requests = (result.requests as f64).max(1.0);
+        let ms = |quantile| result.latency_us.value_at_quantile(quantile) as f64 / 1_000.0;
+        Self {
+            target: target.name(),
+            workload: kind.name(),
+            connections,
+            requests_per_s: result.requests_per_s(),
+            entities_per_s: result.requests_per_s() * kind.entities() as f64,
+            p50_ms: ms(0.5),
+            p99_ms: ms(0.99),
+            server_cpu_us: cpu_s * 1e6 / requests,
+            driver_cpu_us: result.driver_cpu_s * 1e6 / requests,
+            rss_mib,
+            body_bytes: result.body_bytes as f64 / requests,
+            errors: result.errors,
+            first_error: result.first_error.clone(),
+            kind,
+        }
+    }
+
+    /// The measurement of median throughput; `None` of none.
+    pub(crate) fn median(mut runs: Vec<Self>) -> Option<Self> {
+        runs.sort_by(|a, b| a.requests_per_s.total_cmp(&b.requests_per_s));
+        let middle = runs.len() / 2;
+        (middle < runs.len()).then(|| runs.swap_remove(middle))
+    }
+
+    /// One line for a person.
+    #[must_use]
+    pub fn line(&self) -> String {
+        let mut line = format!(
+            "{:<12} {:<8} {:>3} conns {:>9.0} req/s {:>10.0} ent/s  p50 {:>7.3}  p99 {:>8.3} ms  \
+             cpu {:>7.1} us (driver {:>5.1})  rss {:>5.0} MiB",
+            self.workload,
+            self.target,
+            self.connections,
+            self.requests_per_s,
+            self.entities_per_s,
+            self.p50_ms,
+            self.p99_ms,
+            self.server_cpu_us,
+            self.driver_cpu_us,
+            self.rss_mib,
+        );
+        if let Some(error) = &self.first_error {
+            let error: String = error.chars().take(300).collect();
+            write!(line, "  {} ERRORS, first: {error}", self.errors)
+                .expect("writing to a string cannot fail");
+        }
+        line
+    }
+}
+
+/// All figures of one comparison, with the machine they are of.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// Processor, cores and memory.
+    pub machine: String,
+    /// When it was made.
+    pub date: String,
+    /// The figures, by workload, connections and server.
+    pub measurements: Vec<Measurement>,
+}
+
+impl Report {
+    pub(crate) fn new(measurements: Vec<Measurement>) -> Self {
+        Self {
+            machine: machine(),
+            date: crate::rfc1123_now(),
+            measurements,
+        }
+    }
+
+    /// Ours divided by another server's throughput, for one workload and number of connections.
+    fn ratio(&self, ours: &Measurement, target: TargetKind) -> Option<f64> {
+        self.measurements
+            .iter()
+            .find(|other| {
+                other.target == target.name()
+                    && other.workload == ours.workload
+                    && other.connections == ours.connections
+            })
+            .map(|other| ours.requests_per_s / other.requests_per_s)
+    }
+
+    /// Every figure as an aligned table, with the ratios of ours to the others.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut text = format!("{}\n{}\n\n", self.machine, self.date);
+        for measurement in &self.measurements {
+            text += &measurement.line();
+            if measurement.target == TargetKind::Partita.name() {
+                if let Some(ratio) = self.ratio(measurement, TargetKind::Bare) {
+                    text += &format!("  {:.0} % of bare", ratio * 100.0);
+                }
+                if let Some(ratio) = self.ratio(measurement, TargetKind::Azurite) {
+                    text += &format!("  {ratio:.1} x azurite");
+                }
+            }
+            text.push('\n');
+        }
+        text
+    }
+
+    /// Our figures and the ratios as a Markdown table, for the README.
+    #[must_use]
+    pub fn markdown(&self) -> String {
+        let mut text = format!(
+            "Measured on {} ({}); the driver shares the cores with the server.\n\n\
+             | workload | connections | requests/s | entities/s | p50 ms | p99 ms | CPU µs/request | RSS MiB | \
+             of bare hyper | Azurite 3.37 |\n\
+             | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n",
+            self.machine, self.date
+        );
+        let ours = TargetKind::Partita.name();
+        for row in self.measurements.iter().filter(|row| row.target == ours) {
+            let bare = self
+                .ratio(row, TargetKind::Bare)
+                .map_or_else(|| "–".to_owned(), |ratio| format!("{:.0} %", ratio * 100.0));
+            let azurite = self
+                .ratio(row, TargetKind::Azurite)
+                .map_or_else(|| "–".to_owned(), |ratio| format!("{ratio:.0} ×"));
+            text += &format!(
+                "| {} | {} | {} | {} | {:.2} | {:.2} | {:.0} | {:.0} | {bare} | {azurite} |\n",
+                row.kind.title(),
+                row.connections,
+                grouped(row.requests_per_s),
+                grouped(row.entities_per_s),
+                row.p50_ms,
+                row.p99_ms,
+                row.server_cpu_us,
+                row.rss_mib,
+            );
+        }
+        text
+    }
+
+    /// Everything as JSON.
+    ///
+    /// # Errors
+    /// Never for these types.
+    pub fn json(&self) -> anyhow::Result<String> {
+        Ok(serde_json::to_string_pretty(self)? + "\n")
+    }
+}
+
+/// A number with commas between thousands.
+fn grouped(value: f64) -> String {
+    let digits = format!("{value:.0}");
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// The machine in a few words.
+fn machine() -> String {
+    let field = |path: &str, name: &str| {
+        std::fs::read_to_string(path).ok().and_then(|text| {
+            let line = text.lines().find(|line| line.starts_with(name))?;
+            Some(line.split_once(':')?.1.trim().to_owned())
+        })
+    };
+    let cpu =
+        field("/proc/cpuinfo", "model name").unwrap_or_else(|| "unknown processor".to_owned());
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let memory_gib = field("/proc/meminfo", "MemTotal")
+        .and_then(|text| text.split(' ').next()?.parse::<f64>().ok())
+        .map_or(0.0, |kib| kib / 1_048_576.0);
+    format!("{cores} cores of {cpu}, {memory_gib:.0} GiB")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measurement(target: TargetKind, requests: u64) -> Measurement {
+        let mut result = LoadResult::empty();
+        result.requests = requests;
+        result.elapsed_s = 2.0;
+        Measurement::new(target, WorkloadKind::Batch, 64, &result, 1.0, 50.0)
+    }
+
+    #[test]
+    fn median_is_the_middle_run() {
+        let runs = [30, 10, 20].map(|requests| measurement(TargetKind::Bare, requests));
+        let median = Measurement::median(runs.to_vec()).unwrap();
+        assert!((median.requests_per_s - 10.0).abs() < 1e-9);
+        assert!(Measurement::median(Vec::new()).is_none());
+    }
+
+    #[test]
+    fn ratios_are_of_the_same_workload_and_connections() {
+        let report = Report::new(vec![
+            measurement(TargetKind::Partita, 2_000),
+            measurement(TargetKind::Bare, 10_000),
+            measurement(TargetKind::Azurite, 100),
+        ]);
+        assert!(
+            report.text().contains("20 % of bare  20.0 x azurite"),
+            "{}",
+            report.text()
+        );
+        let row = "| batches of 100 inserts | 64 | 1,000 | 100,000 |";
+        assert!(report.markdown().contains(row), "{}", report.markdown());
+        assert!(report.markdown().contains("| 20 % | 20 × |"));
+        assert!(
+            report
+                .json()
+                .unwrap()
+                .contains("\"entities_per_s\": 100000.0")
+        );
+    }
+}

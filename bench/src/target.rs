@@ -1,0 +1,145 @@
+//! The servers that are compared, each started fresh on a directory of its own.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::str::FromStr;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+
+use crate::ServerProcess;
+
+/// Time a server may take to its ready line; Azurite on a cold cache needs several seconds.
+const START_DEADLINE: Duration = Duration::from_secs(60);
+
+/// Which server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TargetKind {
+    /// This project's, durable.
+    Partita,
+    /// A hyper server that reads each request and answers prepared bytes: the ceiling on this machine.
+    Bare,
+    /// The emulator: not durable, it writes its whole state every few seconds.
+    Azurite,
+}
+
+impl TargetKind {
+    /// All, in the order of the table.
+    pub const ALL: [Self; 3] = [Self::Partita, Self::Bare, Self::Azurite];
+
+    /// The name on the command line, in the table and in JSON.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Partita => "partita",
+            Self::Bare => "bare",
+            Self::Azurite => "azurite",
+        }
+    }
+}
+
+impl FromStr for TargetKind {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> anyhow::Result<Self> {
+        match Self::ALL.into_iter().find(|kind| kind.name() == text) {
+            Some(kind) => Ok(kind),
+            None => bail!("no target {text:?}; there are partita, bare, azurite"),
+        }
+    }
+}
+
+/// A running server with its directory, which goes away with it.
+#[derive(Debug)]
+pub struct Target {
+    /// Which server it is.
+    pub kind: TargetKind,
+    /// Its process.
+    pub process: ServerProcess,
+    /// Dropped after the process.
+    _directory: tempfile::TempDir,
+}
+
+impl Target {
+    /// Starts a server of this kind. `root` is the project's folder; `scratch` the folder for its data, which must be
+    /// on a real disk for durable figures.
+    ///
+    /// # Errors
+    /// When the program is not there or does not get ready.
+    pub fn start(kind: TargetKind, root: &Path, scratch: &Path) -> anyhow::Result<Self> {
+        let directory = tempfile::Builder::new()
+            .prefix(&format!("{}-", kind.name()))
+            .tempdir_in(scratch)
+            .with_context(|| format!("making a folder in {}", scratch.display()))?;
+        let command = match kind {
+            TargetKind::Partita => {
+                partita_command(&root.join("target/release/partita"), directory.path())
+            }
+            TargetKind::Bare => Command::new(root.join("target/release/bare-http")),
+            TargetKind::Azurite => azurite_command(root, directory.path())?,
+        };
+        Ok(Self {
+            kind,
+            process: ServerProcess::start(command, START_DEADLINE)?,
+            _directory: directory,
+        })
+    }
+}
+
+/// The command line of our server on a directory, with a free port and without the admin port.
+#[must_use]
+pub fn partita_command(program: &Path, directory: &Path) -> Command {
+    let mut command = Command::new(program);
+    command
+        .args([
+            "serve",
+            "--table-port",
+            "0",
+            "--admin-port",
+            "0",
+            "--location",
+        ])
+        .arg(directory);
+    command
+}
+
+/// Whether Azurite and a Node that runs it are there; the reason when not.
+///
+/// # Errors
+/// Says what is missing.
+pub fn azurite_available(root: &Path) -> anyhow::Result<()> {
+    azurite_command(root, root).map(|_| ())
+}
+
+fn azurite_command(root: &Path, directory: &Path) -> anyhow::Result<Command> {
+    let modules = root.join(".deps/node/node_modules");
+    let program = modules.join("azurite/dist/src/table/main.js");
+    if !program.exists() {
+        bail!("Azurite is not installed in .deps; `./test` installs it");
+    }
+    // The npm package `node` brings the Node 22 that Azurite 3.36 and later want; an older system Node will not do.
+    let node = modules.join("node/bin/node");
+    let mut command = Command::new(if node.exists() {
+        node
+    } else {
+        PathBuf::from("node")
+    });
+    command
+        .arg(program)
+        .args([
+            "--silent",
+            "--disableTelemetry",
+            "--skipApiVersionCheck",
+            "--tablePort",
+        ])
+        .arg(free_port()?.to_string())
+        .arg("--location")
+        .arg(directory);
+    Ok(command)
+}
+
+/// A port that was free a moment ago.
+fn free_port() -> anyhow::Result<u16> {
+    let listener = std::net::TcpListener::bind(("127.0.0.1", 0))?;
+    Ok(listener.local_addr()?.port())
+}
