@@ -13,7 +13,8 @@ pub struct Write {
 
 /// Writes that happen together or not at all, and that no reader sees half of.
 ///
-/// Names each key at most once. Owns its bytes without copying: clones of [`Bytes`] share them.
+/// Names each key at most once. The bytes are not copied but kept until they are in the store's own files, so a value should
+/// not be a small slice of a large buffer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Batch {
     writes: Vec<Write>,

@@ -5,7 +5,7 @@
 //! groups and reads what is durable.
 //!
 //! - [`Engine`] is the seam: [`Engine::reserve`] → [`Permit::submit`] → completion, [`Engine::get`], [`Engine::scan`].
-//! - `slate::SlateEngine` keeps its rows in SlateDB over a directory, with one log and one sync for each group.
+//! - [`slate::SlateEngine`] keeps its rows in SlateDB over a directory, with one log and one sync for each group.
 //! - [`memory::MemoryEngine`] keeps them in memory, for tests and throw-away servers.
 //! - `conformance` is the suite that every engine passes (feature `conformance`).
 //!
@@ -22,6 +22,7 @@ mod stats;
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
 pub mod memory;
+pub mod slate;
 
 pub use batch::{Batch, Write};
 pub use engine::{Engine, KeyRange, Scan, ScanHint};

@@ -146,6 +146,10 @@ impl CommitCounts {
         self.refused.fetch_add(batches as u64, Ordering::Relaxed);
     }
 
+    pub(crate) fn unknown(&self, batches: usize) {
+        self.unknown.fetch_add(batches as u64, Ordering::Relaxed);
+    }
+
     /// The counts, with nothing said of what only the engine itself knows.
     pub(crate) fn read(&self, health: Health) -> Stats {
         Stats {

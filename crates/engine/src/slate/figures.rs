@@ -1,0 +1,47 @@
+//! SlateDB's own figures, for the metrics page.
+
+use std::sync::Arc;
+
+use slatedb_common::metrics::{DefaultMetricsRecorder, MetricValue, MetricsRecorder};
+
+use crate::EngineFigure;
+
+/// What a database counts about itself.
+pub(super) struct Figures {
+    recorder: Arc<DefaultMetricsRecorder>,
+}
+
+impl Figures {
+    pub(super) fn new() -> Self {
+        Self {
+            recorder: Arc::new(DefaultMetricsRecorder::new()),
+        }
+    }
+
+    pub(super) fn recorder(&self) -> Arc<dyn MetricsRecorder> {
+        Arc::clone(&self.recorder) as Arc<dyn MetricsRecorder>
+    }
+
+    #[allow(clippy::cast_precision_loss, reason = "figures for people and graphs")]
+    pub(super) fn read(&self) -> Vec<EngineFigure> {
+        let snapshot = self.recorder.snapshot();
+        let figures = snapshot.all().iter().filter_map(|metric| {
+            let (counter, value) = match metric.value {
+                MetricValue::Counter(value) => (true, value as f64),
+                MetricValue::Gauge(value) | MetricValue::UpDownCounter(value) => {
+                    (false, value as f64)
+                }
+                // Its latency histograms begin at a millisecond, coarser than anything that happens here.
+                MetricValue::Histogram { .. } => return None,
+            };
+            Some(EngineFigure {
+                name: metric.name.clone(),
+                labels: metric.labels.clone(),
+                help: metric.description.clone(),
+                counter,
+                value,
+            })
+        });
+        figures.collect()
+    }
+}

@@ -1,0 +1,80 @@
+//! Reading rows in order.
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use slatedb::config::{DurabilityLevel, ScanOptions};
+use slatedb::{Db, DbIterator};
+
+use super::within_deadline;
+use crate::{KeyRange, ReadError, Scan, ScanHint};
+
+/// How much is read ahead for a page: about what a page of 1,000 rows needs from each file. More would decode blocks that
+/// nobody reads (measured: 1 MiB halves the rate of pages).
+const PAGE_READ_AHEAD_BYTES: usize = 64 << 10;
+
+/// How much is read ahead for a walk over much data.
+const WALK_READ_AHEAD_BYTES: usize = 1 << 20;
+
+/// A scan that expects more than this is a walk.
+const WALK_BYTES: usize = 8 << 20;
+
+struct SlateScan {
+    /// Nothing at the end.
+    rows: Option<DbIterator>,
+}
+
+/// Starts a scan of `range` over what is durable now.
+pub(super) async fn start(
+    db: &Db,
+    range: KeyRange,
+    hint: ScanHint,
+) -> Result<Box<dyn Scan>, ReadError> {
+    if range.is_empty() {
+        return Ok(Box::new(SlateScan { rows: None }));
+    }
+    let walk = hint.bytes > WALK_BYTES;
+    let options = ScanOptions {
+        durability_filter: DurabilityLevel::Remote,
+        read_ahead_bytes: if walk {
+            WALK_READ_AHEAD_BYTES
+        } else {
+            PAGE_READ_AHEAD_BYTES
+        },
+        max_fetch_tasks: if walk { 2 } else { 1 },
+        cache_blocks: hint.cache,
+        ..ScanOptions::default()
+    };
+    let rows = within_deadline(db.scan_with_options((range.start, range.end), &options)).await?;
+    Ok(Box::new(SlateScan { rows: Some(rows) }))
+}
+
+#[async_trait]
+impl Scan for SlateScan {
+    async fn next(
+        &mut self,
+        rows_max: usize,
+        bytes_max: usize,
+    ) -> Result<Vec<(Bytes, Bytes)>, ReadError> {
+        let Some(mut rows) = self.rows.take() else {
+            return Ok(Vec::new());
+        };
+        let mut page = Vec::with_capacity(rows_max.min(1_000));
+        let mut bytes = 0;
+        // One deadline for the page: a timer for each row would cost more than the row.
+        let ended = within_deadline(async {
+            while page.len() < rows_max.max(1) && bytes < bytes_max {
+                let Some(row) = rows.next().await? else {
+                    return Ok(true);
+                };
+                bytes += row.key.len() + row.value.len();
+                page.push((row.key, row.value));
+            }
+            Ok(false)
+        })
+        .await?;
+        if !ended {
+            self.rows = Some(rows);
+        }
+        Ok(page)
+    }
+}

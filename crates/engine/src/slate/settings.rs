@@ -1,0 +1,111 @@
+//! What can be set, and what is fixed for everybody.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use slatedb::config::{
+    CompactionWorkerOptions, CompactorOptions, CompressionCodec, GarbageCollectorDirectoryOptions,
+    GarbageCollectorOptions,
+};
+
+/// Settings of the durable engine.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Bytes of blocks and metadata kept in memory, for all databases of the process together.
+    pub cache_bytes: u64,
+    /// Bytes of batches in flight; more wait.
+    pub in_flight_bytes_max: u32,
+    /// Bytes of one batch; a larger one is refused.
+    pub batch_bytes_max: usize,
+    /// Bytes of one commit group, unless a single batch is larger.
+    pub group_bytes_max: usize,
+    /// Which write-ahead log makes groups durable.
+    pub journal: JournalKind,
+}
+
+/// Which write-ahead log makes groups durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JournalKind {
+    /// One object in the store for each group: two syncs and a file.
+    Store,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            cache_bytes: 256 << 20,
+            in_flight_bytes_max: 64 << 20,
+            // An entity group transaction is at most 4 MiB of payload, and stored forms are no larger than twice that.
+            batch_bytes_max: 12 << 20,
+            group_bytes_max: 4 << 20,
+            journal: JournalKind::Store,
+        }
+    }
+}
+
+/// Rows that wait in memory to be flushed are written to a file of this size.
+const LEVEL0_BYTES: usize = 32 << 20;
+
+/// Rows in memory that are not flushed yet. Our own bound on the log comes first; this one is SlateDB's.
+const UNFLUSHED_BYTES_MAX: usize = 192 << 20;
+
+const MANIFEST_POLL: Duration = Duration::from_secs(5);
+
+/// For how long an update of the manifest is tried before the database gives up and closes itself. A full disk may stay full
+/// for days, and reads go on meanwhile, so: practically for ever.
+const MANIFEST_TIMEOUT: Duration = Duration::from_secs(30 * 24 * 3600);
+
+/// SlateDB's settings for a local directory. The reasons for the numbers are in `docs/format/store.md`.
+pub(super) fn slatedb_settings() -> slatedb::Settings {
+    slatedb::Settings {
+        // Groups are made durable by the commit loop; a ticker would only add latency.
+        flush_interval: None,
+        manifest_poll_interval: MANIFEST_POLL,
+        manifest_update_timeout: MANIFEST_TIMEOUT,
+        l0_sst_size_bytes: LEVEL0_BYTES,
+        max_unflushed_bytes: UNFLUSHED_BYTES_MAX,
+        l0_flush_parallelism: 1,
+        compression_codec: Some(CompressionCodec::Lz4),
+        compactor_options: Some(CompactorOptions {
+            poll_interval: Duration::from_secs(1),
+            commit_compacted_interval: Duration::from_secs(1),
+            manifest_update_timeout: MANIFEST_TIMEOUT,
+            max_concurrent_compactions: 1,
+            scheduler_options: HashMap::new(),
+            worker: Some(CompactionWorkerOptions {
+                max_concurrent_compactions: 1,
+                compactions_poll_interval: Duration::from_secs(1),
+                max_sst_size: 64 << 20,
+                max_fetch_tasks: 1,
+                bytes_to_fetch: 1 << 20,
+                max_subcompactions: 1,
+                compression_codec: Some(CompressionCodec::Lz4),
+                ..CompactionWorkerOptions::default()
+            }),
+            ..CompactorOptions::default()
+        }),
+        garbage_collector_options: Some(GarbageCollectorOptions {
+            manifest_options: Some(collect(60, 300)),
+            wal_options: Some(collect(30, 60)),
+            wal_fence_options: None,
+            compacted_options: Some(collect(60, 300)),
+            compactions_options: Some(collect(60, 300)),
+            detach_options: None,
+            // Conditional overwrites do not exist on a directory; with boundary files nothing would ever be deleted.
+            boundary_files_enabled: false,
+            ..GarbageCollectorOptions::default()
+        }),
+        // Background work retries without end, so that a full disk or a hiccup does not close the database. What a caller
+        // waits for has deadlines of its own.
+        object_store_max_retries: None,
+        ..slatedb::Settings::default()
+    }
+}
+
+fn collect(interval_s: u64, age_s: u64) -> GarbageCollectorDirectoryOptions {
+    GarbageCollectorDirectoryOptions {
+        interval: Some(Duration::from_secs(interval_s)),
+        min_age: Duration::from_secs(age_s),
+        dry_run: false,
+    }
+}
