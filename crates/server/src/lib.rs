@@ -1,3 +1,5 @@
 //! The `server` room: HTTP front, settings, TLS, admin API, metrics. See ARCHITECTURE.md.
 
 pub mod config;
+pub mod metrics;
+pub mod tls;

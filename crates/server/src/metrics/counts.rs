@@ -1,0 +1,372 @@
+//! What is counted on the way of a request: nothing but relaxed additions to atomics made beforehand.
+//!
+//! Threads count into shards of their own, so that two cores do not pull one cache line back and forth; readers add the
+//! shards up. A reading is not one instant: figures may differ by the requests that ended while it was taken.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use partita_wire::ErrorCode;
+use partita_wire::Operation;
+
+use super::latency::{Histogram, Latencies};
+
+/// Beyond this many threads, threads share shards. A shard is about 40 KB once it is used.
+const SHARDS: usize = 8;
+
+/// The operations, and one more place for requests that never became one.
+const OPERATIONS: usize = Operation::ALL.len() + 1;
+
+/// Classes of status: 1xx and 2xx, 3xx, 4xx, 5xx.
+pub(crate) const CLASSES: [&str; 4] = ["2xx", "3xx", "4xx", "5xx"];
+
+/// An answered request, as the front saw it.
+#[derive(Debug, Clone, Copy)]
+pub struct Answered {
+    /// None when the request did not parse so far.
+    pub operation: Option<Operation>,
+    /// The status that was sent.
+    pub status: u16,
+    /// The storage error code that was sent, if any.
+    pub code: Option<ErrorCode>,
+    /// From the end of the request's headers to the end of the answer.
+    pub latency: Duration,
+    /// Bytes of the request's body.
+    pub bytes_in: u64,
+    /// Bytes of the answer's body.
+    pub bytes_out: u64,
+    /// Entities in the answer.
+    pub entities_out: u64,
+}
+
+/// Why a connection ended other than by its client's wish.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConnectionFault {
+    /// The TLS handshake failed or took too long.
+    Tls,
+    /// Headers did not come in time, or no byte moved within a request.
+    Slow,
+    /// What came was not HTTP, or broke a limit of size.
+    Protocol,
+    /// The connection broke.
+    Broken,
+}
+
+impl ConnectionFault {
+    pub(crate) const ALL: [ConnectionFault; 4] = [
+        ConnectionFault::Tls,
+        ConnectionFault::Slow,
+        ConnectionFault::Protocol,
+        ConnectionFault::Broken,
+    ];
+
+    /// The label of metrics.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            ConnectionFault::Tls => "tls",
+            ConnectionFault::Slow => "slow",
+            ConnectionFault::Protocol => "protocol",
+            ConnectionFault::Broken => "broken",
+        }
+    }
+}
+
+/// The counts of a server. Shared by reference or `Arc`; every method may be called from any thread.
+#[derive(Debug)]
+pub struct Metrics {
+    shards: Box<[Shard]>,
+    errors: Box<[AtomicU64]>,
+    connections: AtomicI64,
+    connections_opened: AtomicU64,
+    connections_failed: [AtomicU64; ConnectionFault::ALL.len()],
+}
+
+/// Aligned so that no two shards touch one cache line (128 bytes: processors fetch lines in pairs).
+#[derive(Debug)]
+#[repr(align(128))]
+struct Shard {
+    in_flight: AtomicI64,
+    operations: Box<[PerOperation]>,
+}
+
+#[derive(Debug, Default)]
+struct PerOperation {
+    classes: [AtomicU64; CLASSES.len()],
+    bytes_in: AtomicU64,
+    bytes_out: AtomicU64,
+    entities_out: AtomicU64,
+    latency: Histogram,
+}
+
+impl Default for Metrics {
+    fn default() -> Metrics {
+        let shard = |_| Shard {
+            in_flight: AtomicI64::new(0),
+            operations: (0..OPERATIONS).map(|_| PerOperation::default()).collect(),
+        };
+        Metrics {
+            shards: (0..SHARDS).map(shard).collect(),
+            errors: (0..OPERATIONS * ErrorCode::ALL.len())
+                .map(|_| AtomicU64::new(0))
+                .collect(),
+            connections: AtomicI64::new(0),
+            connections_opened: AtomicU64::new(0),
+            connections_failed: Default::default(),
+        }
+    }
+}
+
+impl Metrics {
+    /// All counts at zero.
+    pub fn new() -> Metrics {
+        Metrics::default()
+    }
+
+    /// Counts a request as under way until the guard is dropped.
+    pub fn in_flight(&self) -> InFlight<'_> {
+        self.shard().in_flight.fetch_add(1, Ordering::Relaxed);
+        InFlight { metrics: self }
+    }
+
+    /// Counts an answered request.
+    pub fn request(&self, answered: &Answered) {
+        let operation = operation_index(answered.operation);
+        let class = usize::from(answered.status / 100).clamp(2, 5) - 2;
+        if let Some(counts) = self.shard().operations.get(operation) {
+            if let Some(count) = counts.classes.get(class) {
+                count.fetch_add(1, Ordering::Relaxed);
+            }
+            add(&counts.bytes_in, answered.bytes_in);
+            add(&counts.bytes_out, answered.bytes_out);
+            add(&counts.entities_out, answered.entities_out);
+            counts.latency.record(answered.latency);
+        }
+        if let Some(code) = answered.code
+            && let Some(count) = self.errors.get(error_index(operation, code))
+        {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Counts a connection as open until the guard is dropped.
+    pub fn connection(&self) -> OpenConnection<'_> {
+        self.connections.fetch_add(1, Ordering::Relaxed);
+        self.connections_opened.fetch_add(1, Ordering::Relaxed);
+        OpenConnection { metrics: self }
+    }
+
+    /// Counts a connection that ended by a fault.
+    pub fn connection_failed(&self, fault: ConnectionFault) {
+        if let Some(count) = self.connections_failed.get(fault as usize) {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Everything counted so far.
+    pub(crate) fn read(&self) -> Reading {
+        let operation = |(index, operation)| self.read_operation(index, operation);
+        let known = Operation::ALL.iter().copied().map(Some).chain([None]);
+        let load = |count: &AtomicI64| count.load(Ordering::Relaxed);
+        Reading {
+            operations: known.enumerate().map(operation).collect(),
+            // A guard may be dropped on another thread than it was made on: single shards may be negative.
+            in_flight: self.shards.iter().map(|shard| load(&shard.in_flight)).sum(),
+            connections: load(&self.connections),
+            connections_opened: self.connections_opened.load(Ordering::Relaxed),
+            connections_failed: self
+                .connections_failed
+                .each_ref()
+                .map(|count| count.load(Ordering::Relaxed)),
+        }
+    }
+
+    fn read_operation(&self, index: usize, operation: Option<Operation>) -> OperationReading {
+        let mut reading = OperationReading {
+            name: operation.map_or("Unknown", Operation::name),
+            classes: [0; CLASSES.len()],
+            bytes_in: 0,
+            bytes_out: 0,
+            entities_out: 0,
+            latencies: Latencies::default(),
+            errors: Vec::new(),
+        };
+        for counts in self
+            .shards
+            .iter()
+            .filter_map(|shard| shard.operations.get(index))
+        {
+            for (total, count) in reading.classes.iter_mut().zip(&counts.classes) {
+                *total += count.load(Ordering::Relaxed);
+            }
+            reading.bytes_in += counts.bytes_in.load(Ordering::Relaxed);
+            reading.bytes_out += counts.bytes_out.load(Ordering::Relaxed);
+            reading.entities_out += counts.entities_out.load(Ordering::Relaxed);
+            counts.latency.add_to(&mut reading.latencies);
+        }
+        for code in ErrorCode::ALL {
+            let count = self.errors.get(error_index(index, *code));
+            let count = count.map_or(0, |count| count.load(Ordering::Relaxed));
+            if count > 0 {
+                reading.errors.push((*code, count));
+            }
+        }
+        reading
+    }
+
+    fn shard(&self) -> &Shard {
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        thread_local! {
+            static MINE: Cell<usize> = const { Cell::new(usize::MAX) };
+        }
+        let mut mine = MINE.get();
+        if mine == usize::MAX {
+            mine = NEXT.fetch_add(1, Ordering::Relaxed) % SHARDS;
+            MINE.set(mine);
+        }
+        self.shards
+            .get(mine)
+            .expect("shards are numbered modulo their count")
+    }
+}
+
+/// An addition that leaves the cache line alone when there is nothing to add.
+fn add(count: &AtomicU64, more: u64) {
+    if more > 0 {
+        count.fetch_add(more, Ordering::Relaxed);
+    }
+}
+
+fn operation_index(operation: Option<Operation>) -> usize {
+    operation.map_or(OPERATIONS - 1, Operation::index)
+}
+
+fn error_index(operation: usize, code: ErrorCode) -> usize {
+    operation * ErrorCode::ALL.len() + code as usize
+}
+
+/// A request under way.
+#[derive(Debug)]
+#[must_use]
+pub struct InFlight<'a> {
+    metrics: &'a Metrics,
+}
+
+impl Drop for InFlight<'_> {
+    fn drop(&mut self) {
+        self.metrics
+            .shard()
+            .in_flight
+            .fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// An open connection.
+#[derive(Debug)]
+#[must_use]
+pub struct OpenConnection<'a> {
+    metrics: &'a Metrics,
+}
+
+impl Drop for OpenConnection<'_> {
+    fn drop(&mut self) {
+        self.metrics.connections.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Everything that was counted.
+#[derive(Debug)]
+pub(crate) struct Reading {
+    pub(crate) operations: Vec<OperationReading>,
+    pub(crate) in_flight: i64,
+    pub(crate) connections: i64,
+    pub(crate) connections_opened: u64,
+    pub(crate) connections_failed: [u64; ConnectionFault::ALL.len()],
+}
+
+/// What was counted of one operation.
+#[derive(Debug)]
+pub(crate) struct OperationReading {
+    pub(crate) name: &'static str,
+    pub(crate) classes: [u64; CLASSES.len()],
+    pub(crate) bytes_in: u64,
+    pub(crate) bytes_out: u64,
+    pub(crate) entities_out: u64,
+    pub(crate) latencies: Latencies,
+    pub(crate) errors: Vec<(ErrorCode, u64)>,
+}
+
+impl OperationReading {
+    pub(crate) fn requests(&self) -> u64 {
+        self.classes.iter().sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answered(operation: Option<Operation>, status: u16, code: Option<ErrorCode>) -> Answered {
+        Answered {
+            operation,
+            status,
+            code,
+            latency: Duration::from_micros(100),
+            bytes_in: 10,
+            bytes_out: 20,
+            entities_out: 1,
+        }
+    }
+
+    #[test]
+    fn requests_count_by_operation_class_and_code() {
+        let metrics = Metrics::new();
+        metrics.request(&answered(Some(Operation::GetEntity), 200, None));
+        metrics.request(&answered(
+            Some(Operation::GetEntity),
+            404,
+            Some(ErrorCode::ResourceNotFound),
+        ));
+        metrics.request(&answered(None, 400, Some(ErrorCode::InvalidUri)));
+        metrics.request(&answered(Some(Operation::GetEntity), 999, None));
+        let reading = metrics.read();
+        let get = &reading.operations[Operation::GetEntity.index()];
+        assert_eq!(get.classes, [1, 0, 1, 1]);
+        assert_eq!((get.bytes_in, get.bytes_out, get.entities_out), (30, 60, 3));
+        assert_eq!(get.errors, [(ErrorCode::ResourceNotFound, 1)]);
+        assert_eq!(get.latencies.count(), 3);
+        let unknown = reading.operations.last().unwrap();
+        assert_eq!((unknown.name, unknown.requests()), ("Unknown", 1));
+    }
+
+    #[test]
+    fn threads_add_up_and_guards_go_back_to_zero() {
+        let metrics = Metrics::new();
+        std::thread::scope(|scope| {
+            for _ in 0..2 * SHARDS {
+                let guard = metrics.in_flight();
+                let metrics = &metrics;
+                scope.spawn(move || {
+                    let _guard = guard;
+                    let _connection = metrics.connection();
+                    for _ in 0..100 {
+                        metrics.request(&answered(Some(Operation::InsertEntity), 204, None));
+                    }
+                });
+            }
+        });
+        let reading = metrics.read();
+        assert_eq!(
+            reading.operations[Operation::InsertEntity.index()].requests(),
+            1600
+        );
+        assert_eq!(
+            (
+                reading.in_flight,
+                reading.connections,
+                reading.connections_opened
+            ),
+            (0, 0, 16)
+        );
+    }
+}

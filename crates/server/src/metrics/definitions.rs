@@ -1,0 +1,99 @@
+//! Every figure of the metrics page: name, kind, unit (in the name) and help.
+//!
+//! Names are promises to people's dashboards: they are added, never changed.
+
+/// What Prometheus calls the type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Counter,
+    Gauge,
+    Histogram,
+}
+
+impl Kind {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Kind::Counter => "counter",
+            Kind::Gauge => "gauge",
+            Kind::Histogram => "histogram",
+        }
+    }
+}
+
+/// One figure, or a family of them told apart by labels.
+#[derive(Debug)]
+pub(crate) struct Definition {
+    pub(crate) name: &'static str,
+    pub(crate) kind: Kind,
+    pub(crate) help: &'static str,
+}
+
+macro_rules! definitions {
+    ($($constant:ident = $kind:ident $name:literal $help:literal;)+) => {
+        $(pub(crate) const $constant: Definition =
+            Definition { name: $name, kind: Kind::$kind, help: $help };)+
+
+        /// Every definition, for the test of names and for the document.
+        #[cfg(test)]
+        pub(crate) const ALL: &[Definition] = &[$($constant,)+];
+    };
+}
+
+definitions! {
+    BUILD_INFO = Gauge "partita_build_info" "Always 1; the version is a label.";
+    UPTIME = Gauge "partita_uptime_seconds" "Time since the process was ready.";
+    READY = Gauge "partita_ready" "1 when reads and writes are served, else 0.";
+
+    REQUESTS = Counter "partita_requests_total" "Requests answered, by operation and class of status.";
+    ERRORS = Counter "partita_errors_total" "Requests answered with an error, by operation, storage error code and status.";
+    DURATION = Histogram "partita_request_duration_seconds" "From the end of a request's headers to the end of its answer, by operation.";
+    BYTES_IN = Counter "partita_request_bytes_total" "Bytes of request bodies, by operation.";
+    BYTES_OUT = Counter "partita_response_bytes_total" "Bytes of answer bodies, by operation.";
+    ENTITIES_OUT = Counter "partita_entities_returned_total" "Entities in answers, by operation.";
+    IN_FLIGHT = Gauge "partita_requests_in_flight" "Requests under way.";
+
+    CONNECTIONS = Gauge "partita_connections" "Open client connections.";
+    CONNECTIONS_OPENED = Counter "partita_connections_opened_total" "Client connections taken.";
+    CONNECTIONS_FAILED = Counter "partita_connections_failed_total" "Client connections ended by a fault or a limit, by reason.";
+
+    COMMIT_BATCHES = Counter "partita_commit_batches_total" "Engine batches that became durable.";
+    COMMIT_ROWS = Counter "partita_commit_rows_total" "Rows written by them.";
+    COMMIT_BYTES = Counter "partita_commit_bytes_total" "Bytes written by them.";
+    COMMIT_REFUSED = Counter "partita_commit_refused_total" "Engine batches that were refused and did not happen.";
+    COMMIT_UNKNOWN = Counter "partita_commit_unknown_total" "Engine batches of which nobody knows whether they happened.";
+    GROUP_BATCHES = Histogram "partita_commit_group_batches" "Engine batches that shared one commit.";
+    GROUP_BYTES = Histogram "partita_commit_group_bytes" "Bytes of one commit.";
+    SYNC_DURATION = Histogram "partita_log_sync_duration_seconds" "Time of one write and sync of the log.";
+    LOG_BYTES = Gauge "partita_log_bytes" "Bytes of the log that a start would have to read.";
+
+    BLOCK_CACHE_HITS = Counter "partita_block_cache_hits_total" "Blocks and metadata of the store found in memory.";
+    BLOCK_CACHE_MISSES = Counter "partita_block_cache_misses_total" "Blocks and metadata of the store read from disk.";
+    BLOCK_CACHE_BYTES = Gauge "partita_block_cache_bytes" "Memory held by blocks of the store.";
+    ENTITY_CACHE_HITS = Counter "partita_entity_cache_hits_total" "Entities found in memory.";
+    ENTITY_CACHE_MISSES = Counter "partita_entity_cache_misses_total" "Entities looked up in the store.";
+    ENTITY_CACHE_BYTES = Gauge "partita_entity_cache_bytes" "Memory held by single entities.";
+
+    RESIDENT_BYTES = Gauge "process_resident_memory_bytes" "Memory of the process.";
+    CPU = Counter "process_cpu_seconds_total" "Processor time of the process.";
+    OPEN_FILES = Gauge "process_open_fds" "Open files and sockets of the process.";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_follow_the_rules_of_prometheus() {
+        let mut names = std::collections::BTreeSet::new();
+        for Definition { name, kind, help } in ALL {
+            assert!(names.insert(name), "{name} stands there twice");
+            assert!(
+                name.bytes()
+                    .all(|byte| byte.is_ascii_lowercase() || byte == b'_'),
+                "{name}"
+            );
+            assert_eq!(*kind == Kind::Counter, name.ends_with("_total"), "{name}");
+            assert!(help.ends_with('.'), "{name}");
+        }
+    }
+}

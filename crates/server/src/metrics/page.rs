@@ -1,0 +1,316 @@
+//! The metrics page: what was counted, and what the engine, the entity cache and the operating system say.
+
+use std::time::Duration;
+
+use partita_engine::{Distribution, Stats};
+
+use super::counts::{CLASSES, ConnectionFault, OperationReading, Reading};
+use super::definitions::{self as d, Definition, Kind};
+use super::exposition::Page;
+use super::process::Process;
+
+/// What the page needs besides the counts.
+#[derive(Debug)]
+pub(crate) struct Surroundings {
+    pub(crate) version: &'static str,
+    pub(crate) uptime: Duration,
+    pub(crate) ready: bool,
+    pub(crate) engine: Stats,
+    pub(crate) entity_cache: EntityCache,
+    pub(crate) process: Option<Process>,
+}
+
+/// Figures of the entity cache.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct EntityCache {
+    pub(crate) hits: u64,
+    pub(crate) misses: u64,
+    pub(crate) bytes: u64,
+}
+
+/// Latency buckets on the page: every second power of two from 64 µs to 16.8 s.
+const DURATION_EXPONENTS: (u32, u32) = (6, 24);
+
+const US_PER_SECOND: f64 = 1_000_000.0;
+
+/// Writes the page.
+pub(crate) fn page(reading: &Reading, around: &Surroundings) -> String {
+    let mut page = Page::default();
+    page.family(&d::BUILD_INFO);
+    page.sample(d::BUILD_INFO.name, &[("version", around.version)], 1);
+    page.single(&d::UPTIME, around.uptime.as_secs_f64());
+    page.single(&d::READY, u8::from(around.ready));
+    requests(&mut page, reading);
+    connections(&mut page, reading);
+    engine(&mut page, &around.engine);
+    page.single(&d::ENTITY_CACHE_HITS, around.entity_cache.hits);
+    page.single(&d::ENTITY_CACHE_MISSES, around.entity_cache.misses);
+    page.single(&d::ENTITY_CACHE_BYTES, around.entity_cache.bytes);
+    engine_figures(&mut page, &around.engine);
+    if let Some(process) = around.process {
+        page.single(&d::RESIDENT_BYTES, process.resident_bytes);
+        page.single(&d::CPU, process.cpu_seconds);
+        page.single(&d::OPEN_FILES, process.open_files);
+    }
+    page.into_text()
+}
+
+fn requests(page: &mut Page, reading: &Reading) {
+    page.family(&d::REQUESTS);
+    for operation in &reading.operations {
+        for (class, count) in CLASSES.iter().zip(operation.classes) {
+            let labels = [("operation", operation.name), ("status", class)];
+            page.sample(d::REQUESTS.name, &labels, count);
+        }
+    }
+    page.family(&d::ERRORS);
+    for operation in &reading.operations {
+        for (code, count) in &operation.errors {
+            let status = code.status().to_string();
+            let labels = [
+                ("operation", operation.name),
+                ("code", code.name()),
+                ("status", &status),
+            ];
+            page.sample(d::ERRORS.name, &labels, *count);
+        }
+    }
+    // Operations nobody asked for are left out: a histogram has many lines.
+    page.family(&d::DURATION);
+    for operation in reading
+        .operations
+        .iter()
+        .filter(|operation| operation.requests() > 0)
+    {
+        let latencies = &operation.latencies;
+        let (from, to) = DURATION_EXPONENTS;
+        let buckets = latencies.at_powers_of_two(from, to);
+        let buckets = buckets.map(|(bound, below)| (bound as f64 / US_PER_SECOND, below));
+        let labels = [("operation", operation.name)];
+        let sum = latencies.sum_us() as f64 / US_PER_SECOND;
+        page.histogram(d::DURATION.name, &labels, buckets, latencies.count(), sum);
+    }
+    per_operation(page, reading, &d::BYTES_IN, |operation| operation.bytes_in);
+    per_operation(page, reading, &d::BYTES_OUT, |operation| {
+        operation.bytes_out
+    });
+    per_operation(page, reading, &d::ENTITIES_OUT, |operation| {
+        operation.entities_out
+    });
+    page.single(&d::IN_FLIGHT, reading.in_flight);
+}
+
+fn per_operation(
+    page: &mut Page,
+    reading: &Reading,
+    definition: &Definition,
+    count: impl Fn(&OperationReading) -> u64,
+) {
+    page.family(definition);
+    for operation in &reading.operations {
+        page.sample(
+            definition.name,
+            &[("operation", operation.name)],
+            count(operation),
+        );
+    }
+}
+
+fn connections(page: &mut Page, reading: &Reading) {
+    page.single(&d::CONNECTIONS, reading.connections);
+    page.single(&d::CONNECTIONS_OPENED, reading.connections_opened);
+    page.family(&d::CONNECTIONS_FAILED);
+    for (fault, count) in ConnectionFault::ALL.iter().zip(reading.connections_failed) {
+        page.sample(
+            d::CONNECTIONS_FAILED.name,
+            &[("reason", fault.as_str())],
+            count,
+        );
+    }
+}
+
+fn engine(page: &mut Page, stats: &Stats) {
+    page.single(&d::COMMIT_BATCHES, stats.batches);
+    page.single(&d::COMMIT_ROWS, stats.rows);
+    page.single(&d::COMMIT_BYTES, stats.bytes);
+    page.single(&d::COMMIT_REFUSED, stats.batches_refused);
+    page.single(&d::COMMIT_UNKNOWN, stats.batches_unknown);
+    distribution(page, &d::GROUP_BATCHES, &stats.group_batches, 1.0);
+    distribution(page, &d::GROUP_BYTES, &stats.group_bytes, 1.0);
+    distribution(page, &d::SYNC_DURATION, &stats.sync_us, US_PER_SECOND);
+    page.single(&d::LOG_BYTES, stats.log_bytes);
+    page.single(&d::BLOCK_CACHE_HITS, stats.cache_hits);
+    page.single(&d::BLOCK_CACHE_MISSES, stats.cache_misses);
+    page.single(&d::BLOCK_CACHE_BYTES, stats.cache_bytes);
+}
+
+/// A distribution of the engine; `scale` of its units are one of the page's. The last bucket has no bound of its own.
+fn distribution(page: &mut Page, definition: &Definition, seen: &Distribution, scale: f64) {
+    page.family(definition);
+    let mut below = 0;
+    let bounded = seen.buckets.len().saturating_sub(1);
+    let buckets = seen
+        .buckets
+        .iter()
+        .take(bounded)
+        .enumerate()
+        .map(|(index, count)| {
+            below += count;
+            (Distribution::bound(index) as f64 / scale, below)
+        });
+    page.histogram(
+        definition.name,
+        &[],
+        buckets,
+        seen.count,
+        seen.sum as f64 / scale,
+    );
+}
+
+/// Figures of the engine's own making, under `partita_engine_`, one family for each name.
+fn engine_figures(page: &mut Page, stats: &Stats) {
+    let mut figures: Vec<_> = stats.figures.iter().collect();
+    figures.sort_by(|a, b| a.name.cmp(&b.name));
+    let mut family = None;
+    for figure in figures {
+        let mut name: String = figure.name.chars().map(name_char).collect();
+        name.insert_str(0, "partita_engine_");
+        if figure.counter && !name.ends_with("_total") {
+            name.push_str("_total");
+        }
+        if family.as_ref() != Some(&name) {
+            let kind = if figure.counter {
+                Kind::Counter
+            } else {
+                Kind::Gauge
+            };
+            page.family_named(&name, kind, &figure.help);
+        }
+        let label_names: Vec<String> = figure
+            .labels
+            .iter()
+            .map(|(label, _)| label.chars().map(name_char).collect())
+            .collect();
+        let labels: Vec<(&str, &str)> = label_names
+            .iter()
+            .zip(&figure.labels)
+            .map(|(name, (_, text))| (name.as_str(), text.as_str()))
+            .collect();
+        page.sample(&name, &labels, figure.value);
+        family = Some(name);
+    }
+}
+
+/// Names of the page are letters, digits and underscores.
+fn name_char(letter: char) -> char {
+    if letter.is_ascii_alphanumeric() {
+        letter.to_ascii_lowercase()
+    } else {
+        '_'
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use partita_engine::{EngineFigure, Health};
+    use partita_wire::ErrorCode;
+    use partita_wire::Operation;
+
+    use super::*;
+    use crate::metrics::{Answered, Metrics};
+
+    fn stats() -> Stats {
+        let figure = |name: &str, label: &str, counter| EngineFigure {
+            name: name.to_owned(),
+            labels: vec![("op.kind".to_owned(), label.to_owned())],
+            help: "What it is".to_owned(),
+            counter,
+            value: 4.0,
+        };
+        Stats {
+            health: Health::Healthy,
+            batches: 3,
+            rows: 5,
+            bytes: 700,
+            batches_refused: 0,
+            batches_unknown: 0,
+            group_batches: Distribution {
+                count: 2,
+                sum: 3,
+                buckets: vec![1, 1, 0],
+            },
+            group_bytes: Distribution::default(),
+            sync_us: Distribution {
+                count: 1,
+                sum: 500_000,
+                buckets: vec![0, 0, 1],
+            },
+            log_bytes: 9,
+            cache_hits: 8,
+            cache_misses: 2,
+            cache_bytes: 4096,
+            figures: vec![
+                figure("db.ops", "get", true),
+                figure("l0", "", false),
+                figure("db.ops", "put", true),
+            ],
+        }
+    }
+
+    #[test]
+    fn the_page_holds_what_was_counted() {
+        let metrics = Metrics::new();
+        metrics.request(&Answered {
+            operation: Some(Operation::GetEntity),
+            status: 404,
+            code: Some(ErrorCode::ResourceNotFound),
+            latency: Duration::from_micros(100),
+            bytes_in: 0,
+            bytes_out: 9,
+            entities_out: 0,
+        });
+        let around = Surroundings {
+            version: "1.2.3",
+            uptime: Duration::from_millis(1500),
+            ready: true,
+            engine: stats(),
+            entity_cache: EntityCache {
+                hits: 1,
+                misses: 2,
+                bytes: 3,
+            },
+            process: Process::read(),
+        };
+        let page = page(&metrics.read(), &around);
+        for line in [
+            "partita_build_info{version=\"1.2.3\"} 1",
+            "partita_requests_total{operation=\"QueryEntity\",status=\"4xx\"} 1",
+            "partita_requests_total{operation=\"InsertEntity\",status=\"2xx\"} 0",
+            "partita_errors_total{operation=\"QueryEntity\",code=\"ResourceNotFound\",status=\"404\"} 1",
+            "partita_request_duration_seconds_bucket{operation=\"QueryEntity\",le=\"0.000064\"} 0",
+            "partita_request_duration_seconds_bucket{operation=\"QueryEntity\",le=\"0.000128\"} 1",
+            "partita_response_bytes_total{operation=\"QueryEntity\"} 9",
+            "partita_commit_group_batches_bucket{le=\"1\"} 1",
+            "partita_commit_group_batches_bucket{le=\"2\"} 2",
+            "partita_commit_group_batches_bucket{le=\"+Inf\"} 2",
+            "partita_log_sync_duration_seconds_sum 0.5",
+            "partita_block_cache_hits_total 8",
+            "partita_entity_cache_misses_total 2",
+            "partita_engine_db_ops_total{op_kind=\"get\"} 4",
+            "partita_engine_db_ops_total{op_kind=\"put\"} 4",
+            "partita_engine_l0{op_kind=\"\"} 4",
+        ] {
+            assert!(
+                page.lines().any(|held| held == line),
+                "{line} is missing:\n{page}"
+            );
+        }
+        // Each family is introduced once, and no histogram of an operation nobody asked for is there.
+        assert_eq!(
+            page.matches("# TYPE partita_engine_db_ops_total counter")
+                .count(),
+            1
+        );
+        assert!(!page.contains("duration_seconds_count{operation=\"InsertEntity\"}"));
+    }
+}

@@ -1,0 +1,62 @@
+//! What the operating system says about the process. Read from `/proc` when the page is asked for; None elsewhere.
+
+/// Figures of the process.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Process {
+    pub(crate) resident_bytes: u64,
+    pub(crate) cpu_seconds: f64,
+    pub(crate) open_files: u64,
+}
+
+/// Ticks of `/proc/self/stat` in a second: fixed at 100 in Linux's interface to programs, whatever the kernel's own rate.
+const TICKS_PER_SECOND: f64 = 100.0;
+
+impl Process {
+    pub(crate) fn read() -> Option<Process> {
+        let status = std::fs::read_to_string("/proc/self/status").ok()?;
+        let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
+        Some(Process {
+            resident_bytes: resident_bytes(&status)?,
+            cpu_seconds: cpu_seconds(&stat)?,
+            open_files: std::fs::read_dir("/proc/self/fd").ok()?.count() as u64,
+        })
+    }
+}
+
+fn resident_bytes(status: &str) -> Option<u64> {
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
+    Some(kib * 1024)
+}
+
+fn cpu_seconds(stat: &str) -> Option<f64> {
+    // The program's name stands in brackets and may hold anything, so count from the last bracket: user and system time
+    // are the 14th and 15th field (proc(5)), the 12th and 13th after it.
+    let (_, fields) = stat.rsplit_once(')')?;
+    let mut fields = fields.split_whitespace().skip(11);
+    let mut ticks = || fields.next()?.parse::<f64>().ok();
+    Some((ticks()? + ticks()?) / TICKS_PER_SECOND)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernels_files_are_read() {
+        let stat = "7 (a ) b) S 1 2 3 4 5 6 7 8 9 10 250 50 0 0";
+        assert_eq!(cpu_seconds(stat), Some(3.0));
+        assert_eq!(
+            resident_bytes("Name:\tx\nVmRSS:\t   2048 kB\n"),
+            Some(2 << 20)
+        );
+        assert_eq!((cpu_seconds("7 (x"), resident_bytes("")), (None, None));
+        let process = Process::read().unwrap();
+        assert!(
+            process.resident_bytes > 1 << 18 && process.open_files >= 3,
+            "{process:?}"
+        );
+    }
+}

@@ -1,0 +1,139 @@
+//! The local authority of `--tls dev`: a key and a certificate made once, which sign a fresh server certificate at each
+//! start.
+//!
+//! Clients trust the authority, so it has to stay; the server's own certificate does not, and one made anew always has
+//! the names that are served now and never runs out. Its key exists in memory only. The authority's key is a file that
+//! only its owner may read: who has it can pose as any site towards a client that trusts the authority.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use rcgen::{
+    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa,
+    Issuer, KeyPair, KeyUsagePurpose,
+};
+use rustls_pki_types::PrivatePkcs8KeyDer;
+
+use super::{Error, Identity};
+
+/// The variables by which clients trust a certificate: Node's, Python requests', and those of OpenSSL and Rust.
+pub const TRUST_VARIABLES: [&str; 3] =
+    ["NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE"];
+
+/// File name of the authority's certificate.
+pub(super) const CERTIFICATE: &str = "ca.pem";
+const KEY: &str = "ca-key.pem";
+
+const DAY: Duration = Duration::from_secs(86_400);
+const AUTHORITY_DAYS: u32 = 3650;
+/// Apple's clients take no server certificate that is good for more than 825 days.
+const SERVER_DAYS: u32 = 820;
+
+/// Makes a server certificate for `names`, and the authority first if it is not there. Returns the identity and the path
+/// of the authority's certificate.
+pub(super) fn issue(
+    directory: &Path,
+    names: &[String],
+    now: SystemTime,
+) -> Result<(Identity, PathBuf), Error> {
+    let certificate = directory.join(CERTIFICATE);
+    let key = directory.join(KEY);
+    fs::create_dir_all(directory).map_err(|source| io("make", directory, source))?;
+    let pair = match fs::read_to_string(&key) {
+        Ok(pem) => KeyPair::from_pem(&pem).map_err(|error| Error::Content {
+            path: key.clone(),
+            what: "private key",
+            reason: error.to_string(),
+        })?,
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let pair = KeyPair::generate()?;
+            // A certificate without its key is of no use to anybody.
+            remove(&certificate)?;
+            write_private(&key, &pair.serialize_pem())?;
+            pair
+        }
+        Err(source) => return Err(io("read", &key, source)),
+    };
+    let params = authority_params(now);
+    if !certificate.exists() {
+        write(&certificate, &params.self_signed(&pair)?.pem())?;
+    }
+    // Name and key are all that an issuer needs, and the name is always the same: the certificate need not be read.
+    let issuer = Issuer::new(params, pair);
+    let server_pair = KeyPair::generate()?;
+    let server = server_params(names, now)?.signed_by(&server_pair, &issuer)?;
+    let server_key = PrivatePkcs8KeyDer::from(server_pair.serialize_der());
+    Ok(((vec![server.der().clone()], server_key.into()), certificate))
+}
+
+fn authority_params(now: SystemTime) -> CertificateParams {
+    let mut params = CertificateParams::default();
+    params.distinguished_name = named("Partita local authority");
+    params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+    params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+    (params.not_before, params.not_after) = validity(now, AUTHORITY_DAYS);
+    params
+}
+
+fn server_params(names: &[String], now: SystemTime) -> Result<CertificateParams, Error> {
+    let mut params = CertificateParams::new(names)?;
+    params.distinguished_name = named("Partita");
+    params.use_authority_key_identifier_extension = true;
+    params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+    (params.not_before, params.not_after) = validity(now, SERVER_DAYS);
+    Ok(params)
+}
+
+fn named(name: &str) -> DistinguishedName {
+    let mut distinguished = DistinguishedName::new();
+    distinguished.push(DnType::CommonName, name);
+    distinguished
+}
+
+/// From a day ago, for clients whose clock is behind.
+fn validity(now: SystemTime, days: u32) -> (time::OffsetDateTime, time::OffsetDateTime) {
+    ((now - DAY).into(), (now + DAY * days).into())
+}
+
+/// Writes a file that only its owner may read, whole or not at all.
+fn write_private(path: &Path, text: &str) -> Result<(), Error> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    write_with(&options, path, text)
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Error> {
+    write_with(OpenOptions::new().write(true).create_new(true), path, text)
+}
+
+fn write_with(options: &OpenOptions, path: &Path, text: &str) -> Result<(), Error> {
+    let unfinished = path.with_extension("tmp");
+    remove(&unfinished)?;
+    let written = options.open(&unfinished).and_then(|mut file: File| {
+        file.write_all(text.as_bytes())?;
+        file.sync_all()
+    });
+    written
+        .and_then(|()| fs::rename(&unfinished, path))
+        .map_err(|source| io("write", path, source))
+}
+
+fn remove(path: &Path) -> Result<(), Error> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(io("remove", path, error)),
+        _ => Ok(()),
+    }
+}
+
+fn io(what: &'static str, path: &Path, source: std::io::Error) -> Error {
+    Error::Io {
+        what,
+        path: path.to_owned(),
+        source,
+    }
+}
