@@ -213,6 +213,15 @@ impl TableSpace {
         Bytes::from(key)
     }
 
+    /// The least key behind an entity's: no key of a row lies between the two.
+    #[must_use]
+    pub fn after_entity(&self, partition_key: &str, row_key: &str) -> Bytes {
+        let mut key = Vec::from(self.entity(partition_key, row_key));
+        // Where a longer RowKey goes on, the codec writes 01 or more.
+        key.push(END);
+        Bytes::from(key)
+    }
+
     /// The first key a row of the partition can have: the indivisible prefix.
     #[must_use]
     pub fn partition(&self, partition_key: &str) -> Bytes {
@@ -297,6 +306,10 @@ mod tests {
             prop_assert!(key.starts_with(space.prefix()) && key < space.end());
             let inside = space.partition(&other) <= key && key < space.partition_end(&other);
             prop_assert_eq!(inside, pk == other);
+            let after = space.after_entity(&pk, &rk);
+            prop_assert!(key < after);
+            let longer = space.entity(&pk, &format!("{rk}{other}"));
+            prop_assert_eq!(longer >= after, !other.is_empty());
         }
 
         #[test]

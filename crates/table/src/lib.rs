@@ -1,1 +1,24 @@
-//! The `table` room; see ARCHITECTURE.md.
+//! The table service: what the operations mean.
+//!
+//! It takes and returns `model` types, finds the range of a key in the partition map, and has never heard of HTTP or of a
+//! status code. One operation, one file.
+//!
+//! Invariants:
+//! - an answer rests on durable state only, a refusal (not found, already there, condition not met) as much as a success;
+//! - a request that is refused has changed nothing;
+//! - no two writes of an entity share a Timestamp, and a later write has a later one.
+
+mod catalog;
+mod entity;
+mod error;
+mod plan;
+mod service;
+mod stamps;
+
+pub use catalog::{Table, TablePage, TableToken};
+pub use entity::{
+    Change, ChangeKind, Changed, Condition, EntityToken, Page, Query, RowData, ScanReport,
+};
+pub use error::{BatchError, Error, KeyName};
+pub use plan::{Cut, Plan, QueryClass, Span};
+pub use service::{Service, ServiceSettings};

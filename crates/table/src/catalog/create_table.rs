@@ -1,0 +1,35 @@
+//! Create Table.
+
+use super::name_key;
+use super::record::{TableRecord, encode};
+use crate::{Error, Service};
+use partita_engine::Batch;
+use partita_model::{AccountName, TableName};
+
+impl Service {
+    /// Makes an empty table. Cancel-safe: once it writes, it is made.
+    ///
+    /// # Errors
+    /// [`Error::TableAlreadyExists`], [`Error::Busy`], [`Error::OutcomeUnknown`].
+    pub async fn create_table(&self, account: &AccountName, name: &TableName) -> Result<(), Error> {
+        let key = name_key(account, name);
+        let locked = self
+            .route(&key)
+            .range
+            .lock([key.as_ref()].into_iter())
+            .await;
+        if locked.read(&key).await?.is_some() {
+            return Err(Error::TableAlreadyExists);
+        }
+        let record = TableRecord {
+            id: partita_rt::random::u64(),
+            name: name.as_str().to_owned(),
+            created: self.stamps().next().ticks(),
+            policies: Vec::new(),
+        };
+        let mut batch = Batch::with_capacity(1);
+        batch.put(key, encode(&record));
+        locked.commit(batch).await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,32 @@
+//! Delete Table: one write takes the table out of the catalog; its rows go in the background.
+
+use super::record::{DroppedRecord, TableRecord, decode, encode};
+use super::{dropped_key, name_key};
+use crate::{Error, Service};
+use partita_engine::Batch;
+use partita_model::{AccountName, TableId, TableName};
+
+impl Service {
+    /// Drops a table and, from then on, all its entities. The name is free at once. Cancel-safe: once it writes, it is done.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchTable`], [`Error::Busy`], [`Error::OutcomeUnknown`], [`Error::Corrupt`].
+    pub async fn delete_table(&self, account: &AccountName, name: &TableName) -> Result<(), Error> {
+        let key = name_key(account, name);
+        let range = self.route(&key).range;
+        let locked = range.lock([key.as_ref()].into_iter()).await;
+        let row = locked.read(&key).await?.ok_or(Error::NoSuchTable)?;
+        let record: TableRecord = decode(&row)?;
+        let dropped = DroppedRecord {
+            name: record.name,
+            dropped: self.stamps().next().ticks(),
+        };
+        let mut batch = Batch::with_capacity(2);
+        batch.delete(key);
+        // In the same range: kinds 11 and 12 of one account are neighbours, and a split cuts between PartitionKeys only.
+        batch.put(dropped_key(account, TableId(record.id)), encode(&dropped));
+        locked.commit(batch).await?;
+        self.dropped().notify_one();
+        Ok(())
+    }
+}

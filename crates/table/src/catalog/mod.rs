@@ -1,0 +1,42 @@
+//! The catalog: an account's tables with their access policies, and its service properties. Its rows lie in the same key
+//! space as the entities, see `docs/format/catalog.md`.
+
+mod access_policies;
+mod create_table;
+mod delete_table;
+mod get_table;
+mod query_tables;
+mod record;
+mod service_properties;
+mod sweep;
+
+pub(crate) use get_table::CatalogMemo;
+pub use get_table::Table;
+pub use query_tables::{TablePage, TableToken};
+pub(crate) use sweep::sweep;
+
+use bytes::Bytes;
+use partita_model::{AccountName, KeyKind, KeyWriter, TableId, TableName};
+
+/// The key of a table's record.
+fn table_key(account: &AccountName, folded: &str) -> Bytes {
+    let account = account.as_str();
+    KeyWriter::new(KeyKind::Table, account.len() + folded.len() + 1)
+        .text(account)
+        .last_text(folded)
+        .finish()
+}
+
+/// The key of a name as it was given.
+fn name_key(account: &AccountName, table: &TableName) -> Bytes {
+    table_key(account, &table.folded())
+}
+
+/// The key under which a dropped table waits for its rows to be removed.
+fn dropped_key(account: &AccountName, table: TableId) -> Bytes {
+    let account = account.as_str();
+    KeyWriter::new(KeyKind::DroppedTable, account.len() + 9)
+        .text(account)
+        .table_id(table)
+        .finish()
+}

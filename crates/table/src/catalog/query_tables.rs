@@ -1,0 +1,100 @@
+//! Query Tables: an account's tables by name, without regard to case.
+
+use super::{Table, table_key};
+use crate::{Error, Service};
+use partita_engine::{KeyRange, ScanHint};
+use partita_model::{
+    AccountName, DateTime, Filter, KeyKind, KeyWriter, Property, Row, StoredError, ValueRef,
+};
+
+/// Where a listing goes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableToken {
+    /// The name of the next table, in lower case.
+    pub folded: String,
+    /// When that table was created.
+    pub created: DateTime,
+}
+
+/// Some tables of an account.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TablePage {
+    /// Their names, in order.
+    pub names: Vec<String>,
+    /// Where the listing goes on, if it does.
+    pub next: Option<TableToken>,
+}
+
+/// A table as a filter sees it.
+struct Listed<'a>(&'a str);
+
+impl Row for Listed<'_> {
+    fn property(&self, property: &Property) -> Result<Option<ValueRef<'_>>, StoredError> {
+        Ok(match property {
+            Property::Named(name) if name == "TableName" => Some(ValueRef::String(self.0)),
+            _ => None,
+        })
+    }
+}
+
+/// Tables read at a time.
+const CHUNK_ROWS: usize = 256;
+const CHUNK_BYTES: usize = 1 << 20;
+
+impl Service {
+    /// At most `top` tables whose names pass the filter, from the table `from` (in lower case) on.
+    ///
+    /// # Errors
+    /// [`Error::Busy`], [`Error::Corrupt`].
+    pub async fn query_tables(
+        &self,
+        account: &AccountName,
+        filter: Option<&Filter>,
+        top: usize,
+        from: Option<&str>,
+    ) -> Result<TablePage, Error> {
+        let deadline = self.clock().monotonic() + self.settings().page_time_max;
+        let start = table_key(account, from.unwrap_or_default());
+        let mut end = Vec::from(
+            KeyWriter::new(KeyKind::Table, 32)
+                .text(account.as_str())
+                .finish(),
+        );
+        end.push(0xFF);
+        let mut page = TablePage {
+            names: Vec::new(),
+            next: None,
+        };
+        let range = KeyRange::half_open(start.clone(), end.into());
+        let mut scan = self
+            .route(&start)
+            .range
+            .scan(range, ScanHint::page(top))
+            .await?;
+        loop {
+            let rows = scan.next(CHUNK_ROWS, CHUNK_BYTES).await?;
+            if rows.is_empty() {
+                return Ok(page);
+            }
+            let late = self.clock().monotonic() >= deadline;
+            for (_, row) in rows {
+                let table = Table::from_row(account, &row)?;
+                let passes = match filter {
+                    Some(filter) => filter.matches(&Listed(&table.name))?,
+                    None => true,
+                };
+                if (passes && page.names.len() == top) || late {
+                    let folded = table.name.to_ascii_lowercase();
+                    page.next = Some(TableToken {
+                        folded,
+                        created: table.created,
+                    });
+                    return Ok(page);
+                }
+                if passes {
+                    page.names.push(table.name);
+                }
+            }
+        }
+    }
+}

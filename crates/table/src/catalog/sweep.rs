@@ -1,0 +1,136 @@
+//! Removes the rows of dropped tables in the background.
+//!
+//! A write that found its table just before it was dropped may still commit afterwards. Its row is never seen (the table's
+//! id is gone from the catalog), but it must not stay for ever: the record of the dropped table is kept, and its rows looked
+//! for again, until no request that began before the drop can be left.
+
+use super::record::{DroppedRecord, decode};
+use crate::{Error, Service};
+use bytes::Bytes;
+use partita_engine::{Batch, KeyRange, ScanHint};
+use partita_model::{DateTime, KeyKind, KeyReader, TableSpace};
+use partita_rt::Shutdown;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Rows removed by one commit: few enough not to be felt by others.
+const CHUNK_ROWS: usize = 256;
+const CHUNK_BYTES: usize = 1 << 20;
+/// How long a failed round waits, and how often late writes are looked for.
+const PAUSE: Duration = Duration::from_secs(10);
+
+/// Runs until shutdown.
+pub(crate) async fn sweep(service: Arc<Service>, shutdown: Shutdown) {
+    loop {
+        let left = match sweep_once(&service, &shutdown).await {
+            Ok(left) => left,
+            Err(error) => {
+                tracing::warn!(%error, "removing rows of dropped tables failed, will go on");
+                true
+            }
+        };
+        let pause = async {
+            if left {
+                tokio::select! {
+                    () = tokio::time::sleep(PAUSE) => {}
+                    () = service.dropped().notified() => {}
+                }
+            } else {
+                service.dropped().notified().await;
+            }
+        };
+        tokio::select! {
+            () = shutdown.requested() => return,
+            () = pause => {}
+        }
+    }
+}
+
+/// One round over all dropped tables; whether some must be looked at again.
+async fn sweep_once(service: &Service, shutdown: &Shutdown) -> Result<bool, Error> {
+    let mut left = false;
+    let start = Bytes::from_static(&[KeyKind::DroppedTable as u8]);
+    let all = KeyRange::half_open(
+        start.clone(),
+        Bytes::from_static(&[KeyKind::DroppedTable as u8 + 1]),
+    );
+    let mut scan = service
+        .route(&start)
+        .range
+        .scan(all, ScanHint::walk())
+        .await?;
+    loop {
+        let dropped = scan.next(CHUNK_ROWS, CHUNK_BYTES).await?;
+        if dropped.is_empty() {
+            return Ok(left);
+        }
+        for (key, row) in dropped {
+            let record: DroppedRecord = decode(&row)?;
+            let mut fields = KeyReader::of_kind(&key, KeyKind::DroppedTable)?;
+            let account = fields.text()?;
+            let space = TableSpace::new(&account, fields.table_id()?);
+            let began = DateTime::from_system(service.clock().now());
+            if !remove_rows(service, &space, shutdown).await? {
+                return Ok(true);
+            }
+            let age_ticks = began.ticks().saturating_sub(record.dropped);
+            if u128::from(age_ticks) * 100 > service.settings().drop_grace.as_nanos() {
+                remove(service, vec![key]).await?;
+                tracing::info!(table = record.name, "rows of a dropped table are removed");
+            } else {
+                left = true;
+            }
+        }
+    }
+}
+
+/// Whether it came to the end.
+async fn remove_rows(
+    service: &Service,
+    space: &TableSpace,
+    shutdown: &Shutdown,
+) -> Result<bool, Error> {
+    let mut at = space.prefix().clone();
+    loop {
+        let route = service.route(&at);
+        let end = route
+            .end
+            .map_or(space.end(), |range_end| range_end.min(&space.end()).clone());
+        let mut scan = route
+            .range
+            .scan(KeyRange::half_open(at, end.clone()), ScanHint::walk())
+            .await?;
+        loop {
+            if shutdown.is_requested() {
+                return Ok(false);
+            }
+            let rows = scan.next(CHUNK_ROWS, CHUNK_BYTES).await?;
+            if rows.is_empty() {
+                break;
+            }
+            remove(service, rows.into_iter().map(|(key, _)| key).collect()).await?;
+        }
+        if end >= space.end() {
+            return Ok(true);
+        }
+        at = end;
+    }
+}
+
+/// Removes keys that lie in one range.
+async fn remove(service: &Service, keys: Vec<Bytes>) -> Result<(), Error> {
+    let Some(first) = keys.first() else {
+        return Ok(());
+    };
+    let locked = service
+        .route(first)
+        .range
+        .lock(keys.iter().map(AsRef::as_ref))
+        .await;
+    let mut batch = Batch::with_capacity(keys.len());
+    for key in &keys {
+        batch.delete(key.clone());
+    }
+    locked.commit(batch).await?;
+    Ok(())
+}

@@ -1,0 +1,120 @@
+//! Insert, Update, Merge, Delete Entity and Entity Group Transaction: one path, for one change or many.
+//!
+//! Check the changes → lock their entities → read them → apply each change → one engine batch. What is refused on the
+//! way has changed nothing; what is committed is durable, all of it, when this returns.
+
+use super::change::{Change, Changed};
+use crate::{BatchError, Error, Service, Table};
+use bytes::Bytes;
+use partita_engine::Batch;
+use partita_model::limits::BATCH_OPERATIONS_MAX;
+use smallvec::SmallVec;
+use std::collections::HashSet;
+
+impl Service {
+    /// Makes one change.
+    ///
+    /// Cancel-safe: dropped early nothing happens; once it writes, it is done.
+    ///
+    /// # Errors
+    /// Those of the change's kind: [`Error::EntityAlreadyExists`], [`Error::EntityNotFound`], [`Error::ConditionNotMet`], an
+    /// invalid request ([`Error::is_invalid_request`]), [`Error::Busy`], [`Error::OutcomeUnknown`].
+    pub async fn change_entity(&self, table: &Table, change: Change) -> Result<Changed, Error> {
+        change.check()?;
+        let key = table.space.entity(&change.partition_key, &change.row_key);
+        let locked = self
+            .route(&key)
+            .range
+            .lock([key.as_ref()].into_iter())
+            .await;
+        let current = locked.read(&key).await?;
+        let changed = change.apply(current.as_deref(), self.stamps().next())?;
+        let mut batch = Batch::with_capacity(1);
+        put(&mut batch, key, &changed);
+        locked.commit(batch).await?;
+        Ok(changed)
+    }
+
+    /// Makes all the changes, or none: an entity group transaction. They are of one partition, and name each entity once.
+    ///
+    /// Cancel-safe: dropped early nothing happens; once it writes, it is done.
+    ///
+    /// # Errors
+    /// [`BatchError`] with the first change at fault.
+    ///
+    /// # Panics
+    /// When there are more than [`BATCH_OPERATIONS_MAX`] changes: the reader of the request sees to that.
+    pub async fn change_entities(
+        &self,
+        table: &Table,
+        changes: Vec<Change>,
+    ) -> Result<Vec<Changed>, BatchError> {
+        assert!(
+            changes.len() <= BATCH_OPERATIONS_MAX,
+            "the reader bounds a transaction"
+        );
+        let keys = checked_keys(table, &changes)?;
+        let Some(first) = keys.first() else {
+            return Ok(Vec::new());
+        };
+        let at = |index: usize| move |error: Error| BatchError { index, error };
+        // One partition lies in one range.
+        let locked = self
+            .route(first)
+            .range
+            .lock(keys.iter().map(AsRef::as_ref))
+            .await;
+        let mut current: SmallVec<[Option<Bytes>; 1]> = SmallVec::with_capacity(keys.len());
+        for (index, key) in keys.iter().enumerate() {
+            current.push(
+                locked
+                    .read(key)
+                    .await
+                    .map_err(|error| at(index)(error.into()))?,
+            );
+        }
+        let now = self.stamps().next();
+        let mut batch = Batch::with_capacity(keys.len());
+        let mut done = Vec::with_capacity(keys.len());
+        for (index, ((change, key), current)) in
+            changes.into_iter().zip(keys).zip(current).enumerate()
+        {
+            let changed = change.apply(current.as_deref(), now).map_err(at(index))?;
+            put(&mut batch, key, &changed);
+            done.push(changed);
+        }
+        locked
+            .commit(batch)
+            .await
+            .map_err(|error| at(0)(error.into()))?;
+        Ok(done)
+    }
+}
+
+/// The keys of the changes, once each change is sound by itself and beside the others.
+fn checked_keys(table: &Table, changes: &[Change]) -> Result<Vec<Bytes>, BatchError> {
+    let mut keys = Vec::with_capacity(changes.len());
+    let mut seen = HashSet::with_capacity(changes.len());
+    for (index, change) in changes.iter().enumerate() {
+        let at = |error| BatchError { index, error };
+        if changes
+            .first()
+            .is_some_and(|first| first.partition_key != change.partition_key)
+        {
+            return Err(at(Error::DifferentPartitions));
+        }
+        change.check().map_err(at)?;
+        if !seen.insert(change.row_key.as_str()) {
+            return Err(at(Error::DuplicateEntity));
+        }
+        keys.push(table.space.entity(&change.partition_key, &change.row_key));
+    }
+    Ok(keys)
+}
+
+fn put(batch: &mut Batch, key: Bytes, changed: &Changed) {
+    match &changed.value {
+        Some(value) => batch.put(key, value.clone()),
+        None => batch.delete(key),
+    }
+}

@@ -1,0 +1,26 @@
+//! Get Entity.
+
+use super::RowData;
+use crate::{Error, Service, Table};
+
+impl Service {
+    /// The entity with these keys.
+    ///
+    /// # Errors
+    /// [`Error::EntityNotFound`], [`Error::Busy`], [`Error::Corrupt`].
+    pub async fn entity(
+        &self,
+        table: &Table,
+        partition_key: &str,
+        row_key: &str,
+    ) -> Result<RowData, Error> {
+        let key = table.space.entity(partition_key, row_key);
+        let value = self
+            .route(&key)
+            .range
+            .get(&key)
+            .await?
+            .ok_or(Error::EntityNotFound)?;
+        Ok(RowData { key, value })
+    }
+}

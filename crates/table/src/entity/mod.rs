@@ -1,0 +1,14 @@
+//! Entities: what changes them, and what reads them.
+
+mod change;
+mod commit_changes;
+mod get_entity;
+mod query_entities;
+mod row_data;
+
+pub use change::{Change, ChangeKind, Changed, Condition};
+pub use query_entities::{EntityToken, Page, Query, ScanReport};
+pub use row_data::RowData;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,247 @@
+//! Query Entities: one page.
+//!
+//! A page ends when it is full, when its time or its bytes are used up, where a range ends, or with the last row. It says
+//! where the next one begins: at the next row that passes, or, when it ended early, at the next row to look at. That is a
+//! key, not a place: it stays good when rows, or ranges, come and go.
+
+use super::RowData;
+use crate::{Cut, Error, Plan, QueryClass, Service, Span, Table};
+use bytes::Bytes;
+use partita_engine::{KeyRange, ScanHint};
+use partita_model::{Filter, TableSpace};
+use partita_range::{Range, RangeId};
+use std::time::{Duration, Instant};
+
+/// A query.
+#[derive(Debug, Clone, Copy)]
+pub struct Query<'a> {
+    /// What rows must pass.
+    pub filter: Option<&'a Filter>,
+    /// The most rows on the page.
+    pub top: usize,
+    /// Where an earlier page ended.
+    pub from: Option<&'a EntityToken>,
+    /// What part of the table the caller may see.
+    pub allowed: Option<&'a Span>,
+}
+
+/// Where a query goes on: at the first row with these keys or behind them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EntityToken {
+    /// The PartitionKey.
+    pub partition_key: String,
+    /// The RowKey; without one, the partition's first row.
+    pub row_key: Option<String>,
+}
+
+/// A page of a query.
+#[derive(Debug, Clone)]
+pub struct Page {
+    /// Its rows, in key order.
+    pub rows: Vec<RowData>,
+    /// Where the query goes on, if it does.
+    pub next: Option<EntityToken>,
+    /// What it cost.
+    pub report: ScanReport,
+}
+
+/// What a page cost, for explaining it.
+#[derive(Debug, Clone)]
+pub struct ScanReport {
+    /// How the query was run.
+    pub plan: Plan,
+    /// The class of the whole query, whatever its page.
+    pub class: QueryClass,
+    /// Rows read.
+    pub rows_read: usize,
+    /// Bytes of the rows read, keys included.
+    pub bytes_read: usize,
+    /// How long it took.
+    pub time: Duration,
+}
+
+/// Rows read at a time: the first chunk is as large as the page; so many when a filter lets few pass.
+const CHUNK_ROWS_MAX: usize = 1024;
+const CHUNK_BYTES_MAX: usize = 4 << 20;
+
+impl Service {
+    /// One page of a query.
+    ///
+    /// # Errors
+    /// [`Error::Busy`], [`Error::Corrupt`].
+    pub async fn query_entities(&self, table: &Table, query: Query<'_>) -> Result<Page, Error> {
+        let began = self.clock().monotonic();
+        let mut plan = Plan::new(query.filter);
+        if let Some(allowed) = query.allowed {
+            plan.restrict(allowed);
+        }
+        let class = plan.class();
+        if let Some(from) = query.from {
+            let row_key = from.row_key.clone().unwrap_or_default();
+            plan.resume(&Cut::Before(from.partition_key.clone(), row_key));
+        }
+        let mut reading = Reading {
+            service: self,
+            space: &table.space,
+            residual: plan.residual.as_ref(),
+            top: query.top,
+            deadline: began + self.settings().page_time_max,
+            rows: Vec::new(),
+            bytes_kept: 0,
+            rows_read: 0,
+            bytes_read: 0,
+            range: None,
+        };
+        let next = reading.read(&plan.spans).await?;
+        let Reading {
+            rows,
+            rows_read,
+            bytes_read,
+            ..
+        } = reading;
+        let next = next.map(|key| token(&table.space, &key)).transpose()?;
+        let time = self.clock().monotonic() - began;
+        Ok(Page {
+            rows,
+            next,
+            report: ScanReport {
+                plan,
+                class,
+                rows_read,
+                bytes_read,
+                time,
+            },
+        })
+    }
+}
+
+impl Service {
+    /// How many ranges a plan reads, all its pages together.
+    #[must_use]
+    pub fn ranges_touched(&self, table: &Table, plan: &Plan) -> usize {
+        let keys = |span: &Span| (span.start.key(&table.space), span.end.key(&table.space));
+        let spans: Vec<_> = plan.spans.iter().map(keys).collect();
+        let ranges = self.map().ranges();
+        let touched = |at: &usize| {
+            let (Some(served), next) = (ranges.get(*at), ranges.get(at + 1)) else {
+                return false;
+            };
+            let begins_before_end = |start: &Bytes| next.is_none_or(|next| *start < next.start);
+            spans
+                .iter()
+                .any(|(start, end)| served.start < *end && begins_before_end(start))
+        };
+        (0..ranges.len()).filter(touched).count()
+    }
+}
+
+/// The token of a key, which may be a cut (the end of a range).
+fn token(space: &TableSpace, key: &[u8]) -> Result<EntityToken, Error> {
+    let (partition_key, row_key) = space.decode(key)?;
+    Ok(EntityToken {
+        partition_key: partition_key.into_owned(),
+        row_key: Some(row_key.into_owned()),
+    })
+}
+
+/// A page being read.
+struct Reading<'a> {
+    service: &'a Service,
+    space: &'a TableSpace,
+    residual: Option<&'a Filter>,
+    top: usize,
+    deadline: Instant,
+    rows: Vec<RowData>,
+    bytes_kept: usize,
+    rows_read: usize,
+    bytes_read: usize,
+    /// The range the page is in: it does not leave it, because another may be served elsewhere.
+    range: Option<RangeId>,
+}
+
+impl Reading<'_> {
+    /// Reads until the page ends; the key at which the next one begins.
+    async fn read(&mut self, spans: &[Span]) -> Result<Option<Bytes>, Error> {
+        if self.top == 0 {
+            return Ok(None);
+        }
+        for span in spans {
+            if let Some(next) = self.read_span(span).await? {
+                return Ok(Some(next));
+            }
+        }
+        Ok(None)
+    }
+
+    async fn read_span(&mut self, span: &Span) -> Result<Option<Bytes>, Error> {
+        let (start, end) = (span.start.key(self.space), span.end.key(self.space));
+        let route = self.service.route(&start);
+        if *self.range.get_or_insert(route.range.id()) != route.range.id() {
+            return Ok(Some(start));
+        }
+        if let Some((partition_key, row_key)) = span.point() {
+            let key = self.space.entity(partition_key, row_key);
+            return match route.range.get(&key).await? {
+                Some(value) => self.take(key, value),
+                None => Ok(None),
+            };
+        }
+        let range_end = route.end.filter(|range_end| **range_end < end);
+        let until = range_end.unwrap_or(&end).clone();
+        let next = self.scan(route.range, start, until).await?;
+        Ok(next.or_else(|| range_end.cloned()))
+    }
+
+    async fn scan(
+        &mut self,
+        range: &Range,
+        start: Bytes,
+        end: Bytes,
+    ) -> Result<Option<Bytes>, Error> {
+        let wanted = (self.top - self.rows.len() + 1).min(CHUNK_ROWS_MAX);
+        let mut scan = range
+            .scan(KeyRange::half_open(start, end), ScanHint::page(wanted))
+            .await?;
+        let mut chunk_rows = wanted;
+        loop {
+            let rows = scan.next(chunk_rows, CHUNK_BYTES_MAX).await?;
+            if rows.is_empty() {
+                return Ok(None);
+            }
+            let late = self.service.clock().monotonic() >= self.deadline;
+            for (key, value) in rows {
+                if late {
+                    return Ok(Some(key));
+                }
+                if let Some(next) = self.take(key, value)? {
+                    return Ok(Some(next));
+                }
+            }
+            chunk_rows = CHUNK_ROWS_MAX;
+            // Between chunks others get their turn: a filter that lets nothing pass reads for seconds.
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Looks at a row; when the page cannot take it, its key is where the next page begins.
+    fn take(&mut self, key: Bytes, value: Bytes) -> Result<Option<Bytes>, Error> {
+        self.rows_read += 1;
+        self.bytes_read += key.len() + value.len();
+        let row = RowData { key, value };
+        if let Some(residual) = self.residual
+            && !residual.matches(&row.entity(self.space)?)?
+        {
+            return Ok(None);
+        }
+        let bytes = row.key.len() + row.value.len();
+        let full = self.rows.len() >= self.top
+            || (!self.rows.is_empty()
+                && self.bytes_kept + bytes > self.service.settings().page_bytes_max);
+        if full {
+            return Ok(Some(row.key));
+        }
+        self.bytes_kept += bytes;
+        self.rows.push(row);
+        Ok(None)
+    }
+}

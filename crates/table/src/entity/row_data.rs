@@ -1,0 +1,38 @@
+//! A stored row, as the engine gave it.
+
+use crate::Error;
+use bytes::Bytes;
+use partita_model::{ETag, Entity, Stored, TableSpace};
+
+/// A stored entity that owns its bytes (shared with cache and engine, not copied). Keys and properties are decoded when
+/// they are asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RowData {
+    /// Its key in the key space.
+    pub key: Bytes,
+    /// Its stored form.
+    pub value: Bytes,
+}
+
+impl RowData {
+    /// The entity, lent.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] when key or value cannot be read.
+    pub fn entity(&self, space: &TableSpace) -> Result<Entity<'_>, Error> {
+        let (partition_key, row_key) = space.decode(&self.key)?;
+        Ok(Entity {
+            partition_key,
+            row_key,
+            stored: Stored::open(&self.value)?,
+        })
+    }
+
+    /// Its version.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`].
+    pub fn etag(&self) -> Result<ETag, Error> {
+        Ok(Stored::open(&self.value)?.etag())
+    }
+}

@@ -1,0 +1,143 @@
+//! What an operation can answer besides success.
+
+use partita_engine::{ReadError, WriteError};
+use partita_model::{KeyError, LimitError, StoredError};
+use std::sync::Arc;
+use thiserror::Error;
+
+/// One of the two keys of an entity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyName {
+    /// The PartitionKey.
+    PartitionKey,
+    /// The RowKey.
+    RowKey,
+}
+
+impl KeyName {
+    /// Its name as a property.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::PartitionKey => "PartitionKey",
+            Self::RowKey => "RowKey",
+        }
+    }
+}
+
+/// Why an operation did not succeed.
+#[derive(Debug, Clone, Error)]
+pub enum Error {
+    /// The table of an entity operation does not exist.
+    #[error("the table does not exist")]
+    TableNotFound,
+    /// The table named as a resource does not exist.
+    #[error("there is no such table")]
+    NoSuchTable,
+    /// A table of that name, whatever its case, exists.
+    #[error("the table exists")]
+    TableAlreadyExists,
+    /// The entity does not exist.
+    #[error("the entity does not exist")]
+    EntityNotFound,
+    /// An entity with these keys exists.
+    #[error("the entity exists")]
+    EntityAlreadyExists,
+    /// The entity has another version than the condition names.
+    #[error("the condition does not hold")]
+    ConditionNotMet,
+    /// The entity breaks a limit of the data model.
+    #[error(transparent)]
+    Limit(#[from] LimitError),
+    /// A key with a character that no key may have.
+    #[error("a key has a forbidden character")]
+    KeyCharacters {
+        /// Which key.
+        key: KeyName,
+        /// Its value.
+        value: String,
+    },
+    /// A key longer than any key may be.
+    #[error("a key is too long")]
+    KeyTooLong(KeyName),
+    /// Two operations of a transaction name the same entity.
+    #[error("an entity appears twice in the transaction")]
+    DuplicateEntity,
+    /// Two operations of a transaction name different partitions.
+    #[error("the transaction names two partitions")]
+    DifferentPartitions,
+    /// It was not done, and may be tried again.
+    #[error("not executed: {0}")]
+    Busy(Arc<str>),
+    /// It may have been done.
+    #[error("the outcome is unknown")]
+    OutcomeUnknown,
+    /// What is stored cannot be read.
+    #[error("stored data cannot be read: {0}")]
+    Corrupt(Arc<str>),
+}
+
+impl Error {
+    /// Whether the request itself was at fault, before anything stored was looked at. (Within a transaction of one
+    /// operation, only such errors name the operation's index.)
+    #[must_use]
+    pub const fn is_invalid_request(&self) -> bool {
+        match self {
+            Self::Limit(_)
+            | Self::KeyCharacters { .. }
+            | Self::KeyTooLong(_)
+            | Self::DuplicateEntity
+            | Self::DifferentPartitions => true,
+            Self::TableNotFound
+            | Self::NoSuchTable
+            | Self::TableAlreadyExists
+            | Self::EntityNotFound
+            | Self::EntityAlreadyExists
+            | Self::ConditionNotMet
+            | Self::Busy(_)
+            | Self::OutcomeUnknown
+            | Self::Corrupt(_) => false,
+        }
+    }
+}
+
+impl From<ReadError> for Error {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Closed | ReadError::Unavailable(_) => Self::Busy(error.to_string().into()),
+            ReadError::Corrupt(source) => Self::Corrupt(source.to_string().into()),
+        }
+    }
+}
+
+impl From<WriteError> for Error {
+    fn from(error: WriteError) -> Self {
+        match error {
+            WriteError::Refused(refusal) => Self::Busy(refusal.to_string().into()),
+            WriteError::Unknown => Self::OutcomeUnknown,
+        }
+    }
+}
+
+impl From<StoredError> for Error {
+    fn from(error: StoredError) -> Self {
+        Self::Corrupt(error.to_string().into())
+    }
+}
+
+impl From<KeyError> for Error {
+    fn from(error: KeyError) -> Self {
+        Self::Corrupt(error.to_string().into())
+    }
+}
+
+/// Why a transaction did not happen: the first operation at fault.
+#[derive(Debug, Clone, Error)]
+#[error("operation {index} of the transaction: {error}")]
+pub struct BatchError {
+    /// The operation's place, from 0.
+    pub index: usize,
+    /// Its error.
+    #[source]
+    pub error: Error,
+}
