@@ -5,10 +5,19 @@
 
 mod accept;
 mod error;
+mod json;
 mod operation;
+mod select;
+mod top;
 mod uri;
 
 pub use accept::{MetadataLevel, Prefer, Version};
 pub use error::{BodyForm, ErrorCode, Failure, Occurrence};
+pub use json::{
+    EntityFormat, EntityWriter, MEMBERS_MAX, TableWriter, code_of_limit, entity_url,
+    push_entity_path, push_entity_url, read_entity, read_table_name, table_url,
+};
 pub use operation::Operation;
+pub use select::{SELECT_NAMES_MAX, Select};
+pub use top::parse_top;
 pub use uri::{Hosts, Method, Query, Resource, Style, TIMEOUT_SECONDS_MAX, Target};

@@ -1,0 +1,99 @@
+//! Doubles in the form of the service: the shortest digits that read back the same, with a fraction or an exponent
+//! always, so that a reader tells them from integers.
+//!
+//! The exponent appears where .NET's round-trip format has it: from 1E-05 down, and from 1E+15 on (from 1E+17 on where more
+//! than fifteen digits are needed); it has a sign and two digits at least: `1.23456789012346E+24`, `1E-05`. (Recordings
+//! show `3.0`, `3.1`, `200.23`; the form of very large and small numbers is that of the platform the service runs on.)
+
+use std::io::Write as _;
+
+/// Appends a double as a JSON value. NaN and the infinities are strings; who writes says their type beside.
+#[inline]
+pub(super) fn push_double(value: f64, out: &mut Vec<u8>) {
+    let magnitude = value.abs();
+    if (1e-4..1e15).contains(&magnitude) || magnitude == 0.0 {
+        // In this range there is no exponent in zmij's form, and always a fraction.
+        out.extend_from_slice(zmij::Buffer::new().format_finite(value + 0.0).as_bytes());
+    } else if value.is_finite() {
+        push_extreme(value, out);
+    } else {
+        out.extend_from_slice(match value {
+            f64::INFINITY => b"\"Infinity\"",
+            f64::NEG_INFINITY => b"\"-Infinity\"",
+            _ => b"\"NaN\"",
+        });
+    }
+}
+
+fn push_extreme(value: f64, out: &mut Vec<u8>) {
+    let scientific = format!("{value:e}");
+    let (mantissa, exponent) = scientific
+        .split_once('e')
+        .expect("the exponential form has an e");
+    let exponent: i32 = exponent.parse().expect("the exponent is a number");
+    let digits = mantissa.bytes().filter(u8::is_ascii_digit).count();
+    let threshold = if digits > 15 { 17 } else { 15 };
+    let written = if exponent <= -5 || exponent >= threshold {
+        let sign = if exponent < 0 { '-' } else { '+' };
+        write!(out, "{mantissa}E{sign}{:02}", exponent.abs())
+    } else {
+        let plain = value.to_string();
+        let fraction = if plain.contains('.') { "" } else { ".0" };
+        write!(out, "{plain}{fraction}")
+    };
+    written.expect("a vector takes all that is written");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn text(value: f64) -> String {
+        let mut out = Vec::new();
+        push_double(value, &mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn forms() {
+        // Recordings: cosmosdbpython--test_table_entity_test_get_entity (3.0, 3.1), gostorage--StorageEntitySuite_TestGet.
+        for (value, expected) in [
+            (3.0, "3.0"),
+            (3.1, "3.1"),
+            (200.23, "200.23"),
+            (-0.5, "-0.5"),
+            (0.0, "0.0"),
+            (-0.0, "0.0"),
+            (0.0001, "0.0001"),
+            (0.00012345678901234567, "0.00012345678901234567"),
+            (0.00001, "1E-05"),
+            (123_456_789.0, "123456789.0"),
+            (999_999_999_999_999.0, "999999999999999.0"),
+            (1e15, "1E+15"),
+            (1_234_567_890_123_456.0, "1234567890123456.0"),
+            (12_345_678_901_234_568.0, "12345678901234568.0"),
+            (123_456_789_012_345_680.0, "1.2345678901234568E+17"),
+            (1.23456789012346e24, "1.23456789012346E+24"),
+            (1e100, "1E+100"),
+            (-2.5e-7, "-2.5E-07"),
+            (f64::MAX, "1.7976931348623157E+308"),
+            (f64::NAN, "\"NaN\""),
+            (f64::INFINITY, "\"Infinity\""),
+            (f64::NEG_INFINITY, "\"-Infinity\""),
+        ] {
+            assert_eq!(text(value), expected);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn digits_read_back_the_same(bits: u64) {
+            let value = f64::from_bits(bits);
+            prop_assume!(value.is_finite());
+            let text = text(value);
+            prop_assert_eq!(text.parse::<f64>().unwrap(), value);
+            prop_assert!(text.contains(['.', 'E']), "{}", text);
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! Reads an entity from the body of an insert, update or merge.
+//!
+//! One pass collects the members as slices of the body, because an annotation may come before or after its property;
+//! a second one types them and writes them straight into their stored form. No tree is built, and a string without
+//! escapes is copied once.
+//!
+//! Promises:
+//! - members that are not the entity's are ignored: `odata.*`, annotations other than `@odata.type`, `Timestamp`;
+//! - a null member is as if it had not been sent, annotated or not;
+//! - whether the keys are there, legal and those of the URL is left to the operation;
+//! - bounded: members by [`MEMBERS_MAX`], nesting by the scanner, everything else by the body.
+
+use super::limit::code_of_limit;
+use super::scanner::{Scanner, Token, unescape};
+use super::typed_value::{Scratch, unreadable};
+use crate::{ErrorCode, Failure};
+use partita_model::{EdmType, EntityDraft, LimitError, PropertiesBuilder};
+use smallvec::SmallVec;
+use std::borrow::Cow;
+
+/// Members of a body, annotations and nulls included: four for each property that an entity can have.
+pub const MEMBERS_MAX: usize = 4 * 255;
+
+const TYPE_SUFFIX: &str = "@odata.type";
+
+/// A property before it is typed.
+#[derive(Debug)]
+struct Member<'a> {
+    name: Cow<'a, str>,
+    value: Token<'a>,
+    edm: Option<EdmType>,
+}
+
+/// A type whose property has not come yet.
+type Pending<'a> = (Cow<'a, str>, EdmType);
+
+/// The members of a body: twelve or so are usual, and stay on the stack.
+#[derive(Debug, Default)]
+struct Members<'a> {
+    found: SmallVec<[Member<'a>; 16]>,
+    pending: SmallVec<[Pending<'a>; 4]>,
+}
+
+/// Reads an entity (service documents "Inserting and updating entities", "Payload format for Table service operations").
+///
+/// # Errors
+/// 400 InvalidInput for what is no JSON object or holds a value that does not fit its type; OutOfRangeInput for dates
+/// before 1601; DuplicatePropertiesSpecified, PropertyNameInvalid, PropertyNameTooLong, PropertyValueTooLarge and
+/// TooManyProperties.
+pub fn read_entity(body: &[u8]) -> Result<EntityDraft, Failure> {
+    let mut scanner = Scanner::new(body).ok_or_else(unreadable)?;
+    let members = Members::read(&mut scanner)?;
+    members.into_draft(body.len())
+}
+
+impl<'a> Members<'a> {
+    fn read(scanner: &mut Scanner<'a>) -> Result<Self, Failure> {
+        let mut members = Self::default();
+        if !scanner.take(b'{') {
+            return Err(unreadable());
+        }
+        if !scanner.take(b'}') {
+            let mut count = 0;
+            loop {
+                let name = scanner.name().ok_or_else(unreadable)?;
+                let value = scanner.value().ok_or_else(unreadable)?;
+                count += 1;
+                if count > MEMBERS_MAX {
+                    return Err(ErrorCode::TooManyProperties.into());
+                }
+                members.add(text_of(name)?, value)?;
+                if !scanner.take(b',') {
+                    break;
+                }
+            }
+            if !scanner.take(b'}') {
+                return Err(unreadable());
+            }
+        }
+        if !scanner.is_done() {
+            return Err(unreadable());
+        }
+        members.settle();
+        Ok(members)
+    }
+
+    #[inline]
+    fn add(&mut self, name: Cow<'a, str>, value: Token<'a>) -> Result<(), Failure> {
+        if let Some(property) = name.strip_suffix(TYPE_SUFFIX) {
+            if property == "Timestamp" || property.is_empty() {
+                return Ok(());
+            }
+            let edm = edm_of(value).ok_or_else(unreadable)?;
+            match self.found.last_mut() {
+                Some(last) if last.name == property => last.edm = Some(edm),
+                _ => self.pending.push((shortened(name, TYPE_SUFFIX.len()), edm)),
+            }
+            return Ok(());
+        }
+        if name == "Timestamp" || name.starts_with("odata.") {
+            return Ok(());
+        }
+        let edm = match self.pending.last() {
+            Some((pending, edm)) if *pending == name => Some(*edm),
+            _ => None,
+        };
+        if edm.is_some() {
+            self.pending.pop();
+        }
+        self.found.push(Member { name, value, edm });
+        Ok(())
+    }
+
+    /// Gives the types that did not stand beside their property to it. Types of properties that never came are ignored.
+    fn settle(&mut self) {
+        for (name, edm) in self.pending.drain(..) {
+            for member in &mut self.found {
+                if member.name == name {
+                    member.edm = Some(edm);
+                }
+            }
+        }
+    }
+
+    fn into_draft(self, capacity: usize) -> Result<EntityDraft, Failure> {
+        let mut builder = PropertiesBuilder::new(capacity);
+        let (mut partition_key, mut row_key) = (None, None);
+        let mut scratch = Scratch::default();
+        for member in self.found {
+            let slot = match &*member.name {
+                "PartitionKey" => &mut partition_key,
+                "RowKey" => &mut row_key,
+                name => {
+                    if let Some(value) = scratch.value(name, member.value, member.edm)? {
+                        match builder.push(name, value) {
+                            // Annotations of other kinds are none of the entity's properties.
+                            Err(LimitError::PropertyNameInvalid) if name.contains('@') => {}
+                            pushed => pushed.map_err(code_of_limit)?,
+                        }
+                    }
+                    continue;
+                }
+            };
+            if !matches!(member.edm, None | Some(EdmType::String)) {
+                return Err(unreadable());
+            }
+            let key = match member.value {
+                Token::Null => continue,
+                string => text_of(string)?.into_owned(),
+            };
+            if slot.replace(key).is_some() {
+                return Err(ErrorCode::DuplicatePropertiesSpecified.into());
+            }
+        }
+        Ok(EntityDraft {
+            partition_key,
+            row_key,
+            properties: builder.finish(),
+        })
+    }
+}
+
+/// The text of a string value.
+#[inline]
+pub(super) fn text_of(token: Token<'_>) -> Result<Cow<'_, str>, Failure> {
+    match token {
+        Token::Plain(text) => Ok(Cow::Borrowed(text)),
+        Token::Escaped(raw) => {
+            let mut text = String::with_capacity(raw.len());
+            unescape(raw, &mut text).ok_or_else(unreadable)?;
+            Ok(Cow::Owned(text))
+        }
+        Token::Number(_) | Token::Boolean(_) | Token::Null | Token::Nested => Err(unreadable()),
+    }
+}
+
+/// The type that an annotation names.
+#[inline]
+fn edm_of(value: Token<'_>) -> Option<EdmType> {
+    // One look at a byte that differs between the names, then one comparison.
+    let Token::Plain(name) = value else {
+        return EdmType::from_name(&text_of(value).ok()?);
+    };
+    let guess = match (name.len(), name.as_bytes().get(4)?) {
+        (10, b'S') => EdmType::String,
+        (9, _) => match name.as_bytes().get(7)? {
+            b'6' => EdmType::Int64,
+            _ => EdmType::Int32,
+        },
+        (10, b'D') => EdmType::Double,
+        (12, _) => EdmType::DateTime,
+        (8, _) => EdmType::Guid,
+        (10, _) => EdmType::Binary,
+        (11, _) => EdmType::Boolean,
+        _ => return None,
+    };
+    (guess.name() == name).then_some(guess)
+}
+
+/// The name without its last `bytes` bytes, which are ASCII.
+fn shortened(name: Cow<'_, str>, bytes: usize) -> Cow<'_, str> {
+    match name {
+        Cow::Borrowed(text) => Cow::Borrowed(text.get(..text.len() - bytes).unwrap_or_default()),
+        Cow::Owned(mut text) => {
+            text.truncate(text.len() - bytes);
+            Cow::Owned(text)
+        }
+    }
+}

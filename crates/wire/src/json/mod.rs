@@ -1,0 +1,23 @@
+//! OData JSON, both ways: what bodies say and what answers look like (section 3 of the protocol: "Payload format for
+//! Table service operations").
+
+mod double;
+mod entity_reader;
+mod entity_url;
+mod entity_writer;
+mod limit;
+mod scanner;
+mod table_reader;
+mod table_writer;
+mod text;
+mod typed_value;
+
+pub use entity_reader::{MEMBERS_MAX, read_entity};
+pub use entity_url::{entity_url, push_entity_path, push_entity_url, table_url};
+pub use entity_writer::{EntityFormat, EntityWriter};
+pub use limit::code_of_limit;
+pub use table_reader::read_table_name;
+pub use table_writer::TableWriter;
+
+#[cfg(test)]
+mod tests;
