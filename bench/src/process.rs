@@ -9,9 +9,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 
-/// The words of the ready line that all the servers here print, followed by the URL: Azurite's, which test helpers
-/// of several languages wait for.
-const READY_WORDS: &str = "Table service is successfully listening at http://";
+/// The words before the address in the ready line: Azurite's when it serves all services, which test helpers of
+/// several languages wait for and the servers here print, and Azurite's when it serves tables alone.
+const READY_WORDS: [&str; 2] = [
+    "Table service is successfully listening at http://",
+    "Table service successfully started on ",
+];
 
 /// Lines of output kept for messages.
 const LOG_LINES_MAX: usize = 60;
@@ -189,8 +192,9 @@ fn drain(
 ) {
     std::thread::spawn(move || {
         for line in BufReader::new(stream).lines().map_while(Result::ok) {
-            let announced = line
-                .split_once(READY_WORDS)
+            let announced = READY_WORDS
+                .iter()
+                .find_map(|words| line.split_once(words))
                 .and_then(|(_, rest)| rest.trim().trim_end_matches('/').parse().ok());
             if let (Some(addr), Some(sender)) = (announced, &ready) {
                 // A second ready line finds the place taken or nobody waiting; both are fine.

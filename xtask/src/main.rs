@@ -13,6 +13,9 @@
 
 mod bench;
 mod cargo;
+mod tidy;
+
+use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
@@ -31,10 +34,20 @@ struct Arguments {
 enum Task {
     /// Compare this server with a bare hyper server and Azurite under the same load
     Bench(bench::Arguments),
+    /// Check the house rules that no compiler lint checks
+    Tidy,
 }
 
-fn main() -> anyhow::Result<()> {
-    match Arguments::parse().task {
+fn main() -> ExitCode {
+    let outcome = match Arguments::parse().task {
         Task::Bench(arguments) => bench::run(&arguments),
+        Task::Tidy => tidy::run(),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
     }
 }

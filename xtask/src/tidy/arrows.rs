@@ -1,0 +1,156 @@
+//! Who knows whom: read from the manifests, compared with `tidy.toml`.
+
+use anyhow::Context;
+use toml::{Table, Value};
+
+use super::Finding;
+use super::settings::Settings;
+use super::tree::{File, Tree};
+
+/// The tables of a manifest that name dependencies.
+const DEPENDENCY_TABLES: [&str; 3] = ["dependencies", "dev-dependencies", "build-dependencies"];
+
+pub(super) fn check(tree: &Tree, settings: &Settings) -> anyhow::Result<Vec<Finding>> {
+    let mut findings = Vec::new();
+    for file in tree.files().filter(|file| is_manifest(&file.path)) {
+        let manifest: Table = file
+            .text
+            .parse()
+            .with_context(|| format!("reading {}", file.path))?;
+        let name = manifest
+            .get("package")
+            .and_then(|package| package.get("name"))
+            .and_then(Value::as_str);
+        // The workspace's own manifest is no crate.
+        if let Some(name) = name {
+            check_crate(file, name, &manifest, settings, &mut findings);
+        }
+    }
+    Ok(findings)
+}
+
+fn is_manifest(path: &str) -> bool {
+    path == "Cargo.toml" || path.ends_with("/Cargo.toml")
+}
+
+fn check_crate(
+    file: &File,
+    name: &str,
+    manifest: &Table,
+    settings: &Settings,
+    findings: &mut Vec<Finding>,
+) {
+    let mut report = |text: String| findings.push(Finding::new(&file.path, 0, text));
+    let Some(below) = settings.arrows.get(name) else {
+        report(format!(
+            "crate {name} has no line under [arrows] in tidy.toml"
+        ));
+        return;
+    };
+    for dependency in dependencies(manifest) {
+        if settings.arrows.contains_key(dependency) {
+            if !below.iter().any(|allowed| allowed == dependency) {
+                report(format!(
+                    "{name} must not know {dependency}: arrows point down only"
+                ));
+            }
+            continue;
+        }
+        if let Some(rooms) = settings.only.get(dependency)
+            && !rooms.iter().any(|room| room == name)
+        {
+            report(format!(
+                "{name} must not know {dependency}: only {} may",
+                rooms.join(", ")
+            ));
+        }
+        if let Some(never) = settings.never.get(name)
+            && never.iter().any(|banned| banned == dependency)
+        {
+            report(format!("{name} must never know {dependency}"));
+        }
+    }
+}
+
+fn dependencies(manifest: &Table) -> impl Iterator<Item = &str> {
+    let plain = DEPENDENCY_TABLES
+        .iter()
+        .filter_map(|kind| manifest.get(*kind));
+    let by_target = manifest
+        .get("target")
+        .and_then(Value::as_table)
+        .into_iter()
+        .flat_map(|targets| targets.values())
+        .flat_map(|target| {
+            DEPENDENCY_TABLES
+                .iter()
+                .filter_map(|kind| target.get(*kind))
+        });
+    plain
+        .chain(by_target)
+        .filter_map(Value::as_table)
+        .flat_map(|table| table.iter().map(|(key, value)| real_name(key, value)))
+}
+
+/// A dependency under another name is still that dependency.
+fn real_name<'a>(key: &'a str, value: &'a Value) -> &'a str {
+    value.get("package").and_then(Value::as_str).unwrap_or(key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn findings(manifest: &str) -> Vec<String> {
+        let settings = Settings::parse(
+            "[arrows]\nlow = []\nhigh = ['low']\n[only]\nhyper = ['high']\n[never]\nlow = ['tokio']",
+        )
+        .unwrap();
+        let tree = Tree::of(&[("crates/x/Cargo.toml", manifest)]);
+        check(&tree, &settings)
+            .unwrap()
+            .into_iter()
+            .map(|finding| finding.text)
+            .collect()
+    }
+
+    #[test]
+    fn downward_arrows_pass() {
+        let manifest = "[package]\nname='high'\n[dependencies]\nlow.workspace=true\nhyper='1'";
+        assert_eq!(findings(manifest), [] as [&str; 0]);
+    }
+
+    #[test]
+    fn an_upward_arrow_fails_in_every_table() {
+        for table in [
+            "dependencies",
+            "dev-dependencies",
+            "target.'cfg(unix)'.dependencies",
+        ] {
+            let manifest = format!("[package]\nname='low'\n[{table}]\nhigh.workspace=true");
+            assert_eq!(
+                findings(&manifest),
+                ["low must not know high: arrows point down only"]
+            );
+        }
+    }
+
+    #[test]
+    fn a_ban_also_holds_for_a_renamed_dependency() {
+        let manifest = "[package]\nname='low'\n[dependencies]\nh={package='hyper',version='1'}";
+        assert_eq!(
+            findings(manifest),
+            ["low must not know hyper: only high may"]
+        );
+        let manifest = "[package]\nname='low'\n[dependencies]\ntokio='1'";
+        assert_eq!(findings(manifest), ["low must never know tokio"]);
+    }
+
+    #[test]
+    fn an_unknown_crate_fails() {
+        assert_eq!(
+            findings("[package]\nname='new'"),
+            ["crate new has no line under [arrows] in tidy.toml"]
+        );
+    }
+}

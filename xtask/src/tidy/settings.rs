@@ -1,0 +1,59 @@
+//! `tidy.toml`: the data of the rules.
+
+use std::collections::BTreeMap;
+
+use anyhow::Context;
+use serde::Deserialize;
+
+use super::tree::Tree;
+
+/// The whole file.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Settings {
+    /// For each of our crates, those of ours it may know.
+    #[serde(default)]
+    pub(super) arrows: BTreeMap<String, Vec<String>>,
+    /// For an outside crate, the only ones of ours that may know it.
+    #[serde(default)]
+    pub(super) only: BTreeMap<String, Vec<String>>,
+    /// For one of our crates, the outside ones it must never know.
+    #[serde(default)]
+    pub(super) never: BTreeMap<String, Vec<String>>,
+    /// Files that are longer than 1,000 lines.
+    #[serde(default)]
+    pub(super) long_file: Vec<LongFile>,
+    /// Functions that are longer than a screen.
+    #[serde(default)]
+    pub(super) long_function: Vec<LongFunction>,
+}
+
+/// An exception from the size of files.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LongFile {
+    pub(super) path: String,
+    /// Why it must not be cut.
+    pub(super) reason: String,
+}
+
+/// An exception from the size of functions.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LongFunction {
+    pub(super) path: String,
+    pub(super) name: String,
+    /// Why it must not be cut.
+    pub(super) reason: String,
+}
+
+impl Settings {
+    pub(super) fn read(tree: &Tree) -> anyhow::Result<Self> {
+        let file = tree.get("tidy.toml").context("tidy.toml is missing")?;
+        Self::parse(&file.text)
+    }
+
+    pub(super) fn parse(text: &str) -> anyhow::Result<Self> {
+        toml::from_str(text).context("reading tidy.toml")
+    }
+}

@@ -1,0 +1,111 @@
+//! Words that must not stand in a tracked file.
+
+use super::Finding;
+use super::tree::{File, Tree};
+
+/// Marks of unfinished work. Written apart here, or this file would find itself.
+const UNFINISHED: [&str; 3] = [
+    concat!("TO", "DO"),
+    concat!("FIX", "ME"),
+    concat!("X", "XX"),
+];
+
+/// Hosts of package registries: packages are named by name, so that every mirror works.
+const REGISTRY_HOSTS: [&str; 9] = [
+    concat!("crates", ".io"),
+    concat!("pypi", ".org"),
+    concat!("pythonhosted", ".org"),
+    concat!("registry.npmjs", ".org"),
+    concat!("npmjs", ".com"),
+    concat!("yarnpkg", ".com"),
+    concat!("deb.debian", ".org"),
+    concat!("archive.ubuntu", ".com"),
+    concat!("proxy.golang", ".org"),
+];
+
+/// Folders of the machines this is written on; nobody else has them.
+const MACHINE_PATHS: [&str; 3] = [
+    concat!("/wo", "rk/"),
+    concat!("/ro", "ot/"),
+    concat!("/tmp/", "briefs"),
+];
+
+pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+    tree.files().flat_map(check_file).collect()
+}
+
+fn check_file(file: &File) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    // Cargo writes the index's public name into every entry of its lock file, whatever mirror is in use.
+    let is_cargo_lock = file.path.ends_with("Cargo.lock");
+    for (line, number) in file.text.lines().zip(1..) {
+        let mut report = |text: String| findings.push(Finding::new(&file.path, number, text));
+        for mark in UNFINISHED {
+            if has_word(line, mark) && !line.contains(&format!("{mark}(#")) {
+                report(format!(
+                    "{mark} without an issue number: write {mark}(#123)"
+                ));
+            }
+        }
+        for host in REGISTRY_HOSTS {
+            if line.contains(host) && !is_cargo_lock {
+                report(format!(
+                    "a registry's host, {host}: packages are named by name"
+                ));
+            }
+        }
+        for path in MACHINE_PATHS {
+            if line.contains(path) {
+                report(format!("a path of one machine, {path}"));
+            }
+        }
+    }
+    findings
+}
+
+/// Whether `word` stands in the line by itself.
+fn has_word(line: &str, word: &str) -> bool {
+    line.match_indices(word).any(|(at, _)| {
+        let letter = |c: char| c.is_alphanumeric() || c == '_';
+        let before = line.get(..at).and_then(|text| text.chars().next_back());
+        let after = line
+            .get(at + word.len()..)
+            .and_then(|text| text.chars().next());
+        !before.is_some_and(letter) && !after.is_some_and(letter)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn count(path: &str, line: &str) -> usize {
+        check(&Tree::of(&[(path, line)])).len()
+    }
+
+    #[test]
+    fn unfinished_work_needs_an_issue() {
+        let mark = UNFINISHED[0];
+        assert_eq!(count("a.py", &format!("# {mark}: later")), 1);
+        assert_eq!(count("a.py", &format!("# {mark}(#12): later")), 0);
+        assert_eq!(count("a.py", &format!("# MY{mark}S")), 0);
+    }
+
+    #[test]
+    fn registry_hosts_and_machine_paths_fail() {
+        for host in REGISTRY_HOSTS {
+            assert_eq!(
+                count("package-lock.json", &format!("https://{host}/x")),
+                1,
+                "{host}"
+            );
+        }
+        assert_eq!(
+            count("Cargo.lock", &format!("index of {}", REGISTRY_HOSTS[0])),
+            0
+        );
+        for path in MACHINE_PATHS {
+            assert_eq!(count("README.md", &format!("see {path}main")), 1, "{path}");
+        }
+    }
+}
