@@ -1,0 +1,58 @@
+//! What the table service's errors are in the words of the protocol: one total function.
+
+use partita_model::{InvalidName, ParseETagError};
+use partita_table::Error;
+use partita_wire::{ErrorCode, Failure, code_of_limit};
+use std::borrow::Cow;
+
+/// The failure of an error. Internal detail goes to the log, not to the client.
+pub(super) fn failure(error: Error) -> Failure {
+    match error {
+        Error::TableNotFound => ErrorCode::TableNotFound.into(),
+        Error::NoSuchTable | Error::EntityNotFound => ErrorCode::ResourceNotFound.into(),
+        Error::TableAlreadyExists => ErrorCode::TableAlreadyExists.into(),
+        Error::EntityAlreadyExists => ErrorCode::EntityAlreadyExists.into(),
+        Error::ConditionNotMet => ErrorCode::UpdateConditionNotSatisfied.into(),
+        Error::Limit(limit) => code_of_limit(limit),
+        Error::KeyCharacters { key, value } => Failure::with_message(
+            ErrorCode::OutOfRangeInput,
+            format!("The '{}' parameter of value '{value}' is out of range.", key.as_str()),
+        ),
+        Error::KeyTooLong(_) => ErrorCode::PropertyValueTooLarge.into(),
+        Error::DuplicateEntity => ErrorCode::InvalidDuplicateRow.into(),
+        Error::DifferentPartitions => ErrorCode::CommandsInBatchActOnDifferentPartitions.into(),
+        Error::Busy(reason) => {
+            tracing::warn!(%reason, "a request was not executed");
+            ErrorCode::ServerBusy.into()
+        }
+        Error::OutcomeUnknown => {
+            tracing::error!("the outcome of a write is unknown");
+            ErrorCode::OperationTimedOut.into()
+        }
+        Error::Corrupt(reason) => {
+            tracing::error!(%reason, "stored data cannot be read");
+            ErrorCode::InternalError.into()
+        }
+    }
+}
+
+/// The failure of a table name.
+pub(super) fn table_name(error: InvalidName) -> Failure {
+    match error {
+        InvalidName::Characters => ErrorCode::InvalidResourceName.into(),
+        InvalidName::Length => Failure::with_message(
+            ErrorCode::OutOfRangeInput,
+            Cow::Borrowed("The specified resource name length is not within the permissible limits."),
+        ),
+        InvalidName::Reserved => ErrorCode::InvalidInput.into(),
+    }
+}
+
+/// The failure of an `If-Match` that is no ETag of ours; `None` where it is just never met.
+pub(super) fn if_match(error: ParseETagError) -> Option<Failure> {
+    match error {
+        ParseETagError::Malformed => Some(ErrorCode::InvalidInput.into()),
+        ParseETagError::DoubledQuotes => Some(ErrorCode::ConditionNotMet.into()),
+        ParseETagError::Foreign => None,
+    }
+}

@@ -1,0 +1,191 @@
+//! Logs: where `tracing` events go.
+//!
+//! - stderr gets events of our own crates at the level of the settings, and warnings of the libraries below. Text for
+//!   people, or one JSON object to a line.
+//! - The file of `--debug` gets our own events down to debug, among them one for each request ([`REQUESTS`]).
+//!
+//! What may be logged at all is the callers' duty: request ids, names, sizes, codes, the text that should have been
+//! signed. Never keys, signatures or values of entities.
+
+use std::fs::{File, OpenOptions};
+use std::io::IsTerminal as _;
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+use tracing::level_filters::LevelFilter;
+use tracing::{Level, Subscriber};
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::layer::{Layer, SubscriberExt as _};
+use tracing_subscriber::registry::{LookupSpan, Registry};
+
+use crate::config::{Log, LogFormat};
+
+/// The target of events that tell of single requests, at debug level: one when a request is answered, and one with the
+/// text that should have been signed when a signature is wrong.
+pub const REQUESTS: &str = "partita::request";
+
+/// Targets of our own crates begin like this; those of libraries do not.
+const OURS: &str = "partita";
+
+/// Why logging cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The file of `--debug` cannot be opened.
+    #[error("the debug file {} cannot be opened", path.display())]
+    DebugFile {
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// Logging was started before in this process.
+    #[error("logging has been started before")]
+    StartedBefore,
+}
+
+/// Starts logging for the whole process.
+///
+/// # Errors
+/// The debug file cannot be opened, or this is not the first call.
+pub fn start(log: &Log) -> Result<(), Error> {
+    let debug_file = match &log.debug_file {
+        Some(path) => {
+            let file = OpenOptions::new().create(true).append(true).open(path);
+            Some(file.map_err(|source| Error::DebugFile {
+                path: path.clone(),
+                source,
+            })?)
+        }
+        None => None,
+    };
+    let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let subscriber = subscriber(log, colours, std::io::stderr, debug_file);
+    tracing::subscriber::set_global_default(subscriber).map_err(|_| Error::StartedBefore)
+}
+
+fn subscriber<W>(
+    log: &Log,
+    colours: bool,
+    console: W,
+    debug_file: Option<File>,
+) -> impl Subscriber + Send + Sync
+where
+    W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
+{
+    let level = LevelFilter::from_level(log.level);
+    let console = lines(log.format, colours, console).with_filter(
+        Targets::new()
+            .with_default(level.min(LevelFilter::WARN))
+            .with_target(OURS, level),
+    );
+    let file = debug_file.map(|file| {
+        // Lines are short and the file is for finding faults: no buffer, so that nothing is missing after a crash.
+        lines(log.format, false, Mutex::new(file))
+            .with_filter(Targets::new().with_target(OURS, log.level.max(Level::DEBUG)))
+    });
+    Registry::default().with(console).with(file)
+}
+
+fn lines<S, W>(format: LogFormat, colours: bool, writer: W) -> Box<dyn Layer<S> + Send + Sync>
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
+{
+    let layer = tracing_subscriber::fmt::layer()
+        .with_writer(writer)
+        .with_ansi(colours);
+    match format {
+        LogFormat::Text => layer.boxed(),
+        LogFormat::Json => layer
+            .json()
+            .flatten_event(true)
+            .with_current_span(true)
+            .with_span_list(false)
+            .boxed(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{self, Write};
+    use std::sync::Arc;
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Console(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Console {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// What console and debug file hold after one event of each kind.
+    fn logged(level: Level, format: LogFormat) -> (String, String) {
+        let console = Console::default();
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("debug.log");
+        let log = Log {
+            level,
+            format,
+            debug_file: Some(path.clone()),
+        };
+        let writer = console.clone();
+        let file = File::create(&path).unwrap();
+        let subscriber = subscriber(&log, false, move || writer.clone(), Some(file));
+        tracing::subscriber::with_default(subscriber, || {
+            tracing::info!(port = 7, "listening");
+            tracing::debug!(target: REQUESTS, status = 200, "answered");
+            tracing::info!(target: "slatedb::db", "library talk");
+            tracing::warn!(target: "slatedb::db", "library warning");
+        });
+        let console = String::from_utf8(console.0.lock().unwrap().clone()).unwrap();
+        (console, std::fs::read_to_string(&path).unwrap())
+    }
+
+    #[test]
+    fn the_console_keeps_to_its_level_and_the_file_has_every_request() {
+        let (console, file) = logged(Level::INFO, LogFormat::Text);
+        assert!(
+            console.contains("listening port=7") && console.contains("library warning"),
+            "{console}"
+        );
+        assert!(
+            !console.contains("answered") && !console.contains("library talk"),
+            "{console}"
+        );
+        assert!(
+            file.contains("partita::request: answered status=200"),
+            "{file}"
+        );
+        assert!(!file.contains("library"), "{file}");
+
+        let (console, file) = logged(Level::ERROR, LogFormat::Text);
+        assert_eq!(console, "");
+        assert!(
+            file.contains("answered") && file.contains("listening"),
+            "{file}"
+        );
+    }
+
+    #[test]
+    fn json_lines_are_objects() {
+        let (console, _) = logged(Level::DEBUG, LogFormat::Json);
+        let lines: Vec<serde_json::Value> = console
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
+        assert_eq!(lines.len(), 3, "{console}");
+        assert_eq!(
+            (&lines[0]["message"], &lines[0]["port"]),
+            (&"listening".into(), &7.into())
+        );
+        assert_eq!(lines[1]["status"], 200);
+    }
+}
