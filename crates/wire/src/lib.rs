@@ -4,6 +4,8 @@
 //! `&[u8]`. Everything that a stranger can send is parsed here, is bounded, and never panics.
 
 mod accept;
+mod auth;
+mod date;
 mod error;
 mod json;
 mod operation;
@@ -12,6 +14,12 @@ mod top;
 mod uri;
 
 pub use accept::{MetadataLevel, Prefer, Version};
+pub use auth::{
+    Access, AccountKey, AccountKeys, AccountSas, BearerRules, Caller, Credentials,
+    InvalidAccountKey, InvalidJwks, Jwks, KeyBound, KeyRange, Role, SKEW_MINUTES_MAX, SharedKey,
+    SignedRequest, TableSas, VerifiedTableSas, challenge,
+};
+pub use date::{HttpDate, parse_http_date};
 pub use error::{BodyForm, ErrorCode, Failure, Occurrence};
 pub use json::{
     EntityFormat, EntityWriter, MEMBERS_MAX, TableWriter, code_of_limit, entity_url,

@@ -1,0 +1,128 @@
+//! Account keys: HMAC-SHA256 with the key schedule done once.
+
+use crate::Failure;
+use base64::Engine as _;
+use base64::alphabet::STANDARD;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+use std::fmt;
+use thiserror::Error;
+
+/// The longest key taken, in bytes; the service's own have 64.
+const KEY_BYTES_MAX: usize = 1024;
+
+/// Standard base64 with or without padding.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &STANDARD,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
+
+/// The text is no account key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("an account key is base64 of 1 to {KEY_BYTES_MAX} bytes")]
+pub struct InvalidAccountKey;
+
+/// One key of an account. Cloning its state is far cheaper than hashing the key anew for each request.
+#[derive(Clone)]
+pub struct AccountKey(Hmac<Sha256>);
+
+impl AccountKey {
+    /// Reads a key as users know it, in base64.
+    ///
+    /// # Errors
+    /// [`InvalidAccountKey`].
+    pub fn from_base64(text: &str) -> Result<Self, InvalidAccountKey> {
+        if text.len() > KEY_BYTES_MAX * 2 {
+            return Err(InvalidAccountKey);
+        }
+        let key = BASE64.decode(text.trim()).map_err(|_| InvalidAccountKey)?;
+        if key.is_empty() || key.len() > KEY_BYTES_MAX {
+            return Err(InvalidAccountKey);
+        }
+        Hmac::new_from_slice(&key)
+            .map(Self)
+            .map_err(|_| InvalidAccountKey)
+    }
+
+    /// The signature of the parts, put together, in base64: what a client sends.
+    #[must_use]
+    pub fn sign(&self, parts: &[&str]) -> String {
+        BASE64.encode(self.mac(parts).finalize().into_bytes())
+    }
+
+    fn mac(&self, parts: &[&str]) -> Hmac<Sha256> {
+        let mut mac = self.0.clone();
+        for part in parts {
+            mac.update(part.as_bytes());
+        }
+        mac
+    }
+}
+
+impl fmt::Debug for AccountKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("AccountKey(…)")
+    }
+}
+
+/// The one or two keys of an account; either signs.
+#[derive(Debug, Clone)]
+pub struct AccountKeys {
+    primary: AccountKey,
+    secondary: Option<AccountKey>,
+}
+
+impl AccountKeys {
+    /// Keys of an account.
+    #[must_use]
+    pub const fn new(primary: AccountKey, secondary: Option<AccountKey>) -> Self {
+        Self { primary, secondary }
+    }
+
+    /// The first key.
+    #[must_use]
+    pub const fn primary(&self) -> &AccountKey {
+        &self.primary
+    }
+
+    /// Whether one of the keys made the signature over the parts, put together. The comparison takes the same time
+    /// wherever signatures differ.
+    pub(super) fn verify(&self, parts: &[&str], signature: &Signature) -> bool {
+        let fits = |key: &AccountKey| key.mac(parts).verify_slice(&signature.0).is_ok();
+        fits(&self.primary) || self.secondary.as_ref().is_some_and(fits)
+    }
+}
+
+/// 403 for a signature that does not fit. Like the service it shows the string to sign, which is no secret and is what
+/// everyone who writes a client needs.
+pub(super) fn mismatch(parts: &[&str]) -> Failure {
+    Failure::authentication(format!(
+        "the signature does not fit; the server signed '{}'",
+        parts.concat()
+    ))
+}
+
+/// A signature as a client sent it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Signature([u8; 32]);
+
+impl Signature {
+    /// Decodes base64; `None` if it is not of 32 bytes, and so cannot be right.
+    pub(super) fn from_base64(text: &str) -> Option<Self> {
+        // The engine wants room for whole groups of three.
+        let mut bytes = [0; 33];
+        if text.len() > 44 {
+            return None;
+        }
+        let count = BASE64.decode_slice(text, &mut bytes).ok()?;
+        let (signature, _) = bytes.split_first_chunk::<32>()?;
+        (count == 32).then_some(Self(*signature))
+    }
+}
+
+impl fmt::Debug for Signature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Signature(…)")
+    }
+}

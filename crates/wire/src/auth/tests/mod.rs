@@ -1,0 +1,119 @@
+//! Tests of credentials. The signatures are the vectors of the protocol sheet, section 17, made with official clients.
+
+mod access;
+mod bearer;
+mod sas;
+mod shared_key;
+
+use super::*;
+use crate::{ErrorCode, Failure, Hosts, Query, Target, Version};
+use partita_model::DateTime;
+
+const ACCOUNT: &str = "devstoreaccount1";
+const KEY: &str =
+    "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
+const DATE: &str = "Tue, 02 Jan 2024 03:04:05 GMT";
+
+fn key() -> AccountKey {
+    AccountKey::from_base64(KEY).unwrap()
+}
+
+fn keys() -> AccountKeys {
+    AccountKeys::new(key(), None)
+}
+
+fn time(text: &str) -> DateTime {
+    DateTime::parse(text).unwrap()
+}
+
+fn caller() -> Caller {
+    Caller {
+        now: time("2024-01-02T03:10:00Z"),
+        address: Some([10, 0, 0, 5].into()),
+        https: true,
+    }
+}
+
+fn target<'a>(text: &'a str, host: &'a str) -> Target<'a> {
+    Target::parse(
+        text,
+        Some(host),
+        &Hosts::new(["table.localhost".to_owned()], false),
+        |_| false,
+    )
+    .unwrap()
+}
+
+fn code<T: std::fmt::Debug>(result: Result<T, Failure>) -> ErrorCode {
+    result.unwrap_err().code
+}
+
+fn credentials<'a>(header: Option<&'a str>, query: &'a str) -> Result<Credentials<'a>, Failure> {
+    Credentials::parse(header, Query::new(query), Version::parse("2019-02-02"))
+}
+
+#[test]
+fn keys_are_base64() {
+    assert!(AccountKey::from_base64(KEY.trim_end_matches('=')).is_ok());
+    for bad in ["", "====", "not base64!", "é", &"A".repeat(4096)] {
+        assert_eq!(
+            AccountKey::from_base64(bad).err(),
+            Some(InvalidAccountKey),
+            "{bad}"
+        );
+    }
+    assert_eq!(format!("{:?}", key()), "AccountKey(…)");
+}
+
+#[test]
+fn credentials_are_told_apart() {
+    let is = |header, query| credentials(header, query).unwrap();
+    assert!(matches!(
+        is(Some("SharedKey a:eA=="), "sig=x&tn=y"),
+        Credentials::SharedKey(_)
+    ));
+    assert!(matches!(
+        is(Some("sharedkeylite a:eA=="), ""),
+        Credentials::SharedKey(_)
+    ));
+    assert_eq!(is(Some("Bearer abc"), ""), Credentials::Bearer("abc"));
+    assert!(matches!(
+        is(None, "sv=2019-02-02&ss=t&sig=x"),
+        Credentials::AccountSas(_)
+    ));
+    assert!(matches!(
+        is(None, "sv=2019-02-02&tn=T&sig=x"),
+        Credentials::TableSas(_)
+    ));
+    for bad in [
+        "",
+        "SharedKey",
+        "SharedKey x",
+        "SharedKey :x",
+        "SharedKey x:",
+        "Basic abc",
+        "Bearer ",
+        "Foo a:b",
+    ] {
+        assert_eq!(
+            code(credentials(Some(bad), "")),
+            ErrorCode::InvalidAuthenticationInfo,
+            "{bad}"
+        );
+    }
+}
+
+#[test]
+fn no_credentials_are_challenged_from_2020_12_06_on() {
+    let none = |version| code(Credentials::parse(None, Query::default(), version));
+    assert_eq!(
+        none(Version::parse("2019-02-02")),
+        ErrorCode::AuthenticationFailed
+    );
+    assert_eq!(none(None), ErrorCode::AuthenticationFailed);
+    assert_eq!(
+        none(Version::parse("2020-12-06")),
+        ErrorCode::MissingCredentials
+    );
+    assert_eq!(ErrorCode::MissingCredentials.status(), 401);
+}
