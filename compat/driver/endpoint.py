@@ -78,7 +78,8 @@ class Endpoint:
         if secondary and self.host_style:
             authority = authority.replace(self.account, self.account + "-secondary", 1)
         data = body.encode("utf-8") if isinstance(body, str) else body
-        fields = {"Host": authority, "x-ms-version": VERSION, "x-ms-date": signing.http_date(date_offset_s)}
+        fields = {"Host": authority, "x-ms-version": VERSION, "x-ms-date": signing.http_date(date_offset_s),
+                  "Accept": JSON_MINIMAL}
         if data is not None or method in ("POST", "PUT", "PATCH", "MERGE"):
             fields["Content-Length"] = str(len(data or b""))
         known = {name.lower(): name for name in fields}

@@ -14,7 +14,9 @@ def send(endpoint, marks, request, token=None):
     auth = f"Bearer {token}" if token else "SharedKey"
     if re.search(r"[?&]sig=", path):
         path, auth = resign(endpoint, path), None
-    headers = {name: marks.fill(value) for name, value in request["headers"].items()}
+    # What the recorded client did not send must not come from our defaults.
+    unsent = {"accept": None, "x-ms-version": None}
+    headers = unsent | {name: marks.fill(value) for name, value in request["headers"].items()}
     return endpoint.send(request["method"], path, headers, body_of(request, marks), auth=auth,
                          secondary=bool(request.get("secondary")), bad_key=bool(request.get("badkey")))
 

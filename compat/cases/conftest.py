@@ -1,0 +1,130 @@
+"""Fixtures of the cases: a server (started, or given by URL), an account on it, and a fresh table per case."""
+
+import itertools
+import json
+import os
+import pathlib
+import sys
+import time
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from driver.certificate import make_certificate  # noqa: E402
+from driver.endpoint import Endpoint  # noqa: E402
+from driver.server import TARGETS, Server  # noqa: E402
+from driver.signing import WELL_KNOWN_ACCOUNT, WELL_KNOWN_KEY  # noqa: E402
+from tables import Table  # noqa: E402
+
+SECOND_ACCOUNT = "second"
+SECOND_KEYS = ("c2Vjb25kIGtleSBvbmU=", "c2Vjb25kIGtleSB0d28=")
+NUMBERS = itertools.count()
+
+
+def pytest_addoption(parser):
+    """Which server the cases speak to."""
+    group = parser.getgroup("partita")
+    group.addoption("--target", default=os.environ.get("PARTITA_TARGET", "partita"),
+                    help="partita, azurite, or the URL of a running server")
+    group.addoption("--account", default=WELL_KNOWN_ACCOUNT)
+    group.addoption("--key", default=WELL_KNOWN_KEY)
+    group.addoption("--outcomes", help="write each case's outcome to this JSON file")
+
+
+def pytest_configure(config):
+    """Outcomes are collected on the configuration object."""
+    config.outcomes = {}
+
+
+def pytest_runtest_logreport(report):
+    """Keeps the worst outcome of a case's phases."""
+    if report.when == "call" or report.outcome != "passed":
+        OUTCOMES[report.nodeid.replace("compat/cases/", "")] = report.outcome
+
+
+OUTCOMES = {}
+
+
+def pytest_sessionfinish(session):
+    """Writes the outcomes for `compat/run` to compare targets."""
+    path = session.config.getoption("--outcomes")
+    if path:
+        pathlib.Path(path).write_text(json.dumps(OUTCOMES, indent=1, sort_keys=True))
+
+
+@pytest.fixture(scope="session")
+def target(pytestconfig):
+    """The name of the target, or its URL."""
+    return pytestconfig.getoption("--target")
+
+
+@pytest.fixture(scope="session")
+def server_url(target):
+    """URL of the server that most cases share."""
+    if target not in TARGETS:
+        yield target
+        return
+    with Server(target, {WELL_KNOWN_ACCOUNT: WELL_KNOWN_KEY, SECOND_ACCOUNT: ":".join(SECOND_KEYS)}) as server:
+        yield server.url
+
+
+@pytest.fixture(scope="session")
+def endpoint(server_url, pytestconfig):
+    """The account, in path style."""
+    return Endpoint(server_url, pytestconfig.getoption("--account"), pytestconfig.getoption("--key"))
+
+
+@pytest.fixture(scope="session")
+def second(endpoint, target):
+    """A second account, with two keys; started servers only."""
+    only_started(target)
+    return endpoint.sibling(account=SECOND_ACCOUNT, key=SECOND_KEYS[0])
+
+
+@pytest.fixture
+def launch(target):
+    """Starts further servers of the same kind with flags of their own."""
+    only_started(target)
+    running = []
+
+    def start(*options, **settings):
+        server = Server(target, options=options, **settings)
+        server.start()
+        running.append(server)
+        return server
+
+    yield start
+    for server in running:
+        server.stop()
+
+
+@pytest.fixture(scope="session")
+def secure(target, tmp_path_factory):
+    """A TLS endpoint that takes bearer tokens."""
+    only_started(target)
+    cert, key = make_certificate(tmp_path_factory.mktemp("certificate"))
+    with Server(target, options=["--cert", str(cert), "--key", str(key), "--oauth", "basic"]) as server:
+        yield Endpoint(server.url, ca_file=str(cert))
+
+
+def only_started(target):
+    """Leaves out a case that needs a server started in a special way."""
+    if target not in TARGETS:
+        pytest.skip("needs a server that the suite starts itself")
+
+
+@pytest.fixture
+def new_name():
+    """Makes table names that no other case and no earlier run uses."""
+    stamp = f"{time.time_ns() // 1000 % 10**9:09}"
+    return lambda prefix="case": f"{prefix}{stamp}n{next(NUMBERS)}"
+
+
+@pytest.fixture
+def table(endpoint, new_name):
+    """A fresh table."""
+    made = Table(endpoint, new_name())
+    made.create()
+    yield made
+    made.drop()

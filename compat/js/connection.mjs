@@ -1,0 +1,19 @@
+// What the cases are told by their runner (../cases/test_node_clients.py), and fresh table names.
+
+export const connection = process.env.TABLE_CONNECTION;
+export const url = process.env.TABLE_URL;
+export const account = process.env.TABLE_ACCOUNT;
+export const key = process.env.TABLE_KEY;
+
+let count = 0;
+
+export function newName(prefix) {
+  count += 1;
+  return `${prefix}${Date.now() % 1e9}n${process.pid}n${count}`;
+}
+
+export async function collect(iterator) {
+  const found = [];
+  for await (const item of iterator) found.push(item);
+  return found;
+}
