@@ -1,6 +1,14 @@
 //! The `server` room: HTTP front, settings, TLS, admin API, metrics. See ARCHITECTURE.md.
 
+pub mod admin;
 pub mod config;
 pub mod logging;
 pub mod metrics;
+pub mod serve;
+pub mod standing;
 pub mod tls;
+
+pub use serve::Server;
+
+/// The version of the server.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");

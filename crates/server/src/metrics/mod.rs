@@ -11,3 +11,8 @@ mod page;
 mod process;
 
 pub use counts::{Answered, ConnectionFault, InFlight, Metrics, OpenConnection};
+
+pub(crate) use counts::{OperationReading, Reading};
+pub(crate) use exposition::CONTENT_TYPE;
+pub(crate) use page::{Surroundings, page};
+pub(crate) use process::Process;

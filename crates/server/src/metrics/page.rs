@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use partita_engine::{Distribution, Stats};
+use partita_range::CacheStats;
 
 use super::counts::{CLASSES, ConnectionFault, OperationReading, Reading};
 use super::definitions::{self as d, Definition, Kind};
@@ -15,20 +16,13 @@ pub(crate) struct Surroundings {
     pub(crate) version: &'static str,
     pub(crate) uptime: Duration,
     pub(crate) ready: bool,
-    pub(crate) engine: Stats,
-    pub(crate) entity_cache: EntityCache,
+    /// None until the data is open.
+    pub(crate) engine: Option<Stats>,
+    pub(crate) entity_cache: CacheStats,
     pub(crate) process: Option<Process>,
 }
 
-/// Figures of the entity cache.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct EntityCache {
-    pub(crate) hits: u64,
-    pub(crate) misses: u64,
-    pub(crate) bytes: u64,
-}
-
-/// Latency buckets on the page: every second power of two from 64 µs to 16.8 s.
+/// Latency buckets on the page: the powers of two from 64 µs to 16.8 s.
 const DURATION_EXPONENTS: (u32, u32) = (6, 24);
 
 const US_PER_SECOND: f64 = 1_000_000.0;
@@ -42,11 +36,15 @@ pub(crate) fn page(reading: &Reading, around: &Surroundings) -> String {
     page.single(&d::READY, u8::from(around.ready));
     requests(&mut page, reading);
     connections(&mut page, reading);
-    engine(&mut page, &around.engine);
+    if let Some(stats) = &around.engine {
+        engine(&mut page, stats);
+    }
     page.single(&d::ENTITY_CACHE_HITS, around.entity_cache.hits);
     page.single(&d::ENTITY_CACHE_MISSES, around.entity_cache.misses);
     page.single(&d::ENTITY_CACHE_BYTES, around.entity_cache.bytes);
-    engine_figures(&mut page, &around.engine);
+    if let Some(stats) = &around.engine {
+        engine_figures(&mut page, stats);
+    }
     if let Some(process) = around.process {
         page.single(&d::RESIDENT_BYTES, process.resident_bytes);
         page.single(&d::CPU, process.cpu_seconds);
@@ -273,11 +271,11 @@ mod tests {
             version: "1.2.3",
             uptime: Duration::from_millis(1500),
             ready: true,
-            engine: stats(),
-            entity_cache: EntityCache {
+            engine: Some(stats()),
+            entity_cache: CacheStats {
                 hits: 1,
                 misses: 2,
-                bytes: 3,
+                ..CacheStats::default()
             },
             process: Process::read(),
         };

@@ -1,0 +1,149 @@
+//! `/admin/v1/status`: how the server stands, as JSON. Fields are added, never changed; `docs/admin-api.md` lists them.
+
+use std::time::SystemTime;
+
+use partita_engine::{Distribution, Stats};
+use serde_json::{Value, json};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+use crate::config::Place;
+use crate::metrics::{OperationReading, Process, Reading};
+use crate::standing::Standing;
+
+/// The whole status.
+pub(super) fn status(standing: &Standing) -> Value {
+    let (state, reason) = standing.state();
+    let settings = &standing.settings;
+    let names: Vec<&str> = settings
+        .accounts
+        .iter()
+        .map(|account| account.name())
+        .collect();
+    let admin = standing
+        .listening
+        .admin
+        .map(|address| format!("http://{address}"));
+    let reading = standing.metrics.read();
+    json!({
+        "name": "partita",
+        "version": crate::VERSION,
+        "state": state.as_str(),
+        "reasons": reason.into_iter().collect::<Vec<_>>(),
+        "started_at": rfc3339(standing.started_at),
+        "uptime_seconds": standing.uptime().as_secs_f64(),
+        "listening": {
+            "table": format!("{}://{}", settings.tls.scheme(), standing.listening.table),
+            "admin": admin,
+        },
+        "accounts": names,
+        "store": store(&settings.store.place),
+        "requests": requests(&reading),
+        "connections": { "open": reading.connections, "opened": reading.connections_opened },
+        "engine": standing.engine_stats().map(|stats| engine(&stats)),
+        "entity_cache": entity_cache(standing),
+        "process": Process::read().map(process),
+    })
+}
+
+fn store(place: &Place) -> Value {
+    match place {
+        Place::Directory(path) => {
+            let absolute = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+            json!({ "kind": "directory", "path": absolute.display().to_string() })
+        }
+        Place::Memory => json!({ "kind": "memory" }),
+    }
+}
+
+fn requests(reading: &Reading) -> Value {
+    let asked = reading
+        .operations
+        .iter()
+        .filter(|operation| operation.requests() > 0);
+    let operations: Vec<Value> = asked.map(operation).collect();
+    let total: u64 = reading
+        .operations
+        .iter()
+        .map(OperationReading::requests)
+        .sum();
+    json!({ "total": total, "in_flight": reading.in_flight, "operations": operations })
+}
+
+fn operation(reading: &OperationReading) -> Value {
+    let [succeeded, redirected, client_errors, server_errors] = reading.classes;
+    let percentile = |per_mille| reading.latencies.percentile_us(per_mille);
+    let error = |(code, count): &(partita_wire::ErrorCode, u64)| json!({ "code": code.name(), "status": code.status(), "count": count });
+    json!({
+        "operation": reading.name,
+        "requests": reading.requests(),
+        "succeeded": succeeded + redirected,
+        "client_errors": client_errors,
+        "server_errors": server_errors,
+        "errors": reading.errors.iter().map(error).collect::<Vec<_>>(),
+        "bytes_in": reading.bytes_in,
+        "bytes_out": reading.bytes_out,
+        "entities_returned": reading.entities_out,
+        "latency_us": {
+            "p50": percentile(500),
+            "p90": percentile(900),
+            "p99": percentile(990),
+            "p999": percentile(999),
+        },
+    })
+}
+
+fn engine(stats: &Stats) -> Value {
+    json!({
+        "health": stats.health.as_str(),
+        "batches": stats.batches,
+        "rows": stats.rows,
+        "bytes": stats.bytes,
+        "batches_refused": stats.batches_refused,
+        "batches_unknown": stats.batches_unknown,
+        "commit_groups": stats.group_batches.count,
+        "commit_group_batches": distribution(&stats.group_batches),
+        "commit_group_bytes": distribution(&stats.group_bytes),
+        "log_sync_us": distribution(&stats.sync_us),
+        "log_bytes": stats.log_bytes,
+        "block_cache": { "hits": stats.cache_hits, "misses": stats.cache_misses, "bytes": stats.cache_bytes },
+    })
+}
+
+/// Percentiles are bounds of buckets, so powers of two.
+fn distribution(seen: &Distribution) -> Value {
+    let percentile = |per_mille: u64| {
+        let rank = (seen.count * per_mille).div_ceil(1000);
+        let mut below = 0;
+        let reached = seen.buckets.iter().position(|count| {
+            below += count;
+            rank > 0 && below >= rank
+        });
+        reached.map(Distribution::bound)
+    };
+    json!({ "mean": seen.mean(), "p50": percentile(500), "p99": percentile(990) })
+}
+
+fn entity_cache(standing: &Standing) -> Value {
+    let cache = standing.entity_cache();
+    json!({
+        "hits": cache.hits,
+        "misses": cache.misses,
+        "rows": cache.rows,
+        "bytes": cache.bytes,
+        "bytes_max": cache.bytes_max,
+    })
+}
+
+fn process(process: Process) -> Value {
+    json!({
+        "resident_bytes": process.resident_bytes,
+        "cpu_seconds": process.cpu_seconds,
+        "open_files": process.open_files,
+    })
+}
+
+fn rfc3339(at: SystemTime) -> Option<String> {
+    let at = OffsetDateTime::from(at).replace_nanosecond(0).ok()?;
+    at.format(&Rfc3339).ok()
+}

@@ -1,0 +1,173 @@
+//! The pages, asked for over a real socket.
+
+use std::time::SystemTime;
+
+use partita_rt::{ManualClock, Tasks};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use super::*;
+use crate::config::{Layers, Settings};
+use crate::metrics::Metrics;
+use crate::serve::Server;
+use crate::standing::Listening;
+
+fn settings(flags: &[(&str, &str)]) -> Settings {
+    let setting = |name: &str| {
+        crate::config::ALL
+            .iter()
+            .find(|setting| setting.flag == name)
+            .unwrap()
+    };
+    let layers = flags.iter().fold(Layers::new(), |layers, (name, text)| {
+        layers.flag(setting(name), (*text).to_owned())
+    });
+    Settings::from_values(&layers.resolve().unwrap().0).unwrap()
+}
+
+/// Asks for a page; returns status and body.
+async fn ask(address: std::net::SocketAddr, line: &str) -> (u16, String) {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let request = format!("{line} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
+    let body = answer.split_once("\r\n\r\n").unwrap().1.to_owned();
+    (status, body)
+}
+
+/// A server whose data is still being opened.
+async fn starting() -> (std::net::SocketAddr, Tasks) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let tasks = Tasks::new();
+    let clock = Arc::new(ManualClock::new(SystemTime::UNIX_EPOCH));
+    let standing = Standing::new(
+        Arc::new(settings(&[])),
+        Arc::new(Metrics::new()),
+        Listening {
+            table: address,
+            admin: Some(address),
+        },
+        clock,
+        tasks.shutdown(),
+    );
+    tasks.spawn(
+        "admin port",
+        serve(listener, Arc::new(standing), tasks.clone()),
+    );
+    (address, tasks)
+}
+
+#[tokio::test]
+async fn a_server_that_starts_is_alive_and_not_ready() {
+    let (address, tasks) = starting().await;
+    assert_eq!(ask(address, "GET /healthz").await, (200, "ok\n".to_owned()));
+    assert_eq!(
+        ask(address, "GET /readyz").await,
+        (503, "starting: the data is being opened\n".to_owned())
+    );
+    let (status, body) = ask(address, "GET /admin/v1/status").await;
+    let body: serde_json::Value = serde_json::from_str(&body).unwrap();
+    assert_eq!(
+        (status, &body["state"], &body["engine"]),
+        (200, &"starting".into(), &serde_json::Value::Null)
+    );
+    assert_eq!(body["started_at"], "1970-01-01T00:00:00Z");
+    let (status, body) = ask(address, "GET /metrics").await;
+    assert!(
+        status == 200 && body.contains("\npartita_ready 0\n"),
+        "{body}"
+    );
+    assert!(tasks.drain(Duration::from_secs(5)).await.is_empty());
+}
+
+#[tokio::test]
+async fn other_pages_and_verbs_are_refused() {
+    let (address, tasks) = starting().await;
+    let (status, body) = ask(address, "GET /metric").await;
+    assert!(status == 404 && body.contains("/metrics"), "{body}");
+    assert_eq!(ask(address, "POST /metrics").await.0, 405);
+    assert_eq!(ask(address, "HEAD /healthz").await, (200, String::new()));
+    assert_eq!(ask(address, "GET /healthz?verbose=1").await.0, 200);
+    assert!(tasks.drain(Duration::from_secs(5)).await.is_empty());
+}
+
+#[tokio::test]
+async fn a_running_server_shows_everything_but_keys() {
+    let accounts = "abc:c2VjcmV0a2V5";
+    let flags = [
+        ("in-memory", "true"),
+        ("table-port", "0"),
+        ("admin-port", "1"),
+        ("accounts", accounts),
+    ];
+    let mut settings = settings(&flags);
+    settings.admin.port = Some(0);
+    let server = Server::start(settings).await.unwrap();
+    let address = server.listening().admin.unwrap();
+    assert_eq!(
+        ask(address, "GET /readyz").await,
+        (200, "ready\n".to_owned())
+    );
+    let (_, text) = ask(address, "GET /admin/v1/status").await;
+    let status: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(
+        (&status["state"], &status["accounts"]),
+        (&"ready".into(), &serde_json::json!(["abc"]))
+    );
+    assert_eq!(
+        status["listening"]["table"],
+        format!("http://{}", server.listening().table)
+    );
+    assert_eq!(
+        (&status["store"]["kind"], &status["engine"]["health"]),
+        (&"memory".into(), &"healthy".into())
+    );
+    let (_, metrics) = ask(address, "GET /metrics").await;
+    for shown in [&text, &metrics] {
+        assert!(
+            !shown.contains("c2VjcmV0a2V5") && !shown.contains("secretkey"),
+            "{shown}"
+        );
+    }
+    assert!(
+        metrics.contains("\npartita_ready 1\n") && metrics.contains("partita_commit_batches_total"),
+        "{metrics}"
+    );
+    assert_eq!(server.stop().await, Vec::<&str>::new());
+    assert!(TcpStream::connect(address).await.is_err());
+}
+
+#[tokio::test]
+async fn a_taken_port_is_named_with_its_flag() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let refused = async |flags: &[(&str, &str)]| {
+        Server::start(settings(flags))
+            .await
+            .unwrap_err()
+            .to_string()
+    };
+    let table = refused(&[
+        ("in-memory", "true"),
+        ("table-port", &port),
+        ("admin-port", "0"),
+    ])
+    .await;
+    assert_eq!(
+        table,
+        format!("cannot listen on 127.0.0.1:{port}; --table-port chooses another port")
+    );
+    let admin = refused(&[
+        ("in-memory", "true"),
+        ("table-port", "0"),
+        ("admin-port", &port),
+    ])
+    .await;
+    assert_eq!(
+        admin,
+        format!("cannot listen on 127.0.0.1:{port}; --admin-port chooses another port")
+    );
+}

@@ -1,0 +1,217 @@
+//! The life of a server: from settings to open ports, and back down without losing a request.
+//!
+//! ```text
+//! start: bind both ports → admin answers "starting" → load certificates → open data → table port serves → ready
+//! stop:  table port closes → requests under way end (or the drain timeout passes) → background work ends → data closes
+//! ```
+//!
+//! Ports come first: a second server finds its port taken before it touches any data, and an operator can watch the data
+//! being opened. Clients that connect early wait in the listen queue.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use partita_cluster::{Epoch, PartitionMap, Served};
+use partita_engine::memory::MemoryEngine;
+use partita_engine::slate::{self, SlateEngine};
+use partita_engine::{Engine, OpenError};
+use partita_range::{Range, RangeId, RangeSettings};
+use partita_rt::{Clock, DataDir, SystemClock, Tasks, data_dir};
+use partita_table::{Service, ServiceSettings};
+use tokio::net::TcpListener;
+
+use crate::config::{Place, Settings, Store};
+use crate::metrics::Metrics;
+use crate::standing::{Listening, Standing};
+use crate::{admin, tls};
+
+/// How long background work and the admin port may take to end, once no request is under way.
+const BACKGROUND_DRAIN: Duration = Duration::from_secs(5);
+
+/// Why a server does not start. Each needs a person.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// An address cannot be listened on.
+    #[error("cannot listen on {host}:{port}; --{flag} chooses another port")]
+    Bind {
+        /// As in the settings.
+        host: String,
+        /// As in the settings.
+        port: u16,
+        /// The flag that would change it.
+        flag: &'static str,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// HTTPS cannot be served.
+    #[error("cannot serve HTTPS")]
+    Tls(#[from] tls::Error),
+    /// The data directory cannot be used.
+    #[error("cannot use the data directory")]
+    DataDir(#[from] data_dir::Error),
+    /// The data cannot be opened.
+    #[error("cannot open the data in {}", path.display())]
+    Open {
+        /// The data directory.
+        path: PathBuf,
+        /// The engine's reason.
+        source: OpenError,
+    },
+}
+
+/// A running server.
+#[derive(Debug)]
+pub struct Server {
+    standing: Arc<Standing>,
+    authority: Option<PathBuf>,
+    requests: Tasks,
+    background: Tasks,
+    engine: EngineHandle,
+}
+
+/// The engine, for closing it at the end.
+struct EngineHandle(Arc<dyn Engine>);
+
+impl std::fmt::Debug for EngineHandle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("EngineHandle")
+    }
+}
+
+impl Server {
+    /// Starts a server; it serves when this returns. To be called on the runtime on which it shall run. Not cancel safe:
+    /// dropped halfway, what was started goes with the runtime.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn start(settings: Settings) -> Result<Server, Error> {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let (settings, metrics) = (Arc::new(settings), Arc::new(Metrics::new()));
+        let (requests, background) = (Tasks::new(), Tasks::new());
+
+        let (table_listener, table) =
+            bind(&settings.table.host, settings.table.port, "table-port").await?;
+        let admin_listener = match settings.admin.port {
+            Some(port) => Some(bind(&settings.admin.host, port, "admin-port").await?),
+            None => None,
+        };
+        let listening = Listening {
+            table,
+            admin: admin_listener.as_ref().map(|(_, address)| *address),
+        };
+        let standing = Arc::new(Standing::new(
+            Arc::clone(&settings),
+            Arc::clone(&metrics),
+            listening,
+            Arc::clone(&clock),
+            requests.shutdown(),
+        ));
+        if let Some((listener, _)) = admin_listener {
+            let serving = admin::serve(listener, Arc::clone(&standing), background.clone());
+            background.spawn("admin port", serving);
+        }
+
+        let loaded = tls::load(&settings, &*clock)?;
+        let engine = open_engine(&settings.store).await?;
+        let service = Arc::new(Service::new(
+            one_range(Arc::clone(&engine), &settings.store),
+            Arc::clone(&clock),
+            ServiceSettings::default(),
+        ));
+        service.start(&background);
+        standing.opened(Arc::clone(&service));
+        drop(table_listener);
+        let authority = loaded.and_then(|loaded| loaded.authority);
+        Ok(Server {
+            standing,
+            authority,
+            requests,
+            background,
+            engine: EngineHandle(engine),
+        })
+    }
+
+    /// Where it listens and how it stands.
+    pub fn standing(&self) -> &Arc<Standing> {
+        &self.standing
+    }
+
+    /// Where it listens.
+    pub fn listening(&self) -> Listening {
+        self.standing.listening
+    }
+
+    /// Under `--tls dev`, the certificate that clients have to trust.
+    pub fn authority(&self) -> Option<&PathBuf> {
+        self.authority.as_ref()
+    }
+
+    /// Ends it: no new requests, those under way get the drain timeout, then the data closes. Returns the names of tasks
+    /// that did not end in time; nothing acknowledged is lost even then.
+    pub async fn stop(self) -> Vec<&'static str> {
+        let mut late = self
+            .requests
+            .drain(self.standing.settings.limits.drain_timeout)
+            .await;
+        late.extend(self.background.drain(BACKGROUND_DRAIN).await);
+        self.engine.0.close().await;
+        if !late.is_empty() {
+            tracing::warn!(tasks = ?late, "tasks did not end in time");
+        }
+        late
+    }
+}
+
+async fn bind(
+    host: &str,
+    port: u16,
+    flag: &'static str,
+) -> Result<(TcpListener, SocketAddr), Error> {
+    let bound = async {
+        let listener = TcpListener::bind((host, port)).await?;
+        let address = listener.local_addr()?;
+        Ok((listener, address))
+    };
+    bound.await.map_err(|source| Error::Bind {
+        host: host.to_owned(),
+        port,
+        flag,
+        source,
+    })
+}
+
+async fn open_engine(store: &Store) -> Result<Arc<dyn Engine>, Error> {
+    let path = match &store.place {
+        Place::Memory => return Ok(Arc::new(MemoryEngine::new())),
+        Place::Directory(path) => path.clone(),
+    };
+    let data = Arc::new(DataDir::open(&path)?);
+    let settings = slate::Settings {
+        cache_bytes: store.block_cache_bytes,
+        ..slate::Settings::default()
+    };
+    let engine = SlateEngine::open(data, settings).await;
+    Ok(Arc::new(
+        engine.map_err(|source| Error::Open { path, source })?,
+    ))
+}
+
+/// A single process serves the whole key space as one range.
+fn one_range(engine: Arc<dyn Engine>, store: &Store) -> Arc<PartitionMap> {
+    let settings = RangeSettings {
+        cache_bytes_max: store.entity_cache_bytes,
+    };
+    let range = Arc::new(Range::new(RangeId(1), engine, settings));
+    let served = Served {
+        start: Bytes::new(),
+        epoch: Epoch(1),
+        range,
+    };
+    Arc::new(
+        PartitionMap::new(vec![served])
+            .expect("one range from the empty key on covers every key once"),
+    )
+}

@@ -1,0 +1,165 @@
+//! How the server stands: what the admin port reports, gathered from the parts as they come up.
+//!
+//! A server is *starting* until its data is open, then *ready*; *degraded* when reads are served and writes are not;
+//! *unavailable* when neither is; *stopping* from the wish to stop on. All of it is derived on request, nothing is kept
+//! in step by hand.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant, SystemTime};
+
+use partita_engine::{Health, Stats};
+use partita_range::CacheStats;
+use partita_rt::{Clock, Shutdown};
+use partita_table::Service;
+
+use crate::config::Settings;
+use crate::metrics::Metrics;
+
+/// What the server is able to do now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// The data is not open yet.
+    Starting,
+    /// Reads and writes are served.
+    Ready,
+    /// Reads are served, writes are refused.
+    Degraded,
+    /// Neither is served; the server is mending itself.
+    Unavailable,
+    /// The server is asked to stop.
+    Stopping,
+}
+
+impl State {
+    /// The word for it in the admin API.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            State::Starting => "starting",
+            State::Ready => "ready",
+            State::Degraded => "degraded",
+            State::Unavailable => "unavailable",
+            State::Stopping => "stopping",
+        }
+    }
+
+    /// True if requests are worth sending.
+    pub fn serves(self) -> bool {
+        matches!(self, State::Ready | State::Degraded)
+    }
+}
+
+/// Where the server listens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Listening {
+    /// The table service.
+    pub table: SocketAddr,
+    /// The admin port, unless switched off.
+    pub admin: Option<SocketAddr>,
+}
+
+/// The parts of the server, for those who report on them. Shared by `Arc`.
+#[derive(Debug)]
+pub struct Standing {
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) listening: Listening,
+    pub(crate) started_at: SystemTime,
+    clock: Arc<dyn Clock>,
+    started: Instant,
+    service: OnceLock<Arc<Service>>,
+    shutdown: Shutdown,
+}
+
+impl Standing {
+    /// A server that has begun to start.
+    pub fn new(
+        settings: Arc<Settings>,
+        metrics: Arc<Metrics>,
+        listening: Listening,
+        clock: Arc<dyn Clock>,
+        shutdown: Shutdown,
+    ) -> Standing {
+        Standing {
+            settings,
+            metrics,
+            listening,
+            started_at: clock.now(),
+            started: clock.monotonic(),
+            clock,
+            service: OnceLock::new(),
+            shutdown,
+        }
+    }
+
+    /// The data is open. A second call changes nothing.
+    pub fn opened(&self, service: Arc<Service>) {
+        self.service.get_or_init(|| service);
+    }
+
+    /// Time since the process began to start.
+    pub fn uptime(&self) -> Duration {
+        self.clock.monotonic().duration_since(self.started)
+    }
+
+    /// What the server is able to do now, and why it is not more.
+    pub fn state(&self) -> (State, Option<&'static str>) {
+        if self.shutdown.is_requested() {
+            return (State::Stopping, Some("the server is stopping"));
+        }
+        match self.engine_health() {
+            None => (State::Starting, Some("the data is being opened")),
+            Some(Health::Healthy) => (State::Ready, None),
+            Some(Health::DiskFull) => (
+                State::Degraded,
+                Some("the disk is full: writes are refused until there is room"),
+            ),
+            Some(Health::Backlogged) => (
+                State::Degraded,
+                Some("the disk is too slow for what is written: writes are refused for now"),
+            ),
+            Some(Health::Recovering) => (
+                State::Unavailable,
+                Some("a write or sync failed: the data is being opened anew"),
+            ),
+            Some(Health::Closed) => (State::Unavailable, Some("the store is closed")),
+        }
+    }
+
+    /// True if only a new process can help.
+    pub fn is_dead(&self) -> bool {
+        self.engine_health() == Some(Health::Closed) && !self.shutdown.is_requested()
+    }
+
+    /// Figures of the engine, once it is open. All ranges of the process lie in one engine.
+    pub(crate) fn engine_stats(&self) -> Option<Stats> {
+        let served = self.service.get()?.map().ranges().first()?;
+        Some(served.range.engine().stats())
+    }
+
+    /// Figures of the entity caches of all ranges together.
+    pub(crate) fn entity_cache(&self) -> CacheStats {
+        let mut total = CacheStats::default();
+        let ranges = self.service.get().map(|service| service.map().ranges());
+        for served in ranges.unwrap_or_default() {
+            let CacheStats {
+                rows,
+                bytes,
+                bytes_max,
+                hits,
+                misses,
+            } = served.range.cache_stats();
+            total.rows += rows;
+            total.bytes += bytes;
+            total.bytes_max += bytes_max;
+            total.hits += hits;
+            total.misses += misses;
+        }
+        total
+    }
+
+    fn engine_health(&self) -> Option<Health> {
+        let served = self.service.get()?.map().ranges().first()?;
+        Some(served.range.engine().health())
+    }
+}
