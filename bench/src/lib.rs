@@ -11,6 +11,7 @@
 //! parsing or signing cannot hide itself.
 
 mod account;
+pub mod batch;
 pub mod canned;
 pub mod client;
 mod clock;

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use anyhow::ensure;
 
+use crate::batch::{self, Batch};
 use crate::client::{Client, Request};
 use crate::{Account, WorkloadKind, entity};
 
@@ -55,31 +56,28 @@ fn insert_batch(
     first: u64,
 ) -> anyhow::Result<()> {
     let table = WorkloadKind::PointGet.table();
-    let mut body =
-        "--batch_p\r\nContent-Type: multipart/mixed; boundary=changeset_p\r\n\r\n".to_owned();
+    let mut batch = Batch::new(account, addr);
     for row in first..first + BATCH_ROWS {
         let (partition_key, row_key) = entity::prepared_keys(row);
         let json = entity::body(&partition_key, &row_key, row);
-        body += &format!(
-            "--changeset_p\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n\
-             POST http://{addr}/{}/{table} HTTP/1.1\r\nContent-Type: application/json\r\n\
-             Accept: application/json;odata=minimalmetadata\r\nPrefer: return-no-content\r\n\
-             DataServiceVersion: 3.0\r\n\r\n{json}\r\n",
-            account.name(),
+        batch.push(
+            "POST",
+            &format!("/{table}"),
+            &[("Prefer", "return-no-content")],
+            &json,
         );
     }
-    body += "--changeset_p--\r\n--batch_p--\r\n";
     let answer = client.send(&Request {
-        content_type: "multipart/mixed; boundary=batch_p",
-        body: body.as_bytes(),
+        content_type: batch::CONTENT_TYPE,
+        body: &batch.finish(),
         ..Request::new("POST", "/$batch")
     })?;
-    let done = answer.text().matches("HTTP/1.1 204").count() as u64;
+    let parts = batch::parts(&answer)?;
+    let done = parts.iter().filter(|part| part.status == 204).count() as u64;
     ensure!(
-        answer.status == 202 && done == BATCH_ROWS,
-        "preparing rows from {first}: {} {}",
-        answer.status,
-        answer.text().chars().take(600).collect::<String>()
+        done == BATCH_ROWS,
+        "preparing rows from {first}: {}",
+        parts.first().map_or("no parts", |part| &part.text)
     );
     Ok(())
 }

@@ -13,6 +13,7 @@
 
 mod bench;
 mod cargo;
+mod crash;
 mod tidy;
 
 use std::process::ExitCode;
@@ -34,6 +35,8 @@ struct Arguments {
 enum Task {
     /// Compare this server with a bare hyper server and Azurite under the same load
     Bench(bench::Arguments),
+    /// Kill the server at random moments and compare what it kept with what it promised
+    Crash(crash::Arguments),
     /// Check the house rules that no compiler lint checks
     Tidy,
 }
@@ -41,6 +44,7 @@ enum Task {
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().task {
         Task::Bench(arguments) => bench::run(&arguments),
+        Task::Crash(arguments) => crash::run(&arguments),
         Task::Tidy => tidy::run(),
     };
     match outcome {

@@ -1,0 +1,287 @@
+//! One writer: random changes of its own rows over one connection, each answer checked against the model at once.
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use partita_bench::Account;
+use partita_bench::batch::{self, Batch};
+use partita_bench::client::{Client, Request, Response};
+use partita_bench::rng::Rng;
+
+use super::TABLE;
+use super::model::{Change, Key, Ledger, Row, Stamp, payload};
+use super::race::Races;
+
+/// Partitions of one writer.
+const PARTITIONS: u64 = 2;
+
+/// Keys in each.
+const KEYS: u64 = 40;
+
+/// Operations of the largest batch.
+const BATCH_MAX: u64 = 20;
+
+/// A tag of the right form that no row has.
+const STALE_ETAG: &str = "W/\"datetime'2001-01-01T00%3A00%3A00Z'\"";
+
+/// The next stamp of the whole run.
+pub(super) static NEXT_STAMP: AtomicU64 = AtomicU64::new(1);
+
+pub(super) fn next_stamp() -> Stamp {
+    NEXT_STAMP.fetch_add(1, Ordering::Relaxed)
+}
+
+/// A writer with all it knows; it lives through the crashes.
+#[derive(Debug)]
+pub(super) struct Writer {
+    pub(super) ledger: Ledger,
+    rng: Rng,
+    /// What the server did wrong while it was up.
+    pub(super) faults: Vec<String>,
+    /// Writes acknowledged.
+    pub(super) acknowledged: u64,
+}
+
+/// One operation about to be sent.
+struct Step {
+    key: Key,
+    change: Change,
+    stamp: Stamp,
+    /// The tag sent, for changes that need one.
+    if_match: Option<String>,
+}
+
+impl Writer {
+    pub(super) fn new(index: u64, seed: u64) -> Self {
+        let keys = (0..PARTITIONS * KEYS).map(|number| Key {
+            partition: format!("w{index:02}-{}", number % PARTITIONS),
+            row: format!("r{:03}", number / PARTITIONS),
+        });
+        Self {
+            ledger: Ledger {
+                keys: keys.collect(),
+                ..Ledger::default()
+            },
+            rng: Rng::new(seed),
+            faults: Vec::new(),
+            acknowledged: 0,
+        }
+    }
+
+    /// Writes until the connection breaks. A fault ends it too.
+    pub(super) fn run(&mut self, addr: SocketAddr, account: &Account, races: &Races) {
+        let Ok(mut client) = Client::connect(addr, account.clone()) else {
+            return;
+        };
+        while self.faults.is_empty() {
+            let outcome = match self.rng.below(100) {
+                0..15 => races.play(&mut client),
+                15..40 => self.batch(&mut client, addr, account),
+                _ => self.single(&mut client),
+            };
+            match outcome {
+                Ok(Some(fault)) => self.faults.push(fault),
+                Ok(None) => {}
+                // The server was killed; what was under way is in doubt.
+                Err(_) => return,
+            }
+        }
+    }
+
+    fn single(&mut self, client: &mut Client) -> anyhow::Result<Option<String>> {
+        let index = self.rng.below(PARTITIONS * KEYS);
+        let step = self.step(index);
+        let expected = self.expect(&[&step]);
+        let body = step.body();
+        let headers = step.headers();
+        let headers: Vec<(&str, &str)> = headers
+            .iter()
+            .map(|(name, value)| (*name, value.as_str()))
+            .collect();
+        let (method, path) = step.line();
+        let answer = client.send(&Request {
+            headers: &headers,
+            content_type: if body.is_empty() {
+                ""
+            } else {
+                "application/json"
+            },
+            body: body.as_bytes(),
+            ..Request::new(method, &path)
+        })?;
+        let etag = answer.header("etag").map(str::to_owned);
+        Ok(self.judge(
+            expected,
+            answer.status,
+            vec![etag],
+            &step.describe(),
+            &answer.text(),
+        ))
+    }
+
+    fn batch(
+        &mut self,
+        client: &mut Client,
+        addr: SocketAddr,
+        account: &Account,
+    ) -> anyhow::Result<Option<String>> {
+        let partition = self.rng.below(PARTITIONS);
+        let first = self.rng.below(KEYS);
+        let count = 2 + self.rng.below(BATCH_MAX - 1);
+        // Neighbouring rows, each once: a batch may name an entity only once.
+        let steps: Vec<Step> = (0..count)
+            .map(|offset| self.step((first + offset) % KEYS * PARTITIONS + partition))
+            .collect();
+        let expected = self.expect(&steps.iter().collect::<Vec<_>>());
+        let mut batch = Batch::new(account, addr);
+        for step in &steps {
+            let headers = step.headers();
+            let headers: Vec<(&str, &str)> = headers
+                .iter()
+                .map(|(name, value)| (*name, value.as_str()))
+                .collect();
+            let (method, path) = step.line();
+            batch.push(method, &path, &headers, &step.body());
+        }
+        let answer = client.send(&Request {
+            content_type: batch::CONTENT_TYPE,
+            body: &batch.finish(),
+            ..Request::new("POST", "/$batch")
+        })?;
+        let what = format!(
+            "batch of {count} from {:?}",
+            steps.first().map(|step| &step.key)
+        );
+        Ok(self.judge_batch(expected, &answer, steps.len(), &what))
+    }
+
+    fn judge_batch(
+        &mut self,
+        expected: Result<(), u16>,
+        answer: &Response,
+        count: usize,
+        what: &str,
+    ) -> Option<String> {
+        let Ok(parts) = batch::parts(answer) else {
+            return self.judge(expected, answer.status, Vec::new(), what, &answer.text());
+        };
+        let failed = parts.iter().find(|part| part.status >= 300);
+        match failed {
+            Some(part) => self.judge(expected, part.status, Vec::new(), what, &part.text),
+            None if parts.len() == count => {
+                let etags = parts.into_iter().map(|part| part.etag).collect();
+                self.judge(expected, 204, etags, what, "")
+            }
+            None => Some(format!("{what}: {} parts in the answer", parts.len())),
+        }
+    }
+
+    /// A random change of one of the keys; mostly one that will be accepted.
+    fn step(&mut self, index: u64) -> Step {
+        let keys = &self.ledger.keys;
+        let key = keys[index as usize % keys.len()].clone();
+        let row = self.ledger.rows.get(&key);
+        let change = match (self.rng.below(100), row.is_some()) {
+            (0..3, _) => Change::Insert,
+            (_, false) if self.rng.chance(96) => match self.rng.below(4) {
+                0 => Change::UpsertMerge,
+                1 => Change::UpsertReplace,
+                _ => Change::Insert,
+            },
+            (3..30, _) => Change::Replace,
+            (30..60, _) => Change::Merge,
+            (60..75, _) => Change::UpsertReplace,
+            (75..85, _) => Change::UpsertMerge,
+            _ => Change::Delete,
+        };
+        let needs_tag = matches!(change, Change::Replace | Change::Merge | Change::Delete);
+        let stale = self.rng.chance(4);
+        let if_match = needs_tag.then(|| match row.and_then(|row| row.etag.clone()) {
+            Some(etag) if !stale => etag,
+            _ => STALE_ETAG.to_owned(),
+        });
+        Step {
+            key,
+            change,
+            stamp: next_stamp(),
+            if_match,
+        }
+    }
+
+    /// What the model says of these operations; notes the rows they would leave as being in doubt.
+    fn expect(&mut self, steps: &[&Step]) -> Result<(), u16> {
+        let mut after: Vec<(Key, Option<Row>)> = Vec::new();
+        for step in steps {
+            let matching = step.if_match.as_deref() != Some(STALE_ETAG);
+            let row = self.ledger.rows.get(&step.key);
+            after.push((
+                step.key.clone(),
+                step.change.apply(row, step.stamp, matching)?,
+            ));
+        }
+        self.ledger.doubt = Some(after);
+        Ok(())
+    }
+
+    /// Compares the answer with the model and takes over what was acknowledged.
+    fn judge(
+        &mut self,
+        expected: Result<(), u16>,
+        status: u16,
+        etags: Vec<Option<String>>,
+        what: &str,
+        text: &str,
+    ) -> Option<String> {
+        match (expected, status) {
+            (Ok(()), 201 | 204) => {
+                self.acknowledged += 1;
+                self.ledger.acknowledge(etags).err()
+            }
+            // Not executed, by the meaning of the code.
+            (_, 503) => {
+                self.ledger.doubt = None;
+                None
+            }
+            (Err(refusal), status) if refusal == status => None,
+            (expected, status) => Some(format!(
+                "{what}: expected {expected:?}, got {status}: {text}"
+            )),
+        }
+    }
+}
+
+impl Step {
+    fn line(&self) -> (&'static str, String) {
+        match self.change {
+            Change::Insert => ("POST", format!("/{TABLE}")),
+            Change::Replace | Change::UpsertReplace => ("PUT", self.key.path()),
+            Change::Merge => ("MERGE", self.key.path()),
+            Change::UpsertMerge => ("PATCH", self.key.path()),
+            Change::Delete => ("DELETE", self.key.path()),
+        }
+    }
+
+    fn headers(&self) -> Vec<(&'static str, String)> {
+        let mut headers = Vec::new();
+        if let Some(etag) = &self.if_match {
+            headers.push(("If-Match", etag.clone()));
+        }
+        if self.change == Change::Insert {
+            headers.push(("Prefer", "return-no-content".to_owned()));
+        }
+        headers
+    }
+
+    fn body(&self) -> String {
+        let property = match self.change {
+            Change::Delete => return String::new(),
+            Change::Merge | Change::UpsertMerge => "B",
+            Change::Insert | Change::Replace | Change::UpsertReplace => "A",
+        };
+        super::entity_json(&self.key, property, &payload(self.stamp))
+    }
+
+    fn describe(&self) -> String {
+        format!("{:?} of {:?}", self.change, self.key)
+    }
+}
