@@ -1,0 +1,29 @@
+"""What a Partita server says about how it ran a query, collected over the pages of an answer."""
+
+import json
+
+HEADER = "x-partita-explain"
+
+
+class Explain:
+    """Pass `request_headers` to a query and `read` as its `raw_response_hook`."""
+
+    def __init__(self):
+        self.request_headers = {HEADER: "true"}
+        self.pages = []
+
+    def read(self, response):
+        """Keeps one page's explanation; other servers send none."""
+        text = response.http_response.headers.get(HEADER)
+        if text:
+            self.pages.append(json.loads(text))
+
+    def total(self, name):
+        """A figure summed over all pages."""
+        return sum(page.get(name, 0) for page in self.pages)
+
+    def __str__(self):
+        found = self.pages[0]
+        tested = found.get("residual") or "nothing"
+        return (f"{found['class']}: {self.total('rows_read'):,} rows read, {self.total('rows_returned'):,} returned, "
+                f"{len(self.pages)} pages; tested per row: {tested}")
