@@ -61,19 +61,20 @@ impl HealthCell {
         }
     }
 
-    /// Sets the health, unless closed. Returns what it was.
-    pub(crate) fn set(&self, health: Health) -> Health {
-        let before = self
+    /// Sets the health, unless closed.
+    pub(crate) fn set(&self, health: Health) {
+        // An error means closed, and closed it stays.
+        let _ = self
             .0
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, |before| {
                 (before != Health::Closed as u8).then_some(health as u8)
             });
-        match before {
-            Ok(0) => Health::Healthy,
-            Ok(1) => Health::DiskFull,
-            Ok(2) => Health::Backlogged,
-            Ok(3) => Health::Recovering,
-            Ok(_) | Err(_) => Health::Closed,
-        }
+    }
+
+    /// Sets the health if it is `from`. Says whether it was.
+    pub(crate) fn replace(&self, from: Health, to: Health) -> bool {
+        self.0
+            .compare_exchange(from as u8, to as u8, Ordering::AcqRel, Ordering::Acquire)
+            .is_ok()
     }
 }

@@ -16,6 +16,7 @@ mod batch;
 mod engine;
 mod error;
 mod health;
+mod log;
 mod pipeline;
 mod stats;
 

@@ -183,9 +183,7 @@ async fn commit(core: &Core, mut group: Vec<Queued>) {
     let bytes: usize = group.iter().map(|queued| queued.batch.bytes()).sum();
     let rows: usize = group.iter().map(|queued| queued.batch.len()).sum();
     if let Err(refusal) = opened.journal.make_room(rows, bytes).await {
-        if refusal == Refusal::DiskFull && core.health.set(Health::DiskFull) == Health::Healthy {
-            tracing::error!("the disk is full: writes are refused until there is room");
-        }
+        note_refusal(core, refusal);
         return refuse(core, group, refusal);
     }
     if rows > 0
@@ -224,6 +222,21 @@ async fn write(core: &Core, opened: &Opened, group: &mut [Queued]) -> Result<(),
         .sync_us
         .record(u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX));
     Ok(())
+}
+
+/// Turns new writes away at the door until the supervisor finds that they can be taken again.
+fn note_refusal(core: &Core, refusal: Refusal) {
+    let health = match refusal {
+        Refusal::DiskFull => Health::DiskFull,
+        Refusal::Busy => Health::Backlogged,
+        _ => return,
+    };
+    if core.health.replace(Health::Healthy, health) {
+        tracing::error!(
+            why = health.as_str(),
+            "writes are refused until there is room"
+        );
+    }
 }
 
 fn refuse(core: &Core, group: Vec<Queued>, refusal: Refusal) {

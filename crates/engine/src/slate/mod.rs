@@ -34,11 +34,12 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use parking_lot::RwLock;
 use partita_rt::{DataDir, Tasks};
-use slatedb::config::{CloseOptions, DurabilityLevel, FlushOptions, FlushType, ReadOptions};
+use slatedb::config::{CloseOptions, DurabilityLevel, ReadOptions};
 use slatedb::{Db, ErrorKind};
 use tokio::sync::Notify;
 
 use crate::health::HealthCell;
+use crate::log::{Disk, OsDisk, Resume};
 use crate::pipeline::Room;
 use crate::stats::CommitCounts;
 use crate::{
@@ -49,7 +50,7 @@ use cache::BlockCache;
 use commit::CommitThread;
 use figures::Figures;
 use journal::Journal;
-pub use settings::{JournalKind, Settings};
+pub use settings::Settings;
 
 /// How long a read waits for the store before it is given up.
 pub const READ_DEADLINE: Duration = Duration::from_secs(10);
@@ -72,6 +73,7 @@ struct Core {
     data: Arc<DataDir>,
     settings: Settings,
     cache: Arc<BlockCache>,
+    disk: Arc<dyn Disk>,
     health: HealthCell,
     counts: CommitCounts,
     /// The database as it is now; nothing while it is being opened anew, and after the end.
@@ -93,18 +95,28 @@ impl SlateEngine {
     /// # Errors
     /// See [`OpenError`].
     pub async fn open(data: Arc<DataDir>, settings: Settings) -> Result<Self, OpenError> {
+        Self::open_on(Arc::new(OsDisk), data, settings).await
+    }
+
+    /// Opens the rows with a log that works through `disk`.
+    async fn open_on(
+        disk: Arc<dyn Disk>,
+        data: Arc<DataDir>,
+        settings: Settings,
+    ) -> Result<Self, OpenError> {
         let room = Room::new(settings.in_flight_bytes_max, settings.batch_bytes_max);
         let core = Arc::new(Core {
             data,
             cache: Arc::new(BlockCache::new(settings.cache_bytes)),
             settings,
+            disk,
             health: HealthCell::default(),
             counts: CommitCounts::default(),
             current: RwLock::new(None),
             failed: Notify::new(),
         });
         let commits = CommitThread::start(Arc::clone(&core))?;
-        let opened = open::open(&core, commits.runtime()).await?;
+        let opened = open::open(&core, commits.runtime(), Resume::Behind).await?;
         *core.current.write() = Some(Arc::new(opened));
         let tasks = Tasks::new();
         tasks.spawn(
@@ -214,10 +226,7 @@ impl Engine for SlateEngine {
                 .unwrap_or(Refusal::Recovering)
                 .into());
         };
-        let options = FlushOptions {
-            flush_type: FlushType::MemTable,
-        };
-        match tokio::time::timeout(FLUSH_DEADLINE, opened.db.flush_with_options(options)).await {
+        match tokio::time::timeout(FLUSH_DEADLINE, opened.flush()).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(error)) => {
                 tracing::warn!(%error, "a flush failed");

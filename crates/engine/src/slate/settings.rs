@@ -19,15 +19,6 @@ pub struct Settings {
     pub batch_bytes_max: usize,
     /// Bytes of one commit group, unless a single batch is larger.
     pub group_bytes_max: usize,
-    /// Which write-ahead log makes groups durable.
-    pub journal: JournalKind,
-}
-
-/// Which write-ahead log makes groups durable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum JournalKind {
-    /// One object in the store for each group: two syncs and a file.
-    Store,
 }
 
 impl Default for Settings {
@@ -38,7 +29,6 @@ impl Default for Settings {
             // An entity group transaction is at most 4 MiB of payload, and stored forms are no larger than twice that.
             batch_bytes_max: 12 << 20,
             group_bytes_max: 4 << 20,
-            journal: JournalKind::Store,
         }
     }
 }
@@ -86,7 +76,8 @@ pub(super) fn slatedb_settings() -> slatedb::Settings {
         }),
         garbage_collector_options: Some(GarbageCollectorOptions {
             manifest_options: Some(collect(60, 300)),
-            wal_options: Some(collect(30, 60)),
+            // The supervisor gives up segments of our own log.
+            wal_options: None,
             wal_fence_options: None,
             compacted_options: Some(collect(60, 300)),
             compactions_options: Some(collect(60, 300)),

@@ -1,0 +1,306 @@
+//! The engine's own write-ahead log: preallocated segments, one write and one sync for each group.
+//!
+//! SlateDB's log makes an object for each group, which costs a file and two syncs. This one appends to a file that is there
+//! already, so that a group costs one `write` and one `fdatasync`, and so that a full disk is noticed before a group is
+//! begun and not in the middle of it.
+//!
+//! What it promises:
+//! - [`Log::append`] returns `Ok` only after the record is on the disk. A record is read back whole or not at all.
+//! - After a failed write or sync the log is *poisoned*: nothing is appended any more, because nobody can know what the disk
+//!   holds. Opening it anew finds out.
+//! - At opening, a damaged record is taken for a torn tail only if it can be one: it is the last. Damage before an
+//!   acknowledged record is an error, never a silent loss.
+//! - [`Log::make_room`] takes the space of the next record. If it succeeds, the append that follows does not run out of disk.
+//!
+//! Invariants:
+//! - Groups are numbered without gaps, and group `n + 1` is begun only after group `n` is on the disk.
+//! - Records start at multiples of [`format::SECTOR_BYTES`], so that no sector of an acknowledged record is written again.
+//! - A file has its final name only once its header is on the disk.
+//! - Segments are given up from the front only.
+//!
+//! Records carry a range id, so that the databases of a process can share one log, and later one sync. `docs/format/log.md`
+//! describes the bytes.
+
+mod disk;
+mod format;
+mod recovery;
+mod segment;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+use slatedb::RowEntry;
+
+pub(crate) use disk::{Disk, OsDisk};
+pub(crate) use format::record_bytes_max;
+pub(crate) use recovery::{OpenLogError, Record};
+use segment::{Segment, Supply};
+
+/// Which database of the process a record belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct RangeId(pub(crate) u64);
+
+/// The number of a record among the records of its range, from 1 without gaps. SlateDB calls it the id of a WAL file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct WalId(pub(crate) u64);
+
+/// How the log is laid out.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LogOptions {
+    /// Bytes of a segment. A record must fit into one.
+    pub(crate) segment_bytes: u64,
+    /// Segments kept ready for use beyond those that hold records.
+    pub(crate) spare_count: usize,
+}
+
+/// Why a record cannot be appended.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum AppendError {
+    /// The log is poisoned by an earlier failure. Nothing was written.
+    #[error("the log failed earlier")]
+    Poisoned,
+    /// The write or the sync failed. The record may be there or not.
+    #[error("cannot write the log")]
+    Io(#[source] io::Error),
+    /// The record cannot be written at all. Nothing was written.
+    #[error("the record is not one the log can hold")]
+    Unfit,
+}
+
+/// An open log.
+pub(crate) struct Log {
+    disk: Arc<dyn Disk>,
+    options: LogOptions,
+    state: Mutex<State>,
+    supply: Mutex<Supply>,
+    poisoned: AtomicBool,
+    live_count: AtomicU64,
+}
+
+struct State {
+    current: Segment,
+    /// Where the next record goes.
+    offset: u64,
+    /// The number of the next group.
+    next_group: u64,
+    /// Segments that are full, oldest first.
+    sealed: VecDeque<Segment>,
+    /// What each range needs no more.
+    released: BTreeMap<RangeId, WalId>,
+    buffer: Vec<u8>,
+}
+
+/// How to begin after what was found on the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Resume {
+    /// Append behind the last record.
+    Behind,
+    /// Begin a new segment: the last one belongs to a file that failed to sync.
+    Afresh,
+}
+
+impl Log {
+    /// Opens the log in `directory`, which must exist, and returns the records it holds, in order. What is returned is on
+    /// the disk, except after a failed sync (see [`Resume::Afresh`]): then the last group may be in memory only.
+    pub(crate) fn open(
+        directory: &Path,
+        disk: Arc<dyn Disk>,
+        options: LogOptions,
+        resume: Resume,
+    ) -> Result<(Self, Vec<Record>), OpenLogError> {
+        let found = recovery::recover(directory, &*disk)?;
+        let mut supply = Supply::new(
+            directory.to_owned(),
+            options.segment_bytes,
+            found.next_number,
+        );
+        let mut sealed: VecDeque<Segment> = found.used.into();
+        let mut spares: VecDeque<Segment> = found.empty.into();
+        let resumed = match resume {
+            Resume::Behind => sealed.pop_back().map(|segment| (segment, found.end)),
+            Resume::Afresh => None,
+        };
+        let (current, offset) = match resumed {
+            Some((segment, end)) => {
+                // Its last record may be in memory only: whoever wrote it was killed before the sync.
+                disk.sync(segment.file())?;
+                (segment, end)
+            }
+            None => {
+                let segment = match spares.pop_front() {
+                    Some(segment) => segment,
+                    None => supply.make(&*disk)?,
+                };
+                (segment, format::SECTOR_BYTES)
+            }
+        };
+        supply.keep(spares);
+        let log = Self {
+            disk,
+            options,
+            live_count: AtomicU64::new(sealed.len() as u64 + 1),
+            state: Mutex::new(State {
+                current,
+                offset,
+                next_group: found.next_group,
+                sealed,
+                released: BTreeMap::new(),
+                buffer: Vec::new(),
+            }),
+            supply: Mutex::new(supply),
+            poisoned: AtomicBool::new(false),
+        };
+        Ok((log, found.records))
+    }
+
+    /// Makes sure that the next record, of at most `bytes`, has its space on the disk. Writes nothing of it.
+    ///
+    /// # Errors
+    /// What the disk said, `StorageFull` among it. The log is as it was.
+    pub(crate) fn make_room(&self, bytes: u64) -> io::Result<()> {
+        if bytes > self.options.segment_bytes - format::SECTOR_BYTES {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        let mut state = self.state.lock();
+        if state.offset + bytes <= state.current.bytes() {
+            return Ok(());
+        }
+        let next = self.supply.lock().take(&*self.disk)?;
+        let full = std::mem::replace(&mut state.current, next);
+        state.sealed.push_back(full);
+        state.offset = format::SECTOR_BYTES;
+        self.live_count
+            .store(state.sealed.len() as u64 + 1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Appends a record and returns once it is on the disk. All rows have the sequence number `seq`. Blocking.
+    pub(crate) fn append(
+        &self,
+        range: RangeId,
+        wal_id: WalId,
+        seq: u64,
+        rows: &[RowEntry],
+    ) -> Result<(), AppendError> {
+        let mut state = self.state.lock();
+        if self.poisoned.load(Ordering::Acquire) {
+            return Err(AppendError::Poisoned);
+        }
+        let State {
+            current,
+            offset,
+            next_group,
+            buffer,
+            ..
+        } = &mut *state;
+        let header = format::RecordHeader {
+            group: *next_group,
+            range,
+            wal_id,
+            seq,
+        };
+        let encoded = format::encode_record(buffer, current.salt(), &header, rows);
+        let room = current.bytes().saturating_sub(*offset);
+        if encoded.is_err() || buffer.len() as u64 > room {
+            return Err(AppendError::Unfit);
+        }
+        let written = self
+            .disk
+            .write_at(current.file(), buffer, *offset)
+            .and_then(|()| self.disk.sync(current.file()));
+        if let Err(error) = written {
+            self.poison();
+            return Err(AppendError::Io(error));
+        }
+        *offset += buffer.len() as u64;
+        *next_group += 1;
+        current.note(range, wal_id);
+        // One huge group must not hold its memory for ever.
+        if buffer.capacity() > BUFFER_KEPT_BYTES {
+            *buffer = Vec::new();
+        }
+        Ok(())
+    }
+
+    /// Says that `range` needs no records up to `wal_id` any more, and gives up the segments that nobody needs, durably. Blocking.
+    pub(crate) fn release(&self, range: RangeId, wal_id: WalId) {
+        let mut freed = Vec::new();
+        {
+            let mut state = self.state.lock();
+            let State {
+                sealed, released, ..
+            } = &mut *state;
+            let mark = released.entry(range).or_default();
+            *mark = wal_id.max(*mark);
+            while sealed
+                .front()
+                .is_some_and(|segment| segment.is_released(released))
+            {
+                freed.extend(sealed.pop_front());
+            }
+            self.live_count
+                .store(sealed.len() as u64 + 1, Ordering::Relaxed);
+        }
+        let mut supply = self.supply.lock();
+        for segment in freed {
+            if let Err(error) = supply.recycle(&*self.disk, segment, self.options.spare_count) {
+                tracing::warn!(%error, "a segment of the log was not recycled");
+            }
+        }
+    }
+
+    /// Makes spare segments until there are as many as wanted. Blocking.
+    ///
+    /// # Errors
+    /// What the disk said; fewer spares only make the next roll slower.
+    pub(crate) fn prepare(&self) -> io::Result<()> {
+        while self
+            .supply
+            .lock()
+            .prepare_one(&*self.disk, self.options.spare_count)?
+        {}
+        Ok(())
+    }
+
+    /// How many segments hold records of `range` beyond `wal_id`, not counting the one being written.
+    pub(crate) fn sealed_beyond(&self, range: RangeId, wal_id: WalId) -> usize {
+        let state = self.state.lock();
+        state
+            .sealed
+            .iter()
+            .filter(|segment| segment.holds_beyond(range, wal_id))
+            .count()
+    }
+
+    /// How many segments a start would have to read.
+    pub(crate) fn live_count(&self) -> u64 {
+        self.live_count.load(Ordering::Relaxed)
+    }
+
+    /// How many bytes a start would have to read, to the segment.
+    pub(crate) fn live_bytes(&self) -> u64 {
+        self.live_count() * self.options.segment_bytes
+    }
+
+    /// Refuses every further append.
+    pub(crate) fn poison(&self) {
+        self.poisoned.store(true, Ordering::Release);
+    }
+}
+
+/// How much of the buffer for records is kept between groups.
+const BUFFER_KEPT_BYTES: usize = 8 << 20;
+
+/// The folder the log is in, for messages.
+fn display(path: &Path) -> String {
+    path.display().to_string()
+}
+
+/// Path of the segment with `number`.
+fn segment_path(directory: &Path, number: u64) -> PathBuf {
+    directory.join(format!("{number:020}.log"))
+}
