@@ -5,11 +5,14 @@
 
 mod accept;
 mod auth;
+mod batch;
 mod date;
 mod error;
+mod filter;
 mod json;
 mod operation;
 mod select;
+mod token;
 mod top;
 mod uri;
 
@@ -19,13 +22,16 @@ pub use auth::{
     InvalidAccountKey, InvalidJwks, Jwks, KeyBound, KeyRange, Role, SKEW_MINUTES_MAX, SharedKey,
     SignedRequest, TableSas, VerifiedTableSas, challenge,
 };
+pub use batch::{Batch, BatchRefusal, BatchWriter, Part, PartOutcome, read_batch};
 pub use date::{HttpDate, parse_http_date};
 pub use error::{BodyForm, ErrorCode, Failure, Occurrence};
+pub use filter::{FILTER_BYTES_MAX, FILTER_DEPTH_MAX, parse_filter};
 pub use json::{
     EntityFormat, EntityWriter, MEMBERS_MAX, TableWriter, code_of_limit, entity_url,
     push_entity_path, push_entity_url, read_entity, read_table_name, table_url,
 };
 pub use operation::Operation;
 pub use select::{SELECT_NAMES_MAX, Select};
+pub use token::{EntityToken, TableToken};
 pub use top::parse_top;
 pub use uri::{Hosts, Method, Query, Resource, Style, TIMEOUT_SECONDS_MAX, Target};

@@ -1,0 +1,62 @@
+//! The boundary in a `Content-Type`.
+
+/// Length of a boundary, in bytes. RFC 2046 allows 70; a few more do no harm.
+const BOUNDARY_BYTES_MAX: usize = 200;
+
+/// The boundary of a `multipart/mixed` content type; `None` for any other. The parameter's name is read in any case, its value
+/// with or without quotes; it may hold `=`, and unquoted it ends at `;` or at the end.
+pub(super) fn boundary(content_type: &str) -> Option<&str> {
+    let (media_type, mut rest) = content_type.split_once(';')?;
+    if !media_type.trim().eq_ignore_ascii_case("multipart/mixed") {
+        return None;
+    }
+    loop {
+        let (name, value) = rest.split_once('=')?;
+        let value = value.trim_start();
+        let (value, after) = match value.strip_prefix('"') {
+            Some(quoted) => quoted.split_once('"')?,
+            None => value.split_once(';').unwrap_or((value, "")),
+        };
+        if name.trim().eq_ignore_ascii_case("boundary") {
+            let boundary = value.trim_end();
+            let fits = !boundary.is_empty() && boundary.len() <= BOUNDARY_BYTES_MAX;
+            return fits.then_some(boundary);
+        }
+        rest = after.trim_start_matches([';', ' ']);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn boundaries() {
+        for (text, expected) in [
+            ("multipart/mixed; boundary=batch_1", "batch_1"),
+            ("multipart/mixed;boundary=batch_1", "batch_1"),
+            (
+                "Multipart/Mixed; charset=utf-8; BOUNDARY=\"a b;c=d\"; x=y",
+                "a b;c=d",
+            ),
+            ("multipart/mixed; boundary=a=b= ", "a=b="),
+            ("multipart/mixed; boundary=a; type=x", "a"),
+        ] {
+            assert_eq!(boundary(text), Some(expected), "{text}");
+        }
+        let long = format!("multipart/mixed; boundary={}", "x".repeat(201));
+        for bad in [
+            "",
+            "multipart/mixed",
+            "multipart/mixed;",
+            "multipart/mixed; boundary=",
+            "multipart/mixed; boundary=\"a",
+            "multipart/form-data; boundary=a",
+            "application/json; boundary=a",
+            "multipart/mixed; charset=utf-8",
+            &long,
+        ] {
+            assert_eq!(boundary(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! Entity group transactions: the multipart body of a request, and that of its answer (service document "Performing entity
+//! group transactions").
+//!
+//! ```text
+//! --batch_1                                            outer part
+//! Content-Type: multipart/mixed; boundary=changeset_1
+//!
+//! --changeset_1                                        one part for each operation
+//! Content-Type: application/http
+//! Content-Transfer-Encoding: binary
+//!
+//! POST http://host/account/Table HTTP/1.1
+//! Content-Type: application/json
+//!
+//! {"PartitionKey":"p","RowKey":"r"}
+//! --changeset_1--
+//! --batch_1--
+//! ```
+
+mod answer;
+mod content_type;
+mod reader;
+mod sections;
+#[cfg(test)]
+mod tests;
+
+pub use answer::{BatchWriter, PartOutcome};
+pub use reader::{Batch, BatchRefusal, Part, read_batch};

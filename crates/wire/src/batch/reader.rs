@@ -1,0 +1,204 @@
+//! Reads the body of a batch request into its operations, as slices.
+//!
+//! All dialects that clients are known to send are read: request lines with an absolute URL, with a path with and without account;
+//! header names in any case; CRLF or LF; extra blank lines; quoted boundaries; a missing `--` at the end; no Content-Length, or a
+//! wrong one: the body ends at the delimiter (recordings cosmosdbpython--test_table_batch_*, js--batch_*,
+//! gostorage--TableBatchSuite_*, net--TableClientLiveTests_BatchInsert, go--TestBatchComplex).
+//!
+//! What the parts mean together (one table, one partition, no entity twice) is left to the operation.
+
+use super::content_type::boundary;
+use super::sections::{Header, NoHeader, Sections, skip_blank_lines, take_header, take_line};
+use crate::{ErrorCode, Failure};
+use partita_model::limits::BATCH_OPERATIONS_MAX;
+
+/// A batch, read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Batch<'a> {
+    /// The operations in their order: 1 to 100.
+    pub parts: Vec<Part<'a>>,
+    /// Whether they stand in a change set. Otherwise there is exactly one, a query.
+    pub in_change_set: bool,
+}
+
+/// One operation of a batch: a request of its own, with the headers that count.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Part<'a> {
+    /// The verb as sent.
+    pub method: &'a str,
+    /// The URL as sent: absolute, or beginning with `/`, or relative.
+    pub target: &'a str,
+    /// `X-HTTP-Method`
+    pub x_http_method: Option<&'a str>,
+    /// `If-Match`
+    pub if_match: Option<&'a str>,
+    /// `Prefer`
+    pub prefer: Option<&'a str>,
+    /// `Accept`
+    pub accept: Option<&'a str>,
+    /// `Content-Type` of the operation, not of the part.
+    pub content_type: Option<&'a str>,
+    /// `DataServiceVersion`
+    pub data_service_version: Option<&'a str>,
+    /// `Content-ID` among the operation's headers, which the answer repeats. One among the part's own headers is not repeated
+    /// (recording python--test_table_batch_test_batch_all_operations_together), and is not kept.
+    pub content_id: Option<&'a str>,
+    /// The body, without white space around it.
+    pub body: &'a [u8],
+}
+
+/// Why a batch is refused before any of its operations is looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BatchRefusal {
+    /// The operation at fault: the answer is then a batch of its own with that failure in it. Without, the request as a whole is
+    /// answered with the failure.
+    pub index: Option<usize>,
+    /// What is wrong.
+    pub failure: Failure,
+}
+
+impl BatchRefusal {
+    fn malformed(text: &'static str) -> Self {
+        Self {
+            index: None,
+            failure: Failure::with_message(ErrorCode::InvalidInput, text),
+        }
+    }
+
+    /// The text and the index are those that were observed, though the operation at fault is the hundred and first.
+    fn too_many() -> Self {
+        let text = "The batch request operation exceeds the maximum 100 changes per change set.";
+        Self {
+            index: Some(BATCH_OPERATIONS_MAX - 1),
+            failure: Failure::with_message(ErrorCode::InvalidInput, text),
+        }
+    }
+}
+
+const NOT_MULTIPART: &str = "The batch request is not multipart/mixed with a boundary.";
+const NO_PARTS: &str = "The batch request holds no operation.";
+const BAD_PART: &str = "A part of the batch request is not an HTTP request.";
+const MIXED: &str = "A batch request holds either one change set or one query.";
+
+/// Reads a batch from the value of `Content-Type` and the body, which the caller bounds.
+///
+/// # Errors
+/// [`BatchRefusal`], always 400 InvalidInput: not multipart, nothing in it, a part that is no request, more than one change set, more
+/// than one query, queries beside a change set, more than 100 operations.
+pub fn read_batch<'a>(content_type: &str, body: &'a [u8]) -> Result<Batch<'a>, BatchRefusal> {
+    let boundary = boundary(content_type).ok_or(BatchRefusal::malformed(NOT_MULTIPART))?;
+    let delimiter = delimiter(boundary);
+    let mut batch: Option<Batch<'a>> = None;
+    for section in Sections::new(&delimiter, body) {
+        let section = skip_blank_lines(section);
+        if section.is_empty() {
+            continue;
+        }
+        if batch.is_some() {
+            return Err(BatchRefusal::malformed(MIXED));
+        }
+        batch = Some(outer_part(section)?);
+    }
+    batch.ok_or(BatchRefusal::malformed(NO_PARTS))
+}
+
+/// A part of the outer multipart: a change set, or a query.
+fn outer_part(section: &[u8]) -> Result<Batch<'_>, BatchRefusal> {
+    let mut rest = section;
+    let mut boundary_inside = None;
+    while let Some((name, value)) = mime_header(&mut rest)? {
+        if name.eq_ignore_ascii_case(b"content-type") {
+            boundary_inside = std::str::from_utf8(value).ok().and_then(boundary);
+        }
+    }
+    match boundary_inside {
+        None => Ok(Batch {
+            parts: vec![operation(rest)?],
+            in_change_set: false,
+        }),
+        Some(boundary) => Ok(Batch {
+            parts: change_set(boundary, rest)?,
+            in_change_set: true,
+        }),
+    }
+}
+
+fn change_set<'a>(boundary: &str, body: &'a [u8]) -> Result<Vec<Part<'a>>, BatchRefusal> {
+    let delimiter = delimiter(boundary);
+    let mut parts = Vec::new();
+    for section in Sections::new(&delimiter, body) {
+        let mut rest = skip_blank_lines(section);
+        if rest.is_empty() {
+            continue;
+        }
+        if parts.len() == BATCH_OPERATIONS_MAX {
+            return Err(BatchRefusal::too_many());
+        }
+        while mime_header(&mut rest)?.is_some() {}
+        parts.push(operation(rest)?);
+    }
+    if parts.is_empty() {
+        return Err(BatchRefusal::malformed(NO_PARTS));
+    }
+    Ok(parts)
+}
+
+fn delimiter(boundary: &str) -> Vec<u8> {
+    [b"--", boundary.as_bytes()].concat()
+}
+
+fn mime_header<'a>(rest: &mut &'a [u8]) -> Result<Option<Header<'a>>, BatchRefusal> {
+    take_header(rest).map_err(|NoHeader| BatchRefusal::malformed(BAD_PART))
+}
+
+/// A request within a part.
+fn operation(section: &[u8]) -> Result<Part<'_>, BatchRefusal> {
+    let bad = || BatchRefusal::malformed(BAD_PART);
+    let mut rest = skip_blank_lines(section);
+    let line = take_line(&mut rest).ok_or_else(bad)?;
+    let (method, target) = request_line(line).ok_or_else(bad)?;
+    let mut part = Part {
+        method,
+        target,
+        ..Part::default()
+    };
+    while let Some((name, value)) = mime_header(&mut rest)? {
+        if let Some(slot) = part.slot(name) {
+            *slot = Some(std::str::from_utf8(value).map_err(|_| bad())?);
+        }
+    }
+    part.body = rest.trim_ascii();
+    Ok(part)
+}
+
+/// `POST target HTTP/1.1`. A target may hold blanks that nobody encoded (`(PartitionKey='a', RowKey='b')`).
+fn request_line(line: &[u8]) -> Option<(&str, &str)> {
+    let line = std::str::from_utf8(line).ok()?.trim();
+    let (method, rest) = line.split_once(' ')?;
+    let target = match rest.rsplit_once(' ') {
+        Some((target, version)) if version.starts_with("HTTP/") => target.trim(),
+        _ => rest.trim(),
+    };
+    let is_token = method.bytes().all(|byte| byte.is_ascii_alphabetic());
+    (is_token && !method.is_empty() && !target.is_empty()).then_some((method, target))
+}
+
+impl<'a> Part<'a> {
+    /// Where the value of a header goes; `None` for those that do not count.
+    fn slot(&mut self, name: &[u8]) -> Option<&mut Option<&'a str>> {
+        // The length tells most of the others apart without a comparison.
+        let (known, slot): (&[u8], _) = match name.len() {
+            6 if name.first().is_some_and(|first| first | 0x20 == b'p') => {
+                (b"prefer", &mut self.prefer)
+            }
+            6 => (b"accept", &mut self.accept),
+            8 => (b"if-match", &mut self.if_match),
+            10 => (b"content-id", &mut self.content_id),
+            12 => (b"content-type", &mut self.content_type),
+            13 => (b"x-http-method", &mut self.x_http_method),
+            18 => (b"dataserviceversion", &mut self.data_service_version),
+            _ => return None,
+        };
+        name.eq_ignore_ascii_case(known).then_some(slot)
+    }
+}

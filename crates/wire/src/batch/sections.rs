@@ -1,0 +1,120 @@
+//! Cuts a multipart body at its delimiters, and a part into lines of headers and the rest.
+//!
+//! Liberal in what clients are known to get wrong: line ends may be LF alone, blank lines may stand before the first delimiter and
+//! before headers, and the closing delimiter may lack its `--` or be absent altogether. Strict in the delimiter itself: it begins a
+//! line, and is compared exactly.
+
+use memchr::memchr;
+use memchr::memmem::Finder;
+
+/// The parts between the delimiters of one boundary.
+#[derive(Debug)]
+pub(super) struct Sections<'d, 'a> {
+    delimiter: Finder<'d>,
+    body: &'a [u8],
+    /// Where the next part begins; `None` once there is none.
+    next: Option<usize>,
+}
+
+/// A delimiter line: where it begins, where the next part begins, and whether it is the closing one.
+#[derive(Debug, Clone, Copy)]
+struct Line {
+    start: usize,
+    end: usize,
+    closes: bool,
+}
+
+impl<'d, 'a> Sections<'d, 'a> {
+    /// The parts of a body; `delimiter` is the boundary behind two hyphens. What comes before the first delimiter is passed over;
+    /// without any there are no parts.
+    pub(super) fn new(delimiter: &'d [u8], body: &'a [u8]) -> Self {
+        let mut sections = Self {
+            delimiter: Finder::new(delimiter),
+            body,
+            next: None,
+        };
+        let first = sections.delimiter_line(0);
+        sections.next = first.filter(|line| !line.closes).map(|line| line.end);
+        sections
+    }
+
+    fn delimiter_line(&self, from: usize) -> Option<Line> {
+        let mut at = from;
+        loop {
+            let start = at + self.delimiter.find(self.body.get(at..)?)?;
+            let after = start + self.delimiter.needle().len();
+            let begins_line = match start.checked_sub(1) {
+                None => true,
+                Some(before) => self.body.get(before) == Some(&b'\n'),
+            };
+            // Only then is the line's end looked for: delimiters that begin lines are apart by a line at least, so that no body
+            // makes this quadratic.
+            if begins_line {
+                let rest = self.body.get(after..)?;
+                let length = memchr(b'\n', rest).map_or(rest.len(), |end| end + 1);
+                let tail = rest.get(..length)?.trim_ascii();
+                if tail.is_empty() || tail == b"--" {
+                    return Some(Line {
+                        start,
+                        end: after + length,
+                        closes: !tail.is_empty(),
+                    });
+                }
+            }
+            at = after;
+        }
+    }
+}
+
+impl<'a> Iterator for Sections<'_, 'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let start = self.next?;
+        let line = self.delimiter_line(start);
+        self.next = line.filter(|line| !line.closes).map(|line| line.end);
+        self.body
+            .get(start..line.map_or(self.body.len(), |line| line.start))
+    }
+}
+
+/// The next line without its end; the rest is left. `None` when nothing is left.
+pub(super) fn take_line<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
+    if rest.is_empty() {
+        return None;
+    }
+    let (line, after) = match memchr(b'\n', rest) {
+        Some(end) => (rest.get(..end)?, rest.get(end + 1..)?),
+        None => (*rest, &[][..]),
+    };
+    *rest = after;
+    Some(line.strip_suffix(b"\r").unwrap_or(line))
+}
+
+/// A header's name and value.
+pub(super) type Header<'a> = (&'a [u8], &'a [u8]);
+
+/// A header line without colon.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct NoHeader;
+
+/// The next header; `None` after the blank line that ends them, and at the end.
+pub(super) fn take_header<'a>(rest: &mut &'a [u8]) -> Result<Option<Header<'a>>, NoHeader> {
+    let Some(line) = take_line(rest) else {
+        return Ok(None);
+    };
+    if line.trim_ascii().is_empty() {
+        return Ok(None);
+    }
+    let colon = memchr(b':', line).ok_or(NoHeader)?;
+    match (line.get(..colon), line.get(colon + 1..)) {
+        (Some(name), Some(value)) => Ok(Some((name.trim_ascii(), value.trim_ascii()))),
+        _ => Err(NoHeader),
+    }
+}
+
+/// The text without blank lines at its beginning.
+pub(super) fn skip_blank_lines(text: &[u8]) -> &[u8] {
+    let blank = text.iter().take_while(|byte| matches!(byte, b'\r' | b'\n'));
+    text.get(blank.count()..).unwrap_or_default()
+}

@@ -1,0 +1,183 @@
+//! Cuts a filter's text into tokens.
+//!
+//! Token texts are slices; the literal's value is read by [`super::literal`]. Positions are byte offsets; error texts
+//! give the offset *after* the offending token, as the service does ("Syntax error at position 7 in 'aaa bbb ccc'.").
+
+use crate::{ErrorCode, Failure};
+use unicode_ident::{is_xid_continue, is_xid_start};
+
+/// What a token is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Nothing is left.
+    End,
+    /// `(`
+    Open,
+    /// `)`
+    Close,
+    /// A name or a word of the language.
+    Word,
+    /// A number, its suffix included.
+    Number,
+    /// A quoted literal, the word before its quote included.
+    Quoted,
+    /// `-` that begins no number, and other signs that only the rest of OData knows: `,`, `/`, `:`, `*`, `=`.
+    Sign,
+}
+
+/// A token and its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Token<'a> {
+    pub(super) kind: Kind,
+    pub(super) text: &'a str,
+    /// Where it begins.
+    pub(super) start: usize,
+}
+
+impl<'a> Token<'a> {
+    /// Where it ends.
+    pub(super) const fn end(&self) -> usize {
+        self.start + self.text.len()
+    }
+
+    /// Whether it is this word.
+    pub(super) fn is_word(&self, word: &str) -> bool {
+        self.kind == Kind::Word && self.text == word
+    }
+}
+
+/// A place in a filter's text.
+#[derive(Debug, Clone)]
+pub(super) struct Lexer<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Lexer<'a> {
+    pub(super) const fn new(text: &'a str) -> Self {
+        Self { text, at: 0 }
+    }
+
+    /// The failure of a text that is not a filter, its place after that token.
+    pub(super) fn syntax_error(&self, token: &Token<'_>) -> Failure {
+        let message = format!(
+            "Syntax error at position {} in '{}'.",
+            token.end(),
+            self.text
+        );
+        Failure::with_message(ErrorCode::InvalidInput, message)
+    }
+
+    /// The failure of a literal that its type does not have.
+    pub(super) fn unrecognized(&self, edm: &str, token: &Token<'_>) -> Failure {
+        let Token { text, start, .. } = token;
+        let message = format!(
+            "Unrecognized '{edm}' literal '{text}' at '{start}' in '{}'.",
+            self.text
+        );
+        Failure::with_message(ErrorCode::InvalidInput, message)
+    }
+
+    /// The next token; at the end, [`Kind::End`] again and again.
+    ///
+    /// # Errors
+    /// 400 InvalidInput for a quote that is not closed and for characters that belong to no token.
+    pub(super) fn next(&mut self) -> Result<Token<'a>, Failure> {
+        let blanks = self.rest().len() - self.rest().trim_ascii_start().len();
+        self.at += blanks;
+        let rest = self.rest();
+        let Some(first) = rest.chars().next() else {
+            return Ok(self.token(Kind::End, 0));
+        };
+        let second = rest.as_bytes().get(1);
+        match first {
+            '(' => Ok(self.token(Kind::Open, 1)),
+            ')' => Ok(self.token(Kind::Close, 1)),
+            '\'' => self.quoted(0),
+            '0'..='9' => self.number(0),
+            '-' if second.is_some_and(u8::is_ascii_digit) => self.number(1),
+            '-' => Ok(self.minus_word()),
+            ',' | '/' | ':' | '*' | '=' | '$' => Ok(self.token(Kind::Sign, 1)),
+            first if first == '_' || is_xid_start(first) => {
+                let length = word_length(rest);
+                if rest.as_bytes().get(length) == Some(&b'\'') {
+                    self.quoted(length)
+                } else {
+                    Ok(self.token(Kind::Word, length))
+                }
+            }
+            other => {
+                let token = self.token(Kind::Sign, other.len_utf8());
+                Err(self.syntax_error(&token))
+            }
+        }
+    }
+
+    fn rest(&self) -> &'a str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    fn token(&mut self, kind: Kind, length: usize) -> Token<'a> {
+        let start = self.at;
+        self.at += length;
+        let text = self.text.get(start..self.at).unwrap_or_default();
+        Token { kind, text, start }
+    }
+
+    /// A quoted literal behind a word of `prefix` bytes. A quote within is written twice.
+    fn quoted(&mut self, prefix: usize) -> Result<Token<'a>, Failure> {
+        let rest = self.rest();
+        let mut length = prefix + 1;
+        loop {
+            let more = rest.get(length..).unwrap_or_default();
+            let Some(quote) = memchr::memchr(b'\'', more.as_bytes()) else {
+                let message = format!(
+                    "There is an unterminated string literal at position {} in '{}'.",
+                    self.text.len(),
+                    self.text
+                );
+                return Err(Failure::with_message(ErrorCode::InvalidInput, message));
+            };
+            length += quote + 1;
+            if rest.as_bytes().get(length) != Some(&b'\'') {
+                return Ok(self.token(Kind::Quoted, length));
+            }
+            length += 1;
+        }
+    }
+
+    /// A number behind a sign of `sign` bytes: digits, fraction, exponent, then any letters, of which only a suffix of one
+    /// means something.
+    fn number(&mut self, sign: usize) -> Result<Token<'a>, Failure> {
+        let rest = self.rest().as_bytes();
+        let digits_from = |from: usize| {
+            let digits = rest.iter().skip(from);
+            from + digits.take_while(|byte| byte.is_ascii_digit()).count()
+        };
+        let mut length = digits_from(sign);
+        if rest.get(length) == Some(&b'.') {
+            length = digits_from(length + 1);
+        }
+        if let Some(b'e' | b'E') = rest.get(length) {
+            let signed = matches!(rest.get(length + 1), Some(b'+' | b'-'));
+            length = digits_from(length + 1 + usize::from(signed));
+        }
+        let suffix = self.rest().get(length..).map_or(0, word_length);
+        Ok(self.token(Kind::Number, length + suffix))
+    }
+
+    /// `-INF` and its likes, which are numbers; or a lone minus.
+    fn minus_word(&mut self) -> Token<'a> {
+        let length = 1 + self.rest().get(1..).map_or(0, word_length);
+        match self.rest().get(..length) {
+            Some("-INF" | "-Infinity" | "-inf") => self.token(Kind::Number, length),
+            _ => self.token(Kind::Sign, 1),
+        }
+    }
+}
+
+/// The bytes of the word at the beginning of a text.
+fn word_length(text: &str) -> usize {
+    let continues = |c: &char| *c == '_' || is_xid_continue(*c);
+    text.chars().take_while(continues).map(char::len_utf8).sum()
+}

@@ -1,0 +1,95 @@
+//! Literals of a filter: section 7.2 of the protocol.
+
+use super::lexer::{Kind, Lexer, Token};
+use crate::Failure;
+use partita_model::{DateTime, EdmType, Guid, ParseDateTimeError, Value};
+
+/// The value of a literal token; `None` if the token is none, or is the word `null`.
+///
+/// # Errors
+/// 400 InvalidInput "Unrecognized 'Edm.X' literal …" for a literal that its type does not have.
+pub(super) fn literal(lexer: &Lexer<'_>, token: &Token<'_>) -> Result<Option<Value>, Failure> {
+    match token.kind {
+        Kind::Number => number(lexer, token).map(Some),
+        Kind::Quoted => quoted(lexer, token).map(Some),
+        Kind::Word => Ok(match token.text {
+            "true" => Some(Value::Boolean(true)),
+            "false" => Some(Value::Boolean(false)),
+            "NaN" => Some(Value::Double(f64::NAN)),
+            "INF" => Some(Value::Double(f64::INFINITY)),
+            _ => None,
+        }),
+        Kind::End | Kind::Open | Kind::Close | Kind::Sign => Ok(None),
+    }
+}
+
+/// `L` marks an Int64, `D` a Double, as does a fraction or an exponent; the rest is Int32. Single (`f`) and Decimal (`m`)
+/// are no types of the service.
+fn number(lexer: &Lexer<'_>, token: &Token<'_>) -> Result<Value, Failure> {
+    let text = token.text;
+    if matches!(text, "-INF" | "-Infinity" | "-inf") {
+        return Ok(Value::Double(f64::NEG_INFINITY));
+    }
+    let cut = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let edm = match text.get(cut.len()..) {
+        Some("L" | "l") => EdmType::Int64,
+        Some("D" | "d") => EdmType::Double,
+        Some("") if cut.contains(['.', 'e', 'E']) => EdmType::Double,
+        Some("") => EdmType::Int32,
+        _ => return Err(lexer.syntax_error(token)),
+    };
+    let value = match edm {
+        EdmType::Int64 => cut.parse().ok().map(Value::Int64),
+        EdmType::Int32 => cut.parse().ok().map(Value::Int32),
+        _ => double(cut).map(Value::Double),
+    };
+    value.ok_or_else(|| lexer.unrecognized(edm.name(), token))
+}
+
+/// A finite double with digits on both sides of its point.
+fn double(text: &str) -> Option<f64> {
+    if text.ends_with('.') || text.contains(".e") || text.contains(".E") {
+        return None;
+    }
+    let value: f64 = text.parse().ok()?;
+    value.is_finite().then_some(value + 0.0)
+}
+
+fn quoted(lexer: &Lexer<'_>, token: &Token<'_>) -> Result<Value, Failure> {
+    let (prefix, rest) = token.text.split_once('\'').unwrap_or((token.text, ""));
+    let inner = rest.strip_suffix('\'').unwrap_or(rest);
+    let (edm, value) = match prefix {
+        "" => return Ok(Value::String(inner.replace("''", "'"))),
+        "datetime" => (EdmType::DateTime, date_time(inner).map(Value::DateTime)),
+        "guid" => (EdmType::Guid, Guid::parse(inner).ok().map(Value::Guid)),
+        "X" | "x" | "binary" => (EdmType::Binary, binary(inner).map(Value::Binary)),
+        _ => return Err(lexer.syntax_error(token)),
+    };
+    value.ok_or_else(|| lexer.unrecognized(edm.name(), token))
+}
+
+/// A date-time that the service cannot store is still one that stored ones compare with: .NET's `DateTime.MinValue` is
+/// the usual one.
+fn date_time(text: &str) -> Option<DateTime> {
+    match DateTime::parse(text) {
+        Ok(value) | Err(ParseDateTimeError::OutOfRange(value)) => Some(value),
+        Err(ParseDateTimeError::Malformed) => None,
+    }
+}
+
+/// Hex digits, two for each byte.
+fn binary(text: &str) -> Option<Vec<u8>> {
+    let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+    if !rest.is_empty() {
+        return None;
+    }
+    let digit = |byte: u8| {
+        char::from(byte)
+            .to_digit(16)
+            .and_then(|digit| u8::try_from(digit).ok())
+    };
+    let bytes = pairs
+        .iter()
+        .map(|&[high, low]| Some(digit(high)? << 4 | digit(low)?));
+    bytes.collect()
+}

@@ -1,0 +1,310 @@
+//! Tokens to the filter tree, by operator precedence with a stack of its own.
+
+use super::lexer::{Kind, Lexer, Token};
+use super::literal::literal;
+use super::{FILTER_BYTES_MAX, FILTER_DEPTH_MAX};
+use crate::{ErrorCode, Failure};
+use partita_model::{Comparison, Filter, Property, Value};
+
+/// Words of OData that the service does not implement where an operator may stand.
+const FOREIGN_OPERATORS: [&str; 7] = ["add", "sub", "mul", "div", "mod", "in", "has"];
+
+/// Reads a filter. A blank text is no filter: it lets everything pass.
+///
+/// # Errors
+/// 400 InvalidInput for a text that is no filter, is longer than [`FILTER_BYTES_MAX`] or deeper than
+/// [`FILTER_DEPTH_MAX`]; 501 NotImplemented for the parts of OData that the service leaves out.
+pub fn parse_filter(text: &str) -> Result<Filter, Failure> {
+    if text.len() > FILTER_BYTES_MAX {
+        return Err(ErrorCode::InvalidInput.into());
+    }
+    if text.trim_ascii().is_empty() {
+        return Ok(Filter::Constant(true));
+    }
+    Parser::new(text)?.parse()
+}
+
+/// What waits for its right-hand side, in falling order of precedence but for the parenthesis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Waiting {
+    Not,
+    And,
+    Or,
+    Open,
+}
+
+/// One side of a comparison.
+#[derive(Debug)]
+enum Operand {
+    Property(Property),
+    Literal(Value),
+    Null,
+}
+
+#[derive(Debug)]
+struct Parser<'a> {
+    lexer: Lexer<'a>,
+    token: Token<'a>,
+    waiting: Vec<Waiting>,
+    /// `not` and open parentheses in `waiting`.
+    depth: usize,
+    done: Vec<Filter>,
+}
+
+impl<'a> Parser<'a> {
+    fn new(text: &'a str) -> Result<Self, Failure> {
+        let mut lexer = Lexer::new(text);
+        let token = lexer.next()?;
+        Ok(Self {
+            lexer,
+            token,
+            waiting: Vec::new(),
+            depth: 0,
+            done: Vec::new(),
+        })
+    }
+
+    fn parse(mut self) -> Result<Filter, Failure> {
+        loop {
+            self.before_predicate()?;
+            let predicate = self.predicate()?;
+            self.finish_operand(predicate);
+            if !self.after_predicate()? {
+                break;
+            }
+        }
+        self.reduce_below(Waiting::Or);
+        // An open parenthesis that is left has no partner.
+        match (self.waiting.is_empty(), self.done.pop()) {
+            (true, Some(filter)) => Ok(filter),
+            _ => Err(self.syntax_error()),
+        }
+    }
+
+    fn advance(&mut self) -> Result<Token<'a>, Failure> {
+        let next = self.lexer.next()?;
+        Ok(std::mem::replace(&mut self.token, next))
+    }
+
+    fn syntax_error(&self) -> Failure {
+        self.lexer.syntax_error(&self.token)
+    }
+
+    fn push_waiting(&mut self, waiting: Waiting) -> Result<(), Failure> {
+        self.depth += 1;
+        if self.depth > FILTER_DEPTH_MAX {
+            let text = "Recursion depth exceeded allowed limit.";
+            return Err(Failure::with_message(ErrorCode::InvalidInput, text));
+        }
+        self.waiting.push(waiting);
+        Ok(())
+    }
+
+    /// Takes what may stand before a predicate: `not` and open parentheses.
+    fn before_predicate(&mut self) -> Result<(), Failure> {
+        loop {
+            if self.token.kind == Kind::Open {
+                self.push_waiting(Waiting::Open)?;
+            } else if self.token.is_word("not") {
+                self.push_waiting(Waiting::Not)?;
+            } else {
+                return Ok(());
+            }
+            self.advance()?;
+        }
+    }
+
+    /// Takes what may stand behind a predicate: closing parentheses, then `and` or `or`. Says whether another predicate
+    /// must follow.
+    fn after_predicate(&mut self) -> Result<bool, Failure> {
+        while self.token.kind == Kind::Close {
+            self.reduce_below(Waiting::Or);
+            if self.waiting.pop() != Some(Waiting::Open) {
+                return Err(self.syntax_error());
+            }
+            self.depth -= 1;
+            let Some(inner) = self.done.pop() else {
+                return Err(self.syntax_error());
+            };
+            self.finish_operand(inner);
+            self.advance()?;
+        }
+        let chain = match self.token {
+            token if token.kind == Kind::End => return Ok(false),
+            token if token.is_word("and") => Waiting::And,
+            token if token.is_word("or") => Waiting::Or,
+            _ => return Err(self.misplaced_operator()),
+        };
+        self.reduce_below(chain);
+        self.waiting.push(chain);
+        self.advance()?;
+        Ok(true)
+    }
+
+    /// An operand of `and` and `or` is complete: the `not`s before it apply to it.
+    fn finish_operand(&mut self, operand: Filter) {
+        let mut filter = operand;
+        while self.waiting.last() == Some(&Waiting::Not) {
+            self.waiting.pop();
+            self.depth -= 1;
+            filter = Filter::Not(Box::new(filter));
+        }
+        self.done.push(filter);
+    }
+
+    /// Joins what waits and binds at least as tightly as that operator.
+    fn reduce_below(&mut self, operator: Waiting) {
+        loop {
+            let join: fn(Filter, Filter) -> Filter = match (self.waiting.last(), operator) {
+                (Some(Waiting::And), _) => join_and,
+                (Some(Waiting::Or), Waiting::Or) => join_or,
+                _ => return,
+            };
+            self.waiting.pop();
+            if let (Some(right), Some(left)) = (self.done.pop(), self.done.pop()) {
+                self.done.push(join(left, right));
+            }
+        }
+    }
+
+    /// A comparison, a bare property or a constant.
+    fn predicate(&mut self) -> Result<Filter, Failure> {
+        let first = self.token;
+        let left = self.operand()?;
+        let Some(op) = comparison(&self.token) else {
+            if self.is_foreign_operator() {
+                return Err(ErrorCode::NotImplemented.into());
+            }
+            return match left {
+                Operand::Property(property) => Ok(Filter::IsTrue(property)),
+                Operand::Literal(Value::Boolean(value)) => Ok(Filter::Constant(value)),
+                Operand::Literal(_) | Operand::Null => Err(self.lexer.syntax_error(&first)),
+            };
+        };
+        self.advance()?;
+        if self.token.kind == Kind::Open {
+            return Err(ErrorCode::NotImplemented.into());
+        }
+        let right = self.operand()?;
+        if comparison(&self.token).is_some() || self.is_foreign_operator() {
+            return Err(ErrorCode::NotImplemented.into());
+        }
+        compare(left, op, right)
+    }
+
+    /// A property or a literal. A word before a parenthesis is a function, a word before a slash a path.
+    fn operand(&mut self) -> Result<Operand, Failure> {
+        let token = self.token;
+        if let Some(value) = literal(&self.lexer, &token)? {
+            self.advance()?;
+            return Ok(Operand::Literal(value));
+        }
+        match token.kind {
+            Kind::Word => {}
+            Kind::Sign if matches!(token.text, "-" | "$") => {
+                return Err(ErrorCode::NotImplemented.into());
+            }
+            _ => return Err(self.syntax_error()),
+        }
+        if token.text == "null" {
+            self.advance()?;
+            return Ok(Operand::Null);
+        }
+        if matches!(token.text, "and" | "or" | "not") || comparison(&token).is_some() {
+            return Err(self.syntax_error());
+        }
+        self.advance()?;
+        let navigates = self.token.kind == Kind::Sign && self.token.text == "/";
+        if navigates || self.token.kind == Kind::Open {
+            return Err(ErrorCode::NotImplemented.into());
+        }
+        Ok(Operand::Property(Property::from_name(token.text)))
+    }
+
+    fn is_foreign_operator(&self) -> bool {
+        self.token.kind == Kind::Word && FOREIGN_OPERATORS.contains(&self.token.text)
+    }
+
+    /// The failure of a token that stands where only `and`, `or`, `)` and the end may: behind parentheses that can be an
+    /// operator of OData.
+    fn misplaced_operator(&self) -> Failure {
+        if comparison(&self.token).is_some() || self.is_foreign_operator() {
+            ErrorCode::NotImplemented.into()
+        } else {
+            self.syntax_error()
+        }
+    }
+}
+
+fn comparison(token: &Token<'_>) -> Option<Comparison> {
+    if token.kind != Kind::Word {
+        return None;
+    }
+    Some(match token.text {
+        "eq" => Comparison::Equal,
+        "ne" => Comparison::NotEqual,
+        "lt" => Comparison::Less,
+        "le" => Comparison::LessOrEqual,
+        "gt" => Comparison::Greater,
+        "ge" => Comparison::GreaterOrEqual,
+        _ => return None,
+    })
+}
+
+fn compare(left: Operand, op: Comparison, right: Operand) -> Result<Filter, Failure> {
+    let (property, op, literal) = match (left, right) {
+        (Operand::Null, _) | (_, Operand::Null) => return Err(null_failure(op)),
+        (Operand::Property(property), Operand::Literal(literal)) => (property, op, literal),
+        (Operand::Literal(literal), Operand::Property(property)) => {
+            (property, op.mirrored(), literal)
+        }
+        (Operand::Property(_), Operand::Property(_))
+        | (Operand::Literal(_), Operand::Literal(_)) => {
+            return Err(ErrorCode::NotImplemented.into());
+        }
+    };
+    Ok(Filter::Compare {
+        property,
+        op,
+        literal,
+    })
+}
+
+/// Null is a word of the language, but nothing can be compared with it (section 7.3 of the protocol).
+fn null_failure(op: Comparison) -> Failure {
+    let name = match op {
+        Comparison::Equal | Comparison::NotEqual => return ErrorCode::InvalidInput.into(),
+        Comparison::Less => "LessThan",
+        Comparison::LessOrEqual => "LessThanOrEqual",
+        Comparison::Greater => "GreaterThan",
+        Comparison::GreaterOrEqual => "GreaterThanOrEqual",
+    };
+    let message = format!(
+        "The operator '{name}' is not supported for the 'null' literal; only equality checks are supported."
+    );
+    Failure::with_message(ErrorCode::InvalidInput, message)
+}
+
+fn join_and(left: Filter, right: Filter) -> Filter {
+    let mut filters = match left {
+        Filter::And(filters) => filters,
+        other => vec![other],
+    };
+    match right {
+        Filter::And(more) => filters.extend(more),
+        other => filters.push(other),
+    }
+    Filter::And(filters)
+}
+
+fn join_or(left: Filter, right: Filter) -> Filter {
+    let mut filters = match left {
+        Filter::Or(filters) => filters,
+        other => vec![other],
+    };
+    match right {
+        Filter::Or(more) => filters.extend(more),
+        other => filters.push(other),
+    }
+    Filter::Or(filters)
+}
