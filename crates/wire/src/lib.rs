@@ -6,6 +6,7 @@
 mod accept;
 mod auth;
 mod batch;
+mod cors;
 mod date;
 mod error;
 mod filter;
@@ -15,6 +16,7 @@ mod select;
 mod token;
 mod top;
 mod uri;
+mod xml;
 
 pub use accept::{MetadataLevel, Prefer, Version};
 pub use auth::{
@@ -23,6 +25,7 @@ pub use auth::{
     SignedRequest, TableSas, VerifiedTableSas, challenge,
 };
 pub use batch::{Batch, BatchRefusal, BatchWriter, Part, PartOutcome, read_batch};
+pub use cors::{CorsGrant, Preflight, PreflightGrant, varies_by_origin};
 pub use date::{HttpDate, parse_http_date};
 pub use error::{BodyForm, ErrorCode, Failure, Occurrence};
 pub use filter::{FILTER_BYTES_MAX, FILTER_DEPTH_MAX, parse_filter};
@@ -35,3 +38,7 @@ pub use select::{SELECT_NAMES_MAX, Select};
 pub use token::{EntityToken, TableToken};
 pub use top::parse_top;
 pub use uri::{Hosts, Method, Query, Resource, Style, TIMEOUT_SECONDS_MAX, Target};
+pub use xml::{
+    ServicePropertiesUpdate, read_signed_identifiers, write_service_properties,
+    write_service_stats, write_signed_identifiers,
+};

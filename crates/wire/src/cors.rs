@@ -1,0 +1,375 @@
+//! Cross-origin requests from browsers (service documents "Cross-Origin Resource Sharing (CORS) support for the Azure
+//! Storage services", "Preflight Table Request").
+//!
+//! Rules are tried in order; the first whose origin and method fit is the one, and no later rule is tried if its headers
+//! do not fit. Rules only add headers: a request that no rule fits runs all the same, its script just cannot read the answer.
+
+use crate::{ErrorCode, Failure};
+use partita_model::CorsRule;
+
+/// Rules of an account.
+const RULES_MAX: usize = 5;
+/// Origins of a rule, and literal headers of a rule.
+const ITEMS_MAX: usize = 64;
+/// Header prefixes (`x-ms-meta-*`) of a rule.
+const PREFIXES_MAX: usize = 2;
+/// Length of an origin or a header, in characters.
+const ITEM_CHARS_MAX: usize = 256;
+/// Length of all texts of all rules, in bytes.
+const RULES_BYTES_MAX: usize = 2 * 1024;
+/// The documented methods, and PATCH, which newer services take.
+const METHODS: [&str; 8] = [
+    "DELETE", "GET", "HEAD", "MERGE", "POST", "OPTIONS", "PUT", "PATCH",
+];
+
+/// What a browser asks before a request of its own.
+#[derive(Debug, Clone, Copy)]
+pub struct Preflight<'a> {
+    /// `Origin`
+    pub origin: Option<&'a str>,
+    /// `Access-Control-Request-Method`
+    pub method: Option<&'a str>,
+    /// `Access-Control-Request-Headers`
+    pub headers: Option<&'a str>,
+}
+
+/// The headers of a granted preflight; its status is 200, its body empty.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PreflightGrant<'a> {
+    /// `Access-Control-Allow-Origin`
+    pub allow_origin: &'a str,
+    /// `Access-Control-Allow-Methods`
+    pub allow_methods: &'a str,
+    /// `Access-Control-Allow-Headers`, if any were asked for.
+    pub allow_headers: Option<&'a str>,
+    /// `Access-Control-Max-Age`, in seconds.
+    pub max_age_seconds: u32,
+    /// Whether to send `Access-Control-Allow-Credentials: true`.
+    pub allow_credentials: bool,
+}
+
+/// What a rule adds to the answer of an actual request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CorsGrant<'a> {
+    /// `Access-Control-Allow-Origin`
+    pub allow_origin: &'a str,
+    /// Whether to send `Access-Control-Allow-Credentials: true`.
+    pub allow_credentials: bool,
+    rule: &'a CorsRule,
+}
+
+impl<'a> Preflight<'a> {
+    /// Answers from the rules of the account addressed.
+    ///
+    /// # Errors
+    /// 400 InvalidHeaderValue without origin or method, 403 CorsPreflightFailure where no rule fits.
+    pub fn grant(&self, rules: &'a [CorsRule]) -> Result<PreflightGrant<'a>, Failure> {
+        let (Some(origin), Some(method)) = (self.origin, self.method) else {
+            return Err(Failure::with_message(
+                ErrorCode::InvalidHeaderValue,
+                "A required CORS header is not present.",
+            ));
+        };
+        let rule = first_rule(rules, origin, method).ok_or(ErrorCode::CorsPreflightFailure)?;
+        let mut headers = self
+            .headers
+            .unwrap_or_default()
+            .split(',')
+            .map(str::trim)
+            .filter(|name| !name.is_empty());
+        if !headers.all(|name| matches_any(&rule.allowed_headers, name)) {
+            return Err(ErrorCode::CorsPreflightFailure.into());
+        }
+        let (allow_origin, allow_credentials) = allowed_origin(rule, origin);
+        Ok(PreflightGrant {
+            allow_origin,
+            allow_methods: method,
+            allow_headers: self.headers,
+            max_age_seconds: rule.max_age_seconds,
+            allow_credentials,
+        })
+    }
+}
+
+impl<'a> CorsGrant<'a> {
+    /// What the rules of the account grant a request with an `Origin`; `method` is that of the request line.
+    #[must_use]
+    pub fn of(rules: &'a [CorsRule], origin: &'a str, method: &str) -> Option<Self> {
+        let rule = first_rule(rules, origin, method)?;
+        let (allow_origin, allow_credentials) = allowed_origin(rule, origin);
+        Some(Self {
+            allow_origin,
+            allow_credentials,
+            rule,
+        })
+    }
+
+    /// `Access-Control-Expose-Headers`: the rule's literal headers, and those of the answer that fit its prefixes. `None`
+    /// where there are none.
+    #[must_use]
+    pub fn expose_headers<'h>(&self, answer: impl IntoIterator<Item = &'h str>) -> Option<String> {
+        let (prefixes, literals): (Vec<&String>, Vec<&String>) = self
+            .rule
+            .exposed_headers
+            .iter()
+            .partition(|name| name.ends_with('*'));
+        let mut names: Vec<&str> = literals.into_iter().map(String::as_str).collect();
+        if !prefixes.is_empty() {
+            for name in answer {
+                let known = names.iter().any(|known| known.eq_ignore_ascii_case(name));
+                if !known && matches_any(prefixes.iter().copied(), name) {
+                    names.push(name);
+                }
+            }
+        }
+        (!names.is_empty()).then(|| names.join(","))
+    }
+}
+
+/// Whether the answer of a GET or HEAD depends on who asks, and so needs `Vary: Origin`: there are rules, and none that
+/// fits is for all origins.
+#[must_use]
+pub fn varies_by_origin(rules: &[CorsRule], grant: Option<&CorsGrant<'_>>) -> bool {
+    !rules.is_empty() && grant.is_none_or(|grant| grant.allow_origin != "*")
+}
+
+/// Whether the rules are such that the service takes them.
+pub(crate) fn are_within_limits(rules: &[CorsRule]) -> bool {
+    let texts = |rule: &CorsRule| -> usize {
+        let lists = [
+            &rule.allowed_origins,
+            &rule.allowed_methods,
+            &rule.allowed_headers,
+            &rule.exposed_headers,
+        ];
+        lists.into_iter().flatten().map(|text| text.len()).sum()
+    };
+    let short = |items: &[String]| {
+        items
+            .iter()
+            .all(|item| item.chars().count() <= ITEM_CHARS_MAX)
+    };
+    let headers = |items: &[String]| {
+        let prefixes = items.iter().filter(|item| item.ends_with('*')).count();
+        prefixes <= PREFIXES_MAX && items.len() - prefixes <= ITEMS_MAX && short(items)
+    };
+    rules.len() <= RULES_MAX
+        && rules.iter().map(texts).sum::<usize>() <= RULES_BYTES_MAX
+        && rules.iter().all(|rule| {
+            (1..=ITEMS_MAX).contains(&rule.allowed_origins.len())
+                && short(&rule.allowed_origins)
+                && !rule.allowed_methods.is_empty()
+                && rule
+                    .allowed_methods
+                    .iter()
+                    .all(|method| METHODS.contains(&method.as_str()))
+                && headers(&rule.allowed_headers)
+                && headers(&rule.exposed_headers)
+        })
+}
+
+fn first_rule<'a>(rules: &'a [CorsRule], origin: &str, method: &str) -> Option<&'a CorsRule> {
+    rules.iter().find(|rule| {
+        rule.allowed_origins
+            .iter()
+            .any(|allowed| allowed == "*" || allowed == origin)
+            && rule.allowed_methods.iter().any(|allowed| allowed == method)
+    })
+}
+
+/// A rule for all origins says so, and then browsers take no credentials.
+fn allowed_origin<'a>(rule: &CorsRule, origin: &'a str) -> (&'a str, bool) {
+    if rule.allowed_origins.iter().any(|allowed| allowed == "*") {
+        ("*", false)
+    } else {
+        (origin, true)
+    }
+}
+
+/// Header names compare without regard to case; `x-ms-meta-*` fits by prefix, `*` fits all.
+fn matches_any<'p>(patterns: impl IntoIterator<Item = &'p String>, name: &str) -> bool {
+    patterns
+        .into_iter()
+        .any(|pattern| match pattern.strip_suffix('*') {
+            Some(prefix) => name
+                .get(..prefix.len())
+                .is_some_and(|start| start.eq_ignore_ascii_case(prefix)),
+            None => pattern.eq_ignore_ascii_case(name),
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rule(origins: &[&str], methods: &[&str], allowed: &[&str], exposed: &[&str]) -> CorsRule {
+        let own = |items: &[&str]| items.iter().map(|item| (*item).to_owned()).collect();
+        CorsRule {
+            allowed_origins: own(origins),
+            allowed_methods: own(methods),
+            allowed_headers: own(allowed),
+            exposed_headers: own(exposed),
+            max_age_seconds: 200,
+        }
+    }
+
+    /// The rules of the example in the service document on CORS support.
+    fn rules() -> Vec<CorsRule> {
+        vec![
+            rule(
+                &["http://www.contoso.com"],
+                &["PUT", "HEAD"],
+                &["x-ms-meta-data*", "x-ms-meta-source*"],
+                &["x-ms-meta-*"],
+            ),
+            rule(
+                &["*"],
+                &["PUT", "GET"],
+                &["x-ms-meta-data*", "Accept"],
+                &["Date", "x-ms-meta-data*"],
+            ),
+            rule(
+                &["http://www.contoso.com"],
+                &["GET"],
+                &["x-ms-meta-data*", "x-ms-client-request-id"],
+                &["x-ms-meta-*"],
+            ),
+        ]
+    }
+
+    fn ask<'a>(origin: &'a str, method: &'a str, headers: Option<&'a str>) -> Preflight<'a> {
+        Preflight {
+            origin: Some(origin),
+            method: Some(method),
+            headers,
+        }
+    }
+
+    #[test]
+    fn the_first_rule_with_origin_and_method_decides() {
+        let rules = rules();
+        let granted = |origin, method, headers| {
+            ask(origin, method, Some(headers))
+                .grant(&rules)
+                .map(|grant| grant.allow_origin.to_owned())
+        };
+        assert_eq!(
+            granted("http://www.contoso.com", "PUT", "X-MS-meta-source1").unwrap(),
+            "http://www.contoso.com"
+        );
+        assert_eq!(
+            granted("http://other.example", "GET", "accept, x-ms-meta-data").unwrap(),
+            "*"
+        );
+        for (origin, method, headers) in [
+            ("http://www.contoso.com", "GET", "x-ms-client-request-id"),
+            ("http://www.contoso.com", "PUT", "accept"),
+            ("http://WWW.contoso.com", "HEAD", ""),
+            ("http://www.contoso.com", "DELETE", ""),
+            ("http://www.contoso.com", "PUT", "é"),
+        ] {
+            assert_eq!(
+                granted(origin, method, headers).unwrap_err().code,
+                ErrorCode::CorsPreflightFailure,
+                "{method}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_granted_preflight_says_what_was_asked() {
+        let rules = rules();
+        let grant = ask("http://www.contoso.com", "PUT", Some("x-ms-meta-data1"))
+            .grant(&rules)
+            .unwrap();
+        assert_eq!(
+            grant,
+            PreflightGrant {
+                allow_origin: "http://www.contoso.com",
+                allow_methods: "PUT",
+                allow_headers: Some("x-ms-meta-data1"),
+                max_age_seconds: 200,
+                allow_credentials: true,
+            }
+        );
+        assert!(
+            !ask("http://other.example", "PUT", None)
+                .grant(&rules)
+                .unwrap()
+                .allow_credentials
+        );
+    }
+
+    #[test]
+    fn a_preflight_names_origin_and_method() {
+        for preflight in [
+            Preflight {
+                origin: None,
+                method: Some("GET"),
+                headers: None,
+            },
+            Preflight {
+                origin: Some("http://www.contoso.com"),
+                method: None,
+                headers: None,
+            },
+        ] {
+            let refused = preflight.grant(&rules()).unwrap_err();
+            assert_eq!(
+                (refused.code, refused.text()),
+                (
+                    ErrorCode::InvalidHeaderValue,
+                    "A required CORS header is not present."
+                )
+            );
+        }
+        assert_eq!(
+            ask("http://x", "GET", None).grant(&[]).unwrap_err().code,
+            ErrorCode::CorsPreflightFailure
+        );
+    }
+
+    #[test]
+    fn actual_requests_get_headers_where_a_rule_fits() {
+        let rules = rules();
+        let grant = CorsGrant::of(&rules, "http://other.example", "GET").unwrap();
+        assert_eq!((grant.allow_origin, grant.allow_credentials), ("*", false));
+        let exposed = grant.expose_headers(["ETag", "date", "X-ms-meta-data2", "x-ms-meta-other"]);
+        assert_eq!(exposed.as_deref(), Some("Date,X-ms-meta-data2"));
+        assert!(!varies_by_origin(&rules, Some(&grant)));
+        let grant = CorsGrant::of(&rules, "http://www.contoso.com", "HEAD").unwrap();
+        assert_eq!(grant.expose_headers(["ETag"]), None);
+        assert!(varies_by_origin(&rules, Some(&grant)));
+        let none = CorsGrant::of(&rules, "http://other.example", "POST");
+        assert!(none.is_none() && varies_by_origin(&rules, none.as_ref()));
+        assert!(!varies_by_origin(&[], None));
+    }
+
+    #[test]
+    fn limits() {
+        let good = rule(&["*"], &["GET"], &["*"], &[]);
+        assert!(are_within_limits(&vec![good.clone(); 5]));
+        let long = "x".repeat(256);
+        let many: Vec<String> = (0..65).map(|index| format!("h{index}")).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        assert!(are_within_limits(&[rule(
+            &[&long],
+            &["PATCH"],
+            &many[..64],
+            &["a*", "b*"]
+        )]));
+        for bad in [
+            vec![good; 6],
+            vec![rule(&[], &["GET"], &[], &[])],
+            vec![rule(&["*"], &[], &[], &[])],
+            vec![rule(&["*"], &["get"], &[], &[])],
+            vec![rule(&[&format!("{long}x")], &["GET"], &[], &[])],
+            vec![rule(&many, &["GET"], &[], &[])],
+            vec![rule(&["*"], &["GET"], &many, &[])],
+            vec![rule(&["*"], &["GET"], &[], &["a*", "b*", "c*"])],
+            vec![rule(&[long.as_str(); 9], &["GET"], &[], &[])],
+        ] {
+            assert!(!are_within_limits(&bad), "{bad:?}");
+        }
+    }
+}

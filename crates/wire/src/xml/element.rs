@@ -1,0 +1,183 @@
+//! Small XML documents as trees, bounded in bytes, depth and nodes; and the pieces of written ones.
+
+use crate::{ErrorCode, Failure};
+use quick_xml::Reader;
+use quick_xml::escape::resolve_predefined_entity;
+use quick_xml::events::{BytesRef, Event};
+
+/// The largest document read, in bytes: five policies or rules at their limits need a tenth of it.
+const DOCUMENT_BYTES_MAX: usize = 64 * 1024;
+/// Nodes within nodes; properties nest four deep.
+const DEPTH_MAX: usize = 8;
+/// Nodes in all.
+const NODES_MAX: usize = 512;
+const BYTE_ORDER_MARK: &str = "\u{FEFF}";
+
+/// An element by its local name, with its text put together, or its children.
+#[derive(Debug, Default)]
+pub(super) struct Element {
+    pub(super) name: String,
+    pub(super) text: String,
+    pub(super) children: Vec<Element>,
+}
+
+/// The one answer to every fault of a document.
+pub(super) fn invalid() -> Failure {
+    ErrorCode::InvalidXmlDocument.into()
+}
+
+impl Element {
+    /// Reads a document whose root has the name.
+    pub(super) fn parse(body: &[u8], root: &str) -> Result<Self, Failure> {
+        let text = std::str::from_utf8(body).map_err(|_| invalid())?;
+        if text.len() > DOCUMENT_BYTES_MAX {
+            return Err(invalid());
+        }
+        let mut reader = Reader::from_str(text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text));
+        // The bottom of the stack stands for the document.
+        let mut open = vec![Self::default()];
+        let mut nodes = 0;
+        loop {
+            let event = reader.read_event().map_err(|_| invalid())?;
+            if matches!(event, Event::Start(_) | Event::Empty(_)) {
+                nodes += 1;
+            }
+            if nodes > NODES_MAX || open.len() > DEPTH_MAX {
+                return Err(invalid());
+            }
+            match event {
+                Event::Start(start) => open.push(Self::named(start.local_name().into_inner())),
+                Event::Empty(empty) => last(&mut open)?
+                    .children
+                    .push(Self::named(empty.local_name().into_inner())),
+                Event::End(_) => {
+                    let shut = open.pop().ok_or_else(invalid)?;
+                    last(&mut open)?.children.push(shut);
+                }
+                Event::Text(text) => last(&mut open)?.text.push_str(&text.xml10_content()),
+                Event::CData(text) => last(&mut open)?.text.push_str(&text.xml10_content()),
+                Event::GeneralRef(reference) => {
+                    last(&mut open)?.text.push_str(&resolve(&reference)?)
+                }
+                Event::Comment(_) | Event::Decl(_) | Event::PI(_) => {}
+                // Document types can define entities that grow without end.
+                Event::DocType(_) => return Err(invalid()),
+                Event::Eof => break,
+            }
+        }
+        let document = open.pop().filter(|_| open.is_empty()).ok_or_else(invalid)?;
+        match <[Self; 1]>::try_from(document.children) {
+            Ok([element]) if element.name == root && document.text.trim().is_empty() => Ok(element),
+            _ => Err(invalid()),
+        }
+    }
+
+    fn named(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            ..Self::default()
+        }
+    }
+
+    /// Holds only children of these names, and no text.
+    pub(super) fn check_children(&self, names: &[&str]) -> Result<(), Failure> {
+        let known = self
+            .children
+            .iter()
+            .all(|child| names.contains(&child.name.as_str()));
+        if known && self.text.trim().is_empty() {
+            Ok(())
+        } else {
+            Err(invalid())
+        }
+    }
+
+    /// The child of the name, which may be there once.
+    pub(super) fn child(&self, name: &str) -> Result<Option<&Self>, Failure> {
+        let mut found = self.children.iter().filter(|child| child.name == name);
+        let first = found.next();
+        if found.next().is_some() {
+            Err(invalid())
+        } else {
+            Ok(first)
+        }
+    }
+
+    /// The text of the child of the name, trimmed; `None` without the child.
+    pub(super) fn text_of(&self, name: &str) -> Result<Option<&str>, Failure> {
+        match self.child(name)? {
+            Some(child) if !child.children.is_empty() => Err(invalid()),
+            Some(child) => Ok(Some(child.text.trim())),
+            None => Ok(None),
+        }
+    }
+
+    /// The truth value of the child of the name.
+    pub(super) fn bool_of(&self, name: &str) -> Result<Option<bool>, Failure> {
+        match self.text_of(name)? {
+            None => Ok(None),
+            Some("true" | "1") => Ok(Some(true)),
+            Some("false" | "0") => Ok(Some(false)),
+            Some(_) => Err(invalid()),
+        }
+    }
+}
+
+fn last(open: &mut [Element]) -> Result<&mut Element, Failure> {
+    open.last_mut().ok_or_else(invalid)
+}
+
+fn resolve(reference: &BytesRef<'_>) -> Result<String, Failure> {
+    if let Some(c) = reference.resolve_char_ref().map_err(|_| invalid())? {
+        return Ok(c.to_string());
+    }
+    resolve_predefined_entity(reference)
+        .map(str::to_owned)
+        .ok_or_else(invalid)
+}
+
+/// Appends the byte order mark and the declaration, as recorded.
+pub(super) fn write_declaration(out: &mut Vec<u8>) {
+    out.extend_from_slice(BYTE_ORDER_MARK.as_bytes());
+    out.extend_from_slice(b"<?xml version=\"1.0\" encoding=\"utf-8\"?>");
+}
+
+/// Appends an element that holds text; without text it is written as `<Name />`.
+pub(super) fn write_text(name: &str, text: &str, out: &mut Vec<u8>) {
+    if text.is_empty() {
+        return write_empty(name, out);
+    }
+    write_start(name, out);
+    for &byte in text.as_bytes() {
+        match byte {
+            b'<' => out.extend_from_slice(b"&lt;"),
+            b'>' => out.extend_from_slice(b"&gt;"),
+            b'&' => out.extend_from_slice(b"&amp;"),
+            b'\r' => out.extend_from_slice(b"&#xD;"),
+            other => out.push(other),
+        }
+    }
+    write_end(name, out);
+}
+
+pub(super) fn write_bool(name: &str, value: bool, out: &mut Vec<u8>) {
+    write_text(name, if value { "true" } else { "false" }, out);
+}
+
+pub(super) fn write_start(name: &str, out: &mut Vec<u8>) {
+    for part in ["<", name, ">"] {
+        out.extend_from_slice(part.as_bytes());
+    }
+}
+
+pub(super) fn write_end(name: &str, out: &mut Vec<u8>) {
+    for part in ["</", name, ">"] {
+        out.extend_from_slice(part.as_bytes());
+    }
+}
+
+pub(super) fn write_empty(name: &str, out: &mut Vec<u8>) {
+    for part in ["<", name, " />"] {
+        out.extend_from_slice(part.as_bytes());
+    }
+}

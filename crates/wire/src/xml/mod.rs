@@ -1,0 +1,17 @@
+//! The XML bodies: service properties, service stats, and access policies of tables.
+//!
+//! What is wrong with a body is one code, InvalidXmlDocument: the service checks against a schema, so too many rules, a
+//! missing node and a retention of 366 days are alike (recordings go--TestSetTooManyCors, go--TestSetInvalidAccessPolicy,
+//! python--test_table_service_properties_test_retention_too_long). Order of nodes, attributes, comments and name space
+//! prefixes do not matter; a byte order mark is taken, and sent.
+
+mod element;
+mod service_properties;
+mod service_stats;
+mod signed_identifiers;
+#[cfg(test)]
+mod tests;
+
+pub use service_properties::{ServicePropertiesUpdate, write_service_properties};
+pub use service_stats::write_service_stats;
+pub use signed_identifiers::{read_signed_identifiers, write_signed_identifiers};

@@ -1,0 +1,114 @@
+//! Access policies of a table (service documents "Get Table ACL", "Set Table ACL").
+
+use super::element::{
+    Element, invalid, write_declaration, write_empty, write_end, write_start, write_text,
+};
+use crate::Failure;
+use partita_model::limits::POLICIES_MAX;
+use partita_model::{AccessPolicy, DateTime, SignedIdentifier};
+
+/// The longest name of a policy, in characters.
+const ID_CHARS_MAX: usize = 64;
+/// Digits that a fraction of a second may have; nine were refused (recording go--TestSetInvalidAccessPolicy).
+const FRACTION_DIGITS_MAX: usize = 7;
+
+/// Reads the body of Set Table ACL. No body, or an empty list, clears the policies.
+///
+/// # Errors
+/// 400 InvalidXmlDocument, also for more than five policies and for one without a name or with the name of another.
+pub fn read_signed_identifiers(body: &[u8]) -> Result<Vec<SignedIdentifier>, Failure> {
+    if body.is_empty() {
+        return Ok(Vec::new());
+    }
+    let root = Element::parse(body, "SignedIdentifiers")?;
+    root.check_children(&["SignedIdentifier"])?;
+    if root.children.len() > POLICIES_MAX {
+        return Err(invalid());
+    }
+    let mut identifiers: Vec<SignedIdentifier> = Vec::with_capacity(root.children.len());
+    for element in &root.children {
+        let identifier = read_identifier(element)?;
+        if identifiers.iter().any(|other| other.id == identifier.id) {
+            return Err(invalid());
+        }
+        identifiers.push(identifier);
+    }
+    Ok(identifiers)
+}
+
+fn read_identifier(element: &Element) -> Result<SignedIdentifier, Failure> {
+    element.check_children(&["Id", "AccessPolicy"])?;
+    let id = element.text_of("Id")?.ok_or_else(invalid)?;
+    if id.is_empty() || id.chars().count() > ID_CHARS_MAX {
+        return Err(invalid());
+    }
+    let policy = match element.child("AccessPolicy")? {
+        Some(policy) => read_policy(policy)?,
+        None => AccessPolicy::default(),
+    };
+    Ok(SignedIdentifier {
+        id: id.to_owned(),
+        policy,
+    })
+}
+
+/// An empty part counts as absent: a client that has no start sends either.
+fn read_policy(element: &Element) -> Result<AccessPolicy, Failure> {
+    element.check_children(&["Start", "Expiry", "Permission"])?;
+    let part = |name| Ok::<_, Failure>(element.text_of(name)?.filter(|text| !text.is_empty()));
+    let permission = part("Permission")?;
+    if permission.is_some_and(|letters| letters.contains(|letter| !"raud".contains(letter))) {
+        return Err(invalid());
+    }
+    Ok(AccessPolicy {
+        start: part("Start")?.map(read_time).transpose()?,
+        expiry: part("Expiry")?.map(read_time).transpose()?,
+        permission: permission.map(str::to_owned),
+    })
+}
+
+fn read_time(text: &str) -> Result<DateTime, Failure> {
+    let fraction = text.split_once('.').map_or("", |(_, fraction)| fraction);
+    if fraction.bytes().filter(u8::is_ascii_digit).count() > FRACTION_DIGITS_MAX {
+        return Err(invalid());
+    }
+    DateTime::parse(text).map_err(|_| invalid())
+}
+
+/// Appends the body of Get Table ACL: times with seven decimals, an empty policy left out
+/// (recording js--access_policy_operations_should_send_a_null_ap).
+pub fn write_signed_identifiers(identifiers: &[SignedIdentifier], out: &mut Vec<u8>) {
+    write_declaration(out);
+    if identifiers.is_empty() {
+        return write_empty("SignedIdentifiers", out);
+    }
+    write_start("SignedIdentifiers", out);
+    for SignedIdentifier { id, policy } in identifiers {
+        write_start("SignedIdentifier", out);
+        write_text("Id", id, out);
+        write_policy(policy, out);
+        write_end("SignedIdentifier", out);
+    }
+    write_end("SignedIdentifiers", out);
+}
+
+fn write_policy(policy: &AccessPolicy, out: &mut Vec<u8>) {
+    let AccessPolicy {
+        start,
+        expiry,
+        permission,
+    } = policy;
+    if *policy == AccessPolicy::default() {
+        return;
+    }
+    write_start("AccessPolicy", out);
+    for (name, time) in [("Start", start), ("Expiry", expiry)] {
+        if let Some(time) = time {
+            write_text(name, &time.text_seven_digits(), out);
+        }
+    }
+    if let Some(permission) = permission {
+        write_text("Permission", permission, out);
+    }
+    write_end("AccessPolicy", out);
+}
