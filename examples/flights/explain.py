@@ -24,6 +24,6 @@ class Explain:
 
     def __str__(self):
         found = self.pages[0]
-        tested = found.get("residual") or "nothing"
+        tested = found.get("tested_per_row") or "nothing"
         return (f"{found['class']}: {self.total('rows_read'):,} rows read, {self.total('rows_returned'):,} returned, "
                 f"{len(self.pages)} pages; tested per row: {tested}")
