@@ -2,6 +2,8 @@
 
 pub mod admin;
 pub mod config;
+pub mod connect;
+pub mod front;
 pub mod logging;
 pub mod metrics;
 pub mod serve;

@@ -1,0 +1,96 @@
+//! How to point a client at a server: connection strings and snippets, and whether anything answers.
+//!
+//! Everything is worked out from settings, as the server itself would read them; [`probe()`] asks the running server and
+//! corrects the port when it was picked freely.
+
+mod probe;
+mod snippet;
+
+#[cfg(test)]
+mod tests;
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use crate::config::{Account, Settings, Tls};
+use crate::tls;
+
+pub use probe::{Answer, probe};
+pub use snippet::{Tool, snippet};
+
+/// Where and as whom a client connects.
+#[derive(Debug, Clone)]
+pub struct Endpoint {
+    /// `http` or `https`.
+    pub scheme: &'static str,
+    /// A name or address that clients on this machine can use.
+    pub host: String,
+    /// The table port.
+    pub port: u16,
+    /// The account, whose first key is used.
+    pub account: Account,
+    /// The certificate that clients have to be told to trust.
+    pub authority: Option<PathBuf>,
+}
+
+impl Endpoint {
+    /// The endpoint that a server with these settings has, for the first account or the one named. None if no account
+    /// has that name.
+    pub fn of(settings: &Settings, account: Option<&str>) -> Option<Endpoint> {
+        let wanted = |known: &&Account| account.is_none_or(|name| known.name() == name);
+        let account = settings.accounts.iter().find(wanted)?.clone();
+        let authority = (settings.tls == Tls::Dev).then(|| {
+            let path = tls::authority_certificate(&tls::authority_directory(settings));
+            std::path::absolute(&path).unwrap_or(path)
+        });
+        Some(Endpoint {
+            scheme: settings.tls.scheme(),
+            host: reachable(&settings.table.host),
+            port: settings.table.port,
+            account,
+            authority,
+        })
+    }
+
+    /// The base URL of the account's tables, in path style.
+    pub fn url(&self) -> String {
+        let host = match self.host.parse::<IpAddr>() {
+            Ok(IpAddr::V6(address)) => format!("[{address}]"),
+            _ => self.host.clone(),
+        };
+        format!(
+            "{}://{host}:{}/{}",
+            self.scheme,
+            self.port,
+            self.account.name()
+        )
+    }
+
+    /// The connection string, in the explicit form that every client takes.
+    pub fn connection_string(&self) -> String {
+        format!(
+            "DefaultEndpointsProtocol={};AccountName={};AccountKey={};TableEndpoint={};",
+            self.scheme,
+            self.account.name(),
+            self.key(),
+            self.url()
+        )
+    }
+
+    pub(crate) fn key(&self) -> String {
+        self.account
+            .keys()
+            .first()
+            .map(|key| key.to_base64())
+            .unwrap_or_default()
+    }
+}
+
+/// "All addresses" is nothing to connect to.
+fn reachable(host: &str) -> String {
+    match host.parse::<IpAddr>() {
+        Ok(IpAddr::V4(address)) if address.is_unspecified() => "127.0.0.1".to_owned(),
+        Ok(IpAddr::V6(address)) if address.is_unspecified() => "::1".to_owned(),
+        _ => host.to_owned(),
+    }
+}

@@ -1,0 +1,158 @@
+//! Text to paste: into a shell, a program, a configuration.
+
+use super::Endpoint;
+use crate::tls::TRUST_VARIABLES;
+
+/// For whom a snippet is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tool {
+    /// The connection string alone.
+    Plain,
+    /// A POSIX shell, to be evaluated.
+    Env,
+    /// Python, package `azure-data-tables`.
+    Python,
+    /// JavaScript, package `@azure/data-tables`.
+    Js,
+    /// C#, package `Azure.Data.Tables`.
+    Dotnet,
+    /// The command line `az`.
+    Az,
+    /// The section of a configuration file of `rclone`.
+    Rclone,
+}
+
+impl Tool {
+    /// All of them.
+    pub const ALL: [Tool; 7] = [
+        Tool::Plain,
+        Tool::Env,
+        Tool::Python,
+        Tool::Js,
+        Tool::Dotnet,
+        Tool::Az,
+        Tool::Rclone,
+    ];
+
+    /// The word on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Tool::Plain => "string",
+            Tool::Env => "env",
+            Tool::Python => "python",
+            Tool::Js => "js",
+            Tool::Dotnet => "dotnet",
+            Tool::Az => "az",
+            Tool::Rclone => "rclone",
+        }
+    }
+}
+
+/// The snippet, ending in a line feed.
+pub fn snippet(tool: Tool, endpoint: &Endpoint) -> String {
+    let string = endpoint.connection_string();
+    match tool {
+        Tool::Plain => format!("{string}\n"),
+        Tool::Env => env(endpoint, &string),
+        Tool::Az => format!(
+            "{}az storage table list --output table\n",
+            env(endpoint, &string)
+        ),
+        Tool::Python => python(endpoint, &string),
+        Tool::Js => js(endpoint, &string),
+        Tool::Dotnet => dotnet(endpoint, &string),
+        Tool::Rclone => rclone(endpoint),
+    }
+}
+
+fn env(endpoint: &Endpoint, string: &str) -> String {
+    let mut text = format!(
+        "export AZURE_STORAGE_CONNECTION_STRING={}\n",
+        shell_quoted(string)
+    );
+    if let Some(authority) = &endpoint.authority {
+        for variable in TRUST_VARIABLES {
+            text.push_str(&format!(
+                "export {variable}={}\n",
+                shell_quoted(&authority.to_string_lossy())
+            ));
+        }
+    }
+    text
+}
+
+/// What has to be in the environment before the program starts, as comments in its language.
+fn trust(endpoint: &Endpoint, comment: &str, variables: &[&str]) -> String {
+    let Some(authority) = &endpoint.authority else {
+        return String::new();
+    };
+    let line = |variable: &&str| {
+        format!(
+            "{comment} start with {variable}={}\n",
+            shell_quoted(&authority.to_string_lossy())
+        )
+    };
+    variables.iter().map(line).collect()
+}
+
+fn python(endpoint: &Endpoint, string: &str) -> String {
+    format!(
+        "# pip install azure-data-tables\n\
+         {}from azure.data.tables import TableServiceClient\n\
+         \n\
+         service = TableServiceClient.from_connection_string({string:?})\n\
+         table = service.create_table_if_not_exists(\"people\")\n\
+         table.upsert_entity({{\"PartitionKey\": \"a\", \"RowKey\": \"1\", \"Name\": \"Ada\"}})\n\
+         print(table.get_entity(\"a\", \"1\"))\n",
+        trust(endpoint, "#", &["REQUESTS_CA_BUNDLE"])
+    )
+}
+
+fn js(endpoint: &Endpoint, string: &str) -> String {
+    // The client refuses plain HTTP unless told.
+    let options = if endpoint.scheme == "http" {
+        ", { allowInsecureConnection: true }"
+    } else {
+        ""
+    };
+    format!(
+        "// npm install @azure/data-tables\n\
+         {}import {{ TableClient }} from \"@azure/data-tables\";\n\
+         \n\
+         const table = TableClient.fromConnectionString({string:?}, \"people\"{options});\n\
+         await table.createTable();\n\
+         await table.upsertEntity({{ partitionKey: \"a\", rowKey: \"1\", name: \"Ada\" }});\n\
+         console.log(await table.getEntity(\"a\", \"1\"));\n",
+        trust(endpoint, "//", &["NODE_EXTRA_CA_CERTS"])
+    )
+}
+
+fn dotnet(endpoint: &Endpoint, string: &str) -> String {
+    format!(
+        "// dotnet add package Azure.Data.Tables\n\
+         {}using Azure.Data.Tables;\n\
+         \n\
+         var table = new TableClient({string:?}, \"people\");\n\
+         table.CreateIfNotExists();\n\
+         table.UpsertEntity(new TableEntity(\"a\", \"1\") {{ [\"Name\"] = \"Ada\" }});\n\
+         Console.WriteLine(table.GetEntity<TableEntity>(\"a\", \"1\").Value[\"Name\"]);\n",
+        trust(endpoint, "//", &["SSL_CERT_FILE"])
+    )
+}
+
+fn rclone(endpoint: &Endpoint) -> String {
+    format!(
+        "# rclone copies blobs, and this server has tables only so far: the remote is here for the day it has both.\n\
+         [partita]\n\
+         type = azureblob\n\
+         account = {}\n\
+         key = {}\n",
+        endpoint.account.name(),
+        endpoint.key()
+    )
+}
+
+/// In single quotes, so that a shell takes every character as it is.
+fn shell_quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
