@@ -23,7 +23,10 @@ use partita_rt::{Clock, DataDir, SystemClock, Tasks, data_dir};
 use partita_table::{Service, ServiceSettings};
 use tokio::net::TcpListener;
 
-use crate::config::{Place, Settings, Store};
+use partita_wire::{BearerRules, Hosts, Jwks};
+
+use crate::config::{Oauth, Place, Settings, Store};
+use crate::front::{Accounts, Front, FrontParts, InvalidAccount, Unsendable};
 use crate::metrics::Metrics;
 use crate::standing::{Listening, Standing};
 use crate::{admin, tls};
@@ -52,6 +55,20 @@ pub enum Error {
     /// The data directory cannot be used.
     #[error("cannot use the data directory")]
     DataDir(#[from] data_dir::Error),
+    /// An account of the settings cannot be served.
+    #[error(transparent)]
+    Account(#[from] InvalidAccount),
+    /// The keys of the token issuer cannot be read.
+    #[error("cannot read the issuer's keys in {}", path.display())]
+    Jwks {
+        /// The file of `--oauth-jwks`.
+        path: PathBuf,
+        /// Why not.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// A setting goes into a header that cannot carry it.
+    #[error(transparent)]
+    Unsendable(#[from] Unsendable),
     /// The data cannot be opened.
     #[error("cannot open the data in {}", path.display())]
     Open {
@@ -123,8 +140,25 @@ impl Server {
         ));
         service.start(&background);
         standing.opened(Arc::clone(&service));
-        drop(table_listener);
-        let authority = loaded.and_then(|loaded| loaded.authority);
+        let (tls_config, authority) = loaded.map_or((None, None), |loaded| {
+            (Some(loaded.config), loaded.authority)
+        });
+        let front = Front::new(FrontParts {
+            service,
+            accounts: Accounts::new(&settings.accounts)?,
+            hosts: Hosts::new(
+                settings.table.host_suffixes.iter().cloned(),
+                settings.table.product_style_url,
+            ),
+            bearer: bearer_rules(&settings.oauth)?,
+            authorization_uri: authorization_uri(&settings.oauth),
+            limits: settings.limits.clone(),
+            keep_alive: settings.table.keep_alive,
+            tls: tls_config,
+            metrics,
+            clock,
+        })?;
+        requests.spawn("table port", front.listen(table_listener, requests.clone()));
         Ok(Server {
             standing,
             authority,
@@ -162,6 +196,42 @@ impl Server {
             tracing::warn!(tasks = ?late, "tasks did not end in time");
         }
         late
+    }
+}
+
+/// Which bearer tokens are taken. Blocking: reads a small file.
+fn bearer_rules(oauth: &Oauth) -> Result<Option<BearerRules>, Error> {
+    let (issuer, audiences, path) = match oauth {
+        Oauth::Off => return Ok(None),
+        Oauth::Basic => return Ok(Some(BearerRules::basic())),
+        Oauth::Verified {
+            issuer,
+            audiences,
+            jwks,
+        } => (issuer, audiences, jwks),
+    };
+    let failed = |source: Box<dyn std::error::Error + Send + Sync>| Error::Jwks {
+        path: path.clone(),
+        source,
+    };
+    let json = std::fs::read(path).map_err(|error| failed(error.into()))?;
+    let keys = Jwks::parse(&json).map_err(|error| failed(error.into()))?;
+    Ok(Some(BearerRules::verified(
+        issuer.clone(),
+        audiences.clone(),
+        keys,
+    )))
+}
+
+/// Where a client that is challenged gets a token: the issuer's, or what Azurite names.
+fn authorization_uri(oauth: &Oauth) -> String {
+    match oauth {
+        Oauth::Verified { issuer, .. } => {
+            format!("{}/oauth2/authorize", issuer.trim_end_matches('/'))
+        }
+        Oauth::Off | Oauth::Basic => {
+            "https://login.microsoftonline.com/common/oauth2/authorize".to_owned()
+        }
     }
 }
 

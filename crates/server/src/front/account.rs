@@ -50,13 +50,21 @@ impl Accounts {
 
 impl Account {
     fn new(account: &config::Account) -> Result<Self, InvalidAccount> {
-        let invalid = |reason: String| InvalidAccount { name: account.name().to_owned(), reason };
+        let invalid = |reason: String| InvalidAccount {
+            name: account.name().to_owned(),
+            reason,
+        };
         let name = AccountName::new(account.name()).map_err(|error| invalid(error.to_string()))?;
         let mut keys = account.keys().iter().map(|key| {
             AccountKey::from_base64(&key.to_base64()).map_err(|error| invalid(error.to_string()))
         });
-        let primary = keys.next().ok_or_else(|| invalid("it has no key".to_owned()))??;
+        let primary = keys
+            .next()
+            .ok_or_else(|| invalid("it has no key".to_owned()))??;
         let secondary = keys.next().transpose()?;
-        Ok(Self { name, keys: AccountKeys::new(primary, secondary) })
+        Ok(Self {
+            name,
+            keys: AccountKeys::new(primary, secondary),
+        })
     }
 }

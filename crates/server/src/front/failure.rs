@@ -13,10 +13,13 @@ pub(super) fn failure(error: Error) -> Failure {
         Error::TableAlreadyExists => ErrorCode::TableAlreadyExists.into(),
         Error::EntityAlreadyExists => ErrorCode::EntityAlreadyExists.into(),
         Error::ConditionNotMet => ErrorCode::UpdateConditionNotSatisfied.into(),
-        Error::Limit(limit) => code_of_limit(limit),
+        Error::Limit(limit) => code_of_limit(limit).into(),
         Error::KeyCharacters { key, value } => Failure::with_message(
             ErrorCode::OutOfRangeInput,
-            format!("The '{}' parameter of value '{value}' is out of range.", key.as_str()),
+            format!(
+                "The '{}' parameter of value '{value}' is out of range.",
+                key.as_str()
+            ),
         ),
         Error::KeyTooLong(_) => ErrorCode::PropertyValueTooLarge.into(),
         Error::DuplicateEntity => ErrorCode::InvalidDuplicateRow.into(),
@@ -42,7 +45,9 @@ pub(super) fn table_name(error: InvalidName) -> Failure {
         InvalidName::Characters => ErrorCode::InvalidResourceName.into(),
         InvalidName::Length => Failure::with_message(
             ErrorCode::OutOfRangeInput,
-            Cow::Borrowed("The specified resource name length is not within the permissible limits."),
+            Cow::Borrowed(
+                "The specified resource name length is not within the permissible limits.",
+            ),
         ),
         InvalidName::Reserved => ErrorCode::InvalidInput.into(),
     }

@@ -23,5 +23,6 @@ mod reply;
 mod request;
 mod serve;
 
-pub use account::Accounts;
-pub use serve::{Front, FrontParts, Listening};
+pub use account::{Accounts, InvalidAccount};
+pub use explain::plan as explain_plan;
+pub use serve::{Front, FrontParts, Unsendable};

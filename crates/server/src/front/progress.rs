@@ -36,6 +36,10 @@ pub(super) enum Phase {
     Moving = 3,
 }
 
+const IDLE: u32 = Phase::Idle as u32;
+const HEAD: u32 = Phase::Head as u32;
+const MOVING: u32 = Phase::Moving as u32;
+
 /// What one connection tells of itself.
 #[derive(Debug)]
 pub(super) struct Progress {
@@ -50,22 +54,37 @@ impl Progress {
     /// The connection waits for something else, from now on.
     pub(super) fn enter(&self, phase: Phase) {
         let second = self.clock.load(Ordering::Relaxed);
-        self.state.store(u64::from(phase as u32) << 32 | u64::from(second), Ordering::Relaxed);
+        self.state.store(
+            u64::from(phase as u32) << 32 | u64::from(second),
+            Ordering::Relaxed,
+        );
     }
 
     /// A byte came. The first one of a request begins its head; later ones of a head do not stretch its time.
     pub(super) fn read_bytes(&self) {
         match self.phase() {
-            0 => self.enter(Phase::Head),
-            3 => self.enter(Phase::Moving),
+            IDLE => self.enter(Phase::Head),
+            MOVING => self.enter(Phase::Moving),
             _ => {}
+        }
+    }
+
+    /// There is something to send.
+    pub(super) fn has_to_write(&self) {
+        if self.phase() != MOVING {
+            self.enter(Phase::Moving);
         }
     }
 
     /// The client took a byte.
     pub(super) fn wrote_bytes(&self) {
-        if self.phase() == Phase::Moving as u32 {
-            self.enter(Phase::Moving);
+        self.enter(Phase::Moving);
+    }
+
+    /// Everything was sent.
+    pub(super) fn flushed(&self) {
+        if self.phase() == MOVING {
+            self.enter(Phase::Idle);
         }
     }
 
@@ -76,10 +95,10 @@ impl Progress {
     fn is_overdue(&self, second: u32, patience: &Patience) -> bool {
         let state = self.state.load(Ordering::Relaxed);
         let waited = Duration::from_secs(u64::from(second.saturating_sub(state as u32)));
-        match state >> 32 {
-            0 => waited > patience.idle,
-            1 => waited > patience.head,
-            3 => waited > patience.stall,
+        match (state >> 32) as u32 {
+            IDLE => waited > patience.idle,
+            HEAD => waited > patience.head,
+            MOVING => waited > patience.stall,
             _ => false,
         }
     }
@@ -112,7 +131,12 @@ impl Drop for Watched {
 impl Watch {
     pub(super) fn new(patience: Patience) -> Arc<Self> {
         let (clock, next) = (Arc::new(AtomicU32::new(0)), AtomicU64::new(0));
-        Arc::new(Self { clock, patience, open: Mutex::new(HashMap::new()), next })
+        Arc::new(Self {
+            clock,
+            patience,
+            open: Mutex::new(HashMap::new()),
+            next,
+        })
     }
 
     /// Watches a new connection, from its first byte on.
@@ -125,7 +149,11 @@ impl Watch {
         });
         progress.enter(Phase::Idle);
         self.open.lock().insert(number, Arc::clone(&progress));
-        Watched { watch: Arc::clone(self), number, progress }
+        Watched {
+            watch: Arc::clone(self),
+            number,
+            progress,
+        }
     }
 
     /// Looks at all connections once a second until shutdown.
@@ -156,7 +184,11 @@ mod tests {
 
     fn watch() -> Arc<Watch> {
         let seconds = Duration::from_secs;
-        Watch::new(Patience { idle: seconds(10), head: seconds(5), stall: seconds(3) })
+        Watch::new(Patience {
+            idle: seconds(10),
+            head: seconds(5),
+            stall: seconds(3),
+        })
     }
 
     fn pass(watch: &Watch, seconds: u32) {
@@ -173,7 +205,10 @@ mod tests {
         pass(&watch, 5);
         slow.progress.read_bytes();
         pass(&watch, 1);
-        assert!(slow.progress.overdue.is_cancelled(), "more bytes do not stretch the head's time");
+        assert!(
+            slow.progress.overdue.is_cancelled(),
+            "more bytes do not stretch the head's time"
+        );
         assert!(!idle.progress.overdue.is_cancelled());
         pass(&watch, 5);
         assert!(idle.progress.overdue.is_cancelled());
@@ -190,7 +225,9 @@ mod tests {
             moving.progress.read_bytes();
             moving.progress.wrote_bytes();
         }
-        assert!(!moving.progress.overdue.is_cancelled() && !working.progress.overdue.is_cancelled());
+        assert!(
+            !moving.progress.overdue.is_cancelled() && !working.progress.overdue.is_cancelled()
+        );
         pass(&watch, 4);
         assert!(moving.progress.overdue.is_cancelled() && !working.progress.overdue.is_cancelled());
     }

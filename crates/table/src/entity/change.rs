@@ -47,6 +47,8 @@ pub struct Change {
 /// What a change left.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Changed {
+    /// The entity's key in the key space.
+    pub key: Bytes,
     /// The entity's stored form; `None` when it was deleted.
     pub value: Option<Bytes>,
     /// Its new version; `None` when it was deleted.
@@ -92,13 +94,19 @@ impl Change {
     }
 
     /// What the change makes of the entity as it is, at a time; the new Timestamp is later than the current one.
-    pub(crate) fn apply(self, current: Option<&[u8]>, now: DateTime) -> Result<Changed, Error> {
+    pub(crate) fn apply(
+        self,
+        key: Bytes,
+        current: Option<&[u8]>,
+        now: DateTime,
+    ) -> Result<Changed, Error> {
         let current = current.map(Stored::open).transpose()?;
         self.require(current)?;
         let stamp = current.map_or(now, |current| now.max(current.timestamp().next()));
         let properties = match (&self.kind, current) {
             (ChangeKind::Delete, _) => {
                 return Ok(Changed {
+                    key,
                     value: None,
                     etag: None,
                 });
@@ -116,6 +124,7 @@ impl Change {
             },
         };
         Ok(Changed {
+            key,
             value: Some(properties.into_stored(stamp)),
             etag: Some(ETag(stamp)),
         })

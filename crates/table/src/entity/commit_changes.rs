@@ -28,9 +28,9 @@ impl Service {
             .lock([key.as_ref()].into_iter())
             .await;
         let current = locked.read(&key).await?;
-        let changed = change.apply(current.as_deref(), self.stamps().next())?;
+        let changed = change.apply(key, current.as_deref(), self.stamps().next())?;
         let mut batch = Batch::with_capacity(1);
-        put(&mut batch, key, &changed);
+        put(&mut batch, &changed);
         locked.commit(batch).await?;
         Ok(changed)
     }
@@ -79,8 +79,10 @@ impl Service {
         for (index, ((change, key), current)) in
             changes.into_iter().zip(keys).zip(current).enumerate()
         {
-            let changed = change.apply(current.as_deref(), now).map_err(at(index))?;
-            put(&mut batch, key, &changed);
+            let changed = change
+                .apply(key, current.as_deref(), now)
+                .map_err(at(index))?;
+            put(&mut batch, &changed);
             done.push(changed);
         }
         locked
@@ -112,7 +114,8 @@ fn checked_keys(table: &Table, changes: &[Change]) -> Result<Vec<Bytes>, BatchEr
     Ok(keys)
 }
 
-fn put(batch: &mut Batch, key: Bytes, changed: &Changed) {
+fn put(batch: &mut Batch, changed: &Changed) {
+    let key = changed.key.clone();
     match &changed.value {
         Some(value) => batch.put(key, value.clone()),
         None => batch.delete(key),

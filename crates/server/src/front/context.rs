@@ -1,0 +1,187 @@
+//! What is known of a request while it is answered.
+
+use super::Front;
+use super::account::Account;
+use super::reply::{
+    KEEP_ALIVE, PREFERENCE_APPLIED, Reply, X_MS_CLIENT_REQUEST_ID, X_MS_ERROR_CODE,
+    X_MS_REQUEST_ID, X_MS_VERSION,
+};
+use hyper::StatusCode;
+use hyper::header::{self, HeaderName, HeaderValue};
+use hyper::http::request::Parts;
+use partita_model::{DateTime, Guid, GuidText};
+use partita_wire::{
+    Access, BodyForm, Caller, ErrorCode, Failure, MetadataLevel, Occurrence, Operation, Prefer,
+    Resource, Target, Version,
+};
+use std::net::IpAddr;
+
+/// Longer values are not given back (protocol: at most 1,024 characters).
+const CLIENT_REQUEST_ID_BYTES_MAX: usize = 1024;
+
+/// A request being answered: its head, and what was learned of it so far. An error is written in the form that was asked
+/// for as far as it was understood.
+#[derive(Debug, Clone)]
+pub(super) struct Call<'r> {
+    pub(super) front: &'r Front,
+    pub(super) head: &'r Parts,
+    pub(super) caller: Caller,
+    pub(super) request_id: GuidText,
+    pub(super) version: Option<Version>,
+    pub(super) operation: Option<Operation>,
+    pub(super) level: MetadataLevel,
+    pub(super) prefer: Option<Prefer>,
+    /// Bytes of the body, once it was read.
+    pub(super) bytes_in: u64,
+}
+
+/// What is asked, once the credentials are good.
+#[derive(Debug)]
+pub(super) struct Asked<'r> {
+    pub(super) target: Target<'r>,
+    pub(super) account: &'r Account,
+    pub(super) access: Access,
+    pub(super) resource: Resource<'r>,
+    pub(super) operation: Operation,
+}
+
+impl Asked<'_> {
+    /// The account's URL as the client addressed it.
+    pub(super) fn base(&self, front: &Front) -> String {
+        let mut base = String::with_capacity(64);
+        self.target.write_base(front.scheme(), &mut base);
+        base
+    }
+
+    /// The name of the table that the resource is about; empty where there is none.
+    pub(super) fn table(&self) -> &str {
+        self.resource.table().unwrap_or_default()
+    }
+}
+
+impl<'r> Call<'r> {
+    pub(super) fn new(front: &'r Front, head: &'r Parts, peer: Option<IpAddr>) -> Self {
+        let now = DateTime::from_system(front.clock().now());
+        Self {
+            front,
+            head,
+            caller: Caller {
+                now,
+                address: peer,
+                https: front.is_https(),
+            },
+            request_id: Guid(partita_rt::random::guid()).text(),
+            version: None,
+            operation: None,
+            level: MetadataLevel::Minimal,
+            prefer: None,
+            bytes_in: 0,
+        }
+    }
+
+    /// The value of a header that is text; the first one where there are several.
+    pub(super) fn header(&self, name: &HeaderName) -> Option<&'r str> {
+        self.head.headers.get(name)?.to_str().ok()
+    }
+
+    pub(super) fn occurrence(&self) -> Occurrence<'_> {
+        Occurrence {
+            request_id: &self.request_id,
+            time: self.caller.now,
+            batch_index: None,
+        }
+    }
+
+    /// The answer to a request that is refused.
+    pub(super) fn refuse(&self, failure: &Failure) -> Reply {
+        let status =
+            StatusCode::from_u16(failure.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let mut body = Vec::with_capacity(512);
+        let mut reply = match failure.form(self.operation) {
+            BodyForm::Json => {
+                failure.write_json(&self.occurrence(), &mut body);
+                let mut reply = Reply::of_tables(status);
+                if is_bare(failure) {
+                    reply.headers.remove(header::CACHE_CONTROL);
+                }
+                reply.body(self.level.content_type(), body)
+            }
+            BodyForm::Xml => {
+                failure.write_xml(&self.occurrence(), &mut body);
+                let reply = Reply::new(status).body("application/xml", body);
+                reply.header(X_MS_ERROR_CODE, failure.code.name())
+            }
+        };
+        if failure.status() == 401 {
+            reply
+                .headers
+                .insert(header::WWW_AUTHENTICATE, self.front.challenge().clone());
+        }
+        if matches!(
+            failure.code,
+            ErrorCode::ServerBusy | ErrorCode::OperationTimedOut
+        ) {
+            reply
+                .headers
+                .insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        reply.code = Some(failure.code);
+        reply
+    }
+
+    /// What every answer carries.
+    pub(super) fn complete(&self, mut reply: Reply) -> Reply {
+        let headers = &mut reply.headers;
+        headers.insert(header::SERVER, SERVER);
+        if let Ok(id) = HeaderValue::from_str(&self.request_id) {
+            headers.insert(X_MS_REQUEST_ID, id);
+        }
+        if let Some(version) = self.head.headers.get(&X_MS_VERSION) {
+            headers.insert(X_MS_VERSION, version.clone());
+        }
+        let echoes = self
+            .version
+            .is_none_or(|version| version >= Version::CLIENT_REQUEST_ID);
+        if let Some(id) = self.head.headers.get(&X_MS_CLIENT_REQUEST_ID)
+            && echoes
+            && id.len() <= CLIENT_REQUEST_ID_BYTES_MAX
+        {
+            headers.insert(X_MS_CLIENT_REQUEST_ID, id.clone());
+        }
+        if let Some(prefer) = self.prefer
+            && self.applies_preference(reply.status)
+        {
+            headers.insert(PREFERENCE_APPLIED, HeaderValue::from_static(prefer.text()));
+        }
+        // Node's servers say both, and old clients count on them.
+        headers.insert(header::CONNECTION, HeaderValue::from_static("keep-alive"));
+        headers.insert(KEEP_ALIVE, self.front.keep_alive().clone());
+        reply
+    }
+
+    /// A preference is confirmed on success, and on errors of POST (recordings
+    /// cosmosdbpython--test_table_test_create_table_with_already_existing_table, gostorage--StorageEntitySuite_TestMerge).
+    fn applies_preference(&self, status: StatusCode) -> bool {
+        match self.operation {
+            Some(Operation::InsertEntity | Operation::CreateTable) => {
+                status.is_success() || matches!(status.as_u16(), 400 | 404 | 409)
+            }
+            Some(
+                Operation::UpdateEntity
+                | Operation::MergeEntity
+                | Operation::InsertOrReplaceEntity
+                | Operation::InsertOrMergeEntity,
+            ) => status.is_success(),
+            _ => false,
+        }
+    }
+}
+
+const SERVER: HeaderValue =
+    HeaderValue::from_static(concat!("Partita/", env!("CARGO_PKG_VERSION")));
+
+/// Errors that the service answers before it comes to caching (recordings; FINDINGS: an ETag that does not parse, and
+/// ConditionNotMet).
+fn is_bare(failure: &Failure) -> bool {
+    matches!(failure.code, ErrorCode::ConditionNotMet)
+}

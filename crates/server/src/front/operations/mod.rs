@@ -1,0 +1,63 @@
+//! The operations: one file each. They read the request's body, ask the table service, and write the reply.
+
+mod batch;
+mod changes;
+mod create_table;
+mod delete_entity;
+mod delete_table;
+mod get_entity;
+mod get_table;
+mod insert_entity;
+pub(super) mod preflight;
+mod query_entities;
+mod query_tables;
+mod service_properties;
+mod service_stats;
+mod table_acl;
+mod update_entity;
+
+use super::context::{Asked, Call};
+use super::failure;
+use super::reply::Reply;
+use bytes::Bytes;
+use partita_model::TableName;
+use partita_table::Table;
+use partita_wire::{Failure, Operation};
+use std::sync::Arc;
+
+/// Does what is asked.
+pub(super) async fn run(call: &Call<'_>, asked: &Asked<'_>, body: Bytes) -> Result<Reply, Failure> {
+    match asked.operation {
+        Operation::QueryTables => query_tables::run(call, asked).await,
+        Operation::GetTable => get_table::run(call, asked).await,
+        Operation::CreateTable => create_table::run(call, asked, &body).await,
+        Operation::DeleteTable => delete_table::run(call, asked).await,
+        Operation::QueryEntities => query_entities::run(call, asked).await,
+        Operation::GetEntity => get_entity::run(call, asked).await,
+        Operation::InsertEntity => insert_entity::run(call, asked, &body).await,
+        Operation::UpdateEntity
+        | Operation::MergeEntity
+        | Operation::InsertOrReplaceEntity
+        | Operation::InsertOrMergeEntity => update_entity::run(call, asked, &body).await,
+        Operation::DeleteEntity => delete_entity::run(call, asked).await,
+        Operation::EntityGroupTransaction => batch::run(call, asked, &body).await,
+        Operation::GetTableAcl => table_acl::get(call, asked).await,
+        Operation::SetTableAcl => table_acl::set(call, asked, &body).await,
+        Operation::GetTableServiceProperties => service_properties::get(call, asked).await,
+        Operation::SetTableServiceProperties => service_properties::set(call, asked, &body).await,
+        Operation::GetTableServiceStats => service_stats::run(call),
+        Operation::Preflight => preflight::run(call, &asked.target).await,
+    }
+}
+
+/// The table of an entity operation. A name that no table can have is not found.
+async fn table(call: &Call<'_>, asked: &Asked<'_>, name: &str) -> Result<Arc<Table>, Failure> {
+    let Ok(name) = TableName::new(name) else {
+        return Err(failure::failure(partita_table::Error::TableNotFound));
+    };
+    call.front
+        .service()
+        .table(&asked.account.name, &name)
+        .await
+        .map_err(failure::failure)
+}

@@ -1,0 +1,287 @@
+//! One request, from its head to its answer.
+
+use super::Front;
+use super::context::{Asked, Call};
+use super::operations;
+use super::progress::{Phase, Progress};
+use super::reply::{CONTENT_MD5, PREFER, X_HTTP_METHOD, X_MS_DATE, X_MS_VERSION};
+use super::{failure, reply::Reply};
+use crate::logging::REQUESTS;
+use crate::metrics::Answered;
+use bytes::{Bytes, BytesMut};
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Body, Incoming};
+use hyper::{Request, Response, header};
+use partita_model::TableName;
+use partita_wire::{
+    Access, Credentials, ErrorCode, Failure, MetadataLevel, Method, Operation, Prefer,
+    SignedRequest, Target, Version,
+};
+use std::net::IpAddr;
+use std::time::Duration;
+
+impl Front {
+    /// Answers a request. Dropped halfway (the client has gone), a write that has begun goes on.
+    pub(super) async fn answer(
+        &self,
+        request: Request<Incoming>,
+        peer: Option<IpAddr>,
+        progress: &Progress,
+    ) -> Response<Full<Bytes>> {
+        let began = self.clock().monotonic();
+        let _in_flight = self.metrics().in_flight();
+        let (head, body) = request.into_parts();
+        let mut call = Call::new(self, &head, peer);
+        let handling = tokio::time::timeout(time_allowed(&call), handle(&mut call, body, progress));
+        let reply = match handling.await {
+            Ok(Ok(reply)) => reply,
+            Ok(Err(failure)) => call.refuse(&failure),
+            // It may have been done: the time ran out, not the work.
+            Err(_elapsed) => call.refuse(&ErrorCode::OperationTimedOut.into()),
+        };
+        let reply = call.complete(reply);
+        let answered = Answered {
+            operation: call.operation,
+            status: reply.status.as_u16(),
+            code: reply.code,
+            latency: self.clock().monotonic() - began,
+            bytes_in: call.bytes_in,
+            bytes_out: reply.body.len() as u64,
+            entities_out: reply.entities,
+        };
+        self.metrics().request(&answered);
+        log(&call, &answered);
+        let mut response = Response::new(Full::new(reply.body));
+        *response.status_mut() = reply.status;
+        *response.headers_mut() = reply.headers;
+        response
+    }
+}
+
+/// The server's bound, or the client's, if it is shorter.
+fn time_allowed(call: &Call<'_>) -> Duration {
+    let asked = call
+        .head
+        .uri
+        .query()
+        .filter(|query| query.contains("timeout"))
+        .and_then(|query| {
+            partita_wire::Query::new(query)
+                .timeout_seconds()
+                .ok()
+                .flatten()
+        });
+    let bound = call.front.limits().request_timeout;
+    asked.map_or(bound, |seconds| {
+        bound.min(Duration::from_secs(u64::from(seconds)))
+    })
+}
+
+/// One line a request, for who asked for it: names and figures only.
+fn log(call: &Call<'_>, answered: &Answered) {
+    tracing::debug!(
+        target: REQUESTS,
+        request_id = &*call.request_id,
+        client_request_id = call.header(&super::reply::X_MS_CLIENT_REQUEST_ID),
+        method = call.head.method.as_str(),
+        path = call.head.uri.path(),
+        operation = call.operation.map(Operation::name),
+        status = answered.status,
+        code = answered.code.map(ErrorCode::name),
+        latency_us = answered.latency.as_micros() as u64,
+        bytes_in = answered.bytes_in,
+        bytes_out = answered.bytes_out,
+        "request answered"
+    );
+}
+
+async fn handle(
+    call: &mut Call<'_>,
+    body: Incoming,
+    progress: &Progress,
+) -> Result<Reply, Failure> {
+    let target = target(call)?;
+    call.version = version(call, &target)?;
+    let method = Method::parse(call.head.method.as_str())?;
+    if method == Method::Options {
+        call.operation = Some(Operation::Preflight);
+        return operations::preflight::run(call, &target).await;
+    }
+    let asked = authorize(call, target, method).await?;
+    let body = if has_body(method) {
+        read_body(call, body, progress).await?
+    } else {
+        Bytes::new()
+    };
+    let reply = operations::run(call, &asked, body).await;
+    match call.header(&header::ORIGIN) {
+        Some(origin) => {
+            let reply = reply.unwrap_or_else(|failure| call.refuse(&failure));
+            Ok(operations::preflight::add_headers(call, &asked, origin, reply).await)
+        }
+        None => reply,
+    }
+}
+
+fn target<'r>(call: &Call<'r>) -> Result<Target<'r>, Failure> {
+    let uri = &call.head.uri;
+    let path = uri.path_and_query().map_or("/", |path| path.as_str());
+    let host = uri
+        .authority()
+        .map(|authority| authority.as_str())
+        .or_else(|| call.header(&header::HOST));
+    let accounts = call.front.accounts();
+    Target::parse(path, host, call.front.hosts(), |name| accounts.has(name))
+}
+
+/// The header's version, or for shared access signatures that of the query.
+fn version(call: &Call<'_>, target: &Target<'_>) -> Result<Option<Version>, Failure> {
+    if let Some(text) = call.header(&X_MS_VERSION) {
+        return Version::parse_header(text).map(Some);
+    }
+    for name in ["api-version", "sv"] {
+        if let Some(text) = target.query.get(name)? {
+            return Ok(Version::parse(&text));
+        }
+    }
+    Ok(None)
+}
+
+/// Who asks, what, and whether they may.
+async fn authorize<'r>(
+    call: &mut Call<'r>,
+    target: Target<'r>,
+    sent: Method,
+) -> Result<Asked<'r>, Failure> {
+    let header = call.header(&header::AUTHORIZATION);
+    let credentials = Credentials::parse(header, target.query, call.version)?;
+    let account = call
+        .front
+        .accounts()
+        .get(&target.account)
+        .ok_or_else(|| Failure::authentication("there is no such account"))?;
+    let access = match credentials {
+        Credentials::SharedKey(shared_key) => {
+            let signed = SignedRequest {
+                method: call.head.method.as_str(),
+                content_md5: call.header(&CONTENT_MD5).unwrap_or_default(),
+                content_type: call.header(&header::CONTENT_TYPE).unwrap_or_default(),
+                date: call
+                    .header(&X_MS_DATE)
+                    .or_else(|| call.header(&header::DATE))
+                    .unwrap_or_default(),
+                target: &target,
+            };
+            let verified = shared_key.verify(&signed, &account.keys, &call.caller);
+            if verified.is_err() {
+                tracing::debug!(target: REQUESTS, ?signed, "a signature does not fit this request");
+            }
+            verified?
+        }
+        Credentials::AccountSas(sas) => {
+            sas.verify(account.name.as_str(), &account.keys, &call.caller)?
+        }
+        Credentials::TableSas(sas) => {
+            let sas = sas.verify(account.name.as_str(), &account.keys)?;
+            let table = match (sas.policy_id(), TableName::new(sas.table())) {
+                (Some(_), Ok(name)) => Some(call.front.service().table(&account.name, &name).await),
+                _ => None,
+            };
+            let policies = match &table {
+                Some(Ok(table)) => table.policies.as_slice(),
+                Some(Err(partita_table::Error::TableNotFound)) | None => &[],
+                Some(Err(error)) => return Err(failure::failure(error.clone())),
+            };
+            sas.access(&call.caller, policies)?
+        }
+        Credentials::Bearer(token) => bearer(call, token, account.name.as_str())?,
+    };
+    let resource = target.resource()?;
+    let tunnelled = call.head.headers.get_all(&X_HTTP_METHOD);
+    let method = sent.tunnelled(tunnelled.iter().filter_map(|value| value.to_str().ok()))?;
+    let has_if_match = call.head.headers.contains_key(header::IF_MATCH);
+    let operation = target.operation(method, &resource, has_if_match)?;
+    call.operation = Some(operation);
+    access.check(operation, resource.table())?;
+    if !operation.answers_xml() {
+        call.prefer = call.header(&PREFER).and_then(Prefer::parse);
+        let format = target.query.get("$format")?;
+        let version = call.version.unwrap_or(Version::CLIENT_REQUEST_ID);
+        // A batch is multipart whatever Accept says; its parts have their own.
+        if operation != Operation::EntityGroupTransaction {
+            call.level =
+                MetadataLevel::choose(call.header(&header::ACCEPT), format.as_deref(), version)?;
+        }
+    }
+    Ok(Asked {
+        target,
+        account,
+        access,
+        resource,
+        operation,
+    })
+}
+
+fn bearer(call: &Call<'_>, token: &str, account: &str) -> Result<Access, Failure> {
+    match call.front.bearer() {
+        Some(rules) => rules.verify(token, account, &call.caller),
+        None => Err(ErrorCode::MissingCredentials.into()),
+    }
+}
+
+const fn has_body(method: Method) -> bool {
+    matches!(
+        method,
+        Method::Post | Method::Put | Method::Merge | Method::Patch
+    )
+}
+
+/// The whole body, within the limits of size and patience.
+async fn read_body(
+    call: &mut Call<'_>,
+    mut body: Incoming,
+    progress: &Progress,
+) -> Result<Bytes, Failure> {
+    let headers = &call.head.headers;
+    if !headers.contains_key(header::CONTENT_LENGTH)
+        && !headers.contains_key(header::TRANSFER_ENCODING)
+    {
+        return Err(ErrorCode::MissingContentLengthHeader.into());
+    }
+    let bytes_max = call.front.limits().body_bytes_max;
+    let too_large = || Failure::from(ErrorCode::RequestBodyTooLarge);
+    if body.size_hint().lower() > bytes_max as u64 {
+        return Err(too_large());
+    }
+    let (mut whole, mut first) = (BytesMut::new(), Bytes::new());
+    while !body.is_end_stream() {
+        progress.enter(Phase::Moving);
+        let Some(frame) = body.frame().await else {
+            break;
+        };
+        let Ok(data) = frame.map_err(|_| ErrorCode::InvalidInput)?.into_data() else {
+            continue;
+        };
+        if first.len() + whole.len() + data.len() > bytes_max {
+            return Err(too_large());
+        }
+        // Nearly always the body came in one piece, and is not copied.
+        if first.is_empty() && whole.is_empty() {
+            first = data;
+            continue;
+        }
+        if whole.is_empty() {
+            whole.reserve(body.size_hint().lower() as usize + first.len() + data.len());
+            whole.extend_from_slice(&std::mem::take(&mut first));
+        }
+        whole.extend_from_slice(&data);
+    }
+    progress.enter(Phase::Working);
+    let body = if whole.is_empty() {
+        first
+    } else {
+        whole.freeze()
+    };
+    call.bytes_in = body.len() as u64;
+    Ok(body)
+}
