@@ -69,13 +69,19 @@ impl MetadataLevel {
                 .eq_ignore_ascii_case("odata")
                 .then(|| value.trim().trim_matches('"'))
         });
-        match level.map(str::to_ascii_lowercase).as_deref() {
-            None | Some("minimalmetadata") => Ok(Self::Minimal),
-            Some("nometadata") => Ok(Self::None),
-            Some("fullmetadata") => Ok(Self::Full),
-            Some("verbose") => Err(ErrorCode::JsonVerboseFormatNotSupported),
-            Some(_) => Err(ErrorCode::MediaTypeNotSupported),
-        }
+        let Some(level) = level else {
+            return Ok(Self::Minimal);
+        };
+        let known = [
+            ("minimalmetadata", Ok(Self::Minimal)),
+            ("nometadata", Ok(Self::None)),
+            ("fullmetadata", Ok(Self::Full)),
+            ("verbose", Err(ErrorCode::JsonVerboseFormatNotSupported)),
+        ];
+        let named = known
+            .into_iter()
+            .find(|(name, _)| level.eq_ignore_ascii_case(name));
+        named.map_or(Err(ErrorCode::MediaTypeNotSupported), |(_, level)| level)
     }
 }
 

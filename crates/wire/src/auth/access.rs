@@ -1,7 +1,7 @@
 //! What an authenticated caller may do.
 
 use super::KeyRange;
-use super::permissions::Letters;
+use super::letters::Letters;
 use crate::{ErrorCode, Failure, Operation};
 
 /// What a bearer token's roles allow.

@@ -4,7 +4,7 @@
 //! 2020-12-06 on `ses`.
 
 use super::key::{AccountKeys, mismatch};
-use super::permissions::Letters;
+use super::letters::Letters;
 use super::sas::{Terms, check_times, parse_time, text};
 use super::{Access, Caller};
 use crate::{ErrorCode, Failure, Query, Version};

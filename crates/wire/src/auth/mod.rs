@@ -20,7 +20,7 @@ mod credentials;
 mod jwks;
 mod key;
 mod key_range;
-mod permissions;
+mod letters;
 mod sas;
 mod shared_key;
 mod table_sas;

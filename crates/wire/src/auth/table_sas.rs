@@ -9,7 +9,7 @@
 //! Missing and empty parameters are signed alike, so they mean the same: an empty `epk` is no bound.
 
 use super::key::{AccountKeys, mismatch};
-use super::permissions::Letters;
+use super::letters::Letters;
 use super::sas::{Terms, check_times, parse_time, text};
 use super::{Access, Caller, KeyBound, KeyRange};
 use crate::{ErrorCode, Failure, Query, Version};

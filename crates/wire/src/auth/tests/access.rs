@@ -1,4 +1,4 @@
-use super::super::permissions::Letters;
+use super::super::letters::Letters;
 use super::*;
 use crate::Operation;
 
