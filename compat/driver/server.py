@@ -33,30 +33,34 @@ def free_port():
 
 
 def command(target, port, location, options):
-    """The command line that serves tables on `port` from `location`."""
+    """The command line that serves tables on `port`, from the directory `location` if there is one."""
     if target == "partita":
         binary = os.environ.get("PARTITA_BIN", ROOT / "target/release/partita")
-        flags = ["--table-port", str(port), "--admin-port", "0", "--location", str(location)]
-        return [str(binary), "serve", *flags, *options]
-    packages = DEPS / "node/node_modules"
-    flags = ["--tableHost", "127.0.0.1", "--tablePort", str(port), "--location", str(location),
-             "--skipApiVersionCheck", "--disableTelemetry"]
-    return [str(packages / "node/bin/node"), str(packages / "azurite/dist/src/table/main.js"), *flags, *options]
+        flags = ["--table-port", str(port), "--admin-port", "0"]
+        program = [str(binary), "serve"]
+    else:
+        packages = DEPS / "node/node_modules"
+        flags = ["--tableHost", "127.0.0.1", "--tablePort", str(port), "--skipApiVersionCheck", "--disableTelemetry"]
+        program = [str(packages / "node/bin/node"), str(packages / "azurite/dist/src/table/main.js")]
+    if location:
+        flags += ["--location", str(location)]
+    return [*program, *flags, *options]
 
 
 class Server:
     """A running server; use it as a context manager.
 
     `accounts` maps names to base64 keys; `options` are further flags of the target; `location` keeps data between
-    runs (else temporary).
+    runs: None makes a temporary directory, False names none.
     """
 
     def __init__(self, target="partita", accounts=None, options=(), location=None, environment=None):
         self.target = target
         self.accounts = accounts or {WELL_KNOWN_ACCOUNT: WELL_KNOWN_KEY}
         self.options = list(options)
-        self.own_location = location is None
-        self.location = pathlib.Path(location or tempfile.mkdtemp(prefix="partita-compat-"))
+        self.own_folder = not location
+        self.folder = pathlib.Path(location or tempfile.mkdtemp(prefix="partita-compat-"))
+        self.location = None if location is False else self.folder
         self.environment = environment or {}
         self.process = None
         self.output = []
@@ -76,7 +80,7 @@ class Server:
         environment |= {"AZURITE_ACCOUNTS": listed, "PARTITA_ACCOUNTS": listed} | self.environment
         self.process = subprocess.Popen(
             command(self.target, free_port(), self.location, self.options), env=environment, text=True,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=self.location)
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=self.folder)
         ready = threading.Event()
         threading.Thread(target=self.read_output, args=(ready,), daemon=True).start()
         if not ready.wait(READY_DEADLINE_S) or not self.url:
@@ -110,8 +114,8 @@ class Server:
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 code = self.process.wait()
-        if self.own_location:
-            shutil.rmtree(self.location, ignore_errors=True)
+        if self.own_folder:
+            shutil.rmtree(self.folder, ignore_errors=True)
         return code
 
     def kill(self):
