@@ -173,11 +173,11 @@ fn operation(section: &[u8]) -> Result<Part<'_>, BatchRefusal> {
 
 /// `POST target HTTP/1.1`. A target may hold blanks that nobody encoded (`(PartitionKey='a', RowKey='b')`).
 fn request_line(line: &[u8]) -> Option<(&str, &str)> {
-    let line = std::str::from_utf8(line).ok()?.trim();
+    let line = std::str::from_utf8(line.trim_ascii()).ok()?;
     let (method, rest) = line.split_once(' ')?;
     let target = match rest.rsplit_once(' ') {
-        Some((target, version)) if version.starts_with("HTTP/") => target.trim(),
-        _ => rest.trim(),
+        Some((target, version)) if version.starts_with("HTTP/") => target.trim_ascii(),
+        _ => rest.trim_ascii(),
     };
     let is_token = method.bytes().all(|byte| byte.is_ascii_alphabetic());
     (is_token && !method.is_empty() && !target.is_empty()).then_some((method, target))

@@ -205,9 +205,14 @@ impl<'a> EntityWriter<'a> {
             push_entity_path(self.table, partition_key, row_key, out);
             out.extend_from_slice(b"\",");
         }
-        out.extend_from_slice(b"\"odata.etag\":\"");
-        push_text(&stored.etag().text(), out);
-        out.extend_from_slice(b"\",");
+        // Of an ETag only the outer quotes need an escape.
+        let etag = stored.etag().text();
+        let within = etag
+            .strip_prefix("W/\"")
+            .and_then(|rest| rest.strip_suffix('"'));
+        out.extend_from_slice(b"\"odata.etag\":\"W/\\\"");
+        out.extend_from_slice(within.unwrap_or_default().as_bytes());
+        out.extend_from_slice(b"\\\"\",");
         if full {
             out.extend_from_slice(b"\"odata.editLink\":\"");
             push_entity_path(self.table, partition_key, row_key, out);
