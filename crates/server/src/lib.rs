@@ -3,6 +3,7 @@
 pub mod admin;
 pub mod config;
 pub mod connect;
+pub mod explain;
 pub mod front;
 pub mod logging;
 pub mod metrics;
