@@ -237,7 +237,7 @@ fn a_hundred_operations_are_all() {
 
 #[test]
 fn delimiters_that_are_none_cost_linear_time() {
-    // Four megabytes without a line end: a search for one behind every match would take hours.
+    // Four megabytes without a line end: looking for one behind every match would take hours.
     let body = "--batch_1x".repeat(400_000);
     assert_eq!(refused(TYPE, &body).index, None);
 }
