@@ -92,8 +92,6 @@ pub struct Version(u32);
 impl Version {
     /// The first one, 2009-04-14.
     pub const OLDEST: Self = Self(20_090_414);
-    /// From here on there are upserts and `$select` (2011-08-18).
-    pub const UPSERT: Self = Self(20_110_818);
     /// From here on there is JSON (2013-08-15).
     pub const JSON: Self = Self(20_130_815);
     /// From here on the client's request id comes back on every answer; recordings of 2018-03-28 lack it.

@@ -22,7 +22,8 @@ impl<'a> Credentials<'a> {
     ///
     /// # Errors
     /// Without credentials: 401 with a challenge from version 2020-12-06 on, before that 403 AuthenticationFailed. For a
-    /// header that does not parse: 400 InvalidAuthenticationInfo. For a shared access signature that lacks what it needs:
+    /// header that does not parse: 400 InvalidAuthenticationInfo. For a shared key without a version: 400
+    /// MissingRequiredHeader. For a shared access signature that lacks what it needs:
     /// 403 AuthenticationFailed.
     pub fn parse(
         authorization: Option<&'a str>,
@@ -30,7 +31,15 @@ impl<'a> Credentials<'a> {
         version: Option<Version>,
     ) -> Result<Self, Failure> {
         if let Some(header) = authorization {
-            return Self::parse_header(header);
+            let credentials = Self::parse_header(header)?;
+            // A SAS names a version itself, and tokens are newer than the rule.
+            return match credentials {
+                Self::SharedKey(_) if version.is_none() => {
+                    Err(Failure::new(ErrorCode::MissingRequiredHeader)
+                        .detail("HeaderName", "x-ms-version"))
+                }
+                credentials => Ok(credentials),
+            };
         }
         if query.has("sig") {
             return if query.has("tn") {

@@ -134,6 +134,21 @@ codes! {
     ServerBusy "ServerBusy" 503 "The server is busy.";
 }
 
+impl ErrorCode {
+    /// Whether it says who is asking is not known, or not believed.
+    #[must_use]
+    pub const fn refuses_credentials(self) -> bool {
+        matches!(
+            self,
+            Self::AuthenticationFailed
+                | Self::InvalidAuthenticationInfo
+                | Self::MissingCredentials
+                | Self::NoAuthenticationInformation
+                | Self::AccountIsDisabled
+        )
+    }
+}
+
 impl fmt::Display for ErrorCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())

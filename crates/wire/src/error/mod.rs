@@ -34,27 +34,38 @@ pub struct Failure {
     pub message: Option<Cow<'static, str>>,
     /// Names and texts that only the XML body shows, such as `AuthenticationErrorDetail`.
     pub details: Vec<(&'static str, String)>,
+    /// The value of the header `Allow`, for a 405.
+    pub allow: Option<&'static str>,
 }
 
 impl Failure {
     /// A failure with the text of its code.
     #[must_use]
     pub const fn new(code: ErrorCode) -> Self {
-        Self {
-            code,
-            message: None,
-            details: Vec::new(),
-        }
+        Self::of(code, None)
     }
 
     /// A failure with a text of its own.
     #[must_use]
     pub fn with_message(code: ErrorCode, message: impl Into<Cow<'static, str>>) -> Self {
+        Self::of(code, Some(message.into()))
+    }
+
+    const fn of(code: ErrorCode, message: Option<Cow<'static, str>>) -> Self {
         Self {
             code,
-            message: Some(message.into()),
+            message,
             details: Vec::new(),
+            allow: None,
         }
+    }
+
+    /// 405 MethodNotAllowed, with the methods that are allowed.
+    #[must_use]
+    pub const fn method_not_allowed(allow: &'static str) -> Self {
+        let mut failure = Self::new(ErrorCode::MethodNotAllowed);
+        failure.allow = Some(allow);
+        failure
     }
 
     /// Adds a detail that the XML body shows.
@@ -95,20 +106,30 @@ impl Failure {
     ///
     /// Refused credentials are XML everywhere, but a refused permission of a valid SAS is in the form of the operation
     /// (recordings net--TableServiceClientLiveTests_ValidateAccountSasCredentialsWithResourceTypes,
-    /// python--test_table_entity_test_sas_add_outside_range).
+    /// python--test_table_entity_test_sas_add_outside_range). Before the operation is known, what OData has to say of
+    /// keys and verbs is JSON, the rest XML.
     #[must_use]
     pub fn form(&self, operation: Option<Operation>) -> BodyForm {
-        let credentials = matches!(
-            self.code,
-            ErrorCode::AuthenticationFailed
-                | ErrorCode::InvalidAuthenticationInfo
-                | ErrorCode::MissingCredentials
-                | ErrorCode::NoAuthenticationInformation
-                | ErrorCode::AccountIsDisabled
-        );
-        match operation {
-            Some(operation) if !credentials && !operation.answers_xml() => BodyForm::Json,
-            _ => BodyForm::Xml,
+        use ErrorCode as E;
+        let is_json = match operation {
+            _ if self.code.refuses_credentials() => false,
+            Some(operation) => !operation.answers_xml(),
+            None => matches!(
+                self.code,
+                E::InvalidInput
+                    | E::OutOfRangeInput
+                    | E::MethodNotAllowed
+                    | E::NotImplemented
+                    | E::MissingRequiredHeader
+                    | E::XMethodNotUsingPost
+                    | E::XMethodIncorrectCount
+                    | E::XMethodIncorrectValue
+            ),
+        };
+        if is_json {
+            BodyForm::Json
+        } else {
+            BodyForm::Xml
         }
     }
 }

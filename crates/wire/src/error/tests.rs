@@ -203,6 +203,8 @@ fn the_form_follows_the_operation_unless_credentials_fail() {
     assert_eq!(missing.form(None), BodyForm::Xml);
     let refused = Failure::authentication("signature did not match");
     assert_eq!(refused.form(Some(Operation::QueryEntities)), BodyForm::Xml);
+    let key = Failure::new(ErrorCode::OutOfRangeInput);
+    assert_eq!(key.form(None), BodyForm::Json);
     let range = Failure::new(ErrorCode::AuthorizationFailure);
     assert_eq!(range.form(Some(Operation::InsertEntity)), BodyForm::Json);
 }

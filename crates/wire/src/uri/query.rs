@@ -3,6 +3,7 @@
 use super::percent;
 use crate::{ErrorCode, Failure};
 use std::borrow::Cow;
+use std::fmt;
 
 /// The longest time a request may ask for, and the default, in seconds (service document "Setting Timeouts for Table
 /// service operations").
@@ -11,8 +12,8 @@ pub const TIMEOUT_SECONDS_MAX: u32 = 30;
 /// A raw query string, without the `?`.
 ///
 /// Names compare without regard to ASCII case and may be percent-encoded (`%24filter`); the first parameter of a name
-/// counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// counts. The `Debug` form leaves out a signature, so that it can go into a log.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Query<'a>(&'a str);
 
 impl<'a> Query<'a> {
@@ -69,7 +70,8 @@ impl<'a> Query<'a> {
     }
 
     /// Refuses the system query options that OData has and the Table service has not: ignoring `$orderby` or `$skip`
-    /// would answer something else than was asked.
+    /// would answer something else than was asked. (The service's answer to `OrderBy`: article "Windows Azure Table Storage
+    /// LINQ Support".)
     ///
     /// # Errors
     /// 501 NotImplemented.
@@ -124,6 +126,18 @@ impl<'a> Query<'a> {
             .split('&')
             .filter(|pair| !pair.is_empty())
             .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
+    }
+}
+
+impl fmt::Debug for Query<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let is_signature = |name: &str| {
+            percent::decode_query(name).is_none_or(|name| name.eq_ignore_ascii_case("sig"))
+        };
+        let shown = self
+            .pairs()
+            .map(|(name, value)| (name, if is_signature(name) { "…" } else { value }));
+        f.debug_map().entries(shown).finish()
     }
 }
 

@@ -110,6 +110,18 @@ impl<'a> Resource<'a> {
         }
     }
 
+    /// The methods that go with it, as the header `Allow` of a 405 lists them.
+    #[must_use]
+    pub const fn allow(&self) -> &'static str {
+        match self {
+            Self::Service => "GET, PUT",
+            Self::Tables | Self::Entities(_) => "GET, POST",
+            Self::Table(_) => "GET, DELETE",
+            Self::Entity { .. } => "GET, PUT, MERGE, PATCH, DELETE",
+            Self::Batch => "POST",
+        }
+    }
+
     /// The same, borrowing nothing.
     #[must_use]
     pub fn into_owned(self) -> Resource<'static> {

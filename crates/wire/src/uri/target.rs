@@ -139,9 +139,8 @@ impl<'a> Target<'a> {
         let operation = match resource {
             Resource::Service => self.service_operation(method)?,
             Resource::Entities(_) if self.query.has("comp") => self.acl_operation(method)?,
-            other => {
-                plain_operation(method, other, has_if_match).ok_or(ErrorCode::MethodNotAllowed)?
-            }
+            other => plain_operation(method, other, has_if_match)
+                .ok_or_else(|| Failure::method_not_allowed(other.allow()))?,
         };
         if operation == Operation::DeleteEntity && !has_if_match {
             return Err(
@@ -170,12 +169,10 @@ impl<'a> Target<'a> {
         match method {
             Method::Get if is("properties") => Ok(Operation::GetTableServiceProperties),
             Method::Put if is("properties") => Ok(Operation::SetTableServiceProperties),
-            // In path style the JavaScript client asks the primary, because it knows no other address.
-            Method::Get if is("stats") && (self.secondary || self.style == Style::Path) => {
-                Ok(Operation::GetTableServiceStats)
-            }
+            Method::Get if is("stats") && self.secondary => Ok(Operation::GetTableServiceStats),
             Method::Get if is("stats") => Err(refused("comp", &comp)),
-            _ if is("properties") || is("stats") => Err(ErrorCode::MethodNotAllowed.into()),
+            _ if is("properties") => Err(Failure::method_not_allowed("GET, PUT")),
+            _ if is("stats") => Err(Failure::method_not_allowed("GET")),
             _ => Err(refused("comp", &comp)),
         }
     }
@@ -188,7 +185,7 @@ impl<'a> Target<'a> {
         match method {
             Method::Get | Method::Head => Ok(Operation::GetTableAcl),
             Method::Put => Ok(Operation::SetTableAcl),
-            _ => Err(ErrorCode::MethodNotAllowed.into()),
+            _ => Err(Failure::method_not_allowed("GET, HEAD, PUT")),
         }
     }
 

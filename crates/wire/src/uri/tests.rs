@@ -311,12 +311,6 @@ fn operations() {
         ),
         (
             "GET",
-            "/acct/?restype=service&comp=stats",
-            false,
-            O::GetTableServiceStats,
-        ),
-        (
-            "GET",
             "/acct-secondary/acct/?restype=service&comp=stats",
             false,
             O::GetTableServiceStats,
@@ -353,6 +347,11 @@ fn what_does_not_go_together_is_refused() {
             E::MethodNotAllowed,
         ),
         ("GET", "/acct/T?comp=list", E::InvalidQueryParameterValue),
+        (
+            "GET",
+            "/acct/?restype=service&comp=stats",
+            E::InvalidQueryParameterValue,
+        ),
         (
             "GET",
             "/acct/?restype=service&comp=list",
@@ -463,6 +462,41 @@ fn query_parameters() {
         code(query.get("bad")),
         ErrorCode::InvalidQueryParameterValue
     );
+}
+
+#[test]
+fn signatures_are_not_shown() {
+    let query = Query::new("sv=1&sig=secret&SIG=secret&%73ig=secret&%FF=secret");
+    let shown = format!("{query:?}");
+    assert!(
+        !shown.contains("secret") && shown.contains("\"sv\": \"1\""),
+        "{shown}"
+    );
+}
+
+#[test]
+fn a_refused_method_names_those_allowed() {
+    for (target, allow) in [
+        ("/acct/Tables", "GET, POST"),
+        ("/acct/Tables('T')", "GET, DELETE"),
+        ("/acct/T?comp=acl", "GET, HEAD, PUT"),
+        (
+            "/acct/T(PartitionKey='a',RowKey='b')",
+            "GET, PUT, MERGE, PATCH, DELETE",
+        ),
+        ("/acct/$batch", "POST"),
+        ("/acct/?restype=service&comp=stats", "GET"),
+    ] {
+        let target = parse(target, "127.0.0.1");
+        let resource = target.resource().unwrap();
+        let method = if allow.contains("POST") {
+            Method::Patch
+        } else {
+            Method::Post
+        };
+        let refused = target.operation(method, &resource, false).unwrap_err();
+        assert_eq!((refused.status(), refused.allow), (405, Some(allow)));
+    }
 }
 
 #[test]

@@ -104,6 +104,16 @@ fn credentials_are_told_apart() {
 }
 
 #[test]
+fn shared_keys_need_a_version() {
+    let parse = |header| Credentials::parse(Some(header), Query::default(), None);
+    assert_eq!(
+        code(parse("SharedKey a:eA==")),
+        ErrorCode::MissingRequiredHeader
+    );
+    assert!(parse("Bearer abc").is_ok());
+}
+
+#[test]
 fn no_credentials_are_challenged_from_2020_12_06_on() {
     let none = |version| code(Credentials::parse(None, Query::default(), version));
     assert_eq!(
