@@ -24,7 +24,7 @@ pub use auth::{
     InvalidAccountKey, InvalidJwks, Jwks, KeyBound, KeyRange, Role, SKEW_MINUTES_MAX, SharedKey,
     SignedRequest, TableSas, VerifiedTableSas, challenge,
 };
-pub use batch::{Batch, BatchRefusal, BatchWriter, Part, PartOutcome, read_batch};
+pub use batch::{Batch, BatchRefusal, BatchWriter, ContentId, Part, PartOutcome, read_batch};
 pub use cors::{CorsGrant, Preflight, PreflightGrant, varies_by_origin};
 pub use date::{HttpDate, parse_http_date};
 pub use error::{BodyForm, ErrorCode, Failure, Occurrence};

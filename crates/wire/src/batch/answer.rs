@@ -1,7 +1,7 @@
 //! Writes the answer to a batch.
 //!
 //! The headers of a part and their order are the recorded ones (cosmosdbpython--test_table_batch_test_batch_all_operations_together and
-//! its siblings): `Content-ID` if the operation had one, `X-Content-Type-Options`, `Cache-Control`, `Preference-Applied`,
+//! its siblings): `Content-ID` if the operation had one among its headers, `X-Content-Type-Options`, `Cache-Control`, `Preference-Applied`,
 //! `DataServiceVersion`, then `Location`, `DataServiceId`, `ETag`, or `Content-Type` of a body.
 //!
 //! | outcome | status | DataServiceVersion | besides |
@@ -13,6 +13,7 @@
 //! | query | 200 | 3.0; | Content-Type, ETag of a single entity |
 //! | failure | that of its code | 3.0; | Content-Type |
 
+use super::reader::ContentId;
 use crate::{ErrorCode, Failure, MetadataLevel, Occurrence, Prefer};
 use partita_model::ETag;
 use std::io::Write as _;
@@ -104,17 +105,24 @@ impl BatchWriter {
         format!("multipart/mixed; boundary={}", self.boundary)
     }
 
-    /// Appends the answer to one operation; `content_id` is the `Content-ID` that it had among its headers.
-    pub fn part(&mut self, content_id: Option<&str>, outcome: &PartOutcome<'_>) {
+    /// Appends the answer to one operation, which repeats the `Content-ID` that it had.
+    pub fn part(&mut self, content_id: Option<ContentId<'_>>, outcome: &PartOutcome<'_>) {
         let boundary = self.inner.as_ref().unwrap_or(&self.boundary);
         let out = &mut self.out;
-        for piece in [
-            "--",
-            boundary,
-            "\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n",
-        ] {
+        for piece in ["--", boundary, "\r\n"] {
             out.extend_from_slice(piece.as_bytes());
         }
+        push_header("Content-Type", "application/http", out);
+        push_header("Content-Transfer-Encoding", "binary", out);
+        let content_id = match content_id {
+            Some(ContentId::OfOperation(id)) => Some(id),
+            Some(ContentId::OfPart(id)) => {
+                push_header("Content-ID", id, out);
+                None
+            }
+            None => None,
+        };
+        out.extend_from_slice(b"\r\n");
         push_outcome(content_id, outcome, out);
         out.extend_from_slice(b"\r\n");
     }

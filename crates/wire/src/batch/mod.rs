@@ -25,4 +25,4 @@ mod sections;
 mod tests;
 
 pub use answer::{BatchWriter, PartOutcome};
-pub use reader::{Batch, BatchRefusal, Part, read_batch};
+pub use reader::{Batch, BatchRefusal, ContentId, Part, read_batch};

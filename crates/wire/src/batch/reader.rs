@@ -40,11 +40,21 @@ pub struct Part<'a> {
     pub content_type: Option<&'a str>,
     /// `DataServiceVersion`
     pub data_service_version: Option<&'a str>,
-    /// `Content-ID` among the operation's headers, which the answer repeats. One among the part's own headers is not repeated
-    /// (recording python--test_table_batch_test_batch_all_operations_together), and is not kept.
-    pub content_id: Option<&'a str>,
+    /// `Content-ID`, which the answer repeats where it stood.
+    pub content_id: Option<ContentId<'a>>,
     /// The body, without white space around it.
     pub body: &'a [u8],
+}
+
+/// A `Content-ID`, and where it stands. The answer repeats it in the same place: the recordings have that of an operation among the
+/// headers of its answer (cosmosdbpython--test_table_batch_test_batch_all_operations_together), and none there for that of a part
+/// (python--test_table_batch_test_batch_all_operations_together).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ContentId<'a> {
+    /// Among the operation's headers.
+    OfOperation(&'a str),
+    /// Among the headers of the part that holds it.
+    OfPart(&'a str),
 }
 
 /// Why a batch is refused before any of its operations is looked at.
@@ -113,7 +123,7 @@ fn outer_part(section: &[u8]) -> Result<Batch<'_>, BatchRefusal> {
     }
     match boundary_inside {
         None => Ok(Batch {
-            parts: vec![operation(rest)?],
+            parts: vec![part(section)?],
             in_change_set: false,
         }),
         Some(boundary) => Ok(Batch {
@@ -127,15 +137,14 @@ fn change_set<'a>(boundary: &str, body: &'a [u8]) -> Result<Vec<Part<'a>>, Batch
     let delimiter = delimiter(boundary);
     let mut parts = Vec::new();
     for section in Sections::new(&delimiter, body) {
-        let mut rest = skip_blank_lines(section);
-        if rest.is_empty() {
+        let section = skip_blank_lines(section);
+        if section.is_empty() {
             continue;
         }
         if parts.len() == BATCH_OPERATIONS_MAX {
             return Err(BatchRefusal::too_many());
         }
-        while mime_header(&mut rest)?.is_some() {}
-        parts.push(operation(rest)?);
+        parts.push(part(section)?);
     }
     if parts.is_empty() {
         return Err(BatchRefusal::malformed(NO_PARTS));
@@ -151,6 +160,22 @@ fn mime_header<'a>(rest: &mut &'a [u8]) -> Result<Option<Header<'a>>, BatchRefus
     take_header(rest).map_err(|NoHeader| BatchRefusal::malformed(BAD_PART))
 }
 
+/// A part's own headers, and the request in it.
+fn part(section: &[u8]) -> Result<Part<'_>, BatchRefusal> {
+    let mut rest = section;
+    let mut id_of_part = None;
+    while let Some((name, value)) = mime_header(&mut rest)? {
+        if name.eq_ignore_ascii_case(b"content-id") {
+            id_of_part = Some(header_value(value)?);
+        }
+    }
+    let mut part = operation(rest)?;
+    if let (None, Some(id)) = (part.content_id, id_of_part) {
+        part.content_id = Some(ContentId::OfPart(id));
+    }
+    Ok(part)
+}
+
 /// A request within a part.
 fn operation(section: &[u8]) -> Result<Part<'_>, BatchRefusal> {
     let bad = || BatchRefusal::malformed(BAD_PART);
@@ -163,12 +188,22 @@ fn operation(section: &[u8]) -> Result<Part<'_>, BatchRefusal> {
         ..Part::default()
     };
     while let Some((name, value)) = mime_header(&mut rest)? {
-        if let Some(slot) = part.slot(name) {
-            *slot = Some(std::str::from_utf8(value).map_err(|_| bad())?);
+        if name.eq_ignore_ascii_case(b"content-id") {
+            part.content_id = Some(ContentId::OfOperation(header_value(value)?));
+        } else if let Some(slot) = part.slot(name) {
+            *slot = Some(header_value(value)?);
         }
     }
     part.body = rest.trim_ascii();
     Ok(part)
+}
+
+/// A value that counts. Control characters are in none that means anything, and must not get into an answer's headers.
+fn header_value(value: &[u8]) -> Result<&str, BatchRefusal> {
+    match std::str::from_utf8(value) {
+        Ok(text) if !value.iter().any(u8::is_ascii_control) => Ok(text),
+        _ => Err(BatchRefusal::malformed(BAD_PART)),
+    }
 }
 
 /// `POST target HTTP/1.1`. A target may hold blanks that nobody encoded (`(PartitionKey='a', RowKey='b')`).
@@ -193,7 +228,6 @@ impl<'a> Part<'a> {
             }
             6 => (b"accept", &mut self.accept),
             8 => (b"if-match", &mut self.if_match),
-            10 => (b"content-id", &mut self.content_id),
             12 => (b"content-type", &mut self.content_type),
             13 => (b"x-http-method", &mut self.x_http_method),
             18 => (b"dataserviceversion", &mut self.data_service_version),

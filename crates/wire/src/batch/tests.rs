@@ -84,14 +84,14 @@ fn the_old_python_dialect() {
     let insert = Part {
         method: "POST",
         target: "/T",
-        content_id: Some("1"),
+        content_id: Some(ContentId::OfOperation("1")),
         body: b"{}",
         ..Part::default()
     };
     let delete = Part {
         method: "DELETE",
         target: "/T(PartitionKey='003',RowKey='a')",
-        content_id: Some("2"),
+        content_id: Some(ContentId::OfOperation("2")),
         if_match: Some("*"),
         ..Part::default()
     };
@@ -128,7 +128,7 @@ fn the_new_python_and_go_dialects() {
         "",
     ]);
     let batch = read(&body);
-    assert_eq!(batch.parts[0].content_id, None);
+    assert_eq!(batch.parts[0].content_id, Some(ContentId::OfPart("0")));
     assert_eq!(batch.parts[0].x_http_method, Some("MERGE"));
     assert_eq!(batch.parts[1].if_match, Some("W/\"datetime'x'\""));
     assert_eq!(
@@ -219,6 +219,7 @@ fn what_is_no_batch_is_refused() {
         &change_set(&["POST  HTTP/1.1"]),
         &change_set(&["{} /T HTTP/1.1"]),
         &change_set(&["POST /T HTTP/1.1\r\nno colon\r\n\r\n{}"]),
+        &change_set(&["POST /T HTTP/1.1\r\nContent-ID: a\rb\r\n\r\n{}"]),
         &format!("{}{}", good.replace("--batch_1--\r\n", ""), good),
     ] {
         assert_eq!(refused(TYPE, body).index, None, "{body}");
@@ -264,7 +265,7 @@ fn answers() {
     );
     for (content_id, outcome) in [
         (
-            Some("1"),
+            Some(ContentId::OfOperation("1")),
             PartOutcome::Inserted {
                 prefer: quiet,
                 location,
@@ -297,7 +298,7 @@ fn answers() {
                 etag: etag(),
             },
         ),
-        (Some("x"), PartOutcome::Deleted),
+        (Some(ContentId::OfPart("x")), PartOutcome::Deleted),
         (
             None,
             PartOutcome::Failed {
