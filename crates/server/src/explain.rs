@@ -26,7 +26,8 @@ impl Explained {
     /// # Errors
     /// What the service would answer to it.
     pub fn new(filter: &str) -> Result<Explained, InvalidFilter> {
-        let filter = parse_filter(filter).map_err(|failure| InvalidFilter(failure.text().to_owned()))?;
+        let filter =
+            parse_filter(filter).map_err(|failure| InvalidFilter(failure.text().to_owned()))?;
         Ok(Explained(Plan::new(Some(&filter))))
     }
 
@@ -48,7 +49,10 @@ impl Explained {
             text.push_str(&format!("{label:5}  {}\n", span_text(span)));
         }
         if plan.spans.len() > SPANS_SHOWN {
-            text.push_str(&format!("       and {} pieces more\n", plan.spans.len() - SPANS_SHOWN));
+            text.push_str(&format!(
+                "       and {} pieces more\n",
+                plan.spans.len() - SPANS_SHOWN
+            ));
         }
         match &plan.residual {
             Some(residual) => text.push_str(&format!("tests  {residual}, on each row read\n")),
@@ -69,7 +73,9 @@ fn meaning(class: QueryClass) -> &'static str {
 
 fn span_text(span: &Span) -> String {
     match (span.point(), &span.start, &span.end) {
-        (Some((partition, row)), ..) => format!("row {} of partition {}", quoted(row), quoted(partition)),
+        (Some((partition, row)), ..) => {
+            format!("row {} of partition {}", quoted(row), quoted(partition))
+        }
         (None, Cut::TableStart, Cut::TableEnd) => "every row".to_owned(),
         (None, Cut::BeforePartition(start), Cut::AfterPartition(end)) if start == end => {
             format!("partition {}", quoted(start))
@@ -84,8 +90,16 @@ fn cut_text(cut: &Cut) -> String {
         Cut::TableEnd => "the end of the table".to_owned(),
         Cut::BeforePartition(partition) => format!("before partition {}", quoted(partition)),
         Cut::AfterPartition(partition) => format!("after partition {}", quoted(partition)),
-        Cut::Before(partition, row) => format!("before row {} of partition {}", quoted(row), quoted(partition)),
-        Cut::After(partition, row) => format!("after row {} of partition {}", quoted(row), quoted(partition)),
+        Cut::Before(partition, row) => format!(
+            "before row {} of partition {}",
+            quoted(row),
+            quoted(partition)
+        ),
+        Cut::After(partition, row) => format!(
+            "after row {} of partition {}",
+            quoted(row),
+            quoted(partition)
+        ),
     }
 }
 
@@ -143,13 +157,22 @@ mod tests {
     fn several_pieces_stand_below_each_other() {
         let keys: Vec<String> = (10..40).map(|n| format!("PartitionKey eq '{n}'")).collect();
         let text = text(&keys.join(" or "));
-        assert!(text.contains("reads  partition '10'\n       partition '11'\n"), "{text}");
+        assert!(
+            text.contains("reads  partition '10'\n       partition '11'\n"),
+            "{text}"
+        );
         assert!(text.contains("       and 10 pieces more\n"), "{text}");
     }
 
     #[test]
     fn nonsense_is_refused_and_terminals_are_safe() {
         assert!(Explained::new("PartitionKey eq").is_err());
-        assert!(!text("PartitionKey eq '\u{1b}[2J'").lines().nth(1).unwrap().contains('\u{1b}'));
+        assert!(
+            !text("PartitionKey eq '\u{1b}[2J'")
+                .lines()
+                .nth(1)
+                .unwrap()
+                .contains('\u{1b}')
+        );
     }
 }

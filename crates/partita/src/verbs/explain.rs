@@ -9,9 +9,14 @@ use crate::cli::argument;
 use crate::output;
 
 pub(super) fn run(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
-    let filter = matches.get_one::<String>(argument::FILTER).map(String::as_str).unwrap_or_default();
+    let filter = matches
+        .get_one::<String>(argument::FILTER)
+        .map(String::as_str)
+        .unwrap_or_default();
     let explained = Explained::new(filter)?;
-    let json = matches.get_one::<String>(argument::OUTPUT).is_some_and(|form| form == "json");
+    let json = matches
+        .get_one::<String>(argument::OUTPUT)
+        .is_some_and(|form| form == "json");
     match json {
         true => output::data(&format!("{:#}\n", explained.as_json()))?,
         false => output::data(&explained.as_text())?,

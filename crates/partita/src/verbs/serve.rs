@@ -8,6 +8,7 @@
 //! Azurite Table service is successfully listening at http://127.0.0.1:10002
 //! partita 0.1.0 is ready: tables at http://127.0.0.1:10002, admin at http://127.0.0.1:10010, data in ./partita-data
 //! DefaultEndpointsProtocol=http;AccountName=..
+//! export NODE_EXTRA_CA_CERTS=..                                        (--tls dev: and two more)
 //! Azurite Table service is closing...
 //! Azurite Table service successfully closed
 //! ```
@@ -18,7 +19,7 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use clap::ArgMatches;
 use partita_server::config::{Place, Settings};
-use partita_server::connect::{Endpoint, Tool, snippet};
+use partita_server::connect::{Endpoint, trust_lines};
 use partita_server::{Server, VERSION, logging};
 
 use super::settings;
@@ -78,14 +79,10 @@ fn announce(server: &Server, settings: &Settings) -> anyhow::Result<()> {
     }
     let mut endpoint = Endpoint::of(settings, None).context("there is no account")?;
     endpoint.port = listening.table.port();
-    let tool = if endpoint.authority.is_some() {
-        Tool::Env
-    } else {
-        Tool::Plain
-    };
     output::data(&format!(
-        "Azurite Table service is successfully listening at {table}\n{ready}\n{}",
-        snippet(tool, &endpoint)
+        "Azurite Table service is successfully listening at {table}\n{ready}\n{}\n{}",
+        endpoint.connection_string(),
+        trust_lines(&endpoint)
     ))?;
     if listening
         .admin

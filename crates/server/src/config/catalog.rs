@@ -365,7 +365,7 @@ pub(crate) static DEBUG: Setting = Setting {
     takes: Takes::One("FILE"),
     default: "",
     group: OUTPUT,
-    help: "Append every request, and the text it should have signed, to this file; no keys, no entity values",
+    help: "Append every request to this file, and what it should have signed when that is wrong; no secrets",
     ..PLAIN
 };
 

@@ -16,7 +16,7 @@ use crate::config::{Account, Settings, Tls};
 use crate::tls;
 
 pub use probe::{Answer, probe};
-pub use snippet::{Tool, snippet};
+pub use snippet::{Tool, snippet, trust_lines};
 
 /// Where and as whom a client connects.
 #[derive(Debug, Clone)]

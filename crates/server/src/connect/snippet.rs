@@ -65,20 +65,24 @@ pub fn snippet(tool: Tool, endpoint: &Endpoint) -> String {
     }
 }
 
+/// Shell lines that make clients trust the server's certificate; empty where nothing is needed.
+pub fn trust_lines(endpoint: &Endpoint) -> String {
+    let Some(authority) = &endpoint.authority else {
+        return String::new();
+    };
+    let path = shell_quoted(&authority.to_string_lossy());
+    TRUST_VARIABLES
+        .iter()
+        .map(|variable| format!("export {variable}={path}\n"))
+        .collect()
+}
+
 fn env(endpoint: &Endpoint, string: &str) -> String {
-    let mut text = format!(
-        "export AZURE_STORAGE_CONNECTION_STRING={}\n",
-        shell_quoted(string)
-    );
-    if let Some(authority) = &endpoint.authority {
-        for variable in TRUST_VARIABLES {
-            text.push_str(&format!(
-                "export {variable}={}\n",
-                shell_quoted(&authority.to_string_lossy())
-            ));
-        }
-    }
-    text
+    format!(
+        "export AZURE_STORAGE_CONNECTION_STRING={}\n{}",
+        shell_quoted(string),
+        trust_lines(endpoint)
+    )
 }
 
 /// What has to be in the environment before the program starts, as comments in its language.
@@ -142,7 +146,7 @@ fn dotnet(endpoint: &Endpoint, string: &str) -> String {
 
 fn rclone(endpoint: &Endpoint) -> String {
     format!(
-        "# rclone copies blobs, and this server has tables only so far: the remote is here for the day it has both.\n\
+        "# rclone copies blobs; this server has tables only, so the remote holds nothing for now.\n\
          [partita]\n\
          type = azureblob\n\
          account = {}\n\

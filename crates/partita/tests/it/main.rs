@@ -1,0 +1,10 @@
+//! The binary as its users meet it: started, read, signalled, asked.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on panics; the lint knows test functions only"
+)]
+
+mod process;
+mod serve;
+mod verbs;

@@ -1,0 +1,134 @@
+//! A process of the binary under test, with nothing of the test's own environment in its settings.
+
+use std::ffi::OsStr;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
+
+/// A command that runs the binary, by the path given (a link, if its name matters).
+pub(crate) fn command_at(program: &Path) -> Command {
+    let mut command = Command::new(program);
+    for (name, _) in std::env::vars_os() {
+        let name = name.to_string_lossy();
+        if name.starts_with("PARTITA_") || name.starts_with("AZURITE_") {
+            command.env_remove(name.as_ref());
+        }
+    }
+    command.stdin(Stdio::null());
+    command
+}
+
+/// A command that runs the binary.
+pub(crate) fn command() -> Command {
+    command_at(Path::new(env!("CARGO_BIN_EXE_partita")))
+}
+
+/// Runs it to its end. Returns exit code, stdout, stderr.
+pub(crate) fn run<A: AsRef<OsStr>>(arguments: &[A]) -> (i32, String, String) {
+    read(command().args(arguments).output().unwrap())
+}
+
+pub(crate) fn read(output: Output) -> (i32, String, String) {
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (
+        output.status.code().unwrap(),
+        text(output.stdout),
+        text(output.stderr),
+    )
+}
+
+/// A running server. Killed when dropped.
+pub(crate) struct Server {
+    child: Child,
+    stdout: BufReader<ChildStdout>,
+    /// The lines up to the one that says it is ready.
+    pub(crate) start: Vec<String>,
+}
+
+impl Server {
+    /// Starts `serve` with free ports and waits until it is ready.
+    pub(crate) fn start(arguments: &[&str]) -> Server {
+        let mut command = command();
+        command
+            .args(["serve", "--table-port", "0", "--admin-port", "0"])
+            .args(arguments);
+        Server::start_command(&mut command)
+    }
+
+    /// Starts a command that serves and waits until it is ready.
+    pub(crate) fn start_command(command: &mut Command) -> Server {
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut server = Server {
+            child,
+            stdout,
+            start: Vec::new(),
+        };
+        loop {
+            let line = server.line();
+            let ready = line.starts_with("partita ");
+            server.start.push(line);
+            if ready {
+                return server;
+            }
+        }
+    }
+
+    /// The next line of stdout.
+    pub(crate) fn line(&mut self) -> String {
+        let mut line = String::new();
+        if self.stdout.read_line(&mut line).unwrap() == 0 {
+            let mut talk = String::new();
+            self.child
+                .stderr
+                .take()
+                .unwrap()
+                .read_to_string(&mut talk)
+                .unwrap();
+            panic!("the server ended early: {talk}");
+        }
+        line.trim_end().to_owned()
+    }
+
+    /// `host:port` of the table service, as printed.
+    pub(crate) fn table(&self) -> String {
+        let line = self
+            .start
+            .iter()
+            .find(|line| line.contains("successfully listening at"))
+            .unwrap();
+        line.rsplit_once("//").unwrap().1.to_owned()
+    }
+
+    /// Sends a signal, and returns exit code, the rest of stdout, and stderr.
+    pub(crate) fn end(mut self, signal: &str) -> (i32, String, String) {
+        let pid = self.child.id().to_string();
+        assert!(
+            Command::new("kill")
+                .args([signal, &pid])
+                .status()
+                .unwrap()
+                .success()
+        );
+        let (mut data, mut talk) = (String::new(), String::new());
+        self.stdout.read_to_string(&mut data).unwrap();
+        self.child
+            .stderr
+            .take()
+            .unwrap()
+            .read_to_string(&mut talk)
+            .unwrap();
+        (self.child.wait().unwrap().code().unwrap_or(-1), data, talk)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,264 @@
+//! `partita serve`, from the first line to the last.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+
+use crate::process::{Server, command, command_at, read, run};
+
+/// Sends a request and reads the whole answer.
+fn ask(address: &str, request: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+#[test]
+fn start_and_end_are_told_as_azurite_tells_them() {
+    let mut server = Server::start(&["--in-memory"]);
+    let table = server.table();
+    assert_eq!(
+        server.start[0],
+        "Azurite Table service is starting at http://127.0.0.1:0"
+    );
+    assert_eq!(
+        server.start[1],
+        format!("Azurite Table service is successfully listening at http://{table}")
+    );
+    let version = env!("CARGO_PKG_VERSION");
+    assert_eq!(
+        server.start[2],
+        format!("partita {version} is ready: tables at http://{table}, data in memory only")
+    );
+    let string = server.line();
+    assert!(
+        string
+            .starts_with("DefaultEndpointsProtocol=http;AccountName=devstoreaccount1;AccountKey="),
+        "{string}"
+    );
+    assert!(
+        string.ends_with(&format!(";TableEndpoint=http://{table}/devstoreaccount1;")),
+        "{string}"
+    );
+
+    let closing =
+        "Azurite Table service is closing...\nAzurite Table service successfully closed\n";
+    assert_eq!(server.end("-TERM"), (0, closing.to_owned(), String::new()));
+    assert!(TcpStream::connect(table).is_err());
+
+    let mut again = Server::start(&["--in-memory"]);
+    again.line();
+    assert_eq!(again.end("-INT"), (0, closing.to_owned(), String::new()));
+}
+
+#[test]
+fn a_directory_serves_one_process_at_a_time_and_comes_back() {
+    let home = tempfile::tempdir().unwrap();
+    let data = home.path().join("data").display().to_string();
+    let first = Server::start(&["--location", &data]);
+    assert!(
+        first.start[2].ends_with(&format!(", data in {data}")),
+        "{:?}",
+        first.start
+    );
+    let (code, _, talk) = run(&[
+        "serve",
+        "--location",
+        &data,
+        "--table-port",
+        "0",
+        "--admin-port",
+        "0",
+    ]);
+    assert_eq!(code, 2);
+    assert!(
+        talk.contains("in use by another process") && talk.contains(&data),
+        "{talk}"
+    );
+    assert_eq!(first.end("-TERM").0, 0);
+    assert_eq!(Server::start(&["--data", &data]).end("-TERM").0, 0);
+}
+
+#[test]
+fn a_taken_port_is_named_with_its_flag() {
+    let server = Server::start(&["--in-memory"]);
+    let port = server.table().rsplit_once(':').unwrap().1.to_owned();
+    let (code, _, talk) = run(&[
+        "serve",
+        "--in-memory",
+        "--admin-port",
+        "0",
+        "--tablePort",
+        &port,
+    ]);
+    assert_eq!(code, 2);
+    assert!(
+        talk.contains(&format!(
+            "cannot listen on 127.0.0.1:{port}; --table-port chooses"
+        )),
+        "{talk}"
+    );
+}
+
+#[test]
+fn the_name_azurite_takes_azurites_command_line() {
+    let home = tempfile::tempdir().unwrap();
+    let link = |name: &str| {
+        let path = home.path().join(name);
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_partita"), &path).unwrap();
+        path
+    };
+    for name in ["azurite", "azurite-table"] {
+        let mut command = command_at(&link(name));
+        let line =
+            "--silent --inMemoryPersistence --tablePort 0 --blobPort 0 --skipApiVersionCheck";
+        command.args(line.split(' ')).env("PARTITA_ADMIN_PORT", "0");
+        let server = Server::start_command(&mut command);
+        assert!(
+            server.start[1].starts_with(
+                "Azurite Table service is successfully listening at http://127.0.0.1:"
+            )
+        );
+        assert_eq!(server.end("-TERM").0, 0);
+    }
+    let (code, _, talk) = read(command_at(&link("azurite-queue")).output().unwrap());
+    assert_eq!(code, 2);
+    assert!(talk.contains("azurite-queue is not here"), "{talk}");
+}
+
+#[test]
+fn tls_dev_prints_what_clients_need_to_trust_it() {
+    let home = tempfile::tempdir().unwrap();
+    let mut server = Server::start(&[
+        "--tls",
+        "dev",
+        "--location",
+        &home.path().display().to_string(),
+    ]);
+    assert!(
+        server.start[1].contains(" at https://127.0.0.1:"),
+        "{:?}",
+        server.start
+    );
+    assert!(server.line().contains("TableEndpoint=https://127.0.0.1:"));
+    let authority = home.path().join("tls/ca.pem");
+    for variable in ["NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE"] {
+        assert_eq!(
+            server.line(),
+            format!("export {variable}='{}'", authority.display())
+        );
+    }
+    assert!(
+        std::fs::read_to_string(authority)
+            .unwrap()
+            .starts_with("-----BEGIN CERTIFICATE-----")
+    );
+}
+
+#[test]
+fn the_debug_file_has_requests_and_no_secrets() {
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("debug.log");
+    let server = Server::start(&[
+        "--in-memory",
+        "--silent",
+        "--debug",
+        &file.display().to_string(),
+    ]);
+    // A signature that fits nothing: what should have been signed is told, what was sent is not.
+    let signature = "c2lnbmF0dXJlLXRoYXQtZml0cy1ub3RoaW5nLWhlcmU=";
+    let request = format!(
+        "GET /devstoreaccount1/Tables HTTP/1.1\r\nHost: {}\r\nx-ms-date: {}\r\nx-ms-version: 2019-02-02\r\n\
+         Authorization: SharedKey devstoreaccount1:{signature}\r\nConnection: close\r\n\r\n",
+        server.table(),
+        http_date_now(),
+    );
+    let answer = ask(&server.table(), &request);
+    assert!(answer.starts_with("HTTP/1.1 403 "), "{answer}");
+    assert_eq!(server.end("-TERM").2, "");
+    let log = std::fs::read_to_string(&file).unwrap();
+    assert!(
+        log.contains("partita::request") && log.contains("403"),
+        "{log}"
+    );
+    assert!(
+        log.contains("a signature does not fit") && log.contains("/devstoreaccount1/Tables"),
+        "{log}"
+    );
+    assert!(
+        !log.contains(signature)
+            && !log.contains("Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2"),
+        "{log}"
+    );
+}
+
+/// The time now in the form of HTTP, by the system's `date`: the test needs no library for it.
+fn http_date_now() -> String {
+    let mut date = std::process::Command::new("date");
+    let output = date
+        .env("LC_ALL", "C")
+        .args(["-u", "+%a, %d %b %Y %H:%M:%S GMT"])
+        .output()
+        .unwrap();
+    String::from_utf8(output.stdout)
+        .unwrap()
+        .trim_end()
+        .to_owned()
+}
+
+#[test]
+fn settings_that_do_not_go_together_are_refused_at_once() {
+    let refused = |arguments: &[&str], wanted: &str| {
+        let (code, data, talk) = run(arguments);
+        assert_eq!((code, data.as_str()), (2, ""), "{arguments:?}");
+        assert!(talk.contains(wanted), "{talk}");
+    };
+    refused(
+        &["serve", "--in-memory", "--location", "x"],
+        "exclude each other",
+    );
+    refused(
+        &["serve", "--table-host", "0.0.0.0"],
+        "--allow-well-known-key",
+    );
+    refused(&["serve", "--oauth", "basic"], "need HTTPS");
+    refused(
+        &["serve", "--accounts", "abc:secret!"],
+        "key 1 of account abc is not base64",
+    );
+    refused(&["serve", "--tabelPort", "1"], "--tablePort");
+    refused(&["serve", "--config", "/no/such/file"], "cannot be read");
+    refused(
+        &[
+            "serve",
+            "--cert",
+            "/no/cert",
+            "--key",
+            "/no/key",
+            "--in-memory",
+            "--oauth=basic",
+            "--loose=maybe",
+        ],
+        "maybe",
+    );
+}
+
+#[test]
+fn a_server_that_cannot_start_says_why_down_to_the_cause() {
+    let mut command = command();
+    command.args([
+        "serve",
+        "--in-memory",
+        "--table-port=0",
+        "--admin-port=0",
+        "--cert=/no/c.pem",
+        "--key=/no/k.pem",
+    ]);
+    let (code, _, talk) = read(command.output().unwrap());
+    assert_eq!(code, 2);
+    assert_eq!(
+        talk,
+        "error: cannot serve HTTPS: cannot read /no/c.pem: No such file or directory (os error 2)\n"
+    );
+}

@@ -1,0 +1,134 @@
+//! The verbs that only answer.
+
+use crate::process::{Server, command, read, run};
+
+#[test]
+fn the_version_is_printed() {
+    let wanted = format!("partita {}\n", env!("CARGO_PKG_VERSION"));
+    for flag in ["--version", "-V", "-v"] {
+        assert_eq!(run(&[flag]), (0, wanted.clone(), String::new()));
+    }
+}
+
+#[test]
+fn config_show_names_the_source_of_each_value() {
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("partita.toml");
+    std::fs::write(
+        &file,
+        "[table]\nport = 1\nkeep-alive = '9s'\n[accounts]\nabc = 'c2VjcmV0'\n",
+    )
+    .unwrap();
+    let mut command = command();
+    command
+        .args([
+            "config",
+            "show",
+            "--output",
+            "json",
+            "--table-port",
+            "3",
+            "--config",
+        ])
+        .arg(&file);
+    command
+        .env("PARTITA_TABLE_PORT", "2")
+        .env("PARTITA_LOG_LEVEL", "warn")
+        .env("PARTITA_TABEL_HOST", "x");
+    let (code, data, talk) = read(command.output().unwrap());
+    assert_eq!(code, 0);
+    assert_eq!(
+        talk,
+        "warning: variable PARTITA_TABEL_HOST names no setting; did you mean PARTITA_TABLE_HOST?\n"
+    );
+    assert!(!data.contains("c2VjcmV0"), "{data}");
+    let shown: serde_json::Value = serde_json::from_str(&data).unwrap();
+    let of = |key: &str| {
+        let entry = shown
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|entry| entry["key"] == key)
+            .unwrap();
+        let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+        (
+            text(&entry["value"]),
+            text(&entry["source"]["layer"]),
+            text(&entry["source"]["name"]),
+        )
+    };
+    let words = |a: &str, b: &str, c: &str| (a.to_owned(), b.to_owned(), c.to_owned());
+    assert_eq!(of("table.port"), words("3", "flag", "--table-port"));
+    assert_eq!(
+        of("log.level"),
+        words("warn", "variable", "PARTITA_LOG_LEVEL")
+    );
+    assert_eq!(
+        of("table.keep-alive"),
+        words("9s", "file", &file.display().to_string())
+    );
+    assert_eq!(of("admin.port"), words("10010", "default", ""));
+    assert_eq!(of("accounts").0, "abc (1 key)");
+
+    std::fs::write(&file, "[table]\nprot = 1\n").unwrap();
+    let (code, _, talk) = run(&["config", "show", "--config", &file.display().to_string()]);
+    assert_eq!(code, 2);
+    assert!(
+        talk.contains("unknown key table.prot; did you mean table.port?"),
+        "{talk}"
+    );
+}
+
+#[test]
+fn connect_prints_on_stdout_and_talks_on_stderr() {
+    let server = Server::start(&["--in-memory"]);
+    let table = server.table();
+    let port = table.rsplit_once(':').unwrap().1;
+    let connect = |arguments: &[&str]| {
+        let mut all = vec!["connect", "--table-port", port, "--admin-port", "0"];
+        all.extend(arguments);
+        run(&all)
+    };
+    let (code, data, talk) = connect(&["env"]);
+    assert_eq!(code, 0);
+    assert!(
+        data.starts_with("export AZURE_STORAGE_CONNECTION_STRING='DefaultEndpointsProtocol=http;"),
+        "{data}"
+    );
+    assert!(
+        data.contains(&format!("TableEndpoint=http://{table}/devstoreaccount1;'")),
+        "{data}"
+    );
+    assert!(
+        talk.starts_with(&format!(
+            "something answers at http://{table}/devstoreaccount1"
+        )),
+        "{talk}"
+    );
+    for tool in ["python", "js", "dotnet", "az", "rclone", "string"] {
+        let (code, data, _) = connect(&[tool]);
+        assert!(
+            code == 0 && data.contains("devstoreaccount1"),
+            "{tool}: {data}"
+        );
+    }
+    assert_eq!(connect(&["string", "--account", "nobody"]).0, 2);
+    server.end("-TERM");
+    let (code, data, talk) = connect(&["string"]);
+    assert!(
+        code == 1 && data.contains("AccountKey=") && talk.starts_with("nothing answers at "),
+        "{talk}"
+    );
+}
+
+#[test]
+fn explain_needs_no_server() {
+    let (code, data, _) = run(&["explain", "PartitionKey eq 'a' and RowKey eq 'b'"]);
+    assert!(code == 0 && data.starts_with("class  point"), "{data}");
+    let (_, data, _) = run(&["explain", "PartitionKey ge 'a'", "--output", "json"]);
+    let explained: serde_json::Value = serde_json::from_str(&data).unwrap();
+    assert_eq!(explained["class"], "partition range scan");
+    let (code, data, talk) = run(&["explain", "PartitionKey eq"]);
+    assert_eq!((code, data.as_str()), (2, ""));
+    assert!(talk.starts_with("error: not a filter: "), "{talk}");
+}
