@@ -14,6 +14,7 @@
 mod bench;
 mod cargo;
 mod crash;
+mod fuzz;
 mod tidy;
 
 use std::process::ExitCode;
@@ -37,6 +38,8 @@ enum Task {
     Bench(bench::Arguments),
     /// Kill the server at random moments and compare what it kept with what it promised
     Crash(crash::Arguments),
+    /// Build the fuzz targets and run each for a while
+    Fuzz(fuzz::Arguments),
     /// Check the house rules that no compiler lint checks
     Tidy,
 }
@@ -45,6 +48,7 @@ fn main() -> ExitCode {
     let outcome = match Arguments::parse().task {
         Task::Bench(arguments) => bench::run(&arguments),
         Task::Crash(arguments) => crash::run(&arguments),
+        Task::Fuzz(arguments) => fuzz::run(&arguments),
         Task::Tidy => tidy::run(),
     };
     match outcome {

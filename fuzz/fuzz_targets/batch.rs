@@ -1,0 +1,41 @@
+//! The body of a batch. Input: the value of `Content-Type`, a line end, the body.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use partita_wire::{Hosts, Method, Target, read_batch};
+
+fuzz_target!(|data: &[u8]| {
+    let Some(end) = data.iter().position(|byte| *byte == b'\n') else {
+        return;
+    };
+    let (content_type, body) = data.split_at(end);
+    let Ok(content_type) = std::str::from_utf8(content_type) else {
+        return;
+    };
+    let Ok(batch) = read_batch(content_type, body) else {
+        return;
+    };
+    assert!((1..=100).contains(&batch.parts.len()));
+    assert!(batch.in_change_set || batch.parts.len() == 1);
+    let hosts = Hosts::new([], true);
+    let outer = Target::parse(
+        "/devstoreaccount1/$batch",
+        Some("127.0.0.1"),
+        &hosts,
+        |_| false,
+    )
+    .expect("a batch's target");
+    for part in &batch.parts {
+        let inner = Target::parse_inner(part.target, &outer);
+        assert_eq!(inner.account, outer.account);
+        let Ok(resource) = inner.resource() else {
+            continue;
+        };
+        if let Ok(method) = Method::parse(part.method)
+            && let Ok(method) = method.tunnelled(part.x_http_method)
+        {
+            let _ = inner.operation(method, &resource, part.if_match.is_some());
+        }
+    }
+});

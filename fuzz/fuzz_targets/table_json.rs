@@ -1,0 +1,10 @@
+//! The JSON that creates a table.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use partita_wire::read_table_name;
+
+fuzz_target!(|data: &[u8]| {
+    let _ = read_table_name(data);
+});

@@ -1,0 +1,30 @@
+//! The XML documents: service properties and access policies. What is accepted is written to what means the same.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use partita_model::ServiceProperties;
+use partita_wire::{
+    ServicePropertiesUpdate, read_signed_identifiers, write_service_properties,
+    write_signed_identifiers,
+};
+
+fuzz_target!(|data: &[u8]| {
+    if let Ok(update) = ServicePropertiesUpdate::read(data) {
+        let mut properties = ServiceProperties::default();
+        update.apply(&mut properties);
+        let mut xml = Vec::new();
+        write_service_properties(&properties, &mut xml);
+        let mut again = ServiceProperties::default();
+        ServicePropertiesUpdate::read(&xml)
+            .expect("an own document is right")
+            .apply(&mut again);
+        assert_eq!(again, properties);
+    }
+    if let Ok(identifiers) = read_signed_identifiers(data) {
+        let mut xml = Vec::new();
+        write_signed_identifiers(&identifiers, &mut xml);
+        let again = read_signed_identifiers(&xml).expect("an own document is right");
+        assert_eq!(again, identifiers);
+    }
+});

@@ -1,0 +1,177 @@
+//! `cargo xtask fuzz`: builds the fuzz targets on stable Rust and runs them for a while each.
+//!
+//! It is what `cargo fuzz run --sanitizer none` does, without nightly: the compiler's coverage pass is switched on by
+//! flags that stable takes, and libFuzzer comes with the crate `libfuzzer-sys`.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use anyhow::{Context, bail, ensure};
+
+use crate::cargo;
+
+/// What `cargo fuzz` passes: edge counters and comparisons, which libFuzzer steers by. `cfg(fuzzing)` is customary.
+const COVERAGE_FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
+     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
+     -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1";
+
+/// Bytes of the largest input: all parsers see their whole grammar within it.
+const INPUT_BYTES_MAX: usize = 4_096;
+
+/// Seconds one input may take before the target fails.
+const INPUT_SECONDS_MAX: u64 = 5;
+
+/// Targets run side by side.
+const PARALLEL: usize = 2;
+
+/// Build the fuzz targets and run each for a while.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Targets; all without any
+    targets: Vec<String>,
+    /// Time for each target, seconds
+    #[arg(long, default_value_t = 5)]
+    seconds: u64,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    let root = cargo::root().join("fuzz");
+    let known = targets(&root)?;
+    for target in &arguments.targets {
+        ensure!(
+            known.contains(target),
+            "no fuzz target {target:?}; there are {}",
+            known.join(", ")
+        );
+    }
+    let chosen = if arguments.targets.is_empty() {
+        &known
+    } else {
+        &arguments.targets
+    };
+    let programs = build(&root)?;
+    let mut failed = Vec::new();
+    for group in chosen.chunks(PARALLEL) {
+        let running = group
+            .iter()
+            .map(|target| Ok((target, start(&root, &programs, target, arguments.seconds)?)))
+            .collect::<anyhow::Result<Vec<_>>>()?;
+        for (target, child) in running {
+            let output = child
+                .wait_with_output()
+                .with_context(|| format!("running {target}"))?;
+            if !report(target, &output) {
+                failed.push(target.as_str());
+            }
+        }
+    }
+    if !failed.is_empty() {
+        bail!(
+            "fuzz: {} failed; the inputs are in fuzz/artifacts",
+            failed.join(", ")
+        );
+    }
+    println!(
+        "fuzz: {} targets, {} s each, nothing found",
+        chosen.len(),
+        arguments.seconds
+    );
+    Ok(())
+}
+
+/// The targets by their files.
+fn targets(root: &Path) -> anyhow::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(root.join("fuzz_targets"))? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "rs") {
+            let stem = path.file_stem().and_then(|stem| stem.to_str());
+            names.push(stem.context("a target's name is no text")?.to_owned());
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// Builds all targets; returns the folder of the programs.
+fn build(root: &Path) -> anyhow::Result<PathBuf> {
+    let triple = host_triple()?;
+    // Naming the platform keeps the flags away from build scripts and procedural macros.
+    let status = Command::new("cargo")
+        .current_dir(root)
+        .args([
+            "build",
+            "--release",
+            "--quiet",
+            "--locked",
+            "--target",
+            &triple,
+            "--target-dir",
+            "target",
+        ])
+        .env("RUSTFLAGS", COVERAGE_FLAGS)
+        .env_remove("CARGO_ENCODED_RUSTFLAGS")
+        .status()
+        .context("starting cargo")?;
+    ensure!(status.success(), "building the fuzz targets failed");
+    Ok(root.join("target").join(triple).join("release"))
+}
+
+fn host_triple() -> anyhow::Result<String> {
+    let output = Command::new("rustc")
+        .arg("-vV")
+        .output()
+        .context("starting rustc")?;
+    let text = String::from_utf8(output.stdout)?;
+    let line = text.lines().find_map(|line| line.strip_prefix("host: "));
+    Ok(line.context("rustc names no host")?.to_owned())
+}
+
+fn start(root: &Path, programs: &Path, target: &str, seconds: u64) -> anyhow::Result<Child> {
+    let corpus = root.join("corpus").join(target);
+    let artifacts = root.join("artifacts").join(target);
+    let seeds = root.join("corpus-seed").join(target);
+    for folder in [&corpus, &artifacts] {
+        std::fs::create_dir_all(folder)?;
+    }
+    ensure!(seeds.is_dir(), "{target} has no seeds in fuzz/corpus-seed");
+    Command::new(programs.join(target))
+        .current_dir(root)
+        .arg(format!("-max_total_time={seconds}"))
+        .arg(format!("-max_len={INPUT_BYTES_MAX}"))
+        .arg(format!("-timeout={INPUT_SECONDS_MAX}"))
+        .arg("-print_final_stats=1")
+        .arg(format!("-artifact_prefix={}/", artifacts.display()))
+        .args([&corpus, &seeds])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .with_context(|| format!("starting {target}"))
+}
+
+/// One line on how a target went; false when it failed.
+fn report(target: &str, output: &Output) -> bool {
+    let log = String::from_utf8_lossy(&output.stderr);
+    if output.status.success() {
+        println!(
+            "fuzz: {target:<14} ok, {} inputs",
+            executed(&log).unwrap_or("?")
+        );
+        return true;
+    }
+    println!("fuzz: {target:<14} FAILED");
+    let tail: Vec<&str> = log.lines().rev().take(40).collect();
+    for line in tail.iter().rev() {
+        eprintln!("{line}");
+    }
+    false
+}
+
+/// How many inputs were run, from libFuzzer's last lines.
+fn executed(log: &str) -> Option<&str> {
+    let line = log
+        .lines()
+        .find_map(|line| line.strip_prefix("stat::number_of_executed_units:"))?;
+    Some(line.trim())
+}
