@@ -2,6 +2,7 @@
 
 use super::Front;
 use super::account::Account;
+use super::failure;
 use super::reply::{
     KEEP_ALIVE, PREFERENCE_APPLIED, Reply, X_MS_CLIENT_REQUEST_ID, X_MS_ERROR_CODE,
     X_MS_REQUEST_ID, X_MS_VERSION,
@@ -28,6 +29,8 @@ pub(super) struct Call<'r> {
     pub(super) caller: Caller,
     pub(super) request_id: GuidText,
     pub(super) version: Option<Version>,
+    /// What `x-ms-version` of the answer says: the request's version, wherever it stood.
+    pub(super) version_text: Option<HeaderValue>,
     pub(super) operation: Option<Operation>,
     pub(super) level: MetadataLevel,
     pub(super) prefer: Option<Prefer>,
@@ -72,6 +75,7 @@ impl<'r> Call<'r> {
             },
             request_id: Guid(partita_rt::random::guid()).text(),
             version: None,
+            version_text: None,
             operation: None,
             level: MetadataLevel::Minimal,
             prefer: None,
@@ -125,6 +129,11 @@ impl<'r> Call<'r> {
                 .headers
                 .insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
         }
+        if let Some(allow) = failure.allow {
+            reply
+                .headers
+                .insert(header::ALLOW, HeaderValue::from_static(allow));
+        }
         reply.code = Some(failure.code);
         reply
     }
@@ -136,7 +145,7 @@ impl<'r> Call<'r> {
         if let Ok(id) = HeaderValue::from_str(&self.request_id) {
             headers.insert(X_MS_REQUEST_ID, id);
         }
-        if let Some(version) = self.head.headers.get(&X_MS_VERSION) {
+        if let Some(version) = &self.version_text {
             headers.insert(X_MS_VERSION, version.clone());
         }
         let echoes = self
@@ -153,10 +162,18 @@ impl<'r> Call<'r> {
         {
             headers.insert(PREFERENCE_APPLIED, HeaderValue::from_static(prefer.text()));
         }
-        // Node's servers say both, and old clients count on them.
-        headers.insert(header::CONNECTION, HeaderValue::from_static("keep-alive"));
-        headers.insert(KEEP_ALIVE, self.front.keep_alive().clone());
+        if !self.wants_close() {
+            // Node's servers say both, and old clients count on them.
+            headers.insert(header::CONNECTION, HeaderValue::from_static("keep-alive"));
+            headers.insert(KEEP_ALIVE, self.front.keep_alive().clone());
+        }
         reply
+    }
+
+    /// Whether the client will close the connection after this answer.
+    fn wants_close(&self) -> bool {
+        let close = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"close");
+        self.head.headers.get(header::CONNECTION).is_some_and(close)
     }
 
     /// A preference is confirmed on success, and on errors of POST (recordings
@@ -180,8 +197,8 @@ impl<'r> Call<'r> {
 const SERVER: HeaderValue =
     HeaderValue::from_static(concat!("Partita/", env!("CARGO_PKG_VERSION")));
 
-/// Errors that the service answers before it comes to caching (recordings; FINDINGS: an ETag that does not parse, and
+/// Errors that the service answers before it comes to caching (recordings: an ETag that does not parse, and
 /// ConditionNotMet).
 fn is_bare(failure: &Failure) -> bool {
-    matches!(failure.code, ErrorCode::ConditionNotMet)
+    failure.code == ErrorCode::ConditionNotMet || failure::is_malformed_etag(failure)
 }

@@ -53,11 +53,25 @@ pub(super) fn table_name(error: InvalidName) -> Failure {
     }
 }
 
-/// The failure of an `If-Match` that is no ETag of ours; `None` where it is just never met.
-pub(super) fn if_match(error: ParseETagError) -> Option<Failure> {
+/// The failure of an `If-Match` that is no ETag of ours; `None` where it is just never met. The texts are the recorded ones
+/// (go--TestInvalidEntity, gostorage--StorageEntitySuite_TestMerge).
+pub(super) fn if_match(value: &str, error: ParseETagError) -> Option<Failure> {
     match error {
-        ParseETagError::Malformed => Some(ErrorCode::InvalidInput.into()),
+        ParseETagError::Malformed => Some(Failure::with_message(
+            ErrorCode::InvalidInput,
+            format!(
+                "{MALFORMED_ETAG}{value}' specified in one of the request headers is not valid. Please make sure only \
+                 one etag value is specified and is valid."
+            ),
+        )),
         ParseETagError::DoubledQuotes => Some(ErrorCode::ConditionNotMet.into()),
         ParseETagError::Foreign => None,
     }
+}
+
+const MALFORMED_ETAG: &str = "The etag value '";
+
+/// Whether this is the failure of an `If-Match` that is no ETag at all.
+pub(super) fn is_malformed_etag(failure: &Failure) -> bool {
+    failure.code == ErrorCode::InvalidInput && failure.text().starts_with(MALFORMED_ETAG)
 }

@@ -11,7 +11,8 @@ use crate::metrics::Answered;
 use bytes::{Bytes, BytesMut};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Incoming};
-use hyper::{Request, Response, header};
+use hyper::header::{self, HeaderValue};
+use hyper::{Request, Response};
 use partita_model::TableName;
 use partita_wire::{
     Access, Credentials, ErrorCode, Failure, MetadataLevel, Method, Operation, Prefer,
@@ -101,7 +102,7 @@ async fn handle(
     progress: &Progress,
 ) -> Result<Reply, Failure> {
     let target = target(call)?;
-    call.version = version(call, &target)?;
+    learn_version(call, &target)?;
     let method = Method::parse(call.head.method.as_str())?;
     if method == Method::Options {
         call.operation = Some(Operation::Preflight);
@@ -135,16 +136,20 @@ fn target<'r>(call: &Call<'r>) -> Result<Target<'r>, Failure> {
 }
 
 /// The header's version, or for shared access signatures that of the query.
-fn version(call: &Call<'_>, target: &Target<'_>) -> Result<Option<Version>, Failure> {
-    if let Some(text) = call.header(&X_MS_VERSION) {
-        return Version::parse_header(text).map(Some);
+fn learn_version(call: &mut Call<'_>, target: &Target<'_>) -> Result<(), Failure> {
+    if let Some(value) = call.head.headers.get(&X_MS_VERSION) {
+        call.version_text = Some(value.clone());
+        call.version = Some(Version::parse_header(value.to_str().unwrap_or_default())?);
+        return Ok(());
     }
     for name in ["api-version", "sv"] {
         if let Some(text) = target.query.get(name)? {
-            return Ok(Version::parse(&text));
+            call.version = Version::parse(&text);
+            call.version_text = call.version.and_then(|_| HeaderValue::from_str(&text).ok());
+            return Ok(());
         }
     }
-    Ok(None)
+    Ok(())
 }
 
 /// Who asks, what, and whether they may.
@@ -161,6 +166,10 @@ async fn authorize<'r>(
         .get(&target.account)
         .ok_or_else(|| Failure::authentication("there is no such account"))?;
     let access = match credentials {
+        Credentials::SharedKey(_) if call.version.is_none() => {
+            let missing = Failure::new(ErrorCode::MissingRequiredHeader);
+            return Err(missing.detail("HeaderName", X_MS_VERSION.as_str()));
+        }
         Credentials::SharedKey(shared_key) => {
             let signed = SignedRequest {
                 method: call.head.method.as_str(),
@@ -249,9 +258,9 @@ async fn read_body(
         return Err(ErrorCode::MissingContentLengthHeader.into());
     }
     let bytes_max = call.front.limits().body_bytes_max;
-    let too_large = || Failure::from(ErrorCode::RequestBodyTooLarge);
     if body.size_hint().lower() > bytes_max as u64 {
-        return Err(too_large());
+        drain(body, progress, bytes_max).await;
+        return Err(ErrorCode::RequestBodyTooLarge.into());
     }
     let (mut whole, mut first) = (BytesMut::new(), Bytes::new());
     while !body.is_end_stream() {
@@ -263,7 +272,8 @@ async fn read_body(
             continue;
         };
         if first.len() + whole.len() + data.len() > bytes_max {
-            return Err(too_large());
+            drain(body, progress, bytes_max).await;
+            return Err(ErrorCode::RequestBodyTooLarge.into());
         }
         // Nearly always the body came in one piece, and is not copied.
         if first.is_empty() && whole.is_empty() {
@@ -284,4 +294,19 @@ async fn read_body(
     };
     call.bytes_in = body.len() as u64;
     Ok(body)
+}
+
+/// Reads on for a while and keeps nothing: a client that is still sending would miss an answer sent at once, and see a
+/// broken connection instead.
+async fn drain(mut body: Incoming, progress: &Progress, bytes_max: usize) {
+    let mut left = bytes_max.saturating_mul(4);
+    progress.enter(Phase::Moving);
+    while let Some(Ok(frame)) = body.frame().await {
+        let read = frame.data_ref().map_or(0, Bytes::len);
+        let Some(still) = left.checked_sub(read) else {
+            return;
+        };
+        left = still;
+        progress.enter(Phase::Moving);
+    }
 }

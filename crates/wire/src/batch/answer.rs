@@ -102,7 +102,7 @@ impl BatchWriter {
     /// The `Content-Type` of the answer; its status is 202.
     #[must_use]
     pub fn content_type(&self) -> String {
-        format!("multipart/mixed; boundary={}", self.boundary)
+        format!("multipart/mixed;boundary={}", self.boundary)
     }
 
     /// Appends the answer to one operation, which repeats the `Content-ID` that it had.

@@ -261,7 +261,7 @@ fn answers() {
     let mut writer = BatchWriter::change_set("B", "C");
     assert_eq!(
         writer.content_type(),
-        "multipart/mixed; boundary=batchresponse_B"
+        "multipart/mixed;boundary=batchresponse_B"
     );
     for (content_id, outcome) in [
         (

@@ -12,7 +12,7 @@ pub(super) fn condition(if_match: Option<&str>) -> Result<Condition, Failure> {
         Some("*") => Ok(Condition::Exists),
         Some(text) => match ETag::parse(text) {
             Ok(etag) => Ok(Condition::Version(etag)),
-            Err(error) => failure::if_match(error).map_or(Ok(Condition::NoVersion), Err),
+            Err(error) => failure::if_match(text, error).map_or(Ok(Condition::NoVersion), Err),
         },
     }
 }
