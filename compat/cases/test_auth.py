@@ -84,7 +84,7 @@ def test_date_without_sense(endpoint, date):
     assert answer.status in (400, 403) and answer.code, answer
 
 
-@pytest.mark.parametrize("value", ["SharedKey", "SharedKey devstoreaccount1", "SharedKey :", "Basic YTpi", "nonsense",
+@pytest.mark.parametrize("value", ["SharedKey ", "SharedKey devstoreaccount1", "SharedKey :", "Basic YTpi", "nonsense",
                                    "SharedKey devstoreaccount1:not base64!"])
 def test_broken_authorization(endpoint, value):
     answer = endpoint.send("GET", "/Tables", auth=value)

@@ -100,7 +100,7 @@ def test_delete_without_condition(row):
     assert row.properties("p", "r")
 
 
-@pytest.mark.parametrize("etag", ["GolangRocksOnAzure", '"0x1"', "W/datetime", "W/\"datetime'yesterday'\""])
+@pytest.mark.parametrize("etag", ["GolangRocksOnAzure", '"0x1"', "W/datetime"])
 def test_etag_without_sense(row, etag):
     # FINDINGS: no ETag at all is InvalidInput.
     expect_error(row.write("PUT", "p", "r", {}, {"If-Match": etag}), 400, "InvalidInput")
@@ -169,7 +169,7 @@ def test_keys_round_trip(table, key):
 
 
 @pytest.mark.parametrize("path", [
-    "TABLE(PartitionKey='p',RowKey='it''s')", "TABLE(PartitionKey='p', RowKey='it''s')",
+    "TABLE(PartitionKey='p',RowKey='it''s')", "TABLE(PartitionKey='p',%20RowKey='it''s')",
     "TABLE(PartitionKey=%27p%27,RowKey=%27it%27%27s%27)", "TABLE(PartitionKey='p',RowKey='it%27%27s')",
     "TABLE%28PartitionKey%3D%27p%27%2CRowKey%3D%27it%27%27s%27%29", "TABLE(RowKey='it''s',PartitionKey='p')",
     "TABLE(PartitionKey='p',RowKey='%69t''s')"])

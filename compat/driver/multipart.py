@@ -68,7 +68,8 @@ class Dialect:
     """How a client writes batches. The default is that of the current official clients."""
 
     def __init__(self, *, line_end="\r\n", quote_boundary=False, lower_headers=False, urls="absolute",
-                 content_length=True, blank_before_body=False, content_id=False, close=True, preamble=""):
+                 content_length=True, blank_before_body=False, content_id=None, close=True, preamble=""):
+        """`urls` is "absolute", "account" or "bare"; `content_id` None, "part" or "operation"."""
         self.line_end = line_end
         self.quote_boundary = quote_boundary
         self.lower_headers = lower_headers
@@ -87,9 +88,11 @@ class Dialect:
         """Lines of one part; `operation` is (method, path, headers, body)."""
         method, path, headers, body = operation
         lines = ["Content-Type: application/http", "Content-Transfer-Encoding: binary"]
-        if self.content_id:
+        if self.content_id == "part":
             lines.append(f"Content-ID: {index}")
         lines += ["", f"{method} {self.url(endpoint, path)} HTTP/1.1"]
+        if self.content_id == "operation":
+            lines.append(f"Content-ID: {index}")
         lines += [f"{name}: {value}" for name, value in headers.items()]
         if body and self.content_length:
             lines.append(f"Content-Length: {len(body.encode())}")

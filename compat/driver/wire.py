@@ -102,15 +102,22 @@ class Connection:
         """Sends raw bytes and reads one answer; retries once when a kept connection proves stale."""
         reused = self.socket is not None
         try:
-            self.open()
-            self.socket.sendall(data)
-            return self.read_answer(method)
+            return self.send_and_read(data, method)
         except (ConnectionError, EOFError, ssl.SSLEOFError):
             self.close()
             if not reused:
                 raise
+        return self.send_and_read(data, method)
+
+    def send_and_read(self, data, method):
+        """One try. A server may answer before it has taken the whole body, and stop reading."""
         self.open()
-        self.socket.sendall(data)
+        try:
+            self.socket.sendall(data)
+        except (BrokenPipeError, ConnectionResetError):
+            answer = self.read_answer(method)
+            self.close()
+            return answer
         return self.read_answer(method)
 
     def read_answer(self, method):
