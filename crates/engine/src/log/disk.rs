@@ -63,24 +63,29 @@ impl Disk for OsDisk {
     }
 }
 
-/// Takes the space of the whole file.
-#[cfg(target_os = "linux")]
+/// Takes the space of the whole file, and writes to all of it.
+///
+/// Space that was taken but never written costs the file system a change of its own structures at the first sync after a
+/// write, which then waits for whatever else is being written (measured on ext4: 4 ms instead of 0.3 ms beside a flush).
 fn allocate(file: &File, bytes: u64) -> io::Result<()> {
-    use rustix::fs::{FallocateFlags, fallocate};
-    match fallocate(file, FallocateFlags::empty(), 0, bytes) {
-        Ok(()) => Ok(()),
-        // Some file systems cannot; then the space is taken by writing to it.
-        Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => fill(file, bytes),
-        Err(error) => Err(error.into()),
+    // First the space in one piece; file systems that cannot do that do without.
+    #[cfg(target_os = "linux")]
+    match rustix::fs::fallocate(file, rustix::fs::FallocateFlags::empty(), 0, bytes) {
+        Ok(()) | Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => {}
+        Err(error) => return Err(error.into()),
     }
-}
-
-#[cfg(not(target_os = "linux"))]
-fn allocate(file: &File, bytes: u64) -> io::Result<()> {
-    fill(file, bytes)
-}
-
-fn fill(file: &File, bytes: u64) -> io::Result<()> {
-    io::copy(&mut io::Read::take(io::repeat(0), bytes), &mut &*file)?;
+    let zeros = vec![0; FILL_BYTES];
+    let mut offset = 0;
+    while offset < bytes {
+        let count = usize::try_from(bytes - offset)
+            .unwrap_or(FILL_BYTES)
+            .min(FILL_BYTES);
+        let part = zeros.get(..count).unwrap_or(&zeros);
+        std::os::unix::fs::FileExt::write_all_at(file, part, offset)?;
+        offset += part.len() as u64;
+    }
     Ok(())
 }
+
+/// How much is written at once when a file is made.
+const FILL_BYTES: usize = 1 << 20;

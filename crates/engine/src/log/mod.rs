@@ -22,6 +22,8 @@
 //! describes the bytes.
 
 mod disk;
+#[cfg(test)]
+pub(crate) mod faulty_disk;
 mod format;
 mod recovery;
 mod segment;
@@ -53,8 +55,10 @@ pub(crate) struct WalId(pub(crate) u64);
 pub(crate) struct LogOptions {
     /// Bytes of a segment. A record must fit into one.
     pub(crate) segment_bytes: u64,
-    /// Segments kept ready for use beyond those that hold records.
+    /// Segments made ready before they are needed.
     pub(crate) spare_count: usize,
+    /// Used segments kept to be used again; more are removed.
+    pub(crate) recycled_count_max: usize,
 }
 
 /// Why a record cannot be appended.
@@ -78,6 +82,7 @@ pub(crate) struct Log {
     state: Mutex<State>,
     supply: Mutex<Supply>,
     poisoned: AtomicBool,
+    is_new: bool,
     live_count: AtomicU64,
 }
 
@@ -113,6 +118,7 @@ impl Log {
         resume: Resume,
     ) -> Result<(Self, Vec<Record>), OpenLogError> {
         let found = recovery::recover(directory, &*disk)?;
+        let is_new = found.next_number == 1;
         let mut supply = Supply::new(
             directory.to_owned(),
             options.segment_bytes,
@@ -153,6 +159,7 @@ impl Log {
             }),
             supply: Mutex::new(supply),
             poisoned: AtomicBool::new(false),
+            is_new,
         };
         Ok((log, found.records))
     }
@@ -247,7 +254,9 @@ impl Log {
         }
         let mut supply = self.supply.lock();
         for segment in freed {
-            if let Err(error) = supply.recycle(&*self.disk, segment, self.options.spare_count) {
+            if let Err(error) =
+                supply.recycle(&*self.disk, segment, self.options.recycled_count_max)
+            {
                 tracing::warn!(%error, "a segment of the log was not recycled");
             }
         }
@@ -274,6 +283,11 @@ impl Log {
             .iter()
             .filter(|segment| segment.holds_beyond(range, wal_id))
             .count()
+    }
+
+    /// Whether there was no log before. A log that was ever opened has a segment.
+    pub(crate) fn is_new(&self) -> bool {
+        self.is_new
     }
 
     /// How many segments a start would have to read.
@@ -304,3 +318,6 @@ fn display(path: &Path) -> String {
 fn segment_path(directory: &Path, number: u64) -> PathBuf {
     directory.join(format!("{number:020}.log"))
 }
+
+#[cfg(test)]
+mod tests;

@@ -111,7 +111,7 @@ impl Supply {
         &mut self,
         disk: &dyn Disk,
         segment: Segment,
-        spare_count: usize,
+        ready_count_max: usize,
     ) -> io::Result<()> {
         let Segment {
             file,
@@ -119,7 +119,7 @@ impl Supply {
             last: _,
         } = segment;
         let path = segment_path(&self.directory, header.number);
-        if self.ready.len() >= spare_count || header.bytes != self.segment_bytes {
+        if self.ready.len() >= ready_count_max || header.bytes != self.segment_bytes {
             fs::remove_file(path)?;
             return disk.sync_directory(&self.directory);
         }

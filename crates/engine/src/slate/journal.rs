@@ -27,7 +27,7 @@ use crate::log::{Log, RangeId, Record, WalId, record_bytes_max};
 
 /// How many segments may hold records that the store's files do not have yet. More, and a start would take too long and
 /// memory would be full of unflushed rows; so a group waits for a flush.
-const LIVE_SEGMENTS_MAX: u64 = 10;
+pub(super) const LIVE_SEGMENTS_MAX: u64 = 10;
 
 /// How long a group waits for a flush before it is refused.
 const FLUSH_WAIT: Duration = Duration::from_secs(5);
@@ -163,6 +163,10 @@ impl WriterInit for LogInit {
             .lock()
             .take()
             .ok_or_else(|| broken("the log is initialised twice"))?;
+        // The log is made before the database is, so only a database that is opened for the first time may have a new one.
+        if self.log.is_new() && manifest.epoch() > 1 {
+            return Err(broken("the log is missing"));
+        }
         let flushed = WalId(manifest.replay_after_wal_id());
         records.retain(|record| record.wal_id() > flushed);
         let mut last = flushed;

@@ -39,7 +39,7 @@ use slatedb::{Db, ErrorKind};
 use tokio::sync::Notify;
 
 use crate::health::HealthCell;
-use crate::log::{Disk, OsDisk, Resume};
+use crate::log::{Disk, LogOptions, OsDisk, Resume};
 use crate::pipeline::Room;
 use crate::stats::CommitCounts;
 use crate::{
@@ -74,6 +74,7 @@ struct Core {
     settings: Settings,
     cache: Arc<BlockCache>,
     disk: Arc<dyn Disk>,
+    log_options: LogOptions,
     health: HealthCell,
     counts: CommitCounts,
     /// The database as it is now; nothing while it is being opened anew, and after the end.
@@ -95,12 +96,13 @@ impl SlateEngine {
     /// # Errors
     /// See [`OpenError`].
     pub async fn open(data: Arc<DataDir>, settings: Settings) -> Result<Self, OpenError> {
-        Self::open_on(Arc::new(OsDisk), data, settings).await
+        Self::open_on(Arc::new(OsDisk), open::LOG_OPTIONS, data, settings).await
     }
 
-    /// Opens the rows with a log that works through `disk`.
+    /// Opens the rows with a log laid out like this, on this disk.
     async fn open_on(
         disk: Arc<dyn Disk>,
+        log_options: LogOptions,
         data: Arc<DataDir>,
         settings: Settings,
     ) -> Result<Self, OpenError> {
@@ -110,6 +112,7 @@ impl SlateEngine {
             cache: Arc::new(BlockCache::new(settings.cache_bytes)),
             settings,
             disk,
+            log_options,
             health: HealthCell::default(),
             counts: CommitCounts::default(),
             current: RwLock::new(None),

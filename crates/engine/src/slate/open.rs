@@ -15,11 +15,12 @@ use crate::log::{Log, LogOptions, OpenLogError, RangeId, Record, Resume, WalId};
 /// The first range. Its database is `range-1` in the store; names and ids are never used again.
 const RANGE: RangeId = RangeId(1);
 
-/// How the log is laid out. A segment holds a few large groups or many small ones; with eight of them live at most, a start
-/// reads no more than a second's worth.
-const LOG_OPTIONS: LogOptions = LogOptions {
+/// How the log is laid out. With [`super::journal::LIVE_SEGMENTS_MAX`] of them a start reads no more than it can in a second;
+/// as many as a flush frees are kept for the next rows.
+pub(super) const LOG_OPTIONS: LogOptions = LogOptions {
     segment_bytes: 16 << 20,
     spare_count: 2,
+    recycled_count_max: 6,
 };
 
 /// Opens the database and replays the log.
@@ -62,9 +63,12 @@ pub(super) async fn open(
 
 /// Reads the log on a blocking thread: up to a few hundred megabytes.
 async fn open_log(core: &Core, resume: Resume) -> Result<(Log, Vec<Record>), OpenError> {
-    let (directory, disk) = (core.data.log_path(), Arc::clone(&core.disk));
-    let opening =
-        tokio::task::spawn_blocking(move || Log::open(&directory, disk, LOG_OPTIONS, resume));
+    let (directory, disk, options) = (
+        core.data.log_path(),
+        Arc::clone(&core.disk),
+        core.log_options,
+    );
+    let opening = tokio::task::spawn_blocking(move || Log::open(&directory, disk, options, resume));
     let opened = opening
         .await
         .map_err(|error| OpenError::Store(Arc::new(error)))?;

@@ -1,14 +1,38 @@
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use proptest::prelude::*;
+use tokio::time::Instant;
 
 use super::*;
-use crate::conformance;
 use crate::conformance::strategy::steps;
+use crate::conformance::{self, commit, put, rows};
+use crate::log::faulty_disk::{FaultyDisk, SyncFault};
 
-async fn open_in(directory: &std::path::Path) -> SlateEngine {
+async fn open_in(directory: &Path) -> SlateEngine {
     let data = Arc::new(DataDir::open(directory).unwrap());
     SlateEngine::open(data, Settings::default()).await.unwrap()
+}
+
+/// An engine whose log has small segments on a disk that can fail.
+async fn open_faulty(directory: &Path, disk: &FaultyDisk) -> SlateEngine {
+    let data = Arc::new(DataDir::open(directory).unwrap());
+    let options = LogOptions {
+        segment_bytes: 64 << 10,
+        ..open::LOG_OPTIONS
+    };
+    SlateEngine::open_on(Arc::new(disk.clone()), options, data, Settings::default())
+        .await
+        .unwrap()
+}
+
+/// Waits until the engine is in this state; the supervisor looks twice a second.
+async fn wait_for(engine: &SlateEngine, health: Health) {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while engine.health() != health {
+        assert!(Instant::now() < deadline, "still {:?}", engine.health());
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -37,4 +61,172 @@ proptest! {
             }
         });
     }
+}
+
+/// Batches that wait together are one group: one record, one sync.
+#[tokio::test]
+async fn waiting_batches_share_a_sync() {
+    let directory = tempfile::tempdir().unwrap();
+    let disk = FaultyDisk::default();
+    let engine = open_faulty(directory.path(), &disk).await;
+    commit(&engine, put("first", "1")).await.unwrap();
+    let before = (disk.sync_count(), engine.stats().group_batches.count);
+    let waiting = (0..200_u8).map(|number| commit(&engine, put(vec![number], "x")));
+    for result in futures::future::join_all(waiting).await {
+        result.unwrap();
+    }
+    let groups = engine.stats().group_batches.count - before.1;
+    assert!(groups < 20, "200 batches in {groups} groups");
+    assert!(
+        disk.sync_count() - before.0 < 20 + 8,
+        "a sync for a group, some for a new segment"
+    );
+    engine.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_failed_sync_is_unknown_and_healed() {
+    for fault in [SyncFault::AfterTheFact, SyncFault::Lost, SyncFault::Torn] {
+        let directory = tempfile::tempdir().unwrap();
+        let disk = FaultyDisk::default();
+        let engine = open_faulty(directory.path(), &disk).await;
+        commit(&engine, put("acknowledged", "1")).await.unwrap();
+        let late = engine.reserve(100).await.unwrap();
+        disk.fail_next_sync(fault);
+        assert_eq!(
+            commit(&engine, put("unknown", vec![2; 3_000])).await,
+            Err(WriteError::Unknown)
+        );
+        drop(late);
+
+        wait_for(&engine, Health::Healthy).await;
+        assert_eq!(engine.get(b"acknowledged").await.unwrap().unwrap(), "1");
+        let seen = engine.get(b"unknown").await.unwrap();
+        assert_eq!(
+            seen.is_some(),
+            fault == SyncFault::AfterTheFact,
+            "{fault:?}"
+        );
+        commit(&engine, put("afterwards", "3")).await.unwrap();
+        engine.close().await;
+        drop(engine);
+
+        let engine = open_in(directory.path()).await;
+        assert_eq!(
+            engine.get(b"unknown").await.unwrap(),
+            seen,
+            "what was once seen stays"
+        );
+        assert_eq!(engine.get(b"afterwards").await.unwrap().unwrap(), "3");
+        engine.close().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_full_disk_refuses_writes_serves_reads_and_heals() {
+    let directory = tempfile::tempdir().unwrap();
+    let disk = FaultyDisk::default();
+    let engine = open_faulty(directory.path(), &disk).await;
+    disk.set_full(true);
+    let mut written = 0_u32;
+    let refused = loop {
+        let key = written.to_be_bytes().to_vec();
+        match commit(&engine, put(key, vec![7; 10_000])).await {
+            Ok(()) => written += 1,
+            Err(error) => break error,
+        }
+        assert!(written < 1_000, "the disk is never full");
+    };
+    assert_eq!(refused, WriteError::Refused(Refusal::DiskFull));
+    assert_eq!(engine.health(), Health::DiskFull);
+    assert_eq!(
+        engine.reserve(1).await.unwrap_err(),
+        WriteError::Refused(Refusal::DiskFull)
+    );
+    let found = rows(&engine, KeyRange::all(), 100).await.len();
+    assert_eq!(
+        found, written as usize,
+        "what was refused is not there, the rest is"
+    );
+
+    disk.set_full(false);
+    wait_for(&engine, Health::Healthy).await;
+    commit(&engine, put("afterwards", "1")).await.unwrap();
+    engine.close().await;
+}
+
+/// Damage that no crash makes: an acknowledged record with others behind it.
+#[tokio::test]
+async fn a_damaged_log_is_refused_with_its_name() {
+    let directory = tempfile::tempdir().unwrap();
+    let engine = open_in(directory.path()).await;
+    for number in 0_u8..3 {
+        commit(&engine, put(vec![number], "x")).await.unwrap();
+    }
+    engine.close().await;
+    drop(engine);
+    let log = directory
+        .path()
+        .join("log")
+        .join("00000000000000000001.log");
+    let mut bytes = std::fs::read(&log).unwrap();
+    bytes[512 + 60] ^= 1;
+    std::fs::write(&log, bytes).unwrap();
+    let text = refusal_to_open(directory.path()).await;
+    assert!(
+        text.contains("00000000000000000001.log is damaged"),
+        "{text}"
+    );
+}
+
+/// Without its log a database has lost rows; it must say so and not start as if nothing were.
+#[tokio::test]
+async fn a_lost_log_is_noticed() {
+    let directory = tempfile::tempdir().unwrap();
+    let engine = open_in(directory.path()).await;
+    commit(&engine, put("a", "1")).await.unwrap();
+    engine.flush().await.unwrap();
+    commit(&engine, put("b", "2")).await.unwrap();
+    engine.close().await;
+    drop(engine);
+    std::fs::remove_dir_all(directory.path().join("log")).unwrap();
+    let text = refusal_to_open(directory.path()).await;
+    assert!(text.contains("the log is missing"), "{text}");
+}
+
+/// Why the engine did not open, with all its causes.
+async fn refusal_to_open(directory: &Path) -> String {
+    let data = Arc::new(DataDir::open(directory).unwrap());
+    let refused = SlateEngine::open(data, Settings::default())
+        .await
+        .err()
+        .unwrap();
+    let mut text = refused.to_string();
+    let mut cause = std::error::Error::source(&refused);
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}
+
+/// A few rows are flushed once they fill some segments, so that a start has a bounded amount to read.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_log_stays_short_when_rows_are_few() {
+    let directory = tempfile::tempdir().unwrap();
+    let disk = FaultyDisk::lazy();
+    let engine = open_faulty(directory.path(), &disk).await;
+    // Each commit takes a sector, so these fill some twenty segments, and far less than what a flush waits for.
+    for number in 0_u32..2_500 {
+        commit(&engine, put("key", number.to_string()))
+            .await
+            .unwrap();
+    }
+    let live = engine.stats().log_bytes / (64 << 10);
+    assert!(live <= journal::LIVE_SEGMENTS_MAX, "{live} segments");
+    engine.close().await;
+    drop(engine);
+    let engine = open_faulty(directory.path(), &disk).await;
+    assert_eq!(engine.get(b"key").await.unwrap().unwrap(), "2499");
+    engine.close().await;
 }

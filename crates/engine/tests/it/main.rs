@@ -1,0 +1,35 @@
+//! The durable engine from outside: killed, and out of room.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "tests, not all of them in test functions"
+)]
+
+mod crash;
+mod disk_full;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use partita_engine::slate::{Settings, SlateEngine};
+use partita_engine::{Batch, Engine, WriteError};
+use partita_rt::DataDir;
+
+async fn open(directory: &Path) -> SlateEngine {
+    let data = Arc::new(DataDir::open(directory).unwrap());
+    SlateEngine::open(data, Settings::default()).await.unwrap()
+}
+
+/// Writes a batch and waits for what became of it.
+async fn commit(engine: &dyn Engine, batch: Batch) -> Result<(), WriteError> {
+    let permit = engine.reserve(batch.bytes()).await?;
+    let (sender, receiver) = tokio::sync::oneshot::channel();
+    permit.submit(
+        batch,
+        Box::new(move |result| {
+            let _ = sender.send(result);
+        }),
+    );
+    receiver.await.expect("a completion is called exactly once")
+}
