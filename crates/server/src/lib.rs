@@ -7,6 +7,7 @@ pub mod explain;
 pub mod front;
 pub mod logging;
 pub mod metrics;
+mod open_files;
 pub mod serve;
 pub mod standing;
 pub mod tls;

@@ -25,14 +25,17 @@ use tokio::net::TcpListener;
 
 use partita_wire::{BearerRules, Hosts, Jwks};
 
-use crate::config::{Oauth, Place, Settings, Store};
+use crate::config::{Limits, Oauth, Place, Settings, Store};
 use crate::front::{Accounts, Front, FrontParts, InvalidAccount, Unsendable};
 use crate::metrics::Metrics;
 use crate::standing::{Listening, Standing};
-use crate::{admin, tls};
+use crate::{admin, open_files, tls};
 
 /// How long background work and the admin port may take to end, once no request is under way.
 const BACKGROUND_DRAIN: Duration = Duration::from_secs(5);
+
+/// Added to what a request may take by its timeouts, before a dropped table's rows count as final.
+const DROP_GRACE_SPARE: Duration = Duration::from_secs(20);
 
 /// Why a server does not start. Each needs a person.
 #[derive(Debug, thiserror::Error)]
@@ -104,7 +107,8 @@ impl Server {
     ///
     /// # Errors
     /// See [`Error`].
-    pub async fn start(settings: Settings) -> Result<Server, Error> {
+    pub async fn start(mut settings: Settings) -> Result<Server, Error> {
+        settings.limits.connections_max = open_files::room_for(settings.limits.connections_max);
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let (settings, metrics) = (Arc::new(settings), Arc::new(Metrics::new()));
         let (requests, background) = (Tasks::new(), Tasks::new());
@@ -136,7 +140,7 @@ impl Server {
         let service = Arc::new(Service::new(
             one_range(Arc::clone(&engine), &settings.store),
             Arc::clone(&clock),
-            ServiceSettings::default(),
+            service_settings(&settings.limits),
         ));
         service.start(&background);
         standing.opened(Arc::clone(&service));
@@ -196,6 +200,14 @@ impl Server {
             tracing::warn!(tasks = ?late, "tasks did not end in time");
         }
         late
+    }
+}
+
+fn service_settings(limits: &Limits) -> ServiceSettings {
+    ServiceSettings {
+        // Longer than any request takes, its body and its answer included.
+        drop_grace: limits.request_timeout + 2 * limits.stall_timeout + DROP_GRACE_SPARE,
+        ..ServiceSettings::default()
     }
 }
 

@@ -27,7 +27,7 @@ use crate::output;
 
 pub(crate) fn run(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
     let (settings, _) = settings(matches)?;
-    logging::start(&settings.log)?;
+    let _writing = logging::start(&settings.log)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .thread_name("partita")

@@ -7,6 +7,8 @@
 //! What may be logged at all is the callers' duty: request ids, names, sizes, codes, the text that should have been
 //! signed. Never keys, signatures or values of entities.
 
+mod console;
+
 use std::fs::{File, OpenOptions};
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
@@ -20,6 +22,8 @@ use tracing_subscriber::layer::{Layer, SubscriberExt as _};
 use tracing_subscriber::registry::{LookupSpan, Registry};
 
 use crate::config::{Log, LogFormat};
+
+pub use console::Writing;
 
 /// The target of events that tell of single requests, at debug level: one when a request is answered, and one with the
 /// text that should have been signed when a signature is wrong.
@@ -39,16 +43,19 @@ pub enum Error {
         /// The system's reason.
         source: std::io::Error,
     },
+    /// The thread that writes to stderr cannot be started.
+    #[error("the thread for log lines does not start")]
+    Thread(#[source] std::io::Error),
     /// Logging was started before in this process.
     #[error("logging has been started before")]
     StartedBefore,
 }
 
-/// Starts logging for the whole process.
+/// Starts logging for the whole process. Keep what is returned until its end: dropping it writes the last lines.
 ///
 /// # Errors
-/// The debug file cannot be opened, or this is not the first call.
-pub fn start(log: &Log) -> Result<(), Error> {
+/// The debug file cannot be opened, no thread can be started, or this is not the first call.
+pub fn start(log: &Log) -> Result<Writing, Error> {
     let debug_file = match &log.debug_file {
         Some(path) => {
             let file = OpenOptions::new().create(true).append(true).open(path);
@@ -60,8 +67,10 @@ pub fn start(log: &Log) -> Result<(), Error> {
         None => None,
     };
     let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    let subscriber = subscriber(log, colours, std::io::stderr, debug_file);
-    tracing::subscriber::set_global_default(subscriber).map_err(|_| Error::StartedBefore)
+    let (console, writing) = console::start(std::io::stderr()).map_err(Error::Thread)?;
+    let subscriber = subscriber(log, colours, console, debug_file);
+    tracing::subscriber::set_global_default(subscriber).map_err(|_| Error::StartedBefore)?;
+    Ok(writing)
 }
 
 fn subscriber<W>(
