@@ -6,5 +6,6 @@
 )]
 
 mod process;
+mod request;
 mod serve;
 mod verbs;

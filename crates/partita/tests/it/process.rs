@@ -104,8 +104,8 @@ impl Server {
         line.rsplit_once("//").unwrap().1.to_owned()
     }
 
-    /// Sends a signal, and returns exit code, the rest of stdout, and stderr.
-    pub(crate) fn end(mut self, signal: &str) -> (i32, String, String) {
+    /// Sends a signal.
+    pub(crate) fn signal(&self, signal: &str) {
         let pid = self.child.id().to_string();
         assert!(
             Command::new("kill")
@@ -114,6 +114,16 @@ impl Server {
                 .unwrap()
                 .success()
         );
+    }
+
+    /// Sends a signal and waits for the end. Returns exit code, the rest of stdout, and stderr.
+    pub(crate) fn end(self, signal: &str) -> (i32, String, String) {
+        self.signal(signal);
+        self.wait()
+    }
+
+    /// Waits for the end. Returns exit code, the rest of stdout, and stderr.
+    pub(crate) fn wait(mut self) -> (i32, String, String) {
         let (mut data, mut talk) = (String::new(), String::new());
         self.stdout.read_to_string(&mut data).unwrap();
         self.child

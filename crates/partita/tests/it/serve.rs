@@ -4,6 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 
 use crate::process::{Server, command, command_at, read, run};
+use crate::request::{Held, http_date_now};
 
 /// Sends a request and reads the whole answer.
 fn ask(address: &str, request: &str) -> String {
@@ -193,20 +194,6 @@ fn the_debug_file_has_requests_and_no_secrets() {
     );
 }
 
-/// The time now in the form of HTTP, by the system's `date`: the test needs no library for it.
-fn http_date_now() -> String {
-    let mut date = std::process::Command::new("date");
-    let output = date
-        .env("LC_ALL", "C")
-        .args(["-u", "+%a, %d %b %Y %H:%M:%S GMT"])
-        .output()
-        .unwrap();
-    String::from_utf8(output.stdout)
-        .unwrap()
-        .trim_end()
-        .to_owned()
-}
-
 #[test]
 fn settings_that_do_not_go_together_are_refused_at_once() {
     let refused = |arguments: &[&str], wanted: &str| {
@@ -261,4 +248,52 @@ fn a_server_that_cannot_start_says_why_down_to_the_cause() {
         talk,
         "error: cannot serve HTTPS: cannot read /no/c.pem: No such file or directory (os error 2)\n"
     );
+}
+
+#[test]
+fn a_request_under_way_is_answered_before_the_end() {
+    let mut server = Server::start(&["--in-memory"]);
+    server.line();
+    let held = Held::create_table(&server.table(), "held");
+    let table = server.table();
+    server.signal("-TERM");
+    assert_eq!(server.line(), "Azurite Table service is closing...");
+    let answer = held.finish();
+    assert!(answer.starts_with("HTTP/1.1 201 "), "{answer}");
+    assert_eq!(
+        server.wait(),
+        (
+            0,
+            "Azurite Table service successfully closed\n".to_owned(),
+            String::new()
+        )
+    );
+    assert!(TcpStream::connect(table).is_err());
+}
+
+#[test]
+fn the_drain_has_an_end() {
+    let server = Server::start(&["--in-memory", "--drain-timeout", "50ms"]);
+    let _held = Held::create_table(&server.table(), "held");
+    let (code, data, talk) = server.end("-TERM");
+    assert!(
+        code == 0 && data.ends_with("successfully closed\n"),
+        "{data}"
+    );
+    assert!(
+        talk.contains("tasks did not end in time") && talk.contains("connection"),
+        "{talk}"
+    );
+}
+
+#[test]
+fn a_second_signal_does_not_wait() {
+    let mut server = Server::start(&["--in-memory", "--drain-timeout", "60m"]);
+    server.line();
+    let _held = Held::create_table(&server.table(), "held");
+    server.signal("-TERM");
+    assert_eq!(server.line(), "Azurite Table service is closing...");
+    let (code, data, talk) = server.end("-INT");
+    assert_eq!((code, data.as_str()), (2, ""));
+    assert!(talk.contains("stopped by a second signal"), "{talk}");
 }
