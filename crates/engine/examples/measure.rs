@@ -1,4 +1,7 @@
-//! Measures an engine alone, without HTTP: `cargo run --release -p partita-engine --example measure -- FOLDER [memory]`.
+//! Measures an engine alone, without HTTP: `cargo run --release -p partita-engine --example measure -- FOLDER [KIND]`.
+//!
+//! With `load SECONDS` instead it only writes, with 64 callers, until it is killed or the time is over; with `open` it opens,
+//! says how long that took, and reads once; with `scan` it only scans. `load` and `open` together measure a start after a crash.
 //!
 //! Prints durable single puts with 1, 16, 64 and 256 callers, batches of 100 with 8 callers, gets of hot and of all rows, and
 //! scans of 1,000 rows; each for a second and a half. Values are 1 KiB of text that compresses about 2:1.
@@ -33,7 +36,43 @@ fn main() {
         .build()
         .expect("a runtime");
     runtime.block_on(async {
+        let started = Instant::now();
         let engine = open(Path::new(folder), kind).await;
+        if kind == "scan" {
+            if engine.get(&row_key(0)).await.expect("a get").is_none() {
+                fill(&engine).await;
+            }
+            for callers in [1, 8, 1, 8] {
+                scans(&engine, callers).await;
+            }
+            engine.close().await;
+            return;
+        }
+        if matches!(kind, "load" | "open") {
+            println!(
+                "open: {:?}, log {} MiB",
+                started.elapsed(),
+                engine.stats().log_bytes >> 20
+            );
+            for _ in 0..arguments
+                .get(2)
+                .and_then(|text| text.parse().ok())
+                .unwrap_or(0)
+            {
+                puts(&engine, 64, 1).await;
+            }
+            let mut rows = engine
+                .scan(KeyRange::all(), ScanHint::page(10))
+                .await
+                .expect("a scan");
+            println!(
+                "{} rows",
+                rows.next(10, usize::MAX).await.expect("a page").len()
+            );
+            println!("{} KiB resident", resident_kib());
+            engine.close().await;
+            return;
+        }
         measure(&engine).await;
         println!("{} KiB resident", resident_kib());
         engine.close().await;
