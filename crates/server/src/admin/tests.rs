@@ -125,6 +125,7 @@ async fn a_running_server_shows_everything_but_keys() {
         (&status["store"]["kind"], &status["engine"]["health"]),
         (&"memory".into(), &"healthy".into())
     );
+    fields_are_documented(&status);
     let (_, metrics) = ask(address, "GET /metrics").await;
     for shown in [&text, &metrics] {
         assert!(
@@ -170,4 +171,22 @@ async fn a_taken_port_is_named_with_its_flag() {
         admin,
         format!("cannot listen on 127.0.0.1:{port}; --admin-port chooses another port")
     );
+}
+
+/// Every field of the status stands in the document for users.
+fn fields_are_documented(value: &serde_json::Value) {
+    let document = include_str!("../../../../docs/admin-api.md");
+    match value {
+        serde_json::Value::Object(fields) => {
+            for (name, value) in fields {
+                let named = ["`{}`", ".{}`", "`{}[]`", ".{}[]`", "`{}."]
+                    .map(|form| form.replace("{}", name));
+                let stands = named.iter().any(|named| document.contains(named));
+                assert!(stands, "docs/admin-api.md lacks the field {name}");
+                fields_are_documented(value);
+            }
+        }
+        serde_json::Value::Array(values) => values.iter().for_each(fields_are_documented),
+        _ => {}
+    }
 }

@@ -395,3 +395,49 @@ fn showing_hides_secrets_and_names_sources() {
         .cloned();
     assert_eq!(silent.unwrap()["value"], true);
 }
+
+/// The row of a setting in the document for users.
+fn documented(setting: &Setting) -> String {
+    let mut flags = format!("`--{}`", setting.flag);
+    for alias in setting.aliases {
+        flags.push_str(&format!(" `--{alias}`"));
+    }
+    if let Some(short) = setting.short {
+        flags.push_str(&format!(" `-{short}`"));
+    }
+    let default = match setting.default {
+        "" => "–".to_owned(),
+        default => format!("`{default}`"),
+    };
+    let help = setting.help.replace('|', "\\|");
+    format!("| `{}` | {flags} | {default} | {help} |", setting.key)
+}
+
+#[test]
+fn the_document_lists_every_setting_as_it_is() {
+    let document = include_str!("../../../../docs/settings.md");
+    let rows = ALL.iter().map(|setting| documented(setting));
+    let missing: Vec<String> = rows
+        .filter(|row| !document.contains(row.as_str()))
+        .collect();
+    assert!(
+        missing.is_empty(),
+        "docs/settings.md lacks these rows:\n{}",
+        missing.join("\n")
+    );
+}
+
+#[test]
+fn the_documents_example_is_a_settings_file() {
+    let document = include_str!("../../../../docs/settings.md");
+    let example = document
+        .split("```toml\n")
+        .nth(1)
+        .unwrap()
+        .split("```")
+        .next()
+        .unwrap();
+    let layers = Layers::new().file_text(PathBuf::from("partita.toml"), example.to_owned());
+    let settings = settings(layers).unwrap();
+    assert_eq!(settings.accounts.len(), 2);
+}

@@ -96,4 +96,15 @@ mod tests {
             assert!(help.ends_with('.'), "{name}");
         }
     }
+
+    #[test]
+    fn every_figure_stands_in_the_document() {
+        let document = include_str!("../../../../docs/admin-api.md");
+        for Definition { name, .. } in ALL {
+            assert!(
+                document.contains(&format!("`{name}`")),
+                "docs/admin-api.md lacks {name}"
+            );
+        }
+    }
 }
