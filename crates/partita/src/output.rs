@@ -12,6 +12,11 @@ pub(crate) fn data(text: &str) -> io::Result<()> {
     stdout.flush()
 }
 
+/// Writes lines to stdout that a server goes on without: whoever started it may not listen.
+pub(crate) fn announce(text: &str) {
+    let _ = data(text);
+}
+
 /// Writes one line to stderr. There is nobody to tell when that fails.
 pub(crate) fn talk(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");

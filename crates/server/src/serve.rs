@@ -187,6 +187,12 @@ impl Server {
         self.authority.as_ref()
     }
 
+    /// Closes the store under a running server.
+    #[cfg(test)]
+    pub(crate) async fn close_store(&self) {
+        self.engine.0.close().await;
+    }
+
     /// Ends it: no new requests, those under way get the drain timeout, then the data closes. Returns the names of tasks
     /// that did not end in time; nothing acknowledged is lost even then.
     pub async fn stop(self) -> Vec<&'static str> {

@@ -42,7 +42,7 @@ async fn serve(settings: Settings) -> anyhow::Result<()> {
     let mut signals = Signals::listen().context("signals cannot be listened for")?;
     let scheme = settings.tls.scheme();
     let asked = url(scheme, &settings.table.host, settings.table.port);
-    output::data(&format!("Azurite Table service is starting at {asked}\n"))?;
+    output::announce(&format!("Azurite Table service is starting at {asked}\n"));
     let server = tokio::select! {
         server = Server::start(settings.clone()) => server?,
         () = signals.next() => return Ok(()),
@@ -50,12 +50,12 @@ async fn serve(settings: Settings) -> anyhow::Result<()> {
     announce(&server, &settings)?;
 
     signals.next().await;
-    output::data("Azurite Table service is closing...\n")?;
+    output::announce("Azurite Table service is closing...\n");
     tokio::select! {
         _ = server.stop() => {}
         () = signals.next() => anyhow::bail!("stopped by a second signal, requests under way were cut off"),
     }
-    output::data("Azurite Table service successfully closed\n")?;
+    output::announce("Azurite Table service successfully closed\n");
     Ok(())
 }
 
@@ -79,11 +79,11 @@ fn announce(server: &Server, settings: &Settings) -> anyhow::Result<()> {
     }
     let mut endpoint = Endpoint::of(settings, None).context("there is no account")?;
     endpoint.port = listening.table.port();
-    output::data(&format!(
+    output::announce(&format!(
         "Azurite Table service is successfully listening at {table}\n{ready}\n{}\n{}",
         endpoint.connection_string(),
         trust_lines(&endpoint)
-    ))?;
+    ));
     if listening
         .admin
         .is_some_and(|admin| !admin.ip().is_loopback())

@@ -40,7 +40,7 @@ pub(crate) fn read(output: Output) -> (i32, String, String) {
 /// A running server. Killed when dropped.
 pub(crate) struct Server {
     child: Child,
-    stdout: BufReader<ChildStdout>,
+    stdout: Option<BufReader<ChildStdout>>,
     /// The lines up to the one that says it is ready.
     pub(crate) start: Vec<String>,
 }
@@ -62,7 +62,7 @@ impl Server {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let stdout = BufReader::new(child.stdout.take().unwrap());
+        let stdout = child.stdout.take().map(BufReader::new);
         let mut server = Server {
             child,
             stdout,
@@ -81,7 +81,8 @@ impl Server {
     /// The next line of stdout.
     pub(crate) fn line(&mut self) -> String {
         let mut line = String::new();
-        if self.stdout.read_line(&mut line).unwrap() == 0 {
+        let stdout = self.stdout.as_mut().unwrap();
+        if stdout.read_line(&mut line).unwrap() == 0 {
             let mut talk = String::new();
             self.child
                 .stderr
@@ -92,6 +93,11 @@ impl Server {
             panic!("the server ended early: {talk}");
         }
         line.trim_end().to_owned()
+    }
+
+    /// Closes our end of its stdout.
+    pub(crate) fn stop_listening(&mut self) {
+        self.stdout = None;
     }
 
     /// `host:port` of the table service, as printed.
@@ -125,7 +131,9 @@ impl Server {
     /// Waits for the end. Returns exit code, the rest of stdout, and stderr.
     pub(crate) fn wait(mut self) -> (i32, String, String) {
         let (mut data, mut talk) = (String::new(), String::new());
-        self.stdout.read_to_string(&mut data).unwrap();
+        if let Some(stdout) = &mut self.stdout {
+            stdout.read_to_string(&mut data).unwrap();
+        }
         self.child
             .stderr
             .take()

@@ -297,3 +297,14 @@ fn a_second_signal_does_not_wait() {
     assert_eq!((code, data.as_str()), (2, ""));
     assert!(talk.contains("stopped by a second signal"), "{talk}");
 }
+
+#[test]
+fn a_server_whose_stdout_nobody_reads_serves_and_ends_well() {
+    let mut server = Server::start(&["--in-memory"]);
+    let table = server.table();
+    server.stop_listening();
+    let held = Held::create_table(&table, "held");
+    server.signal("-TERM");
+    assert!(held.finish().starts_with("HTTP/1.1 201 "));
+    assert_eq!(server.wait(), (0, String::new(), String::new()));
+}

@@ -142,6 +142,25 @@ async fn a_running_server_shows_everything_but_keys() {
 }
 
 #[tokio::test]
+async fn a_store_that_closes_under_it_makes_the_server_dead_and_a_wish_to_stop_does_not() {
+    let mut settings = settings(&[("in-memory", "true"), ("table-port", "0")]);
+    settings.admin.port = Some(0);
+    let server = Server::start(settings).await.unwrap();
+    let address = server.listening().admin.unwrap();
+    server.close_store().await;
+    let dead = (503, "the store is closed\n".to_owned());
+    assert_eq!(ask(address, "GET /healthz").await, dead);
+    assert_eq!(
+        ask(address, "GET /readyz").await,
+        (503, "unavailable: the store is closed\n".to_owned())
+    );
+    let standing = Arc::clone(server.standing());
+    server.stop().await;
+    assert_eq!(standing.state().0, crate::standing::State::Stopping);
+    assert!(!standing.is_dead());
+}
+
+#[tokio::test]
 async fn a_taken_port_is_named_with_its_flag() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
