@@ -1,5 +1,6 @@
 //! The metrics page: what was counted, and what the engine, the entity cache and the operating system say.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use partita_engine::{Distribution, Stats};
@@ -133,33 +134,37 @@ fn engine(page: &mut Page, stats: &Stats) {
     page.single(&d::COMMIT_BYTES, stats.bytes);
     page.single(&d::COMMIT_REFUSED, stats.batches_refused);
     page.single(&d::COMMIT_UNKNOWN, stats.batches_unknown);
-    distribution(page, &d::GROUP_BATCHES, &stats.group_batches, 1.0);
-    distribution(page, &d::GROUP_BYTES, &stats.group_bytes, 1.0);
-    distribution(page, &d::SYNC_DURATION, &stats.sync_us, US_PER_SECOND);
+    distribution(page, &d::GROUP_BATCHES, &stats.group_batches, 1.0, 0..=12);
+    distribution(page, &d::GROUP_BYTES, &stats.group_bytes, 1.0, 8..=24);
+    let sync = &stats.sync_us;
+    distribution(page, &d::SYNC_DURATION, sync, US_PER_SECOND, 5..=24);
     page.single(&d::LOG_BYTES, stats.log_bytes);
     page.single(&d::BLOCK_CACHE_HITS, stats.cache_hits);
     page.single(&d::BLOCK_CACHE_MISSES, stats.cache_misses);
     page.single(&d::BLOCK_CACHE_BYTES, stats.cache_bytes);
 }
 
-/// A distribution of the engine; `scale` of its units are one of the page's. The last bucket has no bound of its own.
-fn distribution(page: &mut Page, definition: &Definition, seen: &Distribution, scale: f64) {
+/// A distribution of the engine; `scale` of its units are one of the page's. Of its buckets, bounded by powers of two, the
+/// page shows those with `exponents`: where values are to be expected.
+fn distribution(
+    page: &mut Page,
+    definition: &Definition,
+    seen: &Distribution,
+    scale: f64,
+    exponents: RangeInclusive<usize>,
+) {
     page.family(definition);
     let mut below = 0;
-    let bounded = seen.buckets.len().saturating_sub(1);
-    let buckets = seen
-        .buckets
-        .iter()
-        .take(bounded)
-        .enumerate()
-        .map(|(index, count)| {
-            below += count;
-            (Distribution::bound(index) as f64 / scale, below)
-        });
+    let buckets = seen.buckets.iter().enumerate().map(|(index, count)| {
+        below += count;
+        (index, below)
+    });
+    let shown = buckets.filter(|(index, _)| exponents.contains(index));
+    let shown = shown.map(|(index, below)| (Distribution::bound(index) as f64 / scale, below));
     page.histogram(
         definition.name,
         &[],
-        buckets,
+        shown,
         seen.count,
         seen.sum as f64 / scale,
     );
