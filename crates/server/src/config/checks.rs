@@ -165,27 +165,38 @@ fn oauth(values: &Values) -> Result<Oauth, Error> {
 }
 
 fn limits(values: &Values) -> Result<Limits, Error> {
-    let limits = Limits {
+    Ok(Limits {
         connections_max: count(values, &c::CONNECTIONS_MAX)?,
         header_bytes_max: size_at_least(values, &c::HEADER_BYTES_MAX, 8 << 10)?,
         body_bytes_max: size_at_least(values, &c::BODY_BYTES_MAX, 64 << 10)?,
         request_timeout: time(values, &c::REQUEST_TIMEOUT)?,
         header_timeout: time(values, &c::HEADER_TIMEOUT)?,
         stall_timeout: time(values, &c::STALL_TIMEOUT)?,
-        idle_timeout: time(values, &c::IDLE_TIMEOUT)?,
+        idle_timeout: idle_timeout(values)?,
         drain_timeout: time(values, &c::DRAIN_TIMEOUT)?,
         batches_max: count(values, &c::BATCHES_MAX)?,
-    };
-    let keep_alive = time(values, &c::TABLE_KEEP_ALIVE)?;
-    if limits.idle_timeout < keep_alive {
-        // A client that trusts the promise would send its next request into a connection just closed.
-        return Err(Error::Conflict(format!(
-            "--idle-timeout ({:?}) is shorter than the --table-keep-alive ({keep_alive:?}) promised to clients",
-            limits.idle_timeout
-        )));
-    }
-    Ok(limits)
+    })
 }
+
+/// Not below what the `Keep-Alive` header promises: a client that trusts it would send its next request into a connection
+/// just closed.
+fn idle_timeout(values: &Values) -> Result<Duration, Error> {
+    let keep_alive = time(values, &c::TABLE_KEEP_ALIVE)?;
+    let idle = time(values, &c::IDLE_TIMEOUT)?;
+    if idle >= keep_alive {
+        return Ok(idle);
+    }
+    match values.of(&c::IDLE_TIMEOUT).source {
+        // Azurite has the one flag only, and people raise it.
+        Source::Default => Ok(keep_alive + KEEP_ALIVE_SPARE),
+        _ => Err(Error::Conflict(format!(
+            "--idle-timeout ({idle:?}) is shorter than the --table-keep-alive ({keep_alive:?}) promised to clients"
+        ))),
+    }
+}
+
+/// For a request that is on its way when the promise ends.
+const KEEP_ALIVE_SPARE: Duration = Duration::from_secs(5);
 
 fn log(values: &Values) -> Result<Log, Error> {
     let level = values.read(&c::LOG_LEVEL, "error, warn, info, debug or trace", |text| {

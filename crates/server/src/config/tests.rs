@@ -339,6 +339,8 @@ fn bearer_tokens_need_https_and_whole_sets() {
 fn ports_and_promises_that_cannot_hold_are_refused() {
     assert!(refused(&[("admin-port", "10002")]).contains("both 10002"));
     assert!(refused(&[("idle-timeout", "2s")]).contains("--table-keep-alive"));
+    let raised = settings(with_flags(&[("table-keep-alive", "120")])).unwrap();
+    assert_eq!(raised.limits.idle_timeout, Duration::from_secs(125));
 }
 
 #[test]

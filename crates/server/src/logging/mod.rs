@@ -9,8 +9,10 @@
 
 mod console;
 
+use std::backtrace::{Backtrace, BacktraceStatus};
 use std::fs::{File, OpenOptions};
 use std::io::IsTerminal as _;
+use std::panic::PanicHookInfo;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
@@ -70,7 +72,21 @@ pub fn start(log: &Log) -> Result<Writing, Error> {
     let (console, writing) = console::start(std::io::stderr()).map_err(Error::Thread)?;
     let subscriber = subscriber(log, colours, console, debug_file);
     tracing::subscriber::set_global_default(subscriber).map_err(|_| Error::StartedBefore)?;
+    std::panic::set_hook(Box::new(log_panic));
     Ok(writing)
+}
+
+/// A broken invariant, told like every other event: it ends its task, and the server goes on.
+fn log_panic(panic: &PanicHookInfo<'_>) {
+    let backtrace = Backtrace::capture();
+    tracing::error!(
+        location = panic.location().map(tracing::field::display),
+        thread = std::thread::current().name(),
+        backtrace = (backtrace.status() == BacktraceStatus::Captured)
+            .then(|| tracing::field::display(&backtrace)),
+        reason = panic.payload_as_str(),
+        "panicked"
+    );
 }
 
 fn subscriber<W>(
@@ -180,6 +196,38 @@ mod tests {
         assert!(
             file.contains("answered") && file.contains("listening"),
             "{file}"
+        );
+    }
+
+    #[test]
+    fn a_panic_is_an_event() {
+        let console = Console::default();
+        let log = Log {
+            level: Level::ERROR,
+            format: LogFormat::Json,
+            debug_file: None,
+        };
+        let writer = console.clone();
+        let subscriber = subscriber(&log, false, move || writer.clone(), None);
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(log_panic));
+        tracing::subscriber::with_default(subscriber, || {
+            std::panic::catch_unwind(|| panic!("planted {}", 7)).unwrap_err();
+        });
+        std::panic::set_hook(before);
+        let line = console.0.lock().unwrap().clone();
+        let line: serde_json::Value = serde_json::from_slice(&line).unwrap();
+        assert_eq!(
+            (&line["message"], &line["level"]),
+            (&"panicked".into(), &"ERROR".into())
+        );
+        assert_eq!(line["reason"], "planted 7");
+        assert!(
+            line["location"]
+                .as_str()
+                .unwrap()
+                .contains("logging/mod.rs:"),
+            "{line}"
         );
     }
 
