@@ -64,6 +64,7 @@ class Server:
         self.environment = environment or {}
         self.process = None
         self.output = []
+        self.said = threading.Condition()
         self.url = None
 
     def __enter__(self):
@@ -90,12 +91,26 @@ class Server:
     def read_output(self, ready):
         """Drains the child's output for as long as it lives; sets `ready` at the ready line or the end."""
         for line in self.process.stdout:
-            self.output.append(line)
-            del self.output[:-1000]
+            with self.said:
+                self.output.append(line)
+                del self.output[:-1000]
+                self.said.notify_all()
             if not self.url and (found := READY.search(line)):
                 self.url = self.with_scheme(found.group(1))
                 ready.set()
         ready.set()
+
+    def wait_for(self, pattern):
+        """The first match of `pattern` in what the server has printed, waiting for it if need be."""
+        expression = re.compile(pattern)
+
+        def found():
+            return next((match for line in self.output if (match := expression.search(line))), None)
+
+        with self.said:
+            if not self.said.wait_for(found, READY_DEADLINE_S):
+                raise RuntimeError(f"nothing like {pattern!r} was printed:\n" + "".join(self.output))
+            return found()
 
     def with_scheme(self, address):
         """A URL; Azurite's table-only program prints host and port alone."""
