@@ -214,9 +214,9 @@ mod tests {
                 }
             }
         });
-        let handles: Vec<_> = workers.map(tokio::task::spawn).collect();
-        for handle in handles {
-            handle.await.unwrap();
+        let mut running: tokio::task::JoinSet<()> = workers.collect();
+        while let Some(ended) = running.join_next().await {
+            ended.unwrap();
         }
         assert_eq!(table.held_count(), 0);
         let total: u64 = cells.iter().map(|cell| cell.load(Ordering::Relaxed)).sum();
