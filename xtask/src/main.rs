@@ -14,6 +14,7 @@
 mod bench;
 mod cargo;
 mod crash;
+mod diskfull;
 mod fuzz;
 mod tidy;
 
@@ -38,6 +39,8 @@ enum Task {
     Bench(bench::Arguments),
     /// Kill the server at random moments and compare what it kept with what it promised
     Crash(crash::Arguments),
+    /// Show what the server does when its disk is full, on a small file system in memory
+    Diskfull(diskfull::Arguments),
     /// Build the fuzz targets and run each for a while
     Fuzz(fuzz::Arguments),
     /// Check the house rules that no compiler lint checks
@@ -48,6 +51,7 @@ fn main() -> ExitCode {
     let outcome = match Arguments::parse().task {
         Task::Bench(arguments) => bench::run(&arguments),
         Task::Crash(arguments) => crash::run(&arguments),
+        Task::Diskfull(arguments) => diskfull::run(&arguments),
         Task::Fuzz(arguments) => fuzz::run(&arguments),
         Task::Tidy => tidy::run(),
     };
