@@ -1,5 +1,6 @@
 use super::*;
 use partita_engine::memory::MemoryEngine;
+use proptest::prelude::*;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
@@ -102,4 +103,38 @@ async fn a_refused_write_changes_nothing_and_frees_its_locks() {
         "{refused:?}"
     );
     drop(lock(&range, "k").await);
+}
+
+proptest! {
+    /// Many reads at once say what single reads say, whatever lies between the keys and whatever is cached.
+    #[test]
+    fn many_reads_are_single_reads(
+        there in prop::collection::btree_map(0..200_u16, any::<u8>(), 0..120),
+        cached in prop::collection::btree_set(0..200_u16, 0..20),
+        asked in prop::collection::vec(0..200_u16, 0..40),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            let range = range();
+            let key = |number: u16| Bytes::copy_from_slice(&number.to_be_bytes());
+            for (&number, &value) in &there {
+                let mut batch = Batch::new();
+                // Some rows are larger than what a scan for many keys reads.
+                let length = if value > 250 { SCAN_BYTES_MAX } else { 1 };
+                batch.put(key(number), Bytes::from(vec![value; length]));
+                range.engine().reserve(batch.bytes()).await.unwrap().submit(batch, Box::new(|_| ()));
+            }
+            for &number in &cached {
+                range.get(&key(number)).await.unwrap();
+            }
+            let keys: Vec<Bytes> = asked.iter().map(|&number| key(number)).collect();
+            let locked = range.lock(keys.iter().map(AsRef::as_ref)).await;
+            let mut single = Vec::new();
+            for key in &keys {
+                single.push(locked.read(key).await.unwrap());
+            }
+            prop_assert_eq!(locked.read_many(&keys).await.unwrap(), single);
+            Ok(())
+        })?;
+    }
 }

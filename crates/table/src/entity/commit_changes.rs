@@ -8,7 +8,6 @@ use crate::{BatchError, Error, Service, Table};
 use bytes::Bytes;
 use partita_engine::Batch;
 use partita_model::limits::BATCH_OPERATIONS_MAX;
-use smallvec::SmallVec;
 use std::collections::HashSet;
 
 impl Service {
@@ -64,15 +63,10 @@ impl Service {
             .range
             .lock(keys.iter().map(AsRef::as_ref))
             .await;
-        let mut current: SmallVec<[Option<Bytes>; 1]> = SmallVec::with_capacity(keys.len());
-        for (index, key) in keys.iter().enumerate() {
-            current.push(
-                locked
-                    .read(key)
-                    .await
-                    .map_err(|error| at(index)(error.into()))?,
-            );
-        }
+        let current = locked
+            .read_many(&keys)
+            .await
+            .map_err(|error| at(0)(error.into()))?;
         let now = self.stamps().next();
         let mut batch = Batch::with_capacity(keys.len());
         let mut done = Vec::with_capacity(keys.len());
