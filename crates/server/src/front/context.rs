@@ -40,6 +40,8 @@ pub(super) struct Call<'r> {
     pub(super) prefer: Option<Prefer>,
     /// Bytes of the body, once it was read.
     pub(super) bytes_in: u64,
+    /// Whether the table service was asked: from then on a write may happen.
+    pub(super) is_executing: bool,
 }
 
 /// What is asked, once the credentials are good.
@@ -84,6 +86,7 @@ impl<'r> Call<'r> {
             level: MetadataLevel::Minimal,
             prefer: None,
             bytes_in: 0,
+            is_executing: false,
         }
     }
 

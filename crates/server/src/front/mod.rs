@@ -13,6 +13,7 @@
 //! - every answer, errors too, carries a request id, and nothing internal.
 
 mod account;
+mod authenticate;
 mod connection;
 mod context;
 mod explain;

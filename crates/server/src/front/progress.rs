@@ -18,7 +18,7 @@ pub(super) struct Patience {
     pub(super) idle: Duration,
     /// For the rest of its head.
     pub(super) head: Duration,
-    /// For any byte of its body, or for the client to take any byte of the answer.
+    /// For the next byte of its body, or for the client to take any byte of the answer.
     pub(super) stall: Duration,
 }
 
@@ -32,13 +32,16 @@ pub(super) enum Phase {
     Head = 1,
     /// The server: its own limits hold.
     Working = 2,
-    /// The client: to send more of a body, or to take more of an answer.
-    Moving = 3,
+    /// The client: to send more of a body.
+    Body = 3,
+    /// The client: to take more of an answer.
+    Answer = 4,
 }
 
 const IDLE: u32 = Phase::Idle as u32;
 const HEAD: u32 = Phase::Head as u32;
-const MOVING: u32 = Phase::Moving as u32;
+const BODY: u32 = Phase::Body as u32;
+const ANSWER: u32 = Phase::Answer as u32;
 
 /// What one connection tells of itself.
 #[derive(Debug)]
@@ -64,26 +67,28 @@ impl Progress {
     pub(super) fn read_bytes(&self) {
         match self.phase() {
             IDLE => self.enter(Phase::Head),
-            MOVING => self.enter(Phase::Moving),
+            BODY => self.enter(Phase::Body),
             _ => {}
         }
     }
 
-    /// There is something to send.
+    /// There is something to send that the client does not take yet.
     pub(super) fn has_to_write(&self) {
-        if self.phase() != MOVING {
-            self.enter(Phase::Moving);
+        if !matches!(self.phase(), BODY | ANSWER) {
+            self.enter(Phase::Answer);
         }
     }
 
-    /// The client took a byte.
+    /// The client took a byte. (Of the answer: `100 Continue` is sent while a body is waited for.)
     pub(super) fn wrote_bytes(&self) {
-        self.enter(Phase::Moving);
+        if self.phase() != BODY {
+            self.enter(Phase::Answer);
+        }
     }
 
     /// Everything was sent.
     pub(super) fn flushed(&self) {
-        if self.phase() == MOVING {
+        if self.phase() == ANSWER {
             self.enter(Phase::Idle);
         }
     }
@@ -98,7 +103,7 @@ impl Progress {
         match (state >> 32) as u32 {
             IDLE => waited > patience.idle,
             HEAD => waited > patience.head,
-            MOVING => waited > patience.stall,
+            BODY | ANSWER => waited > patience.stall,
             _ => false,
         }
     }
@@ -218,12 +223,14 @@ mod tests {
     fn a_body_that_moves_may_take_its_time_and_work_is_not_watched() {
         let watch = watch();
         let (moving, working) = (watch.watch(), watch.watch());
-        moving.progress.enter(Phase::Moving);
+        moving.progress.enter(Phase::Body);
         working.progress.enter(Phase::Working);
         for _ in 0..10 {
             pass(&watch, 2);
             moving.progress.read_bytes();
+            // `100 Continue` does not end the wait for the body.
             moving.progress.wrote_bytes();
+            moving.progress.flushed();
         }
         assert!(
             !moving.progress.overdue.is_cancelled() && !working.progress.overdue.is_cancelled()

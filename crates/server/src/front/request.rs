@@ -1,11 +1,11 @@
 //! One request, from its head to its answer.
 
 use super::Front;
+use super::authenticate::authenticate;
 use super::context::{Asked, Call};
 use super::operations;
 use super::progress::{Phase, Progress};
-use super::reply::{CONTENT_MD5, PREFER, X_HTTP_METHOD, X_MS_DATE, X_MS_VERSION};
-use super::{failure, reply::Reply};
+use super::reply::{PREFER, Reply, X_HTTP_METHOD, X_MS_VERSION};
 use crate::logging::REQUESTS;
 use crate::metrics::Answered;
 use bytes::{Bytes, BytesMut};
@@ -13,11 +13,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Incoming};
 use hyper::header::{self, HeaderValue};
 use hyper::{Request, Response};
-use partita_model::TableName;
-use partita_wire::{
-    Access, Credentials, ErrorCode, Failure, MetadataLevel, Method, Operation, Prefer,
-    SignedRequest, Target, Version,
-};
+use partita_wire::{ErrorCode, Failure, MetadataLevel, Method, Operation, Prefer, Target, Version};
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -38,7 +34,9 @@ impl Front {
             Ok(Ok(reply)) => reply,
             Ok(Err(failure)) => call.refuse(&failure),
             // It may have been done: the time ran out, not the work.
-            Err(_elapsed) => call.refuse(&ErrorCode::OperationTimedOut.into()),
+            Err(_elapsed) if call.is_executing => call.refuse(&ErrorCode::OperationTimedOut.into()),
+            // The body never came whole: nothing was done.
+            Err(_elapsed) => call.refuse(&ErrorCode::ServerBusy.into()),
         };
         let reply = call.complete(reply);
         let answered = Answered {
@@ -114,6 +112,7 @@ async fn handle(
     } else {
         Bytes::new()
     };
+    call.is_executing = true;
     let reply = operations::run(call, &asked, body).await;
     match call.header(&header::ORIGIN) {
         Some(origin) => {
@@ -152,59 +151,13 @@ fn learn_version(call: &mut Call<'_>, target: &Target<'_>) -> Result<(), Failure
     Ok(())
 }
 
-/// Who asks, what, and whether they may.
+/// What is asked, by whom, and whether they may.
 async fn authorize<'r>(
     call: &mut Call<'r>,
     target: Target<'r>,
     sent: Method,
 ) -> Result<Asked<'r>, Failure> {
-    let header = call.header(&header::AUTHORIZATION);
-    let credentials = Credentials::parse(header, target.query, call.version)?;
-    let account = call
-        .front
-        .accounts()
-        .get(&target.account)
-        .ok_or_else(|| Failure::authentication("there is no such account"))?;
-    let access = match credentials {
-        Credentials::SharedKey(_) if call.version.is_none() => {
-            let missing = Failure::new(ErrorCode::MissingRequiredHeader);
-            return Err(missing.detail("HeaderName", X_MS_VERSION.as_str()));
-        }
-        Credentials::SharedKey(shared_key) => {
-            let signed = SignedRequest {
-                method: call.head.method.as_str(),
-                content_md5: call.header(&CONTENT_MD5).unwrap_or_default(),
-                content_type: call.header(&header::CONTENT_TYPE).unwrap_or_default(),
-                date: call
-                    .header(&X_MS_DATE)
-                    .or_else(|| call.header(&header::DATE))
-                    .unwrap_or_default(),
-                target: &target,
-            };
-            let verified = shared_key.verify(&signed, &account.keys, &call.caller);
-            if verified.is_err() {
-                tracing::debug!(target: REQUESTS, ?signed, "a signature does not fit this request");
-            }
-            verified?
-        }
-        Credentials::AccountSas(sas) => {
-            sas.verify(account.name.as_str(), &account.keys, &call.caller)?
-        }
-        Credentials::TableSas(sas) => {
-            let sas = sas.verify(account.name.as_str(), &account.keys)?;
-            let table = match (sas.policy_id(), TableName::new(sas.table())) {
-                (Some(_), Ok(name)) => Some(call.front.service().table(&account.name, &name).await),
-                _ => None,
-            };
-            let policies = match &table {
-                Some(Ok(table)) => table.policies.as_slice(),
-                Some(Err(partita_table::Error::TableNotFound)) | None => &[],
-                Some(Err(error)) => return Err(failure::failure(error.clone())),
-            };
-            sas.access(&call.caller, policies)?
-        }
-        Credentials::Bearer(token) => bearer(call, token, account.name.as_str())?,
-    };
+    let (account, access) = authenticate(call, &target).await?;
     let resource = target.resource()?;
     let tunnelled = call.head.headers.get_all(&X_HTTP_METHOD);
     let method = sent.tunnelled(tunnelled.iter().filter_map(|value| value.to_str().ok()))?;
@@ -229,13 +182,6 @@ async fn authorize<'r>(
         resource,
         operation,
     })
-}
-
-fn bearer(call: &Call<'_>, token: &str, account: &str) -> Result<Access, Failure> {
-    match call.front.bearer() {
-        Some(rules) => rules.verify(token, account, &call.caller),
-        None => Err(ErrorCode::MissingCredentials.into()),
-    }
 }
 
 const fn has_body(method: Method) -> bool {
@@ -264,7 +210,7 @@ async fn read_body(
     }
     let (mut whole, mut first) = (BytesMut::new(), Bytes::new());
     while !body.is_end_stream() {
-        progress.enter(Phase::Moving);
+        progress.enter(Phase::Body);
         let Some(frame) = body.frame().await else {
             break;
         };
@@ -300,13 +246,13 @@ async fn read_body(
 /// broken connection instead.
 async fn drain(mut body: Incoming, progress: &Progress, bytes_max: usize) {
     let mut left = bytes_max.saturating_mul(4);
-    progress.enter(Phase::Moving);
+    progress.enter(Phase::Body);
     while let Some(Ok(frame)) = body.frame().await {
         let read = frame.data_ref().map_or(0, Bytes::len);
         let Some(still) = left.checked_sub(read) else {
             return;
         };
         left = still;
-        progress.enter(Phase::Moving);
+        progress.enter(Phase::Body);
     }
 }
