@@ -76,8 +76,16 @@ fn time_allowed(call: &Call<'_>) -> Duration {
     })
 }
 
-/// One line a request, for who asked for it: names and figures only.
+/// One line a request, for who asked for it, and one for each that the server failed: names and figures only.
 fn log(call: &Call<'_>, answered: &Answered) {
+    if answered.status >= 500 && answered.code != Some(ErrorCode::NotImplemented) {
+        tracing::warn!(
+            request_id = &*call.request_id,
+            operation = call.operation.map(Operation::name),
+            code = answered.code.map(ErrorCode::name),
+            "a request failed"
+        );
+    }
     tracing::debug!(
         target: REQUESTS,
         request_id = &*call.request_id,
