@@ -37,6 +37,7 @@ def ends_within(connection, seconds):
 
 @pytest.mark.parametrize("flag,sent", [
     ("--header-timeout", b"GET /devstoreaccount1/Tables HTTP/1.1\r\nHost: "),
+    ("--stall-timeout", None),
     ("--idle-timeout", b"")])
 def test_waiting_has_an_end(ours, flag, sent):
     # The time promised to clients must not be longer than an idle connection is kept.
