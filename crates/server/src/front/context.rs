@@ -11,9 +11,10 @@ use hyper::StatusCode;
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use partita_model::{DateTime, Guid, GuidText};
+use partita_table::Table;
 use partita_wire::{
-    Access, BodyForm, Caller, ErrorCode, Failure, MetadataLevel, Occurrence, Operation, Prefer,
-    Resource, Target, Version,
+    Access, BodyForm, Caller, EntityFormat, ErrorCode, Failure, MetadataLevel, Occurrence,
+    Operation, Prefer, Resource, Select, Target, Version,
 };
 use std::net::IpAddr;
 
@@ -60,6 +61,23 @@ impl Asked<'_> {
         let mut base = String::with_capacity(64);
         self.target.write_base(front.scheme(), &mut base);
         base
+    }
+
+    /// The form of entities in the answer.
+    pub(super) fn entity_format<'a>(
+        &'a self,
+        level: MetadataLevel,
+        base: &'a str,
+        table: &'a Table,
+        select: Option<&'a Select>,
+    ) -> EntityFormat<'a> {
+        EntityFormat {
+            level,
+            base,
+            account: self.account.name.as_str(),
+            table: &table.name,
+            select,
+        }
     }
 
     /// The name of the table that the resource is about; empty where there is none.

@@ -8,8 +8,8 @@ use hyper::{StatusCode, header};
 use partita_model::{ETag, TableName};
 use partita_table::{BatchError, Change, Changed, Error, RowData, Table};
 use partita_wire::{
-    BatchWriter, EntityFormat, EntityWriter, ErrorCode, Failure, MetadataLevel, Method, Occurrence,
-    Operation, Part, PartOutcome, Prefer, Target, Version, entity_url, read_batch,
+    BatchWriter, EntityWriter, ErrorCode, Failure, MetadataLevel, Method, Occurrence, Operation,
+    Part, PartOutcome, Prefer, Target, Version, entity_url, read_batch,
 };
 use std::sync::Arc;
 
@@ -186,13 +186,7 @@ fn write_changed(
                 let entity = row.entity(&table.space).map_err(failure::failure)?;
                 body.clear();
                 if prefer != Some(Prefer::ReturnNoContent) {
-                    let format = EntityFormat {
-                        level,
-                        base: &base,
-                        account: asked.account.name.as_str(),
-                        table: &table.name,
-                        select: None,
-                    };
+                    let format = asked.entity_format(level, &base, table, None);
                     let written = EntityWriter::new(&format).single(&entity, &mut body);
                     written.map_err(|error| failure::failure(error.into()))?;
                 }

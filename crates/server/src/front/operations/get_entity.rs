@@ -4,7 +4,7 @@ use super::super::context::{Asked, Call};
 use super::super::failure;
 use super::super::reply::Reply;
 use hyper::{StatusCode, header};
-use partita_wire::{EntityFormat, EntityWriter, Failure, Select};
+use partita_wire::{EntityWriter, Failure, Select};
 
 pub(super) async fn run(call: &Call<'_>, asked: &Asked<'_>) -> Result<Reply, Failure> {
     let table = super::table(call, asked, asked.table()).await?;
@@ -20,13 +20,8 @@ pub(super) async fn run(call: &Call<'_>, asked: &Asked<'_>) -> Result<Reply, Fai
     let row = row.map_err(failure::failure)?;
     let entity = row.entity(&table.space).map_err(failure::failure)?;
     let base = asked.base(call.front);
-    let writer = EntityWriter::new(&EntityFormat {
-        level: call.level,
-        base: &base,
-        account: asked.account.name.as_str(),
-        table: &table.name,
-        select: select.as_ref(),
-    });
+    let writer =
+        EntityWriter::new(&asked.entity_format(call.level, &base, &table, select.as_ref()));
     let mut body = Vec::with_capacity(row.value.len() * 2 + 512);
     writer
         .single(&entity, &mut body)

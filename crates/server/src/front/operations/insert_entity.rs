@@ -6,7 +6,7 @@ use super::super::reply::{DATA_SERVICE_ID, Reply};
 use super::changes;
 use hyper::{StatusCode, header};
 use partita_table::{Changed, RowData};
-use partita_wire::{EntityFormat, EntityWriter, Failure, Prefer, entity_url};
+use partita_wire::{EntityWriter, Failure, Prefer, entity_url};
 
 pub(super) async fn run(call: &Call<'_>, asked: &Asked<'_>, body: &[u8]) -> Result<Reply, Failure> {
     let change = changes::insert(body)?;
@@ -40,13 +40,7 @@ pub(super) async fn run(call: &Call<'_>, asked: &Asked<'_>, body: &[u8]) -> Resu
         value: value.unwrap_or_default(),
     };
     let entity = row.entity(&table.space).map_err(failure::failure)?;
-    let writer = EntityWriter::new(&EntityFormat {
-        level: call.level,
-        base: &base,
-        account: asked.account.name.as_str(),
-        table: &table.name,
-        select: None,
-    });
+    let writer = EntityWriter::new(&asked.entity_format(call.level, &base, &table, None));
     let mut body = Vec::with_capacity(row.value.len() * 2 + 512);
     writer
         .single(&entity, &mut body)

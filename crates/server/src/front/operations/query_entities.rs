@@ -8,8 +8,7 @@ use hyper::StatusCode;
 use partita_model::limits::PAGE_ENTITIES_MAX;
 use partita_table::{Cut, Page, Query, Span, Table};
 use partita_wire::{
-    EntityFormat, EntityToken, EntityWriter, Failure, KeyBound, KeyRange, Select, parse_filter,
-    parse_top,
+    EntityToken, EntityWriter, Failure, KeyBound, KeyRange, Select, parse_filter, parse_top,
 };
 
 /// A row of a page takes about this many bytes of JSON, until its size is known.
@@ -89,13 +88,7 @@ fn write_page(
     select: Option<&Select>,
 ) -> Result<Vec<u8>, Failure> {
     let base = asked.base(call.front);
-    let writer = EntityWriter::new(&EntityFormat {
-        level: call.level,
-        base: &base,
-        account: asked.account.name.as_str(),
-        table: &table.name,
-        select,
-    });
+    let writer = EntityWriter::new(&asked.entity_format(call.level, &base, table, select));
     // Stored rows are a little smaller than their JSON.
     let stored: usize = page
         .rows
