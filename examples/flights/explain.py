@@ -24,6 +24,7 @@ class Explain:
 
     def __str__(self):
         found = self.pages[0]
+        pages = "1 page" if len(self.pages) == 1 else f"{len(self.pages)} pages"
         tested = found.get("tested_per_row") or "nothing"
         return (f"{found['class']}: {self.total('rows_read'):,} rows read, {self.total('rows_returned'):,} returned, "
-                f"{len(self.pages)} pages; tested per row: {tested}")
+                f"{pages}; tested per row: {tested}")
