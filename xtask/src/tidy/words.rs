@@ -23,6 +23,9 @@ const REGISTRY_HOSTS: [&str; 9] = [
     concat!("proxy.golang", ".org"),
 ];
 
+/// What Cargo writes into every entry of its lock file, whatever mirror is in use.
+const PUBLIC_INDEX: &str = concat!("registry+https://github.com/rust-lang/crates", ".io-index");
+
 /// Folders of the machines this is written on; nobody else has them.
 const MACHINE_PATHS: [&str; 3] = [
     concat!("/wo", "rk/"),
@@ -36,7 +39,6 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
 
 fn check_file(file: &File) -> Vec<Finding> {
     let mut findings = Vec::new();
-    // Cargo writes the index's public name into every entry of its lock file, whatever mirror is in use.
     let is_cargo_lock = file.path.ends_with("Cargo.lock");
     for (line, number) in file.text.lines().zip(1..) {
         let mut report = |text: String| findings.push(Finding::new(&file.path, number, text));
@@ -47,8 +49,12 @@ fn check_file(file: &File) -> Vec<Finding> {
                 ));
             }
         }
+        let is_source = is_cargo_lock && line.starts_with("source = ");
+        if is_source && line != format!("source = \"{PUBLIC_INDEX}\"") {
+            report(format!("a package from elsewhere: {line}"));
+        }
         for host in REGISTRY_HOSTS {
-            if line.contains(host) && !is_cargo_lock {
+            if line.contains(host) && !is_source {
                 report(format!(
                     "a registry's host, {host}: packages are named by name"
                 ));
@@ -100,9 +106,11 @@ mod tests {
                 "{host}"
             );
         }
+        let index = format!("source = \"{PUBLIC_INDEX}\"");
+        assert_eq!(count("Cargo.lock", &index), 0);
         assert_eq!(
-            count("Cargo.lock", &format!("index of {}", REGISTRY_HOSTS[0])),
-            0
+            count("Cargo.lock", "source = \"git+https://example.org/fork\""),
+            1
         );
         for path in MACHINE_PATHS {
             assert_eq!(count("README.md", &format!("see {path}main")), 1, "{path}");
