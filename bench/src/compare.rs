@@ -23,6 +23,8 @@ const IDLE_SHARE: f64 = 0.04;
 pub struct Options {
     /// The project's folder.
     pub root: PathBuf,
+    /// The program of our server.
+    pub partita: PathBuf,
     /// Folder for the servers' data.
     pub scratch: PathBuf,
     /// Workloads in order.
@@ -71,7 +73,7 @@ fn run_together(
 ) -> anyhow::Result<Vec<Measurement>> {
     let mut targets = Vec::new();
     for &kind in kinds {
-        let target = Target::start(kind, &options.root, &options.scratch)?;
+        let target = Target::start(kind, options)?;
         let ready_ms = target.process.ready_after().as_millis();
         let started = Instant::now();
         if kind != TargetKind::Bare {

@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 
 use crate::ServerProcess;
+use crate::compare::Options;
 
 /// Time a server may take to its ready line; Azurite on a cold cache needs several seconds.
 const START_DEADLINE: Duration = Duration::from_secs(60);
@@ -61,20 +62,18 @@ pub struct Target {
 }
 
 impl Target {
-    /// Starts a server of this kind. `root` is the project's folder; `scratch` the folder for its data, which must be
-    /// on a real disk for durable figures.
+    /// Starts a server of this kind on a fresh folder.
     ///
     /// # Errors
     /// When the program is not there or does not get ready.
-    pub fn start(kind: TargetKind, root: &Path, scratch: &Path) -> anyhow::Result<Self> {
+    pub(crate) fn start(kind: TargetKind, options: &Options) -> anyhow::Result<Self> {
+        let (root, scratch) = (&options.root, &options.scratch);
         let directory = tempfile::Builder::new()
             .prefix(&format!("{}-", kind.name()))
             .tempdir_in(scratch)
             .with_context(|| format!("making a folder in {}", scratch.display()))?;
         let command = match kind {
-            TargetKind::Partita => {
-                partita_command(&root.join("target/release/partita"), directory.path())
-            }
+            TargetKind::Partita => partita_command(&options.partita, directory.path()),
             TargetKind::Bare => Command::new(root.join("target/release/bare-http")),
             TargetKind::Azurite => azurite_command(root, directory.path())?,
         };

@@ -39,6 +39,9 @@ pub(crate) struct Arguments {
     /// Also write every figure as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Our server, when it is not the one built from this tree
+    #[arg(long, value_name = "FILE")]
+    program: Option<PathBuf>,
     /// Folder for the servers' data; a real disk, or durable figures mean nothing
     #[arg(long, value_name = "DIR")]
     scratch: Option<PathBuf>,
@@ -46,7 +49,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let options = options(arguments)?;
-    if options.targets.contains(&TargetKind::Partita) {
+    if options.targets.contains(&TargetKind::Partita) && arguments.program.is_none() {
         cargo::build("partita", "partita")?;
     }
     if options.targets.contains(&TargetKind::Bare) {
@@ -91,6 +94,10 @@ fn options(arguments: &Arguments) -> anyhow::Result<Options> {
         arguments.seconds
     };
     Ok(Options {
+        partita: arguments
+            .program
+            .clone()
+            .unwrap_or_else(|| root.join("target/release/partita")),
         root,
         scratch,
         workloads: or_all(&arguments.workloads),
