@@ -1,9 +1,9 @@
 //! The entity cache: rows as they are stored, bounded in bytes, never a row that is not durable.
 //!
-//! Two parties fill it. A *write* sets its rows when it has become durable, before its locks are released. A *read* that
-//! missed takes a placeholder first, reads the engine, and fills the placeholder; a write that became durable meanwhile
-//! has replaced the placeholder, and the read's older row is not kept. So the cache never holds a row older than the
-//! last acknowledged write.
+//! *Reads* fill it, and *writes* keep it true. A read that missed takes a placeholder first, reads the engine, and fills the
+//! placeholder. A write that has become durable replaces a row that is here, or takes away a placeholder, before its locks
+//! are released; a read that had begun before then does not keep its older row. So the cache never holds a row older than
+//! the last acknowledged write. A row that nobody has read is not kept: loading data would only push out what is read.
 
 use bytes::Bytes;
 use partita_engine::ReadError;
@@ -67,9 +67,12 @@ impl EntityCache {
 
     /// A write became durable.
     pub(crate) fn set(&self, key: Bytes, row: Option<Bytes>) {
-        match row {
-            Some(row) => self.rows.insert(key, row),
-            None => self.forget(&key),
+        let Some(row) = row else {
+            return self.forget(&key);
+        };
+        if let Err((key, _)) = self.rows.replace(key, row, true) {
+            // Not here, or being read just now, and then perhaps as it was before.
+            self.forget(&key);
         }
     }
 

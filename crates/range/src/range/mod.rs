@@ -122,7 +122,7 @@ impl Locked<'_> {
     /// # Errors
     /// [`ReadError`].
     pub async fn read(&self, key: &Bytes) -> Result<Option<Bytes>, ReadError> {
-        // A miss is not kept: the write that follows sets the row.
+        // A miss is not kept: the row is about to change.
         match self.range.cache.get(key) {
             Some(row) => Ok(Some(row)),
             None => self.range.engine.get(key).await,

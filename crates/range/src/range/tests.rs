@@ -23,13 +23,16 @@ async fn lock<'r>(range: &'r Range, key: &str) -> Locked<'r> {
 }
 
 #[tokio::test]
-async fn a_committed_row_is_read_back_and_cached() {
+async fn a_committed_row_is_read_back_and_a_cached_one_replaced() {
     let range = range();
     let locked = lock(&range, "k").await;
     assert_eq!(locked.read(&"k".into()).await.unwrap(), None);
     locked.commit(put("k", "v")).await.unwrap();
-    let hits = range.cache_stats().hits;
+    assert_eq!(range.cache_stats().rows, 0, "nobody has read it");
     assert_eq!(range.get(&"k".into()).await.unwrap(), Some("v".into()));
+    lock(&range, "k").await.commit(put("k", "w")).await.unwrap();
+    let hits = range.cache_stats().hits;
+    assert_eq!(range.get(&"k".into()).await.unwrap(), Some("w".into()));
     assert_eq!(range.cache_stats().hits, hits + 1);
     let locked = lock(&range, "k").await;
     let mut batch = Batch::new();
