@@ -1,7 +1,8 @@
 //! Measures an engine alone, without HTTP: `cargo run --release -p partita-engine --example measure -- FOLDER [KIND]`.
 //!
 //! With `load SECONDS` instead it only writes, with 64 callers, until it is killed or the time is over; with `open` it opens,
-//! says how long that took, and reads once; with `scan` it only scans. `load` and `open` together measure a start after a crash.
+//! says how long that took, and reads once; with `scan` it only scans, with
+//! `batch` it only writes batches, with `absent` it asks for what is not there while it grows. `load` and `open` together measure a start after a crash.
 //!
 //! Prints durable single puts with 1, 16, 64 and 256 callers, batches of 100 with 8 callers, gets of hot and of all rows, and
 //! scans of 1,000 rows; each for a second and a half. Values are 1 KiB of text that compresses about 2:1.
@@ -38,6 +39,21 @@ fn main() {
     runtime.block_on(async {
         let started = Instant::now();
         let engine = open(Path::new(folder), kind).await;
+        if kind == "batch" {
+            for _ in 0..4 {
+                puts(&engine, 8, 100).await;
+            }
+            engine.close().await;
+            return;
+        }
+        if kind == "absent" {
+            for callers in [1, 4] {
+                puts(&engine, 64, 1).await;
+                absent(&engine, callers).await;
+            }
+            engine.close().await;
+            return;
+        }
         if kind == "scan" {
             if engine.get(&row_key(0)).await.expect("a get").is_none() {
                 fill(&engine).await;
@@ -112,6 +128,7 @@ async fn measure(engine: &Arc<dyn Engine>) {
             gets(engine, name, rows, callers).await;
         }
     }
+    absent(engine, 1).await;
     for callers in [1, 8, 1, 8] {
         scans(engine, callers).await;
     }
@@ -161,6 +178,21 @@ async fn gets(engine: &Arc<dyn Engine>, name: &str, rows: u64, callers: u64) {
         let key = row_key(partita_rt::random::u64() % rows);
         assert!(engine.get(&key).await.expect("a get").is_some());
     })
+    .await;
+}
+
+/// Gets of keys that are not there, among those that are: what every insert begins with.
+async fn absent(engine: &Arc<dyn Engine>, callers: u64) {
+    run(
+        engine,
+        "absent gets",
+        callers,
+        1,
+        move |engine| async move {
+            let key = key(partita_rt::random::u64() | 1 << 63);
+            assert!(engine.get(&key).await.expect("a get").is_none());
+        },
+    )
     .await;
 }
 
@@ -216,11 +248,12 @@ where
     latencies.sort_unstable();
     let count = latencies.len();
     println!(
-        "{name:14} {callers:3} callers: {:7.0}/s {:8.0} rows/s p50 {:6.3} p99 {:7.3} ms cpu {:6.1} us",
+        "{name:14} {callers:3} callers: {:7.0}/s {:8.0} rows/s p50 {:6.3} p99 {:7.3} max {:6.1} ms cpu {:6.1} us",
         count as f64 / elapsed,
         count as f64 * rows as f64 / elapsed,
         latencies[count / 2].as_secs_f64() * 1e3,
         latencies[count * 99 / 100].as_secs_f64() * 1e3,
+        latencies[count - 1].as_secs_f64() * 1e3,
         (cpu_seconds() - before) * 1e6 / count as f64,
     );
 }

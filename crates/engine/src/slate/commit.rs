@@ -182,6 +182,10 @@ async fn commit(core: &Core, mut group: Vec<Queued>) {
     };
     let bytes: usize = group.iter().map(|queued| queued.batch.bytes()).sum();
     let rows: usize = group.iter().map(|queued| queued.batch.len()).sum();
+    // One group has waited for the flush already; those behind it need not wait as long again.
+    if core.health.get() == Health::Backlogged && opened.journal.is_backlogged() {
+        return refuse(core, group, Refusal::Busy);
+    }
     if let Err(refusal) = opened.journal.make_room(rows, bytes).await {
         note_refusal(core, refusal);
         return refuse(core, group, refusal);

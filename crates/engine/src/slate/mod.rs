@@ -17,6 +17,7 @@
 //!
 //! It leaves to the callers: locks on what they change, and the meaning of keys.
 
+mod background;
 mod cache;
 mod commit;
 mod figures;
@@ -36,6 +37,7 @@ use parking_lot::RwLock;
 use partita_rt::{DataDir, Tasks};
 use slatedb::config::{CloseOptions, DurabilityLevel, ReadOptions};
 use slatedb::{Db, ErrorKind};
+use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
 use crate::health::HealthCell;
@@ -46,6 +48,7 @@ use crate::{
     Engine, Health, KeyRange, OpenError, Permit, ReadError, Refusal, Scan, ScanHint, Stats,
     WriteError,
 };
+use background::Background;
 use cache::BlockCache;
 use commit::CommitThread;
 use figures::Figures;
@@ -63,6 +66,7 @@ const FLUSH_DEADLINE: Duration = Duration::from_secs(10);
 pub struct SlateEngine {
     core: Arc<Core>,
     commits: CommitThread,
+    background: Background,
     room: Room,
     tasks: Tasks,
     reads: ReadOptions,
@@ -81,6 +85,14 @@ struct Core {
     current: RwLock<Option<Arc<Opened>>>,
     /// Wakes the supervisor: the database failed.
     failed: Notify,
+}
+
+/// Where the work of a database runs.
+struct Runtimes {
+    /// The commit thread: SlateDB's writer task.
+    commit: Handle,
+    /// The background threads: everything else that SlateDB does of itself.
+    store: Handle,
 }
 
 /// An open database with its log.
@@ -119,21 +131,23 @@ impl SlateEngine {
             failed: Notify::new(),
         });
         let commits = CommitThread::start(Arc::clone(&core))?;
-        let opened = open::open(&core, commits.runtime(), Resume::Behind).await?;
+        let background = Background::start()?;
+        let runtimes = Runtimes {
+            commit: commits.runtime().clone(),
+            store: background.handle().clone(),
+        };
+        let opened = open::open(&core, &runtimes, Resume::Behind).await?;
         *core.current.write() = Some(Arc::new(opened));
         let tasks = Tasks::new();
         tasks.spawn(
             "engine supervisor",
-            supervisor::run(
-                Arc::clone(&core),
-                commits.runtime().clone(),
-                tasks.shutdown(),
-            ),
+            supervisor::run(Arc::clone(&core), runtimes, tasks.shutdown()),
         );
         let reads = ReadOptions::default().with_durability_filter(DurabilityLevel::Remote);
         Ok(Self {
             core,
             commits,
+            background,
             room,
             tasks,
             reads,
@@ -252,6 +266,7 @@ impl Engine for SlateEngine {
             close_database(&opened).await;
         }
         self.commits.stop().await;
+        self.background.stop();
     }
 }
 

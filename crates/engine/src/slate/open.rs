@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use slatedb::{Db, SstBlockSize};
-use tokio::runtime::Handle;
 
 use super::figures::Figures;
 use super::journal::Journal;
 use super::settings::slatedb_settings;
-use super::{Core, Opened};
+use super::{Core, Opened, Runtimes};
 use crate::OpenError;
 use crate::log::{Log, LogOptions, OpenLogError, RangeId, Record, Resume, WalId};
 
@@ -29,22 +28,25 @@ pub(super) const LOG_OPTIONS: LogOptions = LogOptions {
 /// returns: a file that once failed to sync may show rows that are not on the disk, and nobody may see them before they are.
 pub(super) async fn open(
     core: &Core,
-    commit_runtime: &Handle,
+    runtimes: &Runtimes,
     resume: Resume,
 ) -> Result<Opened, OpenError> {
     let (log, records) = open_log(core, resume).await?;
     let journal = Journal::new(log, RANGE);
     let figures = Figures::new();
     let cache = Arc::clone(&core.cache) as Arc<dyn slatedb::db_cache::DbCache>;
-    let db = Db::builder(format!("range-{}", RANGE.0), core.data.store())
+    let building = Db::builder(format!("range-{}", RANGE.0), core.data.store())
         .with_settings(slatedb_settings())
         .with_sst_block_size(SstBlockSize::Block16Kib)
         .with_db_cache(cache, RANGE.0)
-        .with_write_runtime(commit_runtime.clone())
+        .with_write_runtime(runtimes.commit.clone())
         .with_metrics_recorder(figures.recorder())
         .with_wal_writer(journal.writer_init(records))
-        .build()
-        .await
+        .build();
+    // Its tasks run where it was built.
+    let built = runtimes.store.spawn(building).await;
+    let db = built
+        .map_err(|error| OpenError::Store(Arc::new(error)))?
         .map_err(|error| OpenError::Store(Arc::new(error)))?;
     let opened = Opened {
         db,

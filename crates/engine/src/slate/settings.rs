@@ -41,6 +41,10 @@ const UNFLUSHED_BYTES_MAX: usize = 192 << 20;
 
 const MANIFEST_POLL: Duration = Duration::from_secs(5);
 
+/// Files of level 0 before a flush waits for a compaction. A burst of writes makes two a second while a compaction takes a
+/// few; the filters keep a read from looking into most of them.
+const LEVEL0_COUNT_MAX: usize = 20;
+
 /// For how long an update of the manifest is tried before the database gives up and closes itself. A full disk may stay full
 /// for days, and reads go on meanwhile, so: practically for ever.
 const MANIFEST_TIMEOUT: Duration = Duration::from_secs(30 * 24 * 3600);
@@ -54,6 +58,8 @@ pub(super) fn slatedb_settings() -> slatedb::Settings {
         manifest_update_timeout: MANIFEST_TIMEOUT,
         l0_sst_size_bytes: LEVEL0_BYTES,
         max_unflushed_bytes: UNFLUSHED_BYTES_MAX,
+        l0_max_ssts: LEVEL0_COUNT_MAX,
+        l0_max_ssts_per_key: LEVEL0_COUNT_MAX,
         l0_flush_parallelism: 1,
         compression_codec: Some(CompressionCodec::Lz4),
         compactor_options: Some(CompactorOptions {

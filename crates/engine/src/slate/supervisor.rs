@@ -12,9 +12,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use partita_rt::Shutdown;
-use tokio::runtime::Handle;
 
-use super::{Core, Opened, close_database, open};
+use super::{Core, Opened, Runtimes, close_database, open};
 use crate::Health;
 use crate::log::Resume;
 
@@ -25,7 +24,7 @@ const RETRY_FIRST: Duration = Duration::from_millis(100);
 const RETRY_MAX: Duration = Duration::from_secs(5);
 
 /// Looks after the engine until the end is asked for.
-pub(super) async fn run(core: Arc<Core>, commit_runtime: Handle, shutdown: Shutdown) {
+pub(super) async fn run(core: Arc<Core>, runtimes: Runtimes, shutdown: Shutdown) {
     loop {
         let opened = core.opened();
         tokio::select! {
@@ -41,7 +40,7 @@ pub(super) async fn run(core: Arc<Core>, commit_runtime: Handle, shutdown: Shutd
             drop(opened);
             tokio::select! {
                 () = shutdown.requested() => return,
-                () = recover(&core, &commit_runtime) => {}
+                () = recover(&core, &runtimes) => {}
             }
         } else if let Some(opened) = opened {
             tidy(&core, &opened).await;
@@ -71,7 +70,7 @@ async fn tidy(core: &Core, opened: &Opened) {
     }
 }
 
-async fn recover(core: &Core, commit_runtime: &Handle) {
+async fn recover(core: &Core, runtimes: &Runtimes) {
     core.health.set(Health::Recovering);
     let failed = core.current.write().take();
     if let Some(failed) = failed {
@@ -80,7 +79,7 @@ async fn recover(core: &Core, commit_runtime: &Handle) {
     }
     let mut pause = RETRY_FIRST;
     loop {
-        match open::open(core, commit_runtime, Resume::Afresh).await {
+        match open::open(core, runtimes, Resume::Afresh).await {
             Ok(opened) => {
                 *core.current.write() = Some(Arc::new(opened));
                 core.health.set(Health::Healthy);

@@ -54,8 +54,10 @@ proptest! {
         let directory = tempfile::tempdir().unwrap();
         runtime.block_on(async {
             let mut model = BTreeMap::new();
+            // Lazy, because thousands of syncs show nothing here: the process lives on.
+            let disk = FaultyDisk::lazy();
             for steps in lives {
-                let engine = open_in(directory.path()).await;
+                let engine = open_faulty(directory.path(), &disk).await;
                 conformance::check_script(&engine, &mut model, &steps).await;
                 engine.close().await;
             }
@@ -228,5 +230,42 @@ async fn the_log_stays_short_when_rows_are_few() {
     drop(engine);
     let engine = open_faulty(directory.path(), &disk).await;
     assert_eq!(engine.get(b"key").await.unwrap().unwrap(), "2499");
+    engine.close().await;
+}
+
+/// A file of the store that was damaged is an error to whoever reads it, not a wrong answer.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn damaged_files_are_not_answered_from() {
+    let directory = tempfile::tempdir().unwrap();
+    let engine = open_in(directory.path()).await;
+    for number in 0_u32..200 {
+        let value = format!("{number}-").repeat(100);
+        commit(&engine, put(number.to_be_bytes().to_vec(), value))
+            .await
+            .unwrap();
+    }
+    engine.flush().await.unwrap();
+    engine.close().await;
+    drop(engine);
+    let folder = directory
+        .path()
+        .join("store")
+        .join("range-1")
+        .join("compacted");
+    let file = std::fs::read_dir(folder)
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
+    let mut bytes = std::fs::read(&file).unwrap();
+    bytes[100] ^= 1;
+    std::fs::write(&file, bytes).unwrap();
+
+    let engine = open_in(directory.path()).await;
+    let got = engine.get(&0_u32.to_be_bytes()).await;
+    assert!(matches!(got, Err(ReadError::Corrupt(_))), "{got:?}");
+    let scan = engine.scan(KeyRange::all(), ScanHint::page(10)).await;
+    assert!(matches!(scan.err(), Some(ReadError::Corrupt(_))));
     engine.close().await;
 }

@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -124,14 +125,13 @@ fn count_key(number: u32) -> Bytes {
     Bytes::copy_from_slice(&number.to_be_bytes())
 }
 
-/// 100 kB that do not compress.
+/// 100 kB that do not compress: the number, and noise that is the same in each row. A row fills blocks of its own.
 fn bytes(number: u32) -> Bytes {
-    let mut state = u64::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    let words = std::iter::repeat_with(|| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state.to_le_bytes()
+    static NOISE: LazyLock<Vec<u8>> = LazyLock::new(|| {
+        let words = std::iter::repeat_with(|| partita_rt::random::u64().to_le_bytes());
+        words.take(12_500).flatten().collect()
     });
-    words.take(12_500).flatten().collect()
+    let mut bytes = NOISE.clone();
+    bytes[..4].copy_from_slice(&number.to_be_bytes());
+    bytes.into()
 }
