@@ -351,6 +351,33 @@ async fn a_full_page_goes_on_only_if_a_row_that_passes_follows() {
 }
 
 #[tokio::test]
+async fn a_prefix_of_row_keys_reads_its_rows_and_no_others() {
+    let service = service();
+    let table = table(&service).await;
+    for hundred in 0..30 {
+        let rows = (0..100).map(|at| format!("{hundred:02}-{at:02}"));
+        let changes: Vec<Change> = rows.map(|row| insert(("p", &row), 0)).collect();
+        service.change_entities(&table, changes).await.unwrap();
+    }
+    let key = |property: Property, op, literal: &str| Filter::Compare {
+        property,
+        op,
+        literal: Value::String(literal.into()),
+    };
+    let filter = Filter::And(vec![
+        key(Property::PartitionKey, Comparison::Equal, "p"),
+        key(Property::RowKey, Comparison::GreaterOrEqual, "17-"),
+        key(Property::RowKey, Comparison::Less, "17."),
+    ]);
+    let page = service
+        .query_entities(&table, page_query(Some(&filter), 1000, None))
+        .await
+        .unwrap();
+    assert_eq!(page.report.class, crate::QueryClass::RowRangeScan);
+    assert_eq!((page.rows.len(), page.report.rows_read), (100, 100));
+}
+
+#[tokio::test]
 async fn a_page_ends_at_a_range_boundary() {
     // The table's id is not known before it is made: split the key space of a table made by hand.
     let space = TableSpace::new("account", TableId(7));
