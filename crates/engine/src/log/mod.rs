@@ -262,17 +262,27 @@ impl Log {
         }
     }
 
-    /// Makes spare segments until there are as many as wanted. Blocking.
+    /// Makes spare segments until there are as many as wanted; none for a log that has hardly begun, so that a small server
+    /// takes a small place. Blocking.
     ///
     /// # Errors
     /// What the disk said; fewer spares only make the next roll slower.
     pub(crate) fn prepare(&self) -> io::Result<()> {
+        if !self.wants_spares() {
+            return Ok(());
+        }
         while self
             .supply
             .lock()
             .prepare_one(&*self.disk, self.options.spare_count)?
         {}
         Ok(())
+    }
+
+    /// Whether so much was written that another segment will be needed soon.
+    pub(crate) fn wants_spares(&self) -> bool {
+        let state = self.state.lock();
+        !state.sealed.is_empty() || state.offset > state.current.bytes() / 4
     }
 
     /// How many segments hold records of `range` beyond `wal_id`, not counting the one being written.

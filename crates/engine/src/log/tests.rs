@@ -260,6 +260,21 @@ fn after_a_failed_sync_nothing_is_appended_until_it_is_opened_afresh() {
 }
 
 #[test]
+fn spares_are_made_once_they_will_be_needed() {
+    let directory = tempfile::tempdir().unwrap();
+    let count = || fs::read_dir(directory.path()).unwrap().count();
+    let (log, _) = open(directory.path()).unwrap();
+    append(&log, 1, 100).unwrap();
+    log.prepare().unwrap();
+    assert_eq!(count(), 1, "a small log has one file");
+    for id in 2..=4 {
+        append(&log, id, 700).unwrap();
+    }
+    log.prepare().unwrap();
+    assert_eq!(count(), 1 + OPTIONS.spare_count);
+}
+
+#[test]
 fn a_full_disk_is_noticed_before_anything_is_written() {
     let directory = tempfile::tempdir().unwrap();
     let disk = FaultyDisk::default();

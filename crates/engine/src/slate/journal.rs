@@ -9,6 +9,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -47,6 +48,8 @@ pub(super) struct Journal {
     released: Arc<Notify>,
     /// The commit loop would like spare segments.
     rolled: Arc<Notify>,
+    /// The first spare segments were asked for.
+    asked: Arc<AtomicBool>,
 }
 
 impl Journal {
@@ -57,6 +60,7 @@ impl Journal {
             range,
             released,
             rolled,
+            asked: Arc::default(),
         }
     }
 
@@ -78,6 +82,9 @@ impl Journal {
     pub(super) async fn make_room(&self, rows: usize, bytes: usize) -> Result<(), Refusal> {
         if self.is_backlogged() {
             self.wait_for_flush().await?;
+        }
+        if self.log.wants_spares() && !self.asked.swap(true, Ordering::Relaxed) {
+            self.rolled.notify_one();
         }
         let live = self.log.live_count();
         let made = self.log.make_room(record_bytes_max(rows, bytes));
@@ -128,7 +135,7 @@ impl Journal {
         self.log.prepare()
     }
 
-    /// Waits until the log went on to another segment. Cancel safe.
+    /// Waits until the log went on to another segment, or will soon. Cancel safe.
     pub(super) async fn rolled(&self) {
         self.rolled.notified().await;
     }
