@@ -284,6 +284,38 @@ mod tests {
         TableSpace::new("account", TableId(7))
     }
 
+    #[test]
+    fn bytes_are_those_of_the_format_document() {
+        let space = TableSpace::new("acc", TableId(7));
+        let mut prefix = b"\x20acc\x00".to_vec();
+        prefix.extend_from_slice(&[0, 0, 0, 0, 0, 0, 0, 7]);
+        let behind = |tail: &[u8]| [&prefix, tail].concat();
+        let partition = "k\u{FFFD}";
+        assert_eq!(
+            space.entity(partition, "\u{1F600}1"),
+            behind(b"k\xF6\xBF\xBD\x00\xF0\x9F\x98\x801")
+        );
+        assert_eq!(space.partition_end(partition), behind(b"k\xF6\xBF\xBD\x01"));
+        assert_eq!(space.end(), behind(b"\xFF"));
+        assert_eq!(
+            space.partition("\u{0}\u{1}"),
+            behind(b"\x01\x01\x01\x02\x00")
+        );
+        let table = KeyWriter::new(KeyKind::Table, 0)
+            .text("acc")
+            .last_text("people");
+        assert_eq!(table.finish(), b"\x11acc\x00people".as_slice());
+        let dropped = KeyWriter::new(KeyKind::DroppedTable, 0)
+            .text("acc")
+            .table_id(TableId(7));
+        assert_eq!(
+            dropped.finish(),
+            b"\x12acc\x00\0\0\0\0\0\0\0\x07".as_slice()
+        );
+        let properties = KeyWriter::new(KeyKind::ServiceProperties, 0).last_text("acc");
+        assert_eq!(properties.finish(), b"\x10acc".as_slice());
+    }
+
     proptest! {
         #[test]
         fn keys_round_trip(pk in text(), rk in text()) {

@@ -125,7 +125,7 @@ pub(crate) static ENTITY_CACHE_BYTES: Setting = Setting {
     takes: Takes::One("BYTES"),
     default: "128MiB",
     group: DATA,
-    help: "Memory for single entities lately read or written",
+    help: "Memory for single entities lately read",
     ..PLAIN
 };
 

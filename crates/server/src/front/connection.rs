@@ -46,8 +46,7 @@ pub(super) async fn serve<S>(
     let mut http = http1::Builder::new();
     http.max_buf_size(front.limits().header_bytes_max.max(MIN_BUFFER_BYTES))
         .header_read_timeout(None)
-        .half_close(false)
-        .pipeline_flush(true);
+        .half_close(false);
     let mut connection = pin!(http.serve_connection(io, service));
     let mut ending = false;
     let ended = loop {
