@@ -4,6 +4,11 @@
 //! already, so that a group costs one `write` and one `fdatasync`, and so that a full disk is noticed before a group is
 //! begun and not in the middle of it.
 //!
+//! Measured against SlateDB's own log in one run, on two busy cores (`examples/measure.rs`): one caller 0.15 ms instead of 0.64
+//! to 6 ms and a sixth of the CPU time; 16 and 64 callers 4 to 5 times the puts a second; eight callers with batches of 100
+//! 1.4 times. Tried and left out: segments that are allocated but not filled (4 ms a sync beside a flush), and writing the
+//! store's large files in small synced pieces (no difference).
+//!
 //! What it promises:
 //! - [`Log::append`] returns `Ok` only after the record is on the disk. A record is read back whole or not at all.
 //! - After a failed write or sync the log is *poisoned*: nothing is appended any more, because nobody can know what the disk
