@@ -15,6 +15,8 @@ pub struct Measurement {
     pub workload: &'static str,
     /// Connections, each with one request under way.
     pub connections: usize,
+    /// Right answers while measuring.
+    pub requests: u64,
     /// Right answers a second.
     pub requests_per_s: f64,
     /// Entities written or read a second.
@@ -55,6 +57,7 @@ impl Measurement {
             target: target.name(),
             workload: kind.name(),
             connections,
+            requests: result.requests,
             requests_per_s: result.requests_per_s(),
             entities_per_s: result.requests_per_s() * kind.entities() as f64,
             p50_ms: ms(0.5),
@@ -131,6 +134,7 @@ impl Report {
                     && other.workload == ours.workload
                     && other.connections == ours.connections
             })
+            .filter(|other| other.requests > 0)
             .map(|other| ours.requests_per_s / other.requests_per_s)
     }
 
