@@ -16,6 +16,9 @@ use crate::{Account, Cpu, Load, LoadShape, Target, TargetKind, Workload, Workloa
 /// cache that reads fill needs each of the 100,000 rows read once.
 const WARM_READS: Duration = Duration::from_secs(6);
 
+/// Least length of a measurement of Azurite: it stops for its saves every five seconds, and must show two of them.
+const AZURITE_MEASURED_MIN: Duration = Duration::from_secs(10);
+
 /// Time other servers are given to become idle before a run.
 const SETTLE_DEADLINE: Duration = Duration::from_secs(20);
 
@@ -103,7 +106,7 @@ fn run_together(
     for workload in workloads {
         for &connections in &options.connections {
             let mut runs: Vec<Vec<Measurement>> = targets.iter().map(|_| Vec::new()).collect();
-            for _ in 0..options.repeats.max(1) {
+            for _ in 0..repeats(options, kinds) {
                 for (index, target) in targets.iter().enumerate() {
                     run += 1;
                     settle(&targets)?;
@@ -121,6 +124,23 @@ fn run_together(
         }
     }
     Ok(measurements)
+}
+
+/// The length of one measurement.
+fn length(options: &Options, kind: TargetKind) -> Duration {
+    match kind {
+        TargetKind::Azurite => options.measured.max(AZURITE_MEASURED_MIN),
+        TargetKind::Partita | TargetKind::Bare => options.measured,
+    }
+}
+
+/// How often each measurement is made; the long ones of Azurite once.
+fn repeats(options: &Options, kinds: &[TargetKind]) -> usize {
+    if kinds.contains(&TargetKind::Azurite) {
+        1
+    } else {
+        options.repeats.max(1)
+    }
 }
 
 /// Reads prepared rows for a while.
@@ -181,7 +201,7 @@ fn measure(
             connections,
             threads: options.threads.min(connections),
             warm_up: options.warm_up,
-            measured: options.measured,
+            measured: length(options, target.kind),
         },
     };
     let mut samples: Vec<Cpu> = Vec::with_capacity(2);
