@@ -65,6 +65,9 @@ pub enum PartOutcome<'a> {
     },
 }
 
+/// What a part without a body takes, in bytes, about: growing the answer step by step would copy it several times.
+const PART_BYTES: usize = 768;
+
 /// Writes the parts of an answer one by one.
 #[derive(Debug)]
 pub struct BatchWriter {
@@ -75,15 +78,17 @@ pub struct BatchWriter {
 }
 
 impl BatchWriter {
-    /// The answer to a change set. The boundaries are made of two GUIDs of the caller's.
+    /// The answer to a change set of so many parts. The boundaries are made of two GUIDs of the caller's.
     #[must_use]
-    pub fn change_set(batch_id: &str, change_set_id: &str) -> Self {
+    pub fn change_set(batch_id: &str, change_set_id: &str, parts: usize) -> Self {
         let boundary = format!("batchresponse_{batch_id}");
         let inner = format!("changesetresponse_{change_set_id}");
         let head =
             format!("--{boundary}\r\nContent-Type: multipart/mixed; boundary={inner}\r\n\r\n");
+        let mut out = Vec::with_capacity(head.len() + parts.saturating_mul(PART_BYTES));
+        out.extend_from_slice(head.as_bytes());
         Self {
-            out: head.into_bytes(),
+            out,
             boundary,
             inner: Some(inner),
         }

@@ -258,7 +258,7 @@ fn answers() {
     let quiet = Some(Prefer::ReturnNoContent);
     let level = MetadataLevel::Minimal;
     let location = "http://h/a/T(PartitionKey='p',RowKey='r')";
-    let mut writer = BatchWriter::change_set("B", "C");
+    let mut writer = BatchWriter::change_set("B", "C", 1);
     assert_eq!(
         writer.content_type(),
         "multipart/mixed;boundary=batchresponse_B"
@@ -332,7 +332,7 @@ fn failures_of_missing_tables_are_bare() {
         time: DateTime::UNIX_EPOCH,
         batch_index: Some(0),
     };
-    let mut writer = BatchWriter::change_set("B", "C");
+    let mut writer = BatchWriter::change_set("B", "C", 1);
     let prefer = Some(Prefer::ReturnNoContent);
     writer.part(
         None,
@@ -414,7 +414,7 @@ proptest! {
 
     #[test]
     fn what_is_answered_can_be_cut_again(bodies in proptest::collection::vec("\\{[a-z\r\n]{0,20}\\}", 1..6)) {
-        let mut writer = BatchWriter::change_set("B", "C");
+        let mut writer = BatchWriter::change_set("B", "C", 1);
         for body in &bodies {
             let level = MetadataLevel::Minimal;
             let body = body.as_bytes();

@@ -172,7 +172,7 @@ fn write_changed(
     changed: Vec<Changed>,
 ) -> Result<Reply, Failure> {
     let base = asked.base(call.front);
-    let mut writer = new_change_set();
+    let mut writer = new_change_set(parts.len());
     let mut body = Vec::new();
     for ((part, (operation, prefer, level)), changed) in parts.iter().zip(forms).zip(changed) {
         let (prefer, level) = (*prefer, *level);
@@ -210,7 +210,7 @@ fn write_changed(
 }
 
 fn write_fault(call: &Call<'_>, part: &Part<'_>, fault: &Fault) -> Reply {
-    let mut writer = new_change_set();
+    let mut writer = new_change_set(1);
     writer.part(part.content_id, &failed(call, part, fault));
     let mut reply = reply(writer);
     reply.code = Some(fault.failure.code);
@@ -307,8 +307,8 @@ fn guid() -> partita_model::GuidText {
     partita_model::Guid(partita_rt::random::guid()).text()
 }
 
-fn new_change_set() -> BatchWriter {
-    BatchWriter::change_set(&guid(), &guid())
+fn new_change_set(parts: usize) -> BatchWriter {
+    BatchWriter::change_set(&guid(), &guid(), parts)
 }
 
 fn reply(writer: BatchWriter) -> Reply {
