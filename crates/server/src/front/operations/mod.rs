@@ -20,9 +20,10 @@ use super::context::{Asked, Call};
 use super::failure;
 use super::reply::Reply;
 use bytes::Bytes;
-use partita_model::TableName;
+use partita_model::limits::PAGE_ENTITIES_MAX;
+use partita_model::{Filter, TableName};
 use partita_table::Table;
-use partita_wire::{Failure, Operation};
+use partita_wire::{Failure, Operation, Query, parse_filter, parse_top};
 use std::sync::Arc;
 
 /// Does what is asked.
@@ -60,4 +61,17 @@ async fn table(call: &Call<'_>, asked: &Asked<'_>, name: &str) -> Result<Arc<Tab
         .table(&asked.account.name, &name)
         .await
         .map_err(failure::failure)
+}
+
+/// What both kinds of query share: the filter, and the most rows of the page.
+fn page_options(query: Query<'_>) -> Result<(Option<Filter>, usize), Failure> {
+    query.check_options()?;
+    let filter = query
+        .get("$filter")?
+        .map(|text| parse_filter(&text))
+        .transpose()?;
+    let top = query
+        .get("$top")?
+        .map_or(Ok(PAGE_ENTITIES_MAX), |text| parse_top(&text))?;
+    Ok((filter, top))
 }

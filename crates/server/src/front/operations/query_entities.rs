@@ -5,25 +5,15 @@ use super::super::explain;
 use super::super::failure;
 use super::super::reply::{NEXT_PARTITION_KEY, NEXT_ROW_KEY, Reply, X_PARTITA_EXPLAIN};
 use hyper::StatusCode;
-use partita_model::limits::PAGE_ENTITIES_MAX;
 use partita_table::{Cut, Page, Query, Span, Table};
-use partita_wire::{
-    EntityToken, EntityWriter, Failure, KeyBound, KeyRange, Select, parse_filter, parse_top,
-};
+use partita_wire::{EntityToken, EntityWriter, Failure, KeyBound, KeyRange, Select};
 
 /// A row of a page takes about this many bytes of JSON, until its size is known.
 const ROW_BYTES: usize = 256;
 
 pub(super) async fn run(call: &Call<'_>, asked: &Asked<'_>) -> Result<Reply, Failure> {
     let query = asked.target.query;
-    query.check_options()?;
-    let filter = query
-        .get("$filter")?
-        .map(|text| parse_filter(&text))
-        .transpose()?;
-    let top = query
-        .get("$top")?
-        .map_or(Ok(PAGE_ENTITIES_MAX), |text| parse_top(&text))?;
+    let (filter, top) = super::page_options(query)?;
     let select = query
         .get("$select")?
         .map(|text| Select::parse(&text))

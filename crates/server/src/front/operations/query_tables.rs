@@ -4,19 +4,11 @@ use super::super::context::{Asked, Call};
 use super::super::failure;
 use super::super::reply::{NEXT_TABLE_NAME, Reply};
 use hyper::StatusCode;
-use partita_model::limits::PAGE_ENTITIES_MAX;
-use partita_wire::{Failure, TableToken, TableWriter, parse_filter, parse_top};
+use partita_wire::{Failure, TableToken, TableWriter};
 
 pub(super) async fn run(call: &Call<'_>, asked: &Asked<'_>) -> Result<Reply, Failure> {
     let query = asked.target.query;
-    query.check_options()?;
-    let filter = query
-        .get("$filter")?
-        .map(|text| parse_filter(&text))
-        .transpose()?;
-    let top = query
-        .get("$top")?
-        .map_or(Ok(PAGE_ENTITIES_MAX), |text| parse_top(&text))?;
+    let (filter, top) = super::page_options(query)?;
     let token = TableToken::parse(query.get("NextTableName")?.as_deref())?;
     let from = token.as_ref().map(|token| token.folded_name.as_str());
     let account = &asked.account.name;
