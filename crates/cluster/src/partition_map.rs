@@ -96,11 +96,11 @@ impl PartitionMap {
 mod tests {
     use super::*;
     use partita_engine::memory::MemoryEngine;
-    use partita_range::{RangeId, RangeSettings};
+    use partita_range::RangeId;
 
     fn served(id: u64, start: &'static str) -> Served {
         let engine = Arc::new(MemoryEngine::new());
-        let range = Arc::new(Range::new(RangeId(id), engine, RangeSettings::default()));
+        let range = Arc::new(Range::new(RangeId(id), engine, Arc::default()));
         Served {
             start: start.into(),
             epoch: Epoch(1),

@@ -9,11 +9,15 @@
 //! Invariants:
 //! - a row is changed only under its lock, and the lock is held until the change is durable (or its fate unknown);
 //! - so the current row read under a lock is durable, and an answer resting on it cannot be taken back by a crash;
-//! - the cache holds only durable rows, and none older than the last acknowledged write.
+//! - the cache holds only durable rows, and none older than the last acknowledged write;
+//! - the key filter says "absent" only of keys that were never submitted to the engine.
 
 mod cache;
+mod key_filter;
 mod lock_table;
 mod range;
+mod row_memory;
 
 pub use cache::CacheStats;
-pub use range::{Locked, Range, RangeId, RangeSettings};
+pub use range::{Locked, Range, RangeId};
+pub use row_memory::{KeyFilterStats, RowMemory};

@@ -18,8 +18,8 @@ use partita_cluster::{Epoch, PartitionMap, Served};
 use partita_engine::memory::MemoryEngine;
 use partita_engine::slate::{self, SlateEngine};
 use partita_engine::{Engine, OpenError};
-use partita_range::{Range, RangeId, RangeSettings};
-use partita_rt::{Clock, DataDir, SystemClock, Tasks, data_dir};
+use partita_range::{Range, RangeId, RowMemory};
+use partita_rt::{Clock, DataDir, Shutdown, SystemClock, Tasks, data_dir};
 use partita_table::{Service, ServiceSettings};
 use tokio::net::TcpListener;
 
@@ -137,13 +137,19 @@ impl Server {
 
         let loaded = tls::load(&settings, &*clock)?;
         let engine = open_engine(&settings.store).await?;
+        let memory = Arc::new(RowMemory::new(settings.store.entity_cache_bytes));
+        let map = one_range(Arc::clone(&engine), Arc::clone(&memory));
+        for served in map.ranges() {
+            let learning = learn_keys(Arc::clone(&served.range), background.shutdown());
+            background.spawn("learn keys", learning);
+        }
         let service = Arc::new(Service::new(
-            one_range(Arc::clone(&engine), &settings.store),
+            map,
             Arc::clone(&clock),
             service_settings(&settings.limits),
         ));
         service.start(&background);
-        standing.opened(Arc::clone(&service));
+        standing.opened(Arc::clone(&service), memory);
         let (tls_config, authority) = loaded.map_or((None, None), |loaded| {
             (Some(loaded.config), loaded.authority)
         });
@@ -288,11 +294,8 @@ async fn open_engine(store: &Store) -> Result<Arc<dyn Engine>, Error> {
 }
 
 /// A single process serves the whole key space as one range.
-fn one_range(engine: Arc<dyn Engine>, store: &Store) -> Arc<PartitionMap> {
-    let settings = RangeSettings {
-        cache_bytes_max: store.entity_cache_bytes,
-    };
-    let range = Arc::new(Range::new(RangeId(1), engine, settings));
+fn one_range(engine: Arc<dyn Engine>, memory: Arc<RowMemory>) -> Arc<PartitionMap> {
+    let range = Arc::new(Range::new(RangeId(1), engine, memory));
     let served = Served {
         start: Bytes::new(),
         epoch: Epoch(1),
@@ -302,4 +305,19 @@ fn one_range(engine: Arc<dyn Engine>, store: &Store) -> Arc<PartitionMap> {
         PartitionMap::new(vec![served])
             .expect("one range from the empty key on covers every key once"),
     )
+}
+
+/// Makes look-ups of absent keys cheap, some time after the start.
+async fn learn_keys(range: Arc<Range>, shutdown: Shutdown) {
+    let learned = tokio::select! {
+        learned = range.learn_keys() => learned,
+        () = shutdown.requested() => return,
+    };
+    match learned {
+        Ok(()) => tracing::debug!(range = range.id().0, "all keys are known"),
+        Err(error) => {
+            let error: &dyn std::error::Error = &error;
+            tracing::warn!(error, "the keys were not read; inserts look up absent keys");
+        }
+    }
 }

@@ -8,8 +8,8 @@ use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
-use partita_engine::{Health, Stats};
-use partita_range::CacheStats;
+use partita_engine::{Engine, Health, Stats};
+use partita_range::RowMemory;
 use partita_rt::{Clock, Shutdown};
 use partita_table::Service;
 
@@ -67,7 +67,7 @@ pub struct Standing {
     pub(crate) started_at: SystemTime,
     clock: Arc<dyn Clock>,
     started: Instant,
-    service: OnceLock<Arc<Service>>,
+    opened: OnceLock<(Arc<Service>, Arc<RowMemory>)>,
     shutdown: Shutdown,
 }
 
@@ -87,14 +87,14 @@ impl Standing {
             started_at: clock.now(),
             started: clock.monotonic(),
             clock,
-            service: OnceLock::new(),
+            opened: OnceLock::new(),
             shutdown,
         }
     }
 
     /// The data is open. A second call changes nothing.
-    pub fn opened(&self, service: Arc<Service>) {
-        self.service.get_or_init(|| service);
+    pub fn opened(&self, service: Arc<Service>, memory: Arc<RowMemory>) {
+        self.opened.get_or_init(|| (service, memory));
     }
 
     /// Time since the process began to start.
@@ -133,33 +133,20 @@ impl Standing {
 
     /// Figures of the engine, once it is open. All ranges of the process lie in one engine.
     pub(crate) fn engine_stats(&self) -> Option<Stats> {
-        let served = self.service.get()?.map().ranges().first()?;
-        Some(served.range.engine().stats())
+        Some(self.engine()?.stats())
     }
 
-    /// Figures of the entity caches of all ranges together.
-    pub(crate) fn entity_cache(&self) -> CacheStats {
-        let mut total = CacheStats::default();
-        let ranges = self.service.get().map(|service| service.map().ranges());
-        for served in ranges.unwrap_or_default() {
-            let CacheStats {
-                rows,
-                bytes,
-                bytes_max,
-                hits,
-                misses,
-            } = served.range.cache_stats();
-            total.rows += rows;
-            total.bytes += bytes;
-            total.bytes_max += bytes_max;
-            total.hits += hits;
-            total.misses += misses;
-        }
-        total
+    /// What is kept in memory of rows, once the data is open.
+    pub(crate) fn row_memory(&self) -> Option<&RowMemory> {
+        self.opened.get().map(|(_, memory)| &**memory)
     }
 
     fn engine_health(&self) -> Option<Health> {
-        let served = self.service.get()?.map().ranges().first()?;
-        Some(served.range.engine().health())
+        Some(self.engine()?.health())
+    }
+
+    fn engine(&self) -> Option<&Arc<dyn Engine>> {
+        let (service, _) = self.opened.get()?;
+        Some(service.map().ranges().first()?.range.engine())
     }
 }

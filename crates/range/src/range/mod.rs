@@ -1,45 +1,38 @@
 //! The range itself.
 
-use crate::cache::{CacheStats, EntityCache};
+use crate::RowMemory;
 use crate::lock_table::{LockTable, Locks};
 use bytes::Bytes;
 use partita_engine::{Batch, Engine, KeyRange, ReadError, Scan, ScanHint, WriteError};
 use std::fmt;
 use std::ops::Bound;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
 /// From so many keys on, one scan is tried before single reads: opening it costs as much as several of them.
 const SCAN_KEYS_MIN: usize = 8;
 /// Bytes of rows that such a scan reads at most: foreign rows between the keys may be large.
 const SCAN_BYTES_MAX: usize = 256 << 10;
+/// Rows and bytes read at a time to learn the keys: about a millisecond's work.
+const LEARN_ROWS: usize = 1024;
+const LEARN_BYTES: usize = 1 << 20;
+/// How long to wait for an engine that cannot be read now.
+const LEARN_PAUSE: Duration = Duration::from_secs(5);
 
 /// The identity of a range; never used again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RangeId(pub u64);
-
-/// What an operator may set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RangeSettings {
-    /// The most the entity cache may hold, in bytes; 0 keeps nothing.
-    pub cache_bytes_max: u64,
-}
-
-impl Default for RangeSettings {
-    /// 64 MiB: some 50,000 rows of 1 KiB.
-    fn default() -> Self {
-        Self {
-            cache_bytes_max: 64 << 20,
-        }
-    }
-}
 
 /// A served range.
 pub struct Range {
     id: RangeId,
     engine: Arc<dyn Engine>,
     locks: Arc<LockTable>,
-    cache: Arc<EntityCache>,
+    memory: Arc<RowMemory>,
+    /// Whether the key filter has all keys of this range.
+    keys_known: AtomicBool,
 }
 
 impl fmt::Debug for Range {
@@ -53,13 +46,13 @@ impl fmt::Debug for Range {
 impl Range {
     /// Serves what the engine holds.
     #[must_use]
-    pub fn new(id: RangeId, engine: Arc<dyn Engine>, settings: RangeSettings) -> Self {
-        let cache = Arc::new(EntityCache::new(settings.cache_bytes_max));
+    pub fn new(id: RangeId, engine: Arc<dyn Engine>, memory: Arc<RowMemory>) -> Self {
         Self {
             id,
             engine,
             locks: LockTable::new(),
-            cache,
+            memory,
+            keys_known: AtomicBool::new(false),
         }
     }
 
@@ -75,23 +68,61 @@ impl Range {
         &self.engine
     }
 
-    /// Figures of its entity cache.
-    #[must_use]
-    pub fn cache_stats(&self) -> CacheStats {
-        self.cache.stats()
-    }
-
     /// A row, as of the last durable write. Cancel safe.
     ///
     /// # Errors
     /// [`ReadError`].
     pub async fn get(&self, key: &Bytes) -> Result<Option<Bytes>, ReadError> {
-        if let Some(row) = self.cache.get(key) {
+        if let Some(row) = self.memory.cache.get(key) {
             return Ok(Some(row));
         }
-        self.cache
+        if self.is_surely_absent(key) {
+            return Ok(None);
+        }
+        self.memory
+            .cache
             .get_or_read(key, async || self.engine.get(key).await)
             .await
+    }
+
+    /// Whether the key filter can tell that there is no such row, nor one being written.
+    fn is_surely_absent(&self, key: &[u8]) -> bool {
+        let absent = self.keys_known.load(Ordering::Acquire) && !self.memory.keys.may_contain(key);
+        if absent {
+            self.memory.absent.fetch_add(1, Ordering::Relaxed);
+        }
+        absent
+    }
+
+    /// Reads all keys once, so that absent ones need no look-up from then on. Works at most a quarter of the time: requests
+    /// come first; while the engine cannot be read it tries again. Cancel safe; dropped early, look-ups stay as they were.
+    ///
+    /// # Errors
+    /// [`ReadError::Closed`], [`ReadError::Corrupt`].
+    pub async fn learn_keys(&self) -> Result<(), ReadError> {
+        while let Err(error) = self.read_keys().await {
+            if !matches!(error, ReadError::Unavailable(_)) {
+                return Err(error);
+            }
+            tokio::time::sleep(LEARN_PAUSE).await;
+        }
+        self.keys_known.store(true, Ordering::Release);
+        Ok(())
+    }
+
+    async fn read_keys(&self) -> Result<(), ReadError> {
+        let mut scan = self.engine.scan(KeyRange::all(), ScanHint::walk()).await?;
+        loop {
+            let began = Instant::now();
+            let rows = scan.next(LEARN_ROWS, LEARN_BYTES).await?;
+            if rows.is_empty() {
+                return Ok(());
+            }
+            for (key, _) in &rows {
+                self.memory.keys.add(key);
+            }
+            tokio::time::sleep(began.elapsed() * 3).await;
+        }
     }
 
     /// The rows of a piece of the key space, as one snapshot of durable state. Does not fill the entity cache.
@@ -123,8 +154,9 @@ impl Locked<'_> {
     /// [`ReadError`].
     pub async fn read(&self, key: &Bytes) -> Result<Option<Bytes>, ReadError> {
         // A miss is not kept: the row is about to change.
-        match self.range.cache.get(key) {
+        match self.range.memory.cache.get(key) {
             Some(row) => Ok(Some(row)),
+            None if self.range.is_surely_absent(key) => Ok(None),
             None => self.range.engine.get(key).await,
         }
     }
@@ -138,11 +170,14 @@ impl Locked<'_> {
     /// # Errors
     /// [`ReadError`].
     pub async fn read_many(&self, keys: &[Bytes]) -> Result<Vec<Option<Bytes>>, ReadError> {
-        let mut rows: Vec<Option<Bytes>> =
-            keys.iter().map(|key| self.range.cache.get(key)).collect();
-        let mut missing: Vec<usize> = (0..keys.len())
-            .filter(|&at| matches!(rows.get(at), Some(None)))
-            .collect();
+        let cache = &self.range.memory.cache;
+        let mut rows: Vec<Option<Bytes>> = keys.iter().map(|key| cache.get(key)).collect();
+        let mut missing = Vec::new();
+        for (at, (key, row)) in keys.iter().zip(&rows).enumerate() {
+            if row.is_none() && !self.range.is_surely_absent(key) {
+                missing.push(at);
+            }
+        }
         if missing.len() >= SCAN_KEYS_MIN {
             self.scan_for(keys, &mut missing, &mut rows).await?;
         }
@@ -203,15 +238,19 @@ impl Locked<'_> {
     pub async fn commit(self, batch: Batch) -> Result<(), WriteError> {
         let permit = self.range.engine.reserve(batch.bytes()).await?;
         let (answer, answered) = oneshot::channel();
-        let (cache, locks) = (Arc::clone(&self.range.cache), self.locks);
+        let (memory, locks) = (Arc::clone(&self.range.memory), self.locks);
         let writes = batch.writes().to_vec();
+        // Before the engine has them: nobody may find a key absent that is there.
+        for write in writes.iter().filter(|write| write.value.is_some()) {
+            memory.keys.add(&write.key);
+        }
         permit.submit(
             batch,
             Box::new(move |result| {
                 for write in writes {
                     match result {
-                        Ok(()) => cache.set(write.key, write.value),
-                        Err(_) => cache.forget(&write.key),
+                        Ok(()) => memory.cache.set(write.key, write.value),
+                        Err(_) => memory.cache.forget(&write.key),
                     }
                 }
                 drop(locks);

@@ -5,11 +5,7 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
 fn range() -> Range {
-    Range::new(
-        RangeId(1),
-        Arc::new(MemoryEngine::new()),
-        RangeSettings::default(),
-    )
+    Range::new(RangeId(1), Arc::new(MemoryEngine::new()), Arc::default())
 }
 
 fn put(key: &'static str, value: &'static str) -> Batch {
@@ -28,12 +24,12 @@ async fn a_committed_row_is_read_back_and_a_cached_one_replaced() {
     let locked = lock(&range, "k").await;
     assert_eq!(locked.read(&"k".into()).await.unwrap(), None);
     locked.commit(put("k", "v")).await.unwrap();
-    assert_eq!(range.cache_stats().rows, 0, "nobody has read it");
+    assert_eq!(range.memory.cache_stats().rows, 0, "nobody has read it");
     assert_eq!(range.get(&"k".into()).await.unwrap(), Some("v".into()));
     lock(&range, "k").await.commit(put("k", "w")).await.unwrap();
-    let hits = range.cache_stats().hits;
+    let hits = range.memory.cache_stats().hits;
     assert_eq!(range.get(&"k".into()).await.unwrap(), Some("w".into()));
-    assert_eq!(range.cache_stats().hits, hits + 1);
+    assert_eq!(range.memory.cache_stats().hits, hits + 1);
     let locked = lock(&range, "k").await;
     let mut batch = Batch::new();
     batch.delete("k".into());
@@ -47,7 +43,7 @@ async fn a_read_fills_the_cache() {
     let done = range.engine().reserve(100).await.unwrap();
     done.submit(put("k", "v"), Box::new(|_| ()));
     assert_eq!(range.get(&"k".into()).await.unwrap(), Some("v".into()));
-    assert_eq!(range.cache_stats().rows, 1);
+    assert_eq!(range.memory.cache_stats().rows, 1);
 }
 
 #[tokio::test]
@@ -58,10 +54,10 @@ async fn an_older_row_read_meanwhile_is_not_kept() {
         .commit(put("k", "old"))
         .await
         .unwrap();
-    range.cache.forget(&"k".into());
+    range.memory.cache.forget(&"k".into());
     let (go, gone) = oneshot::channel::<()>();
     let key = Bytes::from("k");
-    let mut read = pin!(range.cache.get_or_read(&key, async || {
+    let mut read = pin!(range.memory.cache.get_or_read(&key, async || {
         let old = range.engine.get(&key).await;
         gone.await.unwrap();
         old
@@ -108,6 +104,34 @@ async fn a_refused_write_changes_nothing_and_frees_its_locks() {
     drop(lock(&range, "k").await);
 }
 
+#[tokio::test(start_paused = true)]
+async fn absent_keys_need_no_search_once_the_keys_are_learned() {
+    let range = range();
+    let done = range.engine().reserve(100).await.unwrap();
+    done.submit(put("found", "1"), Box::new(|_| ()));
+    let absent = || range.memory.key_filter_stats().absent;
+    assert_eq!(range.get(&"never".into()).await.unwrap(), None);
+    assert_eq!(
+        absent(),
+        0,
+        "nothing is sure before the keys have been read"
+    );
+    range.learn_keys().await.unwrap();
+    assert_eq!(range.get(&"never".into()).await.unwrap(), None);
+    assert_eq!(absent(), 1);
+    assert_eq!(range.get(&"found".into()).await.unwrap(), Some("1".into()));
+    lock(&range, "new")
+        .await
+        .commit(put("new", "2"))
+        .await
+        .unwrap();
+    let locked = lock(&range, "new").await;
+    assert_eq!(locked.read(&"new".into()).await.unwrap(), Some("2".into()));
+    let rows = locked.read_many(&["new".into(), "gone".into()]).await;
+    assert_eq!(rows.unwrap(), [Some("2".into()), None]);
+    assert_eq!(absent(), 2);
+}
+
 proptest! {
     /// Many reads at once say what single reads say, whatever lies between the keys and whatever is cached.
     #[test]
@@ -115,8 +139,9 @@ proptest! {
         there in prop::collection::btree_map(0..200_u16, any::<u8>(), 0..120),
         cached in prop::collection::btree_set(0..200_u16, 0..20),
         asked in prop::collection::vec(0..200_u16, 0..40),
+        learned in any::<bool>(),
     ) {
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
         runtime.block_on(async {
             let range = range();
             let key = |number: u16| Bytes::copy_from_slice(&number.to_be_bytes());
@@ -126,6 +151,9 @@ proptest! {
                 let length = if value > 250 { SCAN_BYTES_MAX } else { 1 };
                 batch.put(key(number), Bytes::from(vec![value; length]));
                 range.engine().reserve(batch.bytes()).await.unwrap().submit(batch, Box::new(|_| ()));
+            }
+            if learned {
+                range.learn_keys().await.unwrap();
             }
             for &number in &cached {
                 range.get(&key(number)).await.unwrap();

@@ -4,6 +4,7 @@ use bytes::Bytes;
 use http_body_util::Full;
 use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
+use partita_range::RowMemory;
 use serde_json::json;
 
 use super::status;
@@ -73,12 +74,14 @@ fn readiness(standing: &Standing) -> Response<Full<Bytes>> {
 }
 
 fn metrics_page(standing: &Standing) -> String {
+    let memory = standing.row_memory();
     let around = Surroundings {
         version: crate::VERSION,
         uptime: standing.uptime(),
         ready: standing.state().0.serves(),
         engine: standing.engine_stats(),
-        entity_cache: standing.entity_cache(),
+        entity_cache: memory.map(RowMemory::cache_stats).unwrap_or_default(),
+        key_filter: memory.map(RowMemory::key_filter_stats).unwrap_or_default(),
         process: Process::read(),
     };
     metrics::page(&standing.metrics.read(), &around)

@@ -3,6 +3,7 @@
 use std::time::SystemTime;
 
 use partita_engine::{Distribution, Stats};
+use partita_range::RowMemory;
 use serde_json::{Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
@@ -42,6 +43,7 @@ pub(super) fn status(standing: &Standing) -> Value {
         "connections": { "open": reading.connections, "opened": reading.connections_opened },
         "engine": standing.engine_stats().map(|stats| engine(&stats)),
         "entity_cache": entity_cache(standing),
+        "key_filter": key_filter(standing),
         "process": Process::read().map(process),
     })
 }
@@ -125,7 +127,8 @@ fn distribution(seen: &Distribution) -> Value {
 }
 
 fn entity_cache(standing: &Standing) -> Value {
-    let cache = standing.entity_cache();
+    let cache = standing.row_memory().map(RowMemory::cache_stats);
+    let cache = cache.unwrap_or_default();
     json!({
         "hits": cache.hits,
         "misses": cache.misses,
@@ -133,6 +136,12 @@ fn entity_cache(standing: &Standing) -> Value {
         "bytes": cache.bytes,
         "bytes_max": cache.bytes_max,
     })
+}
+
+fn key_filter(standing: &Standing) -> Value {
+    let filter = standing.row_memory().map(RowMemory::key_filter_stats);
+    let filter = filter.unwrap_or_default();
+    json!({ "keys": filter.keys, "bytes": filter.bytes, "absent": filter.absent })
 }
 
 fn process(process: Process) -> Value {

@@ -1,10 +1,10 @@
-//! The metrics page: what was counted, and what the engine, the entity cache and the operating system say.
+//! The metrics page: what was counted, and what the engine, the ranges' memory and the operating system say.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use partita_engine::{Distribution, Stats};
-use partita_range::CacheStats;
+use partita_range::{CacheStats, KeyFilterStats};
 
 use super::counts::{CLASSES, ConnectionFault, OperationReading, Reading};
 use super::definitions::{self as d, Definition, Kind};
@@ -20,6 +20,7 @@ pub(crate) struct Surroundings {
     /// None until the data is open.
     pub(crate) engine: Option<Stats>,
     pub(crate) entity_cache: CacheStats,
+    pub(crate) key_filter: KeyFilterStats,
     pub(crate) process: Option<Process>,
 }
 
@@ -43,6 +44,9 @@ pub(crate) fn page(reading: &Reading, around: &Surroundings) -> String {
     page.single(&d::ENTITY_CACHE_HITS, around.entity_cache.hits);
     page.single(&d::ENTITY_CACHE_MISSES, around.entity_cache.misses);
     page.single(&d::ENTITY_CACHE_BYTES, around.entity_cache.bytes);
+    page.single(&d::KEY_FILTER_ABSENT, around.key_filter.absent);
+    page.single(&d::KEY_FILTER_KEYS, around.key_filter.keys);
+    page.single(&d::KEY_FILTER_BYTES, around.key_filter.bytes);
     if let Some(stats) = &around.engine {
         engine_figures(&mut page, stats);
     }
@@ -282,6 +286,10 @@ mod tests {
                 misses: 2,
                 ..CacheStats::default()
             },
+            key_filter: KeyFilterStats {
+                absent: 3,
+                ..KeyFilterStats::default()
+            },
             process: Process::read(),
         };
         let page = page(&metrics.read(), &around);
@@ -299,6 +307,7 @@ mod tests {
             "partita_log_sync_duration_seconds_sum 0.5",
             "partita_block_cache_hits_total 8",
             "partita_entity_cache_misses_total 2",
+            "partita_key_filter_absent_total 3",
             "partita_engine_db_ops_total{op_kind=\"get\"} 4",
             "partita_engine_db_ops_total{op_kind=\"put\"} 4",
             "partita_engine_l0{op_kind=\"\"} 4",

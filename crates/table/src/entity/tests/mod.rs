@@ -8,7 +8,7 @@ use partita_model::{
     AccountName, Comparison, Filter, Properties, PropertiesBuilder, Property, TableId, TableName,
     TableSpace, Value, ValueRef,
 };
-use partita_range::{Range, RangeId, RangeSettings};
+use partita_range::{Range, RangeId};
 use partita_rt::SystemClock;
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ fn service_split_at(starts: Vec<bytes::Bytes>) -> Service {
     let starts = std::iter::once(bytes::Bytes::new()).chain(starts);
     let served = |(id, start): (u64, bytes::Bytes)| {
         let engine = Arc::new(MemoryEngine::new());
-        let range = Arc::new(Range::new(RangeId(id), engine, RangeSettings::default()));
+        let range = Arc::new(Range::new(RangeId(id), engine, Arc::default()));
         Served {
             start,
             epoch: Epoch(1),

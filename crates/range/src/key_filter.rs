@@ -1,0 +1,141 @@
+//! The key filter: says of most absent keys that they are absent, in a fraction of a microsecond.
+//!
+//! Looking up a key that is not there costs the engine as much as one that is, and every insert looks up a key that is not
+//! there. The filter holds the hashes of all keys that were ever written or found, in Bloom filters of growing size, so
+//! "not here" is sure and "perhaps here" is wrong about once in a hundred times. A removed key stays: it costs one look-up
+//! in vain when it comes back.
+//!
+//! It may be asked about the keys of a range only once the range's own keys are all in it; the range knows that.
+
+use fastbloom::AtomicBloomFilter;
+use foldhash::quality::FixedState;
+use std::hash::BuildHasher;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+/// Keys that the first filter is made for; each further one takes four times as many.
+const FIRST_KEYS: u64 = 64 << 10;
+const GROWTH: u64 = 4;
+/// 64 Ki, 256 Ki, 1 Mi, 4 Mi and 16 Mi keys: 22 million in all. What comes on top goes into the last, which then says
+/// "perhaps" more often.
+const LAYERS: usize = 5;
+/// Bits a key, hashes a key: one absent key in 120 passes a full layer.
+const BITS_PER_KEY: u64 = 10;
+const HASHES: u32 = 6;
+
+/// The keys of all ranges of a process.
+pub(crate) struct KeyFilter {
+    layers: [OnceLock<Layer>; LAYERS],
+    /// Which layer takes new keys.
+    filling: AtomicUsize,
+    hasher: FixedState,
+}
+
+struct Layer {
+    keys: AtomicU64,
+    bits: AtomicBloomFilter,
+}
+
+impl Layer {
+    fn capacity(at: usize) -> u64 {
+        (0..at).fold(FIRST_KEYS, |keys, _| keys * GROWTH)
+    }
+
+    fn new(at: usize) -> Self {
+        let bits = usize::try_from(Self::capacity(at) * BITS_PER_KEY).unwrap_or(usize::MAX);
+        Self {
+            keys: AtomicU64::new(0),
+            bits: AtomicBloomFilter::with_num_bits(bits).hashes(HASHES),
+        }
+    }
+}
+
+impl KeyFilter {
+    pub(crate) fn new() -> Self {
+        Self {
+            layers: [const { OnceLock::new() }; LAYERS],
+            filling: AtomicUsize::new(0),
+            hasher: FixedState::default(),
+        }
+    }
+
+    /// Notes a key. It is to be noted before it can be found in the engine.
+    pub(crate) fn add(&self, key: &[u8]) {
+        let hash = self.hasher.hash_one(key);
+        // Rows are changed more often than made: only new keys take room.
+        if self.contains_hash(hash) {
+            return;
+        }
+        let at = self.filling.load(Ordering::Relaxed);
+        let Some(layer) = self.layers.get(at) else {
+            return;
+        };
+        let layer = layer.get_or_init(|| Layer::new(at));
+        layer.bits.insert_hash(hash);
+        let keys = layer.keys.fetch_add(1, Ordering::Relaxed) + 1;
+        if keys == Layer::capacity(at) && at + 1 < LAYERS {
+            self.filling.store(at + 1, Ordering::Relaxed);
+        }
+    }
+
+    /// False only if the key was never noted.
+    pub(crate) fn may_contain(&self, key: &[u8]) -> bool {
+        self.contains_hash(self.hasher.hash_one(key))
+    }
+
+    fn contains_hash(&self, hash: u64) -> bool {
+        self.made().any(|layer| layer.bits.contains_hash(hash))
+    }
+
+    fn made(&self) -> impl Iterator<Item = &Layer> {
+        self.layers.iter().map_while(OnceLock::get)
+    }
+
+    /// Keys noted, and the memory they take in bytes.
+    pub(crate) fn size(&self) -> (u64, u64) {
+        self.made().fold((0, 0), |(keys, bytes), layer| {
+            let bits = layer.bits.num_bits() as u64;
+            (keys + layer.keys.load(Ordering::Relaxed), bytes + bits / 8)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(number: u64) -> [u8; 16] {
+        let mut key = *b"a key of a row..";
+        key[8..].copy_from_slice(&number.to_be_bytes());
+        key
+    }
+
+    #[test]
+    fn it_grows_and_never_forgets() {
+        let filter = KeyFilter::new();
+        let count = FIRST_KEYS * 3;
+        for number in 0..count {
+            filter.add(&key(number));
+        }
+        assert!((0..count).all(|number| filter.may_contain(&key(number))));
+        let absent = (count..2 * count).filter(|&number| !filter.may_contain(&key(number)));
+        let passed = count - absent.count() as u64;
+        assert!(passed < count / 40, "{passed} of {count} absent keys pass");
+        let (keys, bytes) = filter.size();
+        // A key that passes by chance is not added.
+        assert!(
+            (count * 97 / 100..=count).contains(&keys),
+            "{keys} of {count}"
+        );
+        assert_eq!(bytes, (FIRST_KEYS + FIRST_KEYS * GROWTH) * BITS_PER_KEY / 8);
+    }
+
+    #[test]
+    fn a_key_noted_again_takes_no_room() {
+        let filter = KeyFilter::new();
+        for _ in 0..1_000 {
+            filter.add(&key(1));
+        }
+        assert_eq!(filter.size().0, 1);
+    }
+}
