@@ -16,9 +16,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use partita_engine::memory::MemoryEngine;
-use partita_engine::slate::{Settings, SlateEngine};
-use partita_engine::{Batch, Engine, KeyRange, ScanHint};
+use partita_engine::memory::MemoryDatabases;
+use partita_engine::slate::{Settings, SlateDatabases};
+use partita_engine::{Batch, Databases, Engine, KeyRange, RangeId, ScanHint};
 use partita_rt::{DataDir, Tasks};
 
 const RUN: Duration = Duration::from_millis(1_500);
@@ -38,12 +38,12 @@ fn main() {
         .expect("a runtime");
     runtime.block_on(async {
         let started = Instant::now();
-        let engine = open(Path::new(folder), kind).await;
+        let (databases, engine) = open(Path::new(folder), kind).await;
         if kind == "batch" {
             for _ in 0..4 {
                 puts(&engine, 8, 100).await;
             }
-            engine.close().await;
+            databases.close().await;
             return;
         }
         if kind == "absent" {
@@ -51,7 +51,7 @@ fn main() {
                 puts(&engine, 64, 1).await;
                 absent(&engine, callers).await;
             }
-            engine.close().await;
+            databases.close().await;
             return;
         }
         if kind == "scan" {
@@ -61,14 +61,14 @@ fn main() {
             for callers in [1, 8, 1, 8] {
                 scans(&engine, callers).await;
             }
-            engine.close().await;
+            databases.close().await;
             return;
         }
         if matches!(kind, "load" | "open") {
             println!(
                 "open: {:?}, log {} MiB",
                 started.elapsed(),
-                engine.stats().log_bytes >> 20
+                databases.stats().log_bytes >> 20
             );
             for _ in 0..arguments
                 .get(2)
@@ -86,36 +86,35 @@ fn main() {
                 rows.next(10, usize::MAX).await.expect("a page").len()
             );
             println!("{} KiB resident", resident_kib());
-            engine.close().await;
+            databases.close().await;
             return;
         }
-        measure(&engine).await;
+        measure(&*databases, &engine).await;
         println!("{} KiB resident", resident_kib());
-        engine.close().await;
-        drop(engine);
+        databases.close().await;
+        drop((databases, engine));
         if kind != "memory" {
             let started = Instant::now();
-            let engine = open(Path::new(folder), kind).await;
+            let (databases, _engine) = open(Path::new(folder), kind).await;
             println!("open after close: {:?}", started.elapsed());
-            engine.close().await;
+            databases.close().await;
         }
     });
 }
 
-async fn open(folder: &Path, kind: &str) -> Arc<dyn Engine> {
-    if kind == "memory" {
-        return Arc::new(MemoryEngine::new());
-    }
-    let data = Arc::new(DataDir::open(folder).expect("the folder opens"));
-    let settings = Settings::default();
-    Arc::new(
-        SlateEngine::open(data, settings)
-            .await
-            .expect("the engine opens"),
-    )
+async fn open(folder: &Path, kind: &str) -> (Arc<dyn Databases>, Arc<dyn Engine>) {
+    let databases: Arc<dyn Databases> = if kind == "memory" {
+        Arc::new(MemoryDatabases::new())
+    } else {
+        let data = Arc::new(DataDir::open(folder).expect("the folder opens"));
+        let opened = SlateDatabases::new(data, Settings::default()).await;
+        Arc::new(opened.expect("the data opens"))
+    };
+    let engine = databases.open(RangeId(1)).await;
+    (databases, engine.expect("the range opens"))
 }
 
-async fn measure(engine: &Arc<dyn Engine>) {
+async fn measure(databases: &dyn Databases, engine: &Arc<dyn Engine>) {
     for callers in [1, 16, 64, 256] {
         puts(engine, callers, 1).await;
     }
@@ -132,7 +131,7 @@ async fn measure(engine: &Arc<dyn Engine>) {
     for callers in [1, 8, 1, 8] {
         scans(engine, callers).await;
     }
-    let stats = engine.stats();
+    let stats = databases.stats();
     println!(
         "groups {} of {:.1} batches and {:.0} bytes, sync {:.0} us; cache {} hits {} misses {} MiB; log {} MiB",
         stats.group_batches.count,

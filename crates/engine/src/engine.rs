@@ -5,7 +5,7 @@ use std::ops::Bound;
 use async_trait::async_trait;
 use bytes::Bytes;
 
-use crate::{Health, Permit, ReadError, Stats, WriteError};
+use crate::{ChangeError, Health, Permit, ReadError, Shape, WriteError};
 
 /// Ordered byte keys with atomic, durable batches. Used as `Arc<dyn Engine>`.
 ///
@@ -47,8 +47,8 @@ pub trait Engine: Send + Sync + 'static {
     /// See [`ReadError`].
     async fn scan(&self, range: KeyRange, hint: ScanHint) -> Result<Box<dyn Scan>, ReadError>;
 
-    /// What the engine counted since it was opened. Takes some microseconds; for metrics, not for decisions.
-    fn stats(&self) -> Stats;
+    /// How it lies in its files. Takes some microseconds.
+    fn shape(&self) -> Shape;
 
     /// Whether reads and writes are served now. Cheap.
     fn health(&self) -> Health;
@@ -59,6 +59,20 @@ pub trait Engine: Send + Sync + 'static {
     /// # Errors
     /// [`WriteError::Refused`] when the engine is closed, recovering, or the store has no room.
     async fn flush(&self) -> Result<(), WriteError>;
+
+    /// Writes its rows into files of its own, as few as they fit, so that it shares none with the databases it was derived
+    /// from. Starts the work and returns; [`Engine::shape`] shows when it is done. Asking again while it runs is no error.
+    ///
+    /// # Errors
+    /// [`ChangeError`]; it can be tried again.
+    async fn rewrite(&self) -> Result<(), ChangeError>;
+
+    /// Removes now what of its files nobody needs any more, and lets go of the databases whose files it no longer reads. Happens
+    /// by itself every minute.
+    ///
+    /// # Errors
+    /// [`ChangeError`]; it can be tried again.
+    async fn collect(&self) -> Result<(), ChangeError>;
 
     /// Ends the engine: later calls are refused, batches already submitted are finished first, background work stops.
     /// Idempotent. Dropping an engine without closing it loses nothing that was acknowledged.

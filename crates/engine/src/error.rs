@@ -56,6 +56,12 @@ pub enum ReadError {
 /// Why an engine did not open. Each needs a person.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
+    /// The range is open already.
+    #[error("range {0} is open already")]
+    AlreadyOpen(crate::RangeId),
+    /// The databases are closed, or recovering from a failure.
+    #[error("the data is being opened")]
+    Unavailable,
     /// The log is damaged in a place that cannot be the tail of a crash, or of a format this version does not know.
     #[error("the log cannot be read: {0}")]
     Log(Arc<str>),

@@ -13,6 +13,7 @@
 //! may have happened.
 
 mod batch;
+mod databases;
 mod engine;
 mod error;
 mod health;
@@ -26,6 +27,7 @@ pub mod memory;
 pub mod slate;
 
 pub use batch::{Batch, Write};
+pub use databases::{ChangeError, Databases, Piece, RangeId, Removal, Shape};
 pub use engine::{Engine, KeyRange, Scan, ScanHint};
 pub use error::{OpenError, ReadError, Refusal, WriteError};
 pub use health::Health;

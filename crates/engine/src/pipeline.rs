@@ -39,11 +39,7 @@ impl Permit {
     /// Queues `batch` and returns at once; `done` is called with what became of it. An empty batch is answered in its turn,
     /// like any other. A batch larger than what was reserved is taken all the same, and bounds less than it should.
     pub fn submit(self, batch: Batch, done: Completion) {
-        self.intake.take(Queued {
-            batch,
-            done: Some(done),
-            _room: Some(self.room),
-        });
+        self.intake.take(Queued::new(batch, done, Some(self.room)));
     }
 }
 
@@ -63,6 +59,14 @@ pub(crate) struct Queued {
 }
 
 impl Queued {
+    pub(crate) fn new(batch: Batch, done: Completion, room: Option<OwnedSemaphorePermit>) -> Self {
+        Self {
+            batch,
+            done: Some(done),
+            _room: room,
+        }
+    }
+
     /// Says what became of the batch, and gives back its room.
     pub(crate) fn answer(mut self, result: Result<(), WriteError>) {
         self.call(result);

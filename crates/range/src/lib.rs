@@ -19,5 +19,6 @@ mod range;
 mod row_memory;
 
 pub use cache::CacheStats;
-pub use range::{Locked, Range, RangeId};
+pub use partita_engine::RangeId;
+pub use range::{Locked, Range};
 pub use row_memory::{KeyFilterStats, RowMemory};

@@ -15,9 +15,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use partita_cluster::{Epoch, PartitionMap, Served};
-use partita_engine::memory::MemoryEngine;
-use partita_engine::slate::{self, SlateEngine};
-use partita_engine::{Engine, OpenError};
+use partita_engine::memory::MemoryDatabases;
+use partita_engine::slate::{self, SlateDatabases};
+use partita_engine::{Databases, Engine, OpenError};
 use partita_range::{Range, RangeId, RowMemory};
 use partita_rt::{Clock, DataDir, Shutdown, SystemClock, Tasks, data_dir};
 use partita_table::{Service, ServiceSettings};
@@ -28,7 +28,7 @@ use partita_wire::{BearerRules, Hosts, Jwks};
 use crate::config::{Limits, Oauth, Place, Settings, Store};
 use crate::front::{Accounts, Front, FrontParts, InvalidAccount, Unsendable};
 use crate::metrics::Metrics;
-use crate::standing::{Listening, Standing};
+use crate::standing::{Listening, Open, Standing};
 use crate::{admin, open_files, tls};
 
 /// How long background work and the admin port may take to end, once no request is under way.
@@ -89,15 +89,15 @@ pub struct Server {
     authority: Option<PathBuf>,
     requests: Tasks,
     background: Tasks,
-    engine: EngineHandle,
+    databases: Handle,
 }
 
-/// The engine, for closing it at the end.
-struct EngineHandle(Arc<dyn Engine>);
+/// The databases, for closing them at the end.
+struct Handle(Arc<dyn Databases>);
 
-impl std::fmt::Debug for EngineHandle {
+impl std::fmt::Debug for Handle {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("EngineHandle")
+        f.write_str("Databases")
     }
 }
 
@@ -136,9 +136,10 @@ impl Server {
         }
 
         let loaded = tls::load(&settings, &*clock)?;
-        let engine = open_engine(&settings.store).await?;
+        let databases = open_databases(&settings.store).await?;
+        let engine = open_engine(&*databases, &settings.store).await?;
         let memory = Arc::new(RowMemory::new(settings.store.entity_cache_bytes));
-        let map = one_range(Arc::clone(&engine), Arc::clone(&memory));
+        let map = one_range(engine, Arc::clone(&memory));
         for served in map.ranges() {
             let learning = learn_keys(Arc::clone(&served.range), background.shutdown());
             background.spawn("learn keys", learning);
@@ -149,7 +150,10 @@ impl Server {
             service_settings(&settings.limits),
         ));
         service.start(&background);
-        standing.opened(Arc::clone(&service), memory);
+        standing.opened(Open {
+            databases: Arc::clone(&databases),
+            memory,
+        });
         let (tls_config, authority) = loaded.map_or((None, None), |loaded| {
             (Some(loaded.config), loaded.authority)
         });
@@ -174,7 +178,7 @@ impl Server {
             authority,
             requests,
             background,
-            engine: EngineHandle(engine),
+            databases: Handle(databases),
         })
     }
 
@@ -196,7 +200,7 @@ impl Server {
     /// Closes the store under a running server.
     #[cfg(test)]
     pub(crate) async fn close_store(&self) {
-        self.engine.0.close().await;
+        self.databases.0.close().await;
     }
 
     /// Ends it: no new requests, those under way get the drain timeout, then the data closes. Returns the names of tasks
@@ -207,7 +211,7 @@ impl Server {
             .drain(self.standing.settings.limits.drain_timeout)
             .await;
         late.extend(self.background.drain(BACKGROUND_DRAIN).await);
-        self.engine.0.close().await;
+        self.databases.0.close().await;
         if !late.is_empty() {
             tracing::warn!(tasks = ?late, "tasks did not end in time");
         }
@@ -277,9 +281,9 @@ async fn bind(
     })
 }
 
-async fn open_engine(store: &Store) -> Result<Arc<dyn Engine>, Error> {
+async fn open_databases(store: &Store) -> Result<Arc<dyn Databases>, Error> {
     let path = match &store.place {
-        Place::Memory => return Ok(Arc::new(MemoryEngine::new())),
+        Place::Memory => return Ok(Arc::new(MemoryDatabases::new())),
         Place::Directory(path) => path.clone(),
     };
     let data = Arc::new(DataDir::open(&path)?);
@@ -287,10 +291,19 @@ async fn open_engine(store: &Store) -> Result<Arc<dyn Engine>, Error> {
         cache_bytes: store.block_cache_bytes,
         ..slate::Settings::default()
     };
-    let engine = SlateEngine::open(data, settings).await;
+    let databases = SlateDatabases::new(data, settings).await;
     Ok(Arc::new(
-        engine.map_err(|source| Error::Open { path, source })?,
+        databases.map_err(|source| Error::Open { path, source })?,
     ))
+}
+
+async fn open_engine(databases: &dyn Databases, store: &Store) -> Result<Arc<dyn Engine>, Error> {
+    let path = match &store.place {
+        Place::Memory => PathBuf::new(),
+        Place::Directory(path) => path.clone(),
+    };
+    let opened = databases.open(RangeId(1)).await;
+    opened.map_err(|source| Error::Open { path, source })
 }
 
 /// A single process serves the whole key space as one range.

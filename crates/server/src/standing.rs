@@ -4,14 +4,14 @@
 //! *unavailable* when neither is; *stopping* from the wish to stop on. All of it is derived on request, nothing is kept
 //! in step by hand.
 
+use std::fmt;
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
-use partita_engine::{Engine, Health, Stats};
+use partita_engine::{Databases, Health, Stats};
 use partita_range::RowMemory;
 use partita_rt::{Clock, Shutdown};
-use partita_table::Service;
 
 use crate::config::Settings;
 use crate::metrics::Metrics;
@@ -58,6 +58,20 @@ pub struct Listening {
     pub admin: Option<SocketAddr>,
 }
 
+/// What is there once the data is open.
+pub struct Open {
+    /// What keeps the rows.
+    pub databases: Arc<dyn Databases>,
+    /// What is kept of them in memory.
+    pub memory: Arc<RowMemory>,
+}
+
+impl fmt::Debug for Open {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Open").finish_non_exhaustive()
+    }
+}
+
 /// The parts of the server, for those who report on them. Shared by `Arc`.
 #[derive(Debug)]
 pub struct Standing {
@@ -67,7 +81,7 @@ pub struct Standing {
     pub(crate) started_at: SystemTime,
     clock: Arc<dyn Clock>,
     started: Instant,
-    opened: OnceLock<(Arc<Service>, Arc<RowMemory>)>,
+    open: OnceLock<Open>,
     shutdown: Shutdown,
 }
 
@@ -87,14 +101,14 @@ impl Standing {
             started_at: clock.now(),
             started: clock.monotonic(),
             clock,
-            opened: OnceLock::new(),
+            open: OnceLock::new(),
             shutdown,
         }
     }
 
     /// The data is open. A second call changes nothing.
-    pub fn opened(&self, service: Arc<Service>, memory: Arc<RowMemory>) {
-        self.opened.get_or_init(|| (service, memory));
+    pub fn opened(&self, open: Open) {
+        self.open.get_or_init(|| open);
     }
 
     /// Time since the process began to start.
@@ -131,22 +145,17 @@ impl Standing {
         self.engine_health() == Some(Health::Closed) && !self.shutdown.is_requested()
     }
 
-    /// Figures of the engine, once it is open. All ranges of the process lie in one engine.
+    /// Figures of the engine, once the data is open.
     pub(crate) fn engine_stats(&self) -> Option<Stats> {
-        Some(self.engine()?.stats())
+        Some(self.open.get()?.databases.stats())
     }
 
     /// What is kept in memory of rows, once the data is open.
     pub(crate) fn row_memory(&self) -> Option<&RowMemory> {
-        self.opened.get().map(|(_, memory)| &**memory)
+        Some(&self.open.get()?.memory)
     }
 
     fn engine_health(&self) -> Option<Health> {
-        Some(self.engine()?.health())
-    }
-
-    fn engine(&self) -> Option<&Arc<dyn Engine>> {
-        let (service, _) = self.opened.get()?;
-        Some(service.map().ranges().first()?.range.engine())
+        Some(self.open.get()?.databases.health())
     }
 }

@@ -29,8 +29,6 @@ pub(super) async fn gets_what_was_put(engine: Arc<dyn Engine>) {
         "",
         "an empty value is a value"
     );
-    let stats = engine.stats();
-    assert!(stats.batches >= 5 && stats.rows >= 5, "{stats:?}");
     engine.close().await;
 }
 

@@ -1,6 +1,6 @@
 //! The suite that every engine passes.
 //!
-//! [`run`] takes something that makes empty engines and checks the promises of [`Engine`] one by one; [`check_script`] plays
+//! [`run`] takes something that makes empty databases and checks the promises of [`Databases`] and [`Engine`] one by one; [`check_script`] plays
 //! a script of batches, gets and scans against an ordered map, for property tests. Both panic at the first difference, so
 //! they belong into tests. An engine that is added later passes when both hold.
 
@@ -9,6 +9,11 @@
     reason = "a suite of assertions; its panics are its results"
 )]
 mod cases;
+#[allow(
+    clippy::unwrap_used,
+    reason = "a suite of assertions; its panics are its results"
+)]
+mod database_cases;
 mod script;
 #[cfg(test)]
 pub(crate) mod strategy;
@@ -18,28 +23,55 @@ use std::sync::Arc;
 use bytes::Bytes;
 use tokio::sync::oneshot;
 
-use crate::{Batch, Engine, KeyRange, ScanHint, WriteError};
+use crate::{Batch, Databases, Engine, KeyRange, RangeId, ScanHint, WriteError};
 
 pub use script::{Step, check_script};
 
-/// Checks every promise, each on an engine of its own that `make` returns empty.
+/// Checks every promise, each on databases of its own that `make` returns empty.
 ///
 /// # Panics
 /// At the first promise that does not hold.
 pub async fn run<F>(mut make: F)
 where
-    F: AsyncFnMut() -> Arc<dyn Engine>,
+    F: AsyncFnMut() -> Arc<dyn Databases>,
 {
-    cases::gets_what_was_put(make().await).await;
-    cases::batches_are_atomic_to_readers(make().await).await;
-    cases::completions_come_in_order_and_after_the_fact(make().await).await;
-    cases::a_completion_may_use_the_engine(make().await).await;
-    cases::a_scan_is_one_snapshot(make().await).await;
-    cases::scans_keep_to_their_bounds_and_limits(make().await).await;
-    cases::later_batches_win(make().await).await;
-    cases::room_is_bounded_and_given_back(make().await).await;
-    cases::large_values_and_odd_keys(make().await).await;
-    cases::a_closed_engine_refuses(make().await).await;
+    macro_rules! engines {
+        ($($case:ident)*) => {$(
+            let databases = make().await;
+            cases::$case(open(&*databases, FIRST).await).await;
+            databases.close().await;
+        )*};
+    }
+    engines! {
+        gets_what_was_put
+        batches_are_atomic_to_readers
+        completions_come_in_order_and_after_the_fact
+        a_completion_may_use_the_engine
+        a_scan_is_one_snapshot
+        scans_keep_to_their_bounds_and_limits
+        later_batches_win
+        room_is_bounded_and_given_back
+        large_values_and_odd_keys
+        a_closed_engine_refuses
+    }
+    database_cases::what_is_counted(make().await).await;
+    database_cases::ranges_keep_apart_and_share_groups(make().await).await;
+    database_cases::a_range_is_open_once_and_can_be_opened_again(make().await).await;
+    database_cases::a_split_shares_rows_out_and_a_merge_brings_them_together(make().await).await;
+    database_cases::only_settled_and_open_sources_are_derived_from(make().await).await;
+    database_cases::what_is_removed_is_gone(make().await).await;
+    database_cases::closed_databases_refuse(make().await).await;
+}
+
+/// The range that single engines are opened for.
+pub const FIRST: RangeId = RangeId(1);
+
+/// Opens a range.
+///
+/// # Panics
+/// When it does not open.
+pub async fn open(databases: &dyn Databases, range: RangeId) -> Arc<dyn Engine> {
+    databases.open(range).await.expect("the range opens")
 }
 
 /// Writes `batch` and waits for what became of it.

@@ -115,22 +115,22 @@ pub(crate) fn record_bytes_max(row_count: usize, payload_bytes: usize) -> u64 {
     bytes.next_multiple_of(SECTOR) as u64
 }
 
-/// Replaces `buffer` by the record, filled up to whole sectors.
+/// Adds the record to `buffer`, filled up to whole sectors. What an error leaves in the buffer is to be cut off.
 pub(super) fn encode_record(
     buffer: &mut Vec<u8>,
     salt: u64,
     header: &RecordHeader,
     rows: &[RowEntry],
 ) -> Result<(), Unfit> {
-    buffer.clear();
-    buffer.resize(RECORD_HEADER_BYTES, 0);
+    let start = buffer.len();
+    let body_start = start + RECORD_HEADER_BYTES;
+    buffer.resize(body_start, 0);
     for row in rows {
         encode_row(buffer, row)?;
     }
-    let body = buffer.get(RECORD_HEADER_BYTES..).ok_or(Unfit)?;
+    let body = buffer.get(body_start..).ok_or(Unfit)?;
     let body_bytes = u32::try_from(body.len()).map_err(|_| Unfit)?;
     let row_count = u32::try_from(rows.len()).map_err(|_| Unfit)?;
-    let mut head = [0_u8; RECORD_HEADER_BYTES];
     let mut rest = Vec::with_capacity(RECORD_HEADER_BYTES - 4);
     rest.extend(checksum(salt, body).to_le_bytes());
     rest.extend(body_bytes.to_le_bytes());
@@ -139,13 +139,12 @@ pub(super) fn encode_record(
     rest.extend(header.range.0.to_le_bytes());
     rest.extend(header.wal_id.0.to_le_bytes());
     rest.extend(header.seq.to_le_bytes());
-    let (crc, fields) = head.split_at_mut(4);
+    let (crc, fields) = buffer
+        .get_mut(start..body_start)
+        .ok_or(Unfit)?
+        .split_at_mut(4);
     crc.copy_from_slice(&checksum(salt, &rest).to_le_bytes());
     fields.copy_from_slice(&rest);
-    buffer
-        .get_mut(..RECORD_HEADER_BYTES)
-        .ok_or(Unfit)?
-        .copy_from_slice(&head);
     buffer.resize(buffer.len().next_multiple_of(SECTOR), 0);
     Ok(())
 }

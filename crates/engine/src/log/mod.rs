@@ -10,7 +10,7 @@
 //! store's large files in small synced pieces (no difference).
 //!
 //! What it promises:
-//! - [`Log::append`] returns `Ok` only after the record is on the disk. A record is read back whole or not at all.
+//! - [`Log::append_gathered`] returns `Ok` only after the records are on the disk. A record is read back whole or not at all.
 //! - After a failed write or sync the log is *poisoned*: nothing is appended any more, because nobody can know what the disk
 //!   holds. Opening it anew finds out.
 //! - At opening, a damaged record is taken for a torn tail only if it can be one: it is the last. Damage before an
@@ -23,8 +23,8 @@
 //! - A file has its final name only once its header is on the disk.
 //! - Segments are given up from the front only.
 //!
-//! Records carry a range id, so that the databases of a process can share one log, and later one sync. `docs/format/log.md`
-//! describes the bytes.
+//! Records carry a range id: the databases of a process share one log, and a group has a record of each that writes in it, with
+//! one write and one sync for all. `docs/format/log.md` describes the bytes.
 
 mod disk;
 #[cfg(test)]
@@ -33,7 +33,7 @@ mod format;
 mod recovery;
 mod segment;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -42,14 +42,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use parking_lot::Mutex;
 use slatedb::RowEntry;
 
+use crate::RangeId;
 pub(crate) use disk::{Disk, OsDisk};
 pub(crate) use format::record_bytes_max;
 pub(crate) use recovery::{OpenLogError, Record};
 use segment::{Segment, Supply};
-
-/// Which database of the process a record belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct RangeId(pub(crate) u64);
 
 /// The number of a record among the records of its range, from 1 without gaps. SlateDB calls it the id of a WAL file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -67,14 +64,14 @@ pub(crate) struct LogOptions {
 }
 
 /// Why a record cannot be appended.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 pub(crate) enum AppendError {
     /// The log is poisoned by an earlier failure. Nothing was written.
     #[error("the log failed earlier")]
     Poisoned,
     /// The write or the sync failed. The record may be there or not.
     #[error("cannot write the log")]
-    Io(#[source] io::Error),
+    Io(#[source] Arc<io::Error>),
     /// The record cannot be written at all. Nothing was written.
     #[error("the record is not one the log can hold")]
     Unfit,
@@ -101,7 +98,11 @@ struct State {
     sealed: VecDeque<Segment>,
     /// What each range needs no more.
     released: BTreeMap<RangeId, WalId>,
+    /// The last record of each range that the log ever had in this life.
+    last: BTreeMap<RangeId, WalId>,
+    /// The records of the group being gathered, and whose they are.
     buffer: Vec<u8>,
+    gathered: Vec<(RangeId, WalId)>,
 }
 
 /// How to begin after what was found on the disk.
@@ -132,8 +133,11 @@ impl Log {
         let mut sealed: VecDeque<Segment> = found.used.into();
         let mut spares: VecDeque<Segment> = found.empty.into();
         let resumed = match resume {
-            Resume::Behind => sealed.pop_back().map(|segment| (segment, found.end)),
-            Resume::Afresh => None,
+            // Behind a torn group may lie whole records of it, which must never be read after those of a later group.
+            Resume::Behind if !found.remains => {
+                sealed.pop_back().map(|segment| (segment, found.end))
+            }
+            _ => None,
         };
         let (current, offset) = match resumed {
             Some((segment, end)) => {
@@ -142,6 +146,9 @@ impl Log {
                 (segment, end)
             }
             None => {
+                if let Some(last) = sealed.back() {
+                    disk.sync(last.file())?;
+                }
                 let segment = match spares.pop_front() {
                     Some(segment) => segment,
                     None => supply.make(&*disk)?,
@@ -150,6 +157,11 @@ impl Log {
             }
         };
         supply.keep(spares);
+        let last = found
+            .records
+            .iter()
+            .map(|record| (record.range(), record.wal_id()))
+            .collect();
         let log = Self {
             disk,
             options,
@@ -160,7 +172,9 @@ impl Log {
                 next_group: found.next_group,
                 sealed,
                 released: BTreeMap::new(),
+                last,
                 buffer: Vec::new(),
+                gathered: Vec::new(),
             }),
             supply: Mutex::new(supply),
             poisoned: AtomicBool::new(false),
@@ -190,8 +204,8 @@ impl Log {
         Ok(())
     }
 
-    /// Appends a record and returns once it is on the disk. All rows have the sequence number `seq`. Blocking.
-    pub(crate) fn append(
+    /// Adds a record to the group being gathered. All rows have the sequence number `seq`. Writes nothing yet.
+    pub(crate) fn gather(
         &self,
         range: RangeId,
         wal_id: WalId,
@@ -207,6 +221,7 @@ impl Log {
             offset,
             next_group,
             buffer,
+            gathered,
             ..
         } = &mut *state;
         let header = format::RecordHeader {
@@ -215,10 +230,34 @@ impl Log {
             wal_id,
             seq,
         };
+        let before = buffer.len();
         let encoded = format::encode_record(buffer, current.salt(), &header, rows);
         let room = current.bytes().saturating_sub(*offset);
         if encoded.is_err() || buffer.len() as u64 > room {
+            buffer.truncate(before);
             return Err(AppendError::Unfit);
+        }
+        gathered.push((range, wal_id));
+        Ok(())
+    }
+
+    /// Appends the records gathered as one group and returns once they are on the disk. Blocking.
+    pub(crate) fn append_gathered(&self) -> Result<(), AppendError> {
+        let mut state = self.state.lock();
+        let State {
+            current,
+            offset,
+            next_group,
+            last,
+            buffer,
+            gathered,
+            ..
+        } = &mut *state;
+        if gathered.is_empty() {
+            return Ok(());
+        }
+        if self.poisoned.load(Ordering::Acquire) {
+            return Err(AppendError::Poisoned);
         }
         let written = self
             .disk
@@ -226,16 +265,54 @@ impl Log {
             .and_then(|()| self.disk.sync(current.file()));
         if let Err(error) = written {
             self.poison();
-            return Err(AppendError::Io(error));
+            return Err(AppendError::Io(Arc::new(error)));
         }
         *offset += buffer.len() as u64;
         *next_group += 1;
-        current.note(range, wal_id);
+        for (range, wal_id) in gathered.drain(..) {
+            current.note(range, wal_id);
+            last.insert(range, wal_id);
+        }
+        buffer.clear();
         // One huge group must not hold its memory for ever.
         if buffer.capacity() > BUFFER_KEPT_BYTES {
             *buffer = Vec::new();
         }
         Ok(())
+    }
+
+    /// The ranges that have records, as far as the log remembers.
+    pub(crate) fn ranges(&self) -> BTreeSet<RangeId> {
+        self.state.lock().last.keys().copied().collect()
+    }
+
+    /// The last record of `range`, as far as the log remembers: from its opening on.
+    pub(crate) fn last_of(&self, range: RangeId) -> Option<WalId> {
+        self.state.lock().last.get(&range).copied()
+    }
+
+    /// Ranges whose last records are so old that they keep more than `segments` full segments from being given up.
+    pub(crate) fn stragglers(&self, segments: usize) -> Vec<RangeId> {
+        let state = self.state.lock();
+        let old = state.sealed.len().saturating_sub(segments);
+        let holds = |range: &RangeId, segment: &Segment| {
+            let released = state.released.get(range).copied().unwrap_or_default();
+            segment.holds_beyond(*range, released)
+        };
+        let (old, recent) = (
+            state.sealed.iter().take(old),
+            state.sealed.iter().skip(old).chain([&state.current]),
+        );
+        let mut ranges: BTreeSet<RangeId> = old
+            .flat_map(|segment| segment.ranges().filter(|range| holds(range, segment)))
+            .collect();
+        // One that writes is flushed by its database when it is time.
+        for segment in recent {
+            for range in segment.ranges() {
+                ranges.remove(&range);
+            }
+        }
+        ranges.into_iter().collect()
     }
 
     /// Says that `range` needs no records up to `wal_id` any more, and gives up the segments that nobody needs, durably. Blocking.

@@ -1,7 +1,7 @@
 //! Reading the log back after a stop of any kind.
 //!
 //! A crash can damage the last group only, because the next one is begun after the last is on the disk. So the rules are:
-//! - A record that is not whole ends its segment.
+//! - A record that is not whole ends its segment. Whole ones of its group may lie behind it; the next segment begins anew.
 //! - The groups of what follows, in this segment or a later one, must go on without a gap. If a whole record of a later
 //!   group is found behind a damaged one, the damaged one had been acknowledged: that is an error.
 //! - Segments behind the last record are empty and ready for use.
@@ -84,6 +84,8 @@ pub(super) struct Found {
     pub(super) empty: Vec<Segment>,
     /// Where in the last used segment the next record goes.
     pub(super) end: u64,
+    /// Whether something of a torn group lies behind that.
+    pub(super) remains: bool,
     /// The number of the next group.
     pub(super) next_group: u64,
     /// The number of the next segment.
@@ -97,16 +99,18 @@ pub(super) fn recover(directory: &Path, disk: &dyn Disk) -> Result<Found, OpenLo
         used: Vec::new(),
         empty: Vec::new(),
         end: SECTOR_BYTES,
+        remains: false,
         next_group: 1,
         next_number: 1,
     };
     for number in segment_numbers(directory)? {
         let path = segment_path(directory, number);
         let (mut segment, content) = read_segment(&path, number)?;
-        let records = read_records(&path, segment.salt(), &content, &mut found)?;
-        if records.is_empty() {
+        let (records, torn) = read_records(&path, segment.salt(), &content, &mut found)?;
+        if records.is_empty() && !torn {
             found.empty.push(segment);
         } else {
+            found.remains = torn;
             for record in &records {
                 segment.note(record.range(), record.wal_id());
             }
@@ -158,13 +162,13 @@ fn read_segment(path: &Path, number: u64) -> Result<(Segment, Bytes), OpenLogErr
     Ok((Segment::new(file, header), content))
 }
 
-/// The records of one segment. Moves `found.end` and `found.next_group` behind them.
+/// The records of one segment, and whether something of a torn group lies behind them. Moves `found.end` and `found.next_group` behind them.
 fn read_records(
     path: &Path,
     salt: u64,
     content: &Bytes,
     found: &mut Found,
-) -> Result<Vec<Record>, OpenLogError> {
+) -> Result<(Vec<Record>, bool), OpenLogError> {
     let mut records = Vec::new();
     let mut offset = sector(1);
     let mut last_group = found.next_group - 1;
@@ -185,27 +189,28 @@ fn read_records(
         offset += format::framed_bytes(&framed);
         records.push(Record { framed, body });
     }
-    if holds_later_record(salt, content, offset, last_group) {
+    let behind = last_group_behind(salt, content, offset);
+    // The group that was torn is the last one read, or the next.
+    if behind.is_some_and(|group| group > last_group + 1) {
         return Err(damaged(path, "a record is damaged that others follow"));
     }
     if !records.is_empty() {
         found.next_group = last_group + 1;
         found.end = offset as u64;
     }
-    Ok(records)
+    Ok((records, behind.is_some()))
 }
 
-/// Whether a record of a group after the damaged one begins anywhere behind `offset`.
-fn holds_later_record(salt: u64, content: &Bytes, offset: usize, last_group: u64) -> bool {
-    let mut offset = offset + sector(1);
+/// The latest group of which a record begins at `offset` or anywhere behind.
+fn last_group_behind(salt: u64, content: &Bytes, mut offset: usize) -> Option<u64> {
+    let mut last = None;
     while let Some(rest) = rest(content, offset) {
-        let header = format::decode_record_header(salt, &rest);
-        if header.is_some_and(|framed| framed.header.group > last_group + 1) {
-            return true;
+        if let Some(framed) = format::decode_record_header(salt, &rest) {
+            last = last.max(Some(framed.header.group));
         }
         offset += sector(1);
     }
-    false
+    last
 }
 
 fn sector(count: usize) -> usize {

@@ -51,6 +51,11 @@ impl Segment {
             .all(|(range, last)| released.get(range).is_some_and(|mark| last <= mark))
     }
 
+    /// Whose records it holds.
+    pub(super) fn ranges(&self) -> impl Iterator<Item = RangeId> {
+        self.last.keys().copied()
+    }
+
     pub(super) fn holds_beyond(&self, range: RangeId, wal_id: WalId) -> bool {
         self.last.get(&range).is_some_and(|last| *last > wal_id)
     }

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use slatedb::ValueDeletable;
 
 use super::faulty_disk::{FaultyDisk, SyncFault};
-use super::format::{RecordHeader, SegmentHeader};
+use super::format::{RecordHeader, SECTOR_BYTES, SegmentHeader};
 use super::*;
 
 const RANGE: RangeId = RangeId(7);
@@ -22,6 +22,20 @@ fn row(key: &str, value: &str, seq: u64) -> RowEntry {
         seq,
         create_ts: Some(1_700_000_000_000),
         expire_ts: None,
+    }
+}
+
+impl Log {
+    /// A group of one record.
+    fn append(
+        &self,
+        range: RangeId,
+        wal_id: WalId,
+        seq: u64,
+        rows: &[RowEntry],
+    ) -> Result<(), AppendError> {
+        self.gather(range, wal_id, seq, rows)?;
+        self.append_gathered()
     }
 }
 
@@ -375,11 +389,12 @@ proptest! {
     #[test]
     fn records_come_back_as_they_went(rows in rows(), salt in any::<u64>()) {
         let header = RecordHeader { group: 3, range: RANGE, wal_id: WalId(4), seq: 9 };
-        let mut buffer = vec![1, 2, 3];
+        let before = SECTOR_BYTES as usize;
+        let mut buffer = vec![7; before];
         format::encode_record(&mut buffer, salt, &header, &rows).unwrap();
         let payload = rows.iter().map(|row| row.key.len() + row.value.len()).sum();
-        prop_assert!(buffer.len() as u64 <= record_bytes_max(rows.len(), payload));
-        let bytes = Bytes::from(buffer);
+        let bytes = Bytes::from(buffer).slice(before..);
+        prop_assert!(bytes.len() as u64 <= record_bytes_max(rows.len(), payload));
         let (framed, body) = format::decode_record(salt, &bytes).unwrap();
         prop_assert_eq!(framed.header, header);
         prop_assert_eq!(format::framed_bytes(&framed), bytes.len());
@@ -395,4 +410,61 @@ proptest! {
         // Rows of a body that passed its checksum, yet is not what this version writes: an answer, not a panic.
         let _ = format::decode_rows(bytes, count, 1);
     }
+}
+
+/// A group of several ranges of which a crash left the parts named: what is whole before the first gap may be kept, what is
+/// behind it is never read, also not after later groups have been written.
+#[test]
+fn parts_of_a_torn_group_never_come_back() {
+    for kept in [
+        [true, false, true],
+        [false, true, true],
+        [false, false, true],
+    ] {
+        for earlier in [0, 1] {
+            let directory = tempfile::tempdir().unwrap();
+            let (log, _) = open(directory.path()).unwrap();
+            for id in 1..=earlier {
+                append(&log, id, 10).unwrap();
+            }
+            let start = (1 + earlier as usize) * 512;
+            for (at, range) in [RangeId(1), RangeId(2), RangeId(3)].into_iter().enumerate() {
+                let rows = [row("torn", &"t".repeat(100), 9 + at as u64)];
+                log.gather(range, WalId(1), 9 + at as u64, &rows).unwrap();
+            }
+            log.append_gathered().unwrap();
+            drop(log);
+            let path = segment_path(directory.path(), 1);
+            let mut bytes = fs::read(&path).unwrap();
+            for (at, _) in kept.iter().enumerate().filter(|(_, kept)| !**kept) {
+                bytes[start + at * 512 + 60] ^= 1;
+            }
+            fs::write(&path, bytes).unwrap();
+
+            let (log, found) = open(directory.path()).unwrap();
+            let whole = kept.iter().take_while(|kept| **kept).count();
+            assert_eq!(found.len(), earlier as usize + whole);
+            log.append(RangeId(2), WalId(1), 20, &[row("new", "2", 20)])
+                .unwrap();
+            drop(log);
+            let (_, found) = open(directory.path()).unwrap();
+            assert_eq!(found.len(), earlier as usize + whole + 1, "{kept:?}");
+            assert_eq!(found.last().unwrap().rows().unwrap(), [row("new", "2", 20)]);
+        }
+    }
+}
+
+#[test]
+fn ranges_that_stopped_writing_are_found() {
+    let directory = tempfile::tempdir().unwrap();
+    let (log, _) = open(directory.path()).unwrap();
+    log.append(RangeId(1), WalId(1), 1, &[row("idle", "1", 1)])
+        .unwrap();
+    for id in 1..=12 {
+        append(&log, id, 3_000).unwrap();
+    }
+    assert_eq!(log.stragglers(2), [RangeId(1)]);
+    assert_eq!(log.stragglers(100), []);
+    log.release(RangeId(1), WalId(1));
+    assert_eq!(log.stragglers(2), []);
 }

@@ -16,8 +16,13 @@ use crate::health::HealthCell;
 use crate::pipeline::{Intake, Queued, Room};
 use crate::stats::CommitCounts;
 use crate::{
-    Engine, Health, KeyRange, Permit, ReadError, Refusal, Scan, ScanHint, Stats, WriteError,
+    ChangeError, Engine, Health, KeyRange, Permit, ReadError, Refusal, Scan, ScanHint, Shape,
+    WriteError,
 };
+
+mod databases;
+
+pub use databases::MemoryDatabases;
 
 type Rows = OrdMap<Bytes, Bytes>;
 
@@ -26,6 +31,9 @@ const IN_FLIGHT_BYTES_MAX: u32 = 64 << 20;
 
 /// The largest batch, in bytes; as large as the durable engine takes.
 const BATCH_BYTES_MAX: usize = 12 << 20;
+
+/// In how many pieces a shape shows the rows, at most.
+const SHAPE_PIECES: usize = 256;
 
 /// An engine that keeps its rows in memory. Clones share them.
 #[derive(Clone)]
@@ -38,7 +46,7 @@ struct Core {
     rows: RwLock<Rows>,
     queue: Mutex<Queue>,
     health: HealthCell,
-    counts: CommitCounts,
+    counts: Arc<CommitCounts>,
 }
 
 #[derive(Default)]
@@ -59,12 +67,17 @@ impl MemoryEngine {
     /// An empty engine.
     #[must_use]
     pub fn new() -> Self {
+        Self::of(Rows::new(), Arc::default())
+    }
+
+    /// An engine that begins with these rows.
+    fn of(rows: Rows, counts: Arc<CommitCounts>) -> Self {
         Self {
             core: Arc::new(Core {
-                rows: RwLock::default(),
+                rows: RwLock::new(rows),
                 queue: Mutex::default(),
                 health: HealthCell::default(),
-                counts: CommitCounts::default(),
+                counts,
             }),
             room: Arc::new(Room::new(IN_FLIGHT_BYTES_MAX, BATCH_BYTES_MAX)),
         }
@@ -143,8 +156,24 @@ impl Engine for MemoryEngine {
         Ok(Box::new(MemoryScan { rows, rest }))
     }
 
-    fn stats(&self) -> Stats {
-        self.core.counts.read(self.core.health.get())
+    fn shape(&self) -> Shape {
+        let rows = self.core.rows.read().clone();
+        let every = rows.len() / SHAPE_PIECES + 1;
+        let mut shape = Shape {
+            files: 1,
+            ..Shape::default()
+        };
+        for (at, (key, value)) in rows.iter().enumerate() {
+            let bytes = (key.len() + value.len()) as u64;
+            shape.bytes += bytes;
+            if at % every == 0 {
+                shape.files_by_key.push((key.clone(), 0));
+            }
+            if let Some((_, sum)) = shape.files_by_key.last_mut() {
+                *sum += bytes;
+            }
+        }
+        shape
     }
 
     fn health(&self) -> Health {
@@ -155,6 +184,15 @@ impl Engine for MemoryEngine {
         if self.core.health.get() == Health::Closed {
             return Err(Refusal::Closed.into());
         }
+        Ok(())
+    }
+
+    /// Nothing is shared but memory, which goes by itself.
+    async fn rewrite(&self) -> Result<(), ChangeError> {
+        Ok(())
+    }
+
+    async fn collect(&self) -> Result<(), ChangeError> {
         Ok(())
     }
 

@@ -3,12 +3,12 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
-use crate::conformance;
 use crate::conformance::strategy::steps;
+use crate::{Databases, conformance};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn conforms() {
-    conformance::run(async || Arc::new(MemoryEngine::new()) as Arc<dyn Engine>).await;
+    conformance::run(async || Arc::new(MemoryDatabases::new()) as Arc<dyn Databases>).await;
 }
 
 proptest! {

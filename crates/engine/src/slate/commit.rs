@@ -1,27 +1,34 @@
 //! The commit loop: all batches that wait, in one group.
 //!
-//! The loop and SlateDB's writer task share one thread with a runtime of its own. Whoever submits wakes that thread at most
+//! The loop and SlateDB's writer tasks share one thread with a runtime of its own. Whoever submits wakes that thread at most
 //! once for a group; from there to the completions nothing crosses threads. While a group is being synced the next one
 //! gathers, so the size of groups follows the load by itself.
 //!
 //! ```text
-//!  thread: take what waits ─▶ room in the log? ─▶ write ─▶ (writer task: log, sync, memtable) ─▶ completions ─▶ again
+//!  thread: take what waits ─▶ room in the log? ─▶ write ─▶ (writer tasks: log, sync, memtables) ─▶ completions ─▶ again
 //! ```
+//!
+//! A group may name several ranges. Each range's rows are one batch of its database; they are written at the same time and share
+//! one sync.
 
 use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 use std::thread;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use partita_rt::{Clock, SystemClock};
 use slatedb::WriteBatch;
 use tokio::runtime::Handle;
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, oneshot, watch};
 
-use super::{Core, Opened};
+use super::Opened;
+use super::core::{Core, Slot};
+use super::journal::Journal;
+use crate::log::record_bytes_max;
 use crate::pipeline::{Intake, Queued};
-use crate::{Health, Refusal, WriteError};
+use crate::{Batch, Health, Refusal, WriteError};
 
 /// The thread of the commit loop.
 pub(super) struct CommitThread {
@@ -42,8 +49,45 @@ pub(super) struct CommitQueue {
 
 #[derive(Default)]
 struct State {
-    waiting: VecDeque<Queued>,
+    waiting: VecDeque<Waiting>,
     closed: bool,
+}
+
+/// A batch and where it belongs.
+struct Waiting {
+    slot: Arc<Slot>,
+    queued: Queued,
+}
+
+/// Takes in the batches of one range.
+pub(super) struct RangeIntake {
+    queue: Arc<CommitQueue>,
+    slot: Arc<Slot>,
+}
+
+impl RangeIntake {
+    pub(super) fn new(queue: Arc<CommitQueue>, slot: Arc<Slot>) -> Self {
+        Self { queue, slot }
+    }
+
+    /// Waits until every batch taken so far is answered.
+    pub(super) async fn drain(&self) {
+        let (sender, receiver) = oneshot::channel();
+        let done = Box::new(move |_| {
+            // Nobody listens when the closing was given up.
+            let _ = sender.send(());
+        });
+        self.take(Queued::new(Batch::new(), done, None));
+        // Answered in its turn, behind all others; dropped when the loop is gone, and then nothing is in flight.
+        let _ = receiver.await;
+    }
+}
+
+impl Intake for RangeIntake {
+    fn take(&self, queued: Queued) {
+        let slot = Arc::clone(&self.slot);
+        self.queue.take(Waiting { slot, queued });
+    }
 }
 
 impl CommitThread {
@@ -117,14 +161,14 @@ impl Drop for CommitThread {
     }
 }
 
-impl Intake for CommitQueue {
-    fn take(&self, queued: Queued) {
+impl CommitQueue {
+    fn take(&self, waiting: Waiting) {
         let refused = {
             let mut state = self.state.lock();
             if state.closed {
-                Some(queued)
+                Some(waiting.queued)
             } else {
-                state.waiting.push_back(queued);
+                state.waiting.push_back(waiting);
                 // The loop takes all that waits, so only the first needs to wake it.
                 if state.waiting.len() == 1 {
                     self.wake.notify_one();
@@ -136,16 +180,14 @@ impl Intake for CommitQueue {
             queued.answer(Err(Refusal::Closed.into()));
         }
     }
-}
 
-impl CommitQueue {
     fn close(&self) {
         self.state.lock().closed = true;
         self.wake.notify_one();
     }
 
     /// What waits, up to `bytes_max` (but at least one batch), in order. `None` once closed and empty.
-    async fn next_group(&self, bytes_max: usize) -> Option<Vec<Queued>> {
+    async fn next_group(&self, bytes_max: usize) -> Option<Vec<Waiting>> {
         loop {
             {
                 let mut state = self.state.lock();
@@ -161,10 +203,10 @@ impl CommitQueue {
     }
 }
 
-fn take_group(waiting: &mut VecDeque<Queued>, bytes_max: usize) -> Vec<Queued> {
+fn take_group(waiting: &mut VecDeque<Waiting>, bytes_max: usize) -> Vec<Waiting> {
     let mut bytes = 0;
     let mut count = 0;
-    for queued in waiting.iter() {
+    for Waiting { queued, .. } in waiting.iter() {
         bytes += queued.batch.bytes();
         if count > 0 && bytes > bytes_max {
             break;
@@ -174,44 +216,100 @@ fn take_group(waiting: &mut VecDeque<Queued>, bytes_max: usize) -> Vec<Queued> {
     waiting.drain(..count).collect()
 }
 
+/// What a group writes in one range.
+struct Part {
+    slot: Arc<Slot>,
+    opened: Arc<Opened>,
+    batches: Vec<Queued>,
+    rows: usize,
+    bytes: usize,
+    failed: bool,
+}
+
 /// Commits a group and answers everybody in it.
-async fn commit(core: &Core, mut group: Vec<Queued>) {
-    let Some(opened) = core.opened() else {
-        let refusal = core.health.get().refusal().unwrap_or(Refusal::Recovering);
-        return refuse(core, group, refusal);
+async fn commit(core: &Core, group: Vec<Waiting>) {
+    let parts = parts(core, group);
+    let Some(journal) = core.journal() else {
+        for part in parts {
+            let refusal = core.refusal(&part.slot);
+            refuse(core, part.batches, refusal);
+        }
+        return;
     };
-    let bytes: usize = group.iter().map(|queued| queued.batch.bytes()).sum();
-    let rows: usize = group.iter().map(|queued| queued.batch.len()).sum();
-    // One group has waited for the flush already; those behind it need not wait as long again.
-    if core.health.get() == Health::Backlogged && opened.journal.is_backlogged() {
-        return refuse(core, group, Refusal::Busy);
-    }
-    if let Err(refusal) = opened.journal.make_room(rows, bytes).await {
-        note_refusal(core, refusal);
-        return refuse(core, group, refusal);
-    }
-    if rows > 0
-        && let Err(error) = write(core, &opened, &mut group).await
-    {
-        tracing::error!(%error, batches = group.len(), "a commit failed: the data is opened anew");
-        core.counts.unknown(group.len());
-        core.fail();
-        for queued in group {
-            queued.answer(Err(WriteError::Unknown));
+    if let Err(refusal) = make_room(core, &journal, &parts).await {
+        for part in parts {
+            refuse(core, part.batches, refusal);
         }
         return;
     }
-    core.counts.group(group.len(), rows, bytes);
-    for queued in group {
-        queued.answer(Ok(()));
-    }
+    let writing = parts.iter().filter(|part| part.rows > 0);
+    journal.begin(writing.map(|part| part.slot.range));
+    let started = SystemClock.monotonic();
+    let parts = match <[Part; 1]>::try_from(parts) {
+        Ok([mut part]) => {
+            write(&journal, &mut part).await;
+            vec![part]
+        }
+        Err(mut parts) => {
+            let writing = parts.iter_mut().map(|part| write(&journal, part));
+            futures::future::join_all(writing).await;
+            parts
+        }
+    };
+    let elapsed = SystemClock.monotonic() - started;
+    answer(core, parts, elapsed);
 }
 
-/// Writes the group's rows as one batch of SlateDB and returns once they are durable. Where two batches name one key, the
-/// later one wins.
-async fn write(core: &Core, opened: &Opened, group: &mut [Queued]) -> Result<(), slatedb::Error> {
+/// The group by range. Ranges that are not open are refused.
+fn parts(core: &Core, group: Vec<Waiting>) -> Vec<Part> {
+    let mut parts: Vec<Part> = Vec::with_capacity(1);
+    for Waiting { slot, queued } in group {
+        let (rows, bytes) = (queued.batch.len(), queued.batch.bytes());
+        let known = parts.iter_mut().find(|part| part.slot.range == slot.range);
+        if let Some(part) = known {
+            part.rows += rows;
+            part.bytes += bytes;
+            part.batches.push(queued);
+        } else if let Some(opened) = slot.opened() {
+            parts.push(Part {
+                slot,
+                opened,
+                batches: vec![queued],
+                rows,
+                bytes,
+                failed: false,
+            });
+        } else {
+            let refusal = core.refusal(&slot);
+            refuse(core, vec![queued], refusal);
+        }
+    }
+    parts
+}
+
+async fn make_room(core: &Core, journal: &Journal, parts: &[Part]) -> Result<(), Refusal> {
+    // One group has waited for the flush already; those behind it need not wait as long again.
+    if core.health.get() == Health::Backlogged && journal.is_backlogged() {
+        return Err(Refusal::Busy);
+    }
+    let bytes = parts
+        .iter()
+        .map(|part| record_bytes_max(part.rows, part.bytes))
+        .sum();
+    let room = journal.make_room(bytes).await;
+    if let Err(refusal) = room {
+        note_refusal(core, refusal);
+    }
+    room
+}
+
+/// Writes a part as one batch of its database. Where two batches name one key, the later one wins.
+async fn write(journal: &Journal, part: &mut Part) {
+    if part.rows == 0 {
+        return;
+    }
     let mut merged = WriteBatch::new();
-    for queued in group {
+    for queued in &mut part.batches {
         for write in std::mem::take(&mut queued.batch).into_writes() {
             match write.value {
                 Some(value) => merged.put_bytes(write.key, value),
@@ -219,13 +317,43 @@ async fn write(core: &Core, opened: &Opened, group: &mut [Queued]) -> Result<(),
             }
         }
     }
-    let started = SystemClock.monotonic();
-    opened.journal.write(&opened.db, merged).await?;
-    let elapsed = SystemClock.monotonic() - started;
-    core.counts
-        .sync_us
-        .record(u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX));
-    Ok(())
+    let range = part.slot.range;
+    if let Err(error) = journal.write(range, &part.opened.db, merged).await {
+        tracing::error!(%error, %range, "a commit failed: the data is opened anew");
+        part.failed = true;
+    }
+}
+
+/// Counts the group, and tells everybody in it what became of it.
+fn answer(core: &Core, parts: Vec<Part>, elapsed: Duration) {
+    let (mut batches, mut rows, mut bytes) = (0, 0, 0);
+    for part in &parts {
+        if part.failed {
+            core.counts.unknown(part.batches.len());
+            core.fail();
+        } else {
+            batches += part.batches.len();
+            rows += part.rows;
+            bytes += part.bytes;
+        }
+    }
+    if batches > 0 {
+        core.counts.group(batches, rows, bytes);
+    }
+    if rows > 0 {
+        let elapsed_us = u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX);
+        core.counts.sync_us.record(elapsed_us);
+    }
+    for part in parts {
+        let result = if part.failed {
+            Err(WriteError::Unknown)
+        } else {
+            Ok(())
+        };
+        for queued in part.batches {
+            queued.answer(result);
+        }
+    }
 }
 
 /// Turns new writes away at the door until the supervisor finds that they can be taken again.

@@ -1,4 +1,4 @@
-//! SlateDB's own figures, for the metrics page.
+//! SlateDB's own figures, for the metrics page: those of all databases together.
 
 use std::sync::Arc;
 
@@ -22,26 +22,31 @@ impl Figures {
         Arc::clone(&self.recorder) as Arc<dyn MetricsRecorder>
     }
 
+    /// Adds its figures to those of other databases.
     #[allow(clippy::cast_precision_loss, reason = "figures for people and graphs")]
-    pub(super) fn read(&self) -> Vec<EngineFigure> {
-        let snapshot = self.recorder.snapshot();
-        let figures = snapshot.all().iter().filter_map(|metric| {
+    pub(super) fn add_to(&self, sums: &mut Vec<EngineFigure>) {
+        for metric in self.recorder.snapshot().all() {
             let (counter, value) = match metric.value {
                 MetricValue::Counter(value) => (true, value as f64),
                 MetricValue::Gauge(value) | MetricValue::UpDownCounter(value) => {
                     (false, value as f64)
                 }
                 // Its latency histograms begin at a millisecond, coarser than anything that happens here.
-                MetricValue::Histogram { .. } => return None,
+                MetricValue::Histogram { .. } => continue,
             };
-            Some(EngineFigure {
+            let same =
+                |sum: &&mut EngineFigure| sum.name == metric.name && sum.labels == metric.labels;
+            if let Some(sum) = sums.iter_mut().find(same) {
+                sum.value += value;
+                continue;
+            }
+            sums.push(EngineFigure {
                 name: metric.name.clone(),
                 labels: metric.labels.clone(),
                 help: metric.description.clone(),
                 counter,
                 value,
-            })
-        });
-        figures.collect()
+            });
+        }
     }
 }

@@ -2,12 +2,12 @@
 //!
 //! SlateDB hands each batch to [`LogWriter::append`], which returns after the sync. So a batch is durable before it is
 //! readable, nothing is ever buffered, and a flush of the log has nothing to do. To SlateDB each record is a WAL file of
-//! its own.
+//! its own. All databases of the process write to one log, and those that write in one group share its sync.
 //!
 //! Fencing: the data directory's lock leaves only databases of this process, and the supervisor poisons the log of an old
 //! database before it opens the next one.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -23,8 +23,9 @@ use slatedb::wal::{
 use slatedb::{Db, RowEntry, WriteBatch};
 use tokio::sync::Notify;
 
-use crate::Refusal;
-use crate::log::{Log, RangeId, Record, WalId, record_bytes_max};
+use super::gathering::Gathering;
+use crate::log::{Log, Record, WalId};
+use crate::{RangeId, Refusal};
 
 /// How many segments may hold records that the store's files do not have yet. More, and a start would take too long and
 /// memory would be full of unflushed rows; so a group waits for a flush.
@@ -39,11 +40,11 @@ const SEGMENTS_BEFORE_FLUSH: usize = 3;
 /// Bytes of rows that a replay hands over at once.
 const REPLAY_BYTES: usize = 1 << 20;
 
-/// The log of an open database, as the commit loop and the supervisor see it.
+/// The log of the process, as the commit loop, the supervisor and the databases see it.
 #[derive(Clone)]
 pub(super) struct Journal {
     log: Arc<Log>,
-    range: RangeId,
+    gathering: Arc<Gathering>,
     /// Segments were given up.
     released: Arc<Notify>,
     /// The commit loop would like spare segments.
@@ -53,33 +54,38 @@ pub(super) struct Journal {
 }
 
 impl Journal {
-    pub(super) fn new(log: Log, range: RangeId) -> Self {
+    pub(super) fn new(log: Log) -> Self {
+        let log = Arc::new(log);
         let (released, rolled) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
         Self {
-            log: Arc::new(log),
-            range,
+            gathering: Arc::new(Gathering::new(Arc::clone(&log))),
+            log,
             released,
             rolled,
             asked: Arc::default(),
         }
     }
 
-    /// What SlateDB needs to write to this log and to replay `records` of it.
-    pub(super) fn writer_init(&self, records: Vec<Record>) -> Box<dyn WriterInit> {
-        let records = records
-            .into_iter()
-            .filter(|record| record.range() == self.range)
-            .collect();
+    /// What the database of `range` needs to write to this log, and to replay `records`, which are its own.
+    /// `is_known` says that it was opened or made since the log was.
+    pub(super) fn writer_init(
+        &self,
+        range: RangeId,
+        records: VecDeque<Record>,
+        is_known: bool,
+    ) -> Box<dyn WriterInit> {
         Box::new(LogInit {
+            is_known,
             log: Arc::clone(&self.log),
-            range: self.range,
+            gathering: Arc::clone(&self.gathering),
+            range,
             records: Mutex::new(Some(records)),
         })
     }
 
-    /// Makes sure that a group of so many rows and bytes can be written, or says why not. Nothing is written. Waits while
-    /// too much is not flushed.
-    pub(super) async fn make_room(&self, rows: usize, bytes: usize) -> Result<(), Refusal> {
+    /// Makes sure that a group of at most so many bytes of records can be written, or says why not. Nothing is written. Waits
+    /// while too much is not flushed.
+    pub(super) async fn make_room(&self, bytes: u64) -> Result<(), Refusal> {
         if self.is_backlogged() {
             self.wait_for_flush().await?;
         }
@@ -87,7 +93,7 @@ impl Journal {
             self.rolled.notify_one();
         }
         let live = self.log.live_count();
-        let made = self.log.make_room(record_bytes_max(rows, bytes));
+        let made = self.log.make_room(bytes);
         if self.log.live_count() != live {
             self.rolled.notify_one();
         }
@@ -119,20 +125,62 @@ impl Journal {
         self.log.live_count() >= LIVE_SEGMENTS_MAX
     }
 
-    /// Writes `batch` and returns once it is durable and readable.
-    pub(super) async fn write(&self, db: &Db, batch: WriteBatch) -> Result<(), slatedb::Error> {
-        let handle = db
-            .write_with_options(batch, &WriteOptions::default())
-            .await?;
-        // The log returned after its sync, so this does not wait.
-        handle.await_durable().await
+    /// Begins a group in which these ranges write, all at once; see [`Gathering`].
+    pub(super) fn begin(&self, ranges: impl Iterator<Item = RangeId>) {
+        self.gathering.begin(ranges);
     }
 
-    /// Gives up what the store's files have up to `wal_id`, and makes spare segments. Blocking.
-    pub(super) fn tidy(&self, wal_id: WalId) -> std::io::Result<()> {
-        self.log.release(self.range, wal_id);
+    /// Writes the batch of a range in the group and returns once it is durable and readable.
+    pub(super) async fn write(
+        &self,
+        range: RangeId,
+        db: &Db,
+        batch: WriteBatch,
+    ) -> Result<(), slatedb::Error> {
+        let written = async {
+            let handle = db
+                .write_with_options(batch, &WriteOptions::default())
+                .await?;
+            // The log returned after its sync, so this does not wait.
+            handle.await_durable().await
+        };
+        let written = written.await;
+        if written.is_err() {
+            self.gathering.leave(range);
+        }
+        written
+    }
+
+    /// Gives up what the store's files have, by range up to these records, and makes spare segments. Blocking.
+    pub(super) fn tidy(&self, flushed: &[(RangeId, WalId)]) -> std::io::Result<()> {
+        for (range, wal_id) in flushed {
+            self.log.release(*range, *wal_id);
+        }
         self.released.notify_one();
         self.log.prepare()
+    }
+
+    /// Gives up the records of all ranges but these. Blocking.
+    pub(super) fn forget_others(&self, ranges: impl Iterator<Item = RangeId>) {
+        let known: BTreeSet<RangeId> = ranges.collect();
+        for range in self.log.ranges().difference(&known) {
+            self.log.release(*range, WalId(u64::MAX));
+        }
+    }
+
+    /// Gives up the records of a range that is gone. Blocking.
+    pub(super) fn forget(&self, range: RangeId) {
+        self.log.release(range, WalId(u64::MAX));
+    }
+
+    /// Ranges that keep many old segments from being given up and do not write any more.
+    pub(super) fn stragglers(&self) -> Vec<RangeId> {
+        self.log.stragglers(SEGMENTS_BEFORE_FLUSH)
+    }
+
+    /// Whether the log has no record of `range` behind `wal_id`.
+    pub(super) fn is_settled(&self, range: RangeId, wal_id: WalId) -> bool {
+        self.log.last_of(range).is_none_or(|last| last <= wal_id)
     }
 
     /// Waits until the log went on to another segment, or will soon. Cancel safe.
@@ -154,7 +202,9 @@ impl Journal {
 /// Gives SlateDB its writer and what it must replay.
 struct LogInit {
     log: Arc<Log>,
+    gathering: Arc<Gathering>,
     range: RangeId,
+    is_known: bool,
     /// Taken by the one call there is.
     records: Mutex<Option<VecDeque<Record>>>,
 }
@@ -171,7 +221,7 @@ impl WriterInit for LogInit {
             .take()
             .ok_or_else(|| broken("the log is initialised twice"))?;
         // The log is made before the database is, so only a database that is opened for the first time may have a new one.
-        if self.log.is_new() && manifest.epoch() > 1 {
+        if self.log.is_new() && !self.is_known && manifest.epoch() > 1 {
             return Err(broken("the log is missing"));
         }
         let flushed = WalId(manifest.replay_after_wal_id());
@@ -185,6 +235,14 @@ impl WriterInit for LogInit {
             }
             last = record.wal_id();
         }
+        // Opened twice in one life, and written to in the first: its rows would be lost.
+        if self
+            .log
+            .last_of(self.range)
+            .is_some_and(|there| there > last)
+        {
+            return Err(broken("the log has records that were not replayed"));
+        }
         let status = Arc::new(Status {
             wal: Mutex::new(WalStatus {
                 closed_reason: None,
@@ -195,7 +253,8 @@ impl WriterInit for LogInit {
             }),
             listeners: Mutex::default(),
         });
-        let (log, range) = (Arc::clone(&self.log), self.range);
+        let (log, gathering) = (Arc::clone(&self.log), Arc::clone(&self.gathering));
+        let range = self.range;
         Ok(WriterInitResult {
             replay_iterator: Box::new(Replay {
                 records,
@@ -203,6 +262,7 @@ impl WriterInit for LogInit {
             }),
             wal_writer: Box::new(LogWriter {
                 log,
+                gathering,
                 range,
                 last,
                 status,
@@ -244,6 +304,7 @@ impl WalIterator for Replay {
 /// SlateDB's side of the log.
 struct LogWriter {
     log: Arc<Log>,
+    gathering: Arc<Gathering>,
     range: RangeId,
     last: WalId,
     status: Arc<Status>,
@@ -291,13 +352,13 @@ impl Status {
 
 #[async_trait]
 impl WalWriter for LogWriter {
-    /// Blocks the commit thread for the write and the sync: nothing else runs there that could go on meanwhile.
     async fn append(&mut self, rows: &[RowEntry]) -> Result<(), WalError> {
         let Some(seq) = rows.first().map(|row| row.seq) else {
             return Ok(());
         };
         let wal_id = WalId(self.last.0 + 1);
-        if let Err(error) = self.log.append(self.range, wal_id, seq, rows) {
+        let appended = self.gathering.append(self.range, wal_id, seq, rows).await;
+        if let Err(error) = appended {
             let error = WalError::Unavailable(Arc::new(error));
             self.status.close(error.clone());
             return Err(error);

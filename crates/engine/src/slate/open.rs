@@ -1,18 +1,28 @@
-//! Opening the database with its log.
+//! Opening the log and the databases over it.
 
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use slatedb::{Db, SstBlockSize};
 
+use super::core::Core;
 use super::figures::Figures;
 use super::journal::Journal;
 use super::settings::slatedb_settings;
-use super::{Core, Opened, Runtimes};
-use crate::OpenError;
-use crate::log::{Log, LogOptions, OpenLogError, RangeId, Record, Resume, WalId};
+use super::{Opened, Runtimes};
+use crate::log::{Log, LogOptions, OpenLogError, Record, Resume, WalId};
+use crate::{OpenError, RangeId};
 
-/// The first range. Its database is `range-1` in the store; names and ids are never used again.
-const RANGE: RangeId = RangeId(1);
+/// What the log holds, by range, for the databases to replay.
+pub(super) type Records = BTreeMap<RangeId, VecDeque<Record>>;
+
+/// The name of a range's database in the store.
+pub(super) fn database_path(range: RangeId) -> String {
+    format!("{DATABASE_PREFIX}{range}")
+}
+
+/// What the names of databases begin with.
+pub(super) const DATABASE_PREFIX: &str = "range-";
 
 /// How the log is laid out. With [`super::journal::LIVE_SEGMENTS_MAX`] of them a start reads no more than it can in a second;
 /// as many as a flush frees are kept for the next rows.
@@ -22,62 +32,62 @@ pub(super) const LOG_OPTIONS: LogOptions = LogOptions {
     recycled_count_max: 6,
 };
 
-/// Opens the database and replays the log.
+/// Opens the database of a range, made when there is none, and replays `records`.
 ///
-/// After a failure the rows that were replayed are flushed to the store's files, and the old log is given up, before this
-/// returns: a file that once failed to sync may show rows that are not on the disk, and nobody may see them before they are.
+/// After a failure the rows that were replayed are flushed to the store's files before this returns: a file that once failed to
+/// sync may show rows that are not on the disk, and nobody may see them before they are.
 pub(super) async fn open(
     core: &Core,
     runtimes: &Runtimes,
+    journal: &Journal,
+    range: RangeId,
+    records: VecDeque<Record>,
     resume: Resume,
 ) -> Result<Opened, OpenError> {
-    let (log, records) = open_log(core, resume).await?;
-    let journal = Journal::new(log, RANGE);
     let figures = Figures::new();
+    let is_known = core.known.lock().contains(&range);
     let cache = Arc::clone(&core.cache) as Arc<dyn slatedb::db_cache::DbCache>;
-    let building = Db::builder(format!("range-{}", RANGE.0), core.data.store())
-        .with_settings(slatedb_settings())
+    let building = Db::builder(database_path(range), core.data.store())
+        .with_settings(slatedb_settings(core.settings.garbage_age))
         .with_sst_block_size(SstBlockSize::Block16Kib)
-        .with_db_cache(cache, RANGE.0)
+        .with_db_cache(cache, range.0)
         .with_write_runtime(runtimes.commit.clone())
         .with_metrics_recorder(figures.recorder())
-        .with_wal_writer(journal.writer_init(records))
+        .with_wal_writer(journal.writer_init(range, records, is_known))
         .build();
     // Its tasks run where it was built.
     let built = runtimes.store.spawn(building).await;
-    let db = built
-        .map_err(|error| OpenError::Store(Arc::new(error)))?
-        .map_err(|error| OpenError::Store(Arc::new(error)))?;
-    let opened = Opened {
-        db,
-        journal,
-        figures,
-    };
+    let db = built.map_err(refused)?.map_err(refused)?;
+    core.known.lock().insert(range);
+    let opened = Opened { range, db, figures };
     if resume == Resume::Afresh {
-        opened
-            .flush()
-            .await
-            .map_err(|error| OpenError::Store(Arc::new(error)))?;
-        opened.tidy().await?;
+        opened.flush().await.map_err(refused)?;
     }
     Ok(opened)
 }
 
+fn refused(error: impl std::error::Error + Send + Sync + 'static) -> OpenError {
+    OpenError::Store(Arc::new(error))
+}
+
 /// Reads the log on a blocking thread: up to a few hundred megabytes.
-async fn open_log(core: &Core, resume: Resume) -> Result<(Log, Vec<Record>), OpenError> {
+pub(super) async fn open_log(core: &Core, resume: Resume) -> Result<(Journal, Records), OpenError> {
     let (directory, disk, options) = (
         core.data.log_path(),
         Arc::clone(&core.disk),
         core.log_options,
     );
     let opening = tokio::task::spawn_blocking(move || Log::open(&directory, disk, options, resume));
-    let opened = opening
-        .await
-        .map_err(|error| OpenError::Store(Arc::new(error)))?;
-    opened.map_err(|error| match error {
+    let opened = opening.await.map_err(refused)?;
+    let (log, found) = opened.map_err(|error| match error {
         OpenLogError::Io(error) => OpenError::Io(error),
         error => OpenError::Log(error.to_string().into()),
-    })
+    })?;
+    let mut records = Records::new();
+    for record in found {
+        records.entry(record.range()).or_default().push_back(record);
+    }
+    Ok((Journal::new(log), records))
 }
 
 impl Opened {
@@ -91,11 +101,19 @@ impl Opened {
             .await
     }
 
-    /// Gives up the part of the log that the store's files have, and makes spare segments.
-    pub(super) async fn tidy(&self) -> std::io::Result<()> {
-        let flushed = WalId(self.db.manifest().replay_after_wal_id());
-        let journal = self.journal.clone();
-        let tidying = tokio::task::spawn_blocking(move || journal.tidy(flushed));
-        tidying.await.map_err(std::io::Error::other)?
+    /// Up to which record the rows are in the store's files.
+    pub(super) fn flushed(&self) -> WalId {
+        WalId(self.db.manifest().replay_after_wal_id())
     }
+}
+
+/// Gives up what the files of these databases have of the log, and makes spare segments.
+pub(super) async fn tidy(journal: &Journal, opened: &[Arc<Opened>]) -> std::io::Result<()> {
+    let flushed: Vec<(RangeId, WalId)> = opened
+        .iter()
+        .map(|opened| (opened.range, opened.flushed()))
+        .collect();
+    let journal = journal.clone();
+    let tidying = tokio::task::spawn_blocking(move || journal.tidy(&flushed));
+    tidying.await.map_err(std::io::Error::other)?
 }

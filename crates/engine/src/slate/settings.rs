@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use slatedb::config::{
     CompactionWorkerOptions, CompactorOptions, CompressionCodec, GarbageCollectorDirectoryOptions,
-    GarbageCollectorOptions,
+    GarbageCollectorOptions, GarbageCollectorScheduleOptions,
 };
 
 /// Settings of the durable engine.
@@ -19,6 +19,9 @@ pub struct Settings {
     pub batch_bytes_max: usize,
     /// Bytes of one commit group, unless a single batch is larger.
     pub group_bytes_max: usize,
+    /// How long files that nobody needs any more are kept, for scans that began when they were needed. A scan that takes longer
+    /// may fail.
+    pub garbage_age: Duration,
 }
 
 impl Default for Settings {
@@ -29,6 +32,7 @@ impl Default for Settings {
             // An entity group transaction is at most 4 MiB of payload, and stored forms are no larger than twice that.
             batch_bytes_max: 12 << 20,
             group_bytes_max: 4 << 20,
+            garbage_age: Duration::from_secs(300),
         }
     }
 }
@@ -50,11 +54,11 @@ const LEVEL0_COUNT_MAX: usize = 20;
 const MANIFEST_TIMEOUT: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// SlateDB's settings for a local directory. The reasons for the numbers are in `docs/format/store.md`.
-pub(super) fn slatedb_settings() -> slatedb::Settings {
+pub(super) fn slatedb_settings(garbage_age: Duration) -> slatedb::Settings {
     slatedb::Settings {
         // Groups are made durable by the commit loop; a ticker would only add latency.
         flush_interval: None,
-        manifest_poll_interval: MANIFEST_POLL,
+        manifest_poll_interval: MANIFEST_POLL.min(garbage_age),
         manifest_update_timeout: MANIFEST_TIMEOUT,
         l0_sst_size_bytes: LEVEL0_BYTES,
         max_unflushed_bytes: UNFLUSHED_BYTES_MAX,
@@ -67,6 +71,7 @@ pub(super) fn slatedb_settings() -> slatedb::Settings {
             commit_compacted_interval: Duration::from_secs(1),
             manifest_update_timeout: MANIFEST_TIMEOUT,
             max_concurrent_compactions: 1,
+            checkpoint_lifetime: garbage_age,
             scheduler_options: HashMap::new(),
             worker: Some(CompactionWorkerOptions {
                 max_concurrent_compactions: 1,
@@ -80,18 +85,7 @@ pub(super) fn slatedb_settings() -> slatedb::Settings {
             }),
             ..CompactorOptions::default()
         }),
-        garbage_collector_options: Some(GarbageCollectorOptions {
-            manifest_options: Some(collect(60, 300)),
-            // The supervisor gives up segments of our own log.
-            wal_options: None,
-            wal_fence_options: None,
-            compacted_options: Some(collect(60, 300)),
-            compactions_options: Some(collect(60, 300)),
-            detach_options: None,
-            // Conditional overwrites do not exist on a directory; with boundary files nothing would ever be deleted.
-            boundary_files_enabled: false,
-            ..GarbageCollectorOptions::default()
-        }),
+        garbage_collector_options: Some(garbage_collection(garbage_age)),
         // Background work retries without end, so that a full disk or a hiccup does not close the database. What a caller
         // waits for has deadlines of its own.
         object_store_max_retries: None,
@@ -99,10 +93,32 @@ pub(super) fn slatedb_settings() -> slatedb::Settings {
     }
 }
 
-fn collect(interval_s: u64, age_s: u64) -> GarbageCollectorDirectoryOptions {
+/// What a database does with files that nobody needs any more.
+pub(super) fn garbage_collection(age: Duration) -> GarbageCollectorOptions {
+    GarbageCollectorOptions {
+        manifest_options: Some(collect(age)),
+        // The supervisor gives up segments of our own log.
+        wal_options: None,
+        wal_fence_options: None,
+        compacted_options: Some(collect(age)),
+        compactions_options: Some(collect(age)),
+        // A derived database lets go of its sources once it has rewritten what it saw of them.
+        detach_options: Some(GarbageCollectorScheduleOptions {
+            interval: Some(GARBAGE_INTERVAL),
+        }),
+        // Conditional overwrites do not exist on a directory; with boundary files nothing would ever be deleted.
+        boundary_files_enabled: false,
+        ..GarbageCollectorOptions::default()
+    }
+}
+
+/// How often each database looks for them.
+const GARBAGE_INTERVAL: Duration = Duration::from_secs(60);
+
+fn collect(age: Duration) -> GarbageCollectorDirectoryOptions {
     GarbageCollectorDirectoryOptions {
-        interval: Some(Duration::from_secs(interval_s)),
-        min_age: Duration::from_secs(age_s),
+        interval: Some(GARBAGE_INTERVAL),
+        min_age: age,
         dry_run: false,
     }
 }

@@ -1,65 +1,74 @@
-//! What keeps an engine going without anybody asking.
-//!
-//! - The log is given up as far as the store's files have its rows, and spare segments are made.
-//! - Writing resumes when the disk has room again, or when the store has caught up.
-//! - A database that failed is closed and opened anew, again and again with growing pauses, until it opens.
-//!
-//! Timeline of a failure: a commit fails → its batches are answered `Unknown`, health is `Recovering` → reads and writes are
-//! refused → the old database is closed, its log poisoned → a new one opens from what the disk holds, and puts what it
-//! replayed into the store's files → health is `Healthy`.
+//! Looks after the databases: gives up log that is no longer needed, notices failures, and opens the data anew.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use partita_rt::Shutdown;
 
-use super::{Core, Opened, Runtimes, close_database, open};
-use crate::Health;
+use super::core::{Core, Slot};
+use super::journal::Journal;
+use super::open::{self, Records};
+use super::{Opened, Runtimes, close_database};
 use crate::log::Resume;
+use crate::{Health, OpenError};
 
-/// How often the engine looks after itself when nothing happens.
+/// How often it looks when nothing happens.
 const TICK: Duration = Duration::from_millis(500);
 
 const RETRY_FIRST: Duration = Duration::from_millis(100);
 const RETRY_MAX: Duration = Duration::from_secs(5);
 
-/// Looks after the engine until the end is asked for.
+/// Looks after the databases until the end is asked for.
 pub(super) async fn run(core: Arc<Core>, runtimes: Runtimes, shutdown: Shutdown) {
     loop {
-        let opened = core.opened();
+        let journal = core.journal();
         tokio::select! {
             () = shutdown.requested() => return,
             () = core.failed.notified() => {}
-            () = rolled(opened.as_deref()) => {}
+            () = rolled(journal.as_ref()) => {}
             () = tokio::time::sleep(TICK) => {}
         }
+        let opened: Vec<Arc<Opened>> = core
+            .slots()
+            .iter()
+            .filter_map(|slot| slot.opened())
+            .collect();
         let closed_itself = opened
-            .as_ref()
-            .is_some_and(|opened| opened.db.status().close_reason.is_some());
-        if closed_itself || core.health.get() == Health::Recovering {
+            .iter()
+            .any(|opened| opened.db.status().close_reason.is_some());
+        if core.health.get() == Health::Recovering || (closed_itself && is_unasked(&core).await) {
             drop(opened);
             tokio::select! {
                 () = shutdown.requested() => return,
                 () = recover(&core, &runtimes) => {}
             }
-        } else if let Some(opened) = opened {
-            tidy(&core, &opened).await;
+        } else if let Some(journal) = journal {
+            tidy(&core, &journal, &opened).await;
         }
     }
 }
 
-async fn rolled(opened: Option<&Opened>) {
-    match opened {
-        Some(opened) => opened.journal.rolled().await,
+/// Whether a database is closed that nobody is closing.
+async fn is_unasked(core: &Core) -> bool {
+    let _changing = core.change().await;
+    core.slots()
+        .iter()
+        .filter_map(|slot| slot.opened())
+        .any(|opened| opened.db.status().close_reason.is_some())
+}
+
+async fn rolled(journal: Option<&Journal>) {
+    match journal {
+        Some(journal) => journal.rolled().await,
         None => std::future::pending().await,
     }
 }
 
-/// Gives up what is flushed, makes spares, and notes whether writing can go on.
-async fn tidy(core: &Core, opened: &Opened) {
+/// Gives up what is flushed, makes spares, flushes what keeps the log long, and notes whether writing can go on.
+async fn tidy(core: &Core, journal: &Journal, opened: &[Arc<Opened>]) {
     let health = core.health.get();
-    match opened.tidy().await {
-        Ok(()) if opened.journal.is_backlogged() => {}
+    match open::tidy(journal, opened).await {
+        Ok(()) if journal.is_backlogged() => {}
         Ok(()) => {
             // Only from these two: a failure that was noted meanwhile must not be forgotten.
             if core.health.replace(health, Health::Healthy) && health != Health::Healthy {
@@ -68,20 +77,31 @@ async fn tidy(core: &Core, opened: &Opened) {
         }
         Err(error) => tracing::debug!(%error, "no spare segments of the log"),
     }
+    let stragglers = journal.stragglers();
+    for opened in opened {
+        if stragglers.contains(&opened.range)
+            && let Err(error) = opened.flush().await
+        {
+            tracing::warn!(%error, range = %opened.range, "a flush failed");
+        }
+    }
 }
 
 async fn recover(core: &Core, runtimes: &Runtimes) {
+    let _changing = core.change().await;
     core.health.set(Health::Recovering);
-    let failed = core.current.write().take();
+    let failed = core.journal.write().take();
     if let Some(failed) = failed {
-        failed.journal.retire();
-        close_database(&failed).await;
+        failed.retire();
+    }
+    let slots = core.slots();
+    for opened in slots.iter().filter_map(|slot| slot.take()) {
+        close_database(&opened).await;
     }
     let mut pause = RETRY_FIRST;
     loop {
-        match open::open(core, runtimes, Resume::Afresh).await {
-            Ok(opened) => {
-                *core.current.write() = Some(Arc::new(opened));
+        match open_anew(core, runtimes, &slots).await {
+            Ok(()) => {
                 core.health.set(Health::Healthy);
                 tracing::info!("the data was opened anew");
                 return;
@@ -96,4 +116,29 @@ async fn recover(core: &Core, runtimes: &Runtimes) {
             }
         }
     }
+}
+
+/// Opens all ranges with a fresh log; the old one is given up before anybody reads.
+async fn open_anew(core: &Core, runtimes: &Runtimes, slots: &[Arc<Slot>]) -> Result<(), OpenError> {
+    let (journal, mut records): (Journal, Records) = open::open_log(core, Resume::Afresh).await?;
+    let mut anew = Vec::with_capacity(slots.len());
+    for slot in slots {
+        let records = records.remove(&slot.range).unwrap_or_default();
+        let opening = open::open(
+            core,
+            runtimes,
+            &journal,
+            slot.range,
+            records,
+            Resume::Afresh,
+        );
+        anew.push(Arc::new(opening.await?));
+    }
+    journal.forget_others(slots.iter().map(|slot| slot.range));
+    open::tidy(&journal, &anew).await?;
+    for (slot, opened) in slots.iter().zip(anew) {
+        slot.put(opened);
+    }
+    *core.journal.write() = Some(journal);
+    Ok(())
 }

@@ -1,33 +1,80 @@
 use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::path::Path;
 
 use proptest::prelude::*;
 use tokio::time::Instant;
 
+use bytes::Bytes;
+use partita_rt::DataDir;
+
 use super::*;
 use crate::conformance::strategy::steps;
 use crate::conformance::{self, commit, put, rows};
+use crate::log::LogOptions;
 use crate::log::faulty_disk::{FaultyDisk, SyncFault};
+use crate::{
+    Databases, Engine, Health, KeyRange, OpenError, Piece, ReadError, Refusal, Removal, ScanHint,
+    Stats, WriteError,
+};
 
-async fn open_in(directory: &Path) -> SlateEngine {
-    let data = Arc::new(DataDir::open(directory).unwrap());
-    SlateEngine::open(data, Settings::default()).await.unwrap()
+/// Databases with their first range open.
+struct One {
+    databases: SlateDatabases,
+    engine: Arc<dyn Engine>,
 }
 
-/// An engine whose log has small segments on a disk that can fail.
-async fn open_faulty(directory: &Path, disk: &FaultyDisk) -> SlateEngine {
+impl std::ops::Deref for One {
+    type Target = dyn Engine;
+
+    fn deref(&self) -> &Self::Target {
+        &*self.engine
+    }
+}
+
+impl One {
+    async fn of(databases: SlateDatabases) -> Result<Self, OpenError> {
+        let engine = databases.open(conformance::FIRST).await?;
+        Ok(Self { databases, engine })
+    }
+
+    fn stats(&self) -> Stats {
+        self.databases.stats()
+    }
+
+    async fn close(&self) {
+        self.databases.close().await;
+    }
+}
+
+async fn databases_in(directory: &Path) -> Result<SlateDatabases, OpenError> {
+    let data = Arc::new(DataDir::open(directory).unwrap());
+    SlateDatabases::new(data, Settings::default()).await
+}
+
+async fn open_in(directory: &Path) -> One {
+    let databases = databases_in(directory).await.unwrap();
+    One::of(databases).await.unwrap()
+}
+
+/// Databases whose log has small segments on a disk that can fail.
+async fn databases_on(disk: &FaultyDisk, directory: &Path) -> SlateDatabases {
     let data = Arc::new(DataDir::open(directory).unwrap());
     let options = LogOptions {
         segment_bytes: 64 << 10,
         ..open::LOG_OPTIONS
     };
-    SlateEngine::open_on(Arc::new(disk.clone()), options, data, Settings::default())
+    SlateDatabases::on(Arc::new(disk.clone()), options, data, Settings::default())
         .await
         .unwrap()
 }
 
+async fn open_faulty(directory: &Path, disk: &FaultyDisk) -> One {
+    One::of(databases_on(disk, directory).await).await.unwrap()
+}
+
 /// Waits until the engine is in this state; the supervisor looks twice a second.
-async fn wait_for(engine: &SlateEngine, health: Health) {
+async fn wait_for(engine: &dyn Engine, health: Health) {
     let deadline = Instant::now() + Duration::from_secs(20);
     while engine.health() != health {
         assert!(Instant::now() < deadline, "still {:?}", engine.health());
@@ -41,7 +88,8 @@ async fn conforms() {
     let mut count = 0;
     conformance::run(async || {
         count += 1;
-        Arc::new(open_in(&parent.path().join(count.to_string())).await) as Arc<dyn Engine>
+        let databases = databases_in(&parent.path().join(count.to_string())).await;
+        Arc::new(databases.unwrap()) as Arc<dyn Databases>
     })
     .await;
 }
@@ -58,7 +106,7 @@ proptest! {
             let disk = FaultyDisk::lazy();
             for steps in lives {
                 let engine = open_faulty(directory.path(), &disk).await;
-                conformance::check_script(&engine, &mut model, &steps).await;
+                conformance::check_script(&*engine, &mut model, &steps).await;
                 engine.close().await;
             }
         });
@@ -71,9 +119,9 @@ async fn waiting_batches_share_a_sync() {
     let directory = tempfile::tempdir().unwrap();
     let disk = FaultyDisk::default();
     let engine = open_faulty(directory.path(), &disk).await;
-    commit(&engine, put("first", "1")).await.unwrap();
+    commit(&*engine, put("first", "1")).await.unwrap();
     let before = (disk.sync_count(), engine.stats().group_batches.count);
-    let waiting = (0..200_u8).map(|number| commit(&engine, put(vec![number], "x")));
+    let waiting = (0..200_u8).map(|number| commit(&*engine, put(vec![number], "x")));
     for result in futures::future::join_all(waiting).await {
         result.unwrap();
     }
@@ -92,16 +140,16 @@ async fn a_failed_sync_is_unknown_and_healed() {
         let directory = tempfile::tempdir().unwrap();
         let disk = FaultyDisk::default();
         let engine = open_faulty(directory.path(), &disk).await;
-        commit(&engine, put("acknowledged", "1")).await.unwrap();
+        commit(&*engine, put("acknowledged", "1")).await.unwrap();
         let late = engine.reserve(100).await.unwrap();
         disk.fail_next_sync(fault);
         assert_eq!(
-            commit(&engine, put("unknown", vec![2; 3_000])).await,
+            commit(&*engine, put("unknown", vec![2; 3_000])).await,
             Err(WriteError::Unknown)
         );
         drop(late);
 
-        wait_for(&engine, Health::Healthy).await;
+        wait_for(&*engine, Health::Healthy).await;
         assert_eq!(engine.get(b"acknowledged").await.unwrap().unwrap(), "1");
         let seen = engine.get(b"unknown").await.unwrap();
         assert_eq!(
@@ -109,7 +157,7 @@ async fn a_failed_sync_is_unknown_and_healed() {
             fault == SyncFault::AfterTheFact,
             "{fault:?}"
         );
-        commit(&engine, put("afterwards", "3")).await.unwrap();
+        commit(&*engine, put("afterwards", "3")).await.unwrap();
         engine.close().await;
         drop(engine);
 
@@ -133,7 +181,7 @@ async fn a_full_disk_refuses_writes_serves_reads_and_heals() {
     let mut written = 0_u32;
     let refused = loop {
         let key = written.to_be_bytes().to_vec();
-        match commit(&engine, put(key, vec![7; 10_000])).await {
+        match commit(&*engine, put(key, vec![7; 10_000])).await {
             Ok(()) => written += 1,
             Err(error) => break error,
         }
@@ -145,15 +193,15 @@ async fn a_full_disk_refuses_writes_serves_reads_and_heals() {
         engine.reserve(1).await.unwrap_err(),
         WriteError::Refused(Refusal::DiskFull)
     );
-    let found = rows(&engine, KeyRange::all(), 100).await.len();
+    let found = rows(&*engine, KeyRange::all(), 100).await.len();
     assert_eq!(
         found, written as usize,
         "what was refused is not there, the rest is"
     );
 
     disk.set_full(false);
-    wait_for(&engine, Health::Healthy).await;
-    commit(&engine, put("afterwards", "1")).await.unwrap();
+    wait_for(&*engine, Health::Healthy).await;
+    commit(&*engine, put("afterwards", "1")).await.unwrap();
     engine.close().await;
 }
 
@@ -163,7 +211,7 @@ async fn a_damaged_log_is_refused_with_its_name() {
     let directory = tempfile::tempdir().unwrap();
     let engine = open_in(directory.path()).await;
     for number in 0_u8..3 {
-        commit(&engine, put(vec![number], "x")).await.unwrap();
+        commit(&*engine, put(vec![number], "x")).await.unwrap();
     }
     engine.close().await;
     drop(engine);
@@ -186,9 +234,9 @@ async fn a_damaged_log_is_refused_with_its_name() {
 async fn a_lost_log_is_noticed() {
     let directory = tempfile::tempdir().unwrap();
     let engine = open_in(directory.path()).await;
-    commit(&engine, put("a", "1")).await.unwrap();
+    commit(&*engine, put("a", "1")).await.unwrap();
     engine.flush().await.unwrap();
-    commit(&engine, put("b", "2")).await.unwrap();
+    commit(&*engine, put("b", "2")).await.unwrap();
     engine.close().await;
     drop(engine);
     std::fs::remove_dir_all(directory.path().join("log")).unwrap();
@@ -198,11 +246,10 @@ async fn a_lost_log_is_noticed() {
 
 /// Why the engine did not open, with all its causes.
 async fn refusal_to_open(directory: &Path) -> String {
-    let data = Arc::new(DataDir::open(directory).unwrap());
-    let refused = SlateEngine::open(data, Settings::default())
-        .await
-        .err()
-        .unwrap();
+    let refused = match databases_in(directory).await {
+        Err(error) => error,
+        Ok(databases) => One::of(databases).await.err().unwrap(),
+    };
     let mut text = refused.to_string();
     let mut cause = std::error::Error::source(&refused);
     while let Some(error) = cause {
@@ -220,7 +267,7 @@ async fn the_log_stays_short_when_rows_are_few() {
     let engine = open_faulty(directory.path(), &disk).await;
     // Each commit takes a sector, so these fill some twenty segments, and far less than what a flush waits for.
     for number in 0_u32..2_500 {
-        commit(&engine, put("key", number.to_string()))
+        commit(&*engine, put("key", number.to_string()))
             .await
             .unwrap();
     }
@@ -240,7 +287,7 @@ async fn damaged_files_are_not_answered_from() {
     let engine = open_in(directory.path()).await;
     for number in 0_u32..200 {
         let value = format!("{number}-").repeat(100);
-        commit(&engine, put(number.to_be_bytes().to_vec(), value))
+        commit(&*engine, put(number.to_be_bytes().to_vec(), value))
             .await
             .unwrap();
     }
@@ -268,4 +315,120 @@ async fn damaged_files_are_not_answered_from() {
     let scan = engine.scan(KeyRange::all(), ScanHint::page(10)).await;
     assert!(matches!(scan.err(), Some(ReadError::Corrupt(_))));
     engine.close().await;
+}
+
+/// The life of a parent: its children share its files, rewrite what they see of them, let go of it, and it is removed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_parent_is_removed_once_its_children_have_rewritten_its_rows() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = Arc::new(DataDir::open(directory.path()).unwrap());
+    let settings = Settings {
+        garbage_age: Duration::from_secs(1),
+        ..Settings::default()
+    };
+    let databases = SlateDatabases::new(data, settings).await.unwrap();
+    let one = One::of(databases).await.unwrap();
+    for number in 0_u32..300 {
+        let value = format!("{number}-").repeat(200);
+        commit(&*one, put(number.to_be_bytes().to_vec(), value))
+            .await
+            .unwrap();
+        if number % 100 == 99 {
+            one.flush().await.unwrap();
+        }
+    }
+    let cut = Bytes::copy_from_slice(&150_u32.to_be_bytes());
+    let (below, above) = (
+        KeyRange {
+            start: Bound::Unbounded,
+            end: Bound::Excluded(cut.clone()),
+        },
+        KeyRange {
+            start: Bound::Included(cut),
+            end: Bound::Unbounded,
+        },
+    );
+    let source = conformance::FIRST;
+    let children = [(RangeId(2), below), (RangeId(3), above)];
+    for (child, range) in children.clone() {
+        let piece = Piece { source, range };
+        one.databases.derive(child, &[piece]).await.unwrap();
+    }
+    one.engine.close().await;
+    let (mut engines, mut kept) = (Vec::new(), one.databases);
+    drop(one.engine);
+    for (child, _) in &children {
+        let engine = kept.open(*child).await.unwrap();
+        assert_eq!(engine.shape().sources, 1);
+        assert_eq!(kept.remove(source).await.unwrap(), Removal::Needed);
+        engines.push(engine);
+    }
+    let deadline = Instant::now() + Duration::from_secs(30);
+    for engine in &engines {
+        engine.rewrite().await.unwrap();
+        while engine.shape().sources > 0 {
+            assert!(Instant::now() < deadline, "{:?}", engine.shape());
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            engine.collect().await.unwrap();
+        }
+    }
+    assert_eq!(kept.remove(source).await.unwrap(), Removal::Gone);
+    assert_eq!(kept.list().await.unwrap(), [RangeId(2), RangeId(3)]);
+    assert_eq!(rows(&*engines[1], KeyRange::all(), 100).await.len(), 150);
+    kept.close().await;
+    drop((engines, kept));
+
+    kept = databases_in(directory.path()).await.unwrap();
+    let child = kept.open(RangeId(2)).await.unwrap();
+    assert_eq!(rows(&*child, KeyRange::all(), 100).await.len(), 150);
+    kept.forget_others().await;
+    kept.close().await;
+}
+
+/// A range that stops writing does not keep the log from getting shorter.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_idle_range_does_not_keep_the_log_long() {
+    let directory = tempfile::tempdir().unwrap();
+    let disk = FaultyDisk::lazy();
+    let databases = databases_on(&disk, directory.path()).await;
+    let idle = databases.open(RangeId(1)).await.unwrap();
+    let busy = databases.open(RangeId(2)).await.unwrap();
+    commit(&*idle, put("idle", "1")).await.unwrap();
+    for number in 0_u32..2_500 {
+        commit(&*busy, put("key", number.to_string()))
+            .await
+            .unwrap();
+    }
+    let live = databases.stats().log_bytes / (64 << 10);
+    assert!(live <= journal::LIVE_SEGMENTS_MAX, "{live} segments");
+    assert_eq!(idle.get(b"idle").await.unwrap().unwrap(), "1");
+    databases.close().await;
+}
+
+/// When one range fails, all are opened anew, and nothing acknowledged is lost in any of them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn ranges_are_healed_together() {
+    let directory = tempfile::tempdir().unwrap();
+    let disk = FaultyDisk::default();
+    let databases = databases_on(&disk, directory.path()).await;
+    let first = databases.open(RangeId(1)).await.unwrap();
+    let second = databases.open(RangeId(2)).await.unwrap();
+    commit(&*first, put("kept", "1")).await.unwrap();
+    commit(&*second, put("kept", "2")).await.unwrap();
+    disk.fail_next_sync(SyncFault::Lost);
+    let both = tokio::join!(
+        commit(&*first, put("lost", "1")),
+        commit(&*second, put("later", "2"))
+    );
+    assert!(
+        both.0 == Err(WriteError::Unknown) || both.1 == Err(WriteError::Unknown),
+        "{both:?}"
+    );
+    wait_for(&*first, Health::Healthy).await;
+    wait_for(&*second, Health::Healthy).await;
+    for (engine, value) in [(&first, "1"), (&second, "2")] {
+        assert_eq!(engine.get(b"kept").await.unwrap().unwrap(), value);
+        commit(&**engine, put("afterwards", value)).await.unwrap();
+    }
+    databases.close().await;
 }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use partita_engine::{Batch, Engine};
+use partita_engine::{Batch, Databases, Engine};
 use partita_rt::Tasks;
 
 use super::{commit, open};
@@ -28,7 +28,7 @@ async fn writer() {
     let Ok(folder) = std::env::var(FOLDER) else {
         return;
     };
-    let engine = Arc::new(open(Path::new(&folder)).await);
+    let (_databases, engine) = open(Path::new(&folder)).await;
     let tasks = Tasks::new();
     for caller in 0..CALLERS {
         let engine = Arc::clone(&engine);
@@ -112,10 +112,10 @@ fn check(folder: &Path, acknowledged: &[Option<u32>], flush: bool) -> Vec<Option
         .build()
         .unwrap();
     runtime.block_on(async {
-        let engine = open(folder).await;
+        let (databases, engine) = open(folder).await;
         let mut seen = Vec::new();
         for (caller, acknowledged) in (0..).zip(acknowledged) {
-            let last = last_of(&engine, caller).await;
+            let last = last_of(&*engine, caller).await;
             assert!(
                 last >= *acknowledged,
                 "caller {caller}: {last:?} of {acknowledged:?}"
@@ -143,7 +143,7 @@ fn check(folder: &Path, acknowledged: &[Option<u32>], flush: bool) -> Vec<Option
         if flush {
             engine.flush().await.unwrap();
         }
-        engine.close().await;
+        databases.close().await;
         seen
     })
 }

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use partita_engine::{Batch, Engine, Health, KeyRange, ScanHint, WriteError};
+use partita_engine::{Batch, Databases, Engine, Health, KeyRange, ScanHint, WriteError};
 
 use super::{commit, open};
 
@@ -41,27 +41,27 @@ async fn a_full_disk_refuses_writes_serves_reads_and_heals() {
         println!("skipped: mounting a small file system is not allowed here");
         return;
     };
-    let engine = open(directory.path()).await;
+    let (databases, engine) = open(directory.path()).await;
     let ballast = directory.path().join("ballast");
     std::fs::write(&ballast, vec![1; 60 << 20]).unwrap();
 
     let mut written = 0_u32;
-    let refused = fill(&engine, &mut written).await;
+    let refused = fill(&*engine, &mut written).await;
     assert!(matches!(refused, WriteError::Refused(_)), "{refused}");
     assert!(written > 100, "only {written} batches until it was full");
     for _ in 0..20 {
-        let refused = commit(&engine, batch(written)).await.unwrap_err();
+        let refused = commit(&*engine, batch(written)).await.unwrap_err();
         assert!(matches!(refused, WriteError::Refused(_)), "{refused}");
         assert!(matches!(
             engine.health(),
             Health::DiskFull | Health::Backlogged
         ));
     }
-    check(&engine, written).await;
+    check(&*engine, written).await;
 
     std::fs::remove_file(&ballast).unwrap();
     let freed = Instant::now();
-    while let Err(error) = commit(&engine, batch(written)).await {
+    while let Err(error) = commit(&*engine, batch(written)).await {
         assert!(matches!(error, WriteError::Refused(_)), "{error}");
         assert!(
             freed.elapsed() < Duration::from_secs(30),
@@ -72,15 +72,15 @@ async fn a_full_disk_refuses_writes_serves_reads_and_heals() {
     }
     written += 1;
     for _ in 0..20 {
-        commit(&engine, batch(written)).await.unwrap();
+        commit(&*engine, batch(written)).await.unwrap();
         written += 1;
     }
-    check(&engine, written).await;
-    engine.close().await;
-    drop(engine);
-    let engine = open(directory.path()).await;
-    check(&engine, written).await;
-    engine.close().await;
+    check(&*engine, written).await;
+    databases.close().await;
+    drop((databases, engine));
+    let (databases, engine) = open(directory.path()).await;
+    check(&*engine, written).await;
+    databases.close().await;
 }
 
 /// Writes until a write is not acknowledged.

@@ -12,13 +12,18 @@ mod disk_full;
 use std::path::Path;
 use std::sync::Arc;
 
-use partita_engine::slate::{Settings, SlateEngine};
-use partita_engine::{Batch, Engine, WriteError};
+use partita_engine::slate::{Settings, SlateDatabases};
+use partita_engine::{Batch, Databases, Engine, RangeId, WriteError};
 use partita_rt::DataDir;
 
-async fn open(directory: &Path) -> SlateEngine {
+/// Databases with one range open.
+async fn open(directory: &Path) -> (SlateDatabases, Arc<dyn Engine>) {
     let data = Arc::new(DataDir::open(directory).unwrap());
-    SlateEngine::open(data, Settings::default()).await.unwrap()
+    let databases = SlateDatabases::new(data, Settings::default())
+        .await
+        .unwrap();
+    let engine = databases.open(RangeId(1)).await.unwrap();
+    (databases, engine)
 }
 
 /// Writes a batch and waits for what became of it.

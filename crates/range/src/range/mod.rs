@@ -3,7 +3,7 @@
 use crate::RowMemory;
 use crate::lock_table::{LockTable, Locks};
 use bytes::Bytes;
-use partita_engine::{Batch, Engine, KeyRange, ReadError, Scan, ScanHint, WriteError};
+use partita_engine::{Batch, Engine, KeyRange, RangeId, ReadError, Scan, ScanHint, WriteError};
 use std::fmt;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -20,10 +20,6 @@ const LEARN_ROWS: usize = 1024;
 const LEARN_BYTES: usize = 1 << 20;
 /// How long to wait for an engine that cannot be read now.
 const LEARN_PAUSE: Duration = Duration::from_secs(5);
-
-/// The identity of a range; never used again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct RangeId(pub u64);
 
 /// A served range.
 pub struct Range {

@@ -84,10 +84,36 @@ impl DataDir {
         self.path.join("log")
     }
 
+    /// Removes the folders that are left of a prefix of the store once its objects are gone: an object store has no folders, a
+    /// directory does. Blocking. Folders that still hold something stay.
+    ///
+    /// # Errors
+    /// What the file system says, but not that there is no such folder.
+    pub fn remove_empty_folders(&self, prefix: &str) -> std::io::Result<()> {
+        remove_if_empty(&self.path.join("store").join(prefix))
+    }
+
     /// The object store in the directory. Every write is synced, file and directory, before it returns.
     #[must_use]
     pub fn store(&self) -> Arc<dyn ObjectStore> {
         Arc::clone(&self.store) as Arc<dyn ObjectStore>
+    }
+}
+
+fn remove_if_empty(folder: &Path) -> std::io::Result<()> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        entries => entries?,
+    };
+    for entry in entries {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            remove_if_empty(&entry.path())?;
+        }
+    }
+    match fs::remove_dir(folder) {
+        Err(error) if error.kind() == std::io::ErrorKind::DirectoryNotEmpty => Ok(()),
+        removed => removed,
     }
 }
 

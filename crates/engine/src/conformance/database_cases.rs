@@ -1,0 +1,192 @@
+//! The promises of databases, one function each.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::{FIRST, commit, delete, open, put, rows};
+use crate::{
+    Batch, ChangeError, Databases, Engine, Health, KeyRange, OpenError, Piece, RangeId, ReadError,
+    Removal, WriteError,
+};
+
+const SECOND: RangeId = RangeId(2);
+const THIRD: RangeId = RangeId(3);
+const FOURTH: RangeId = RangeId(4);
+
+fn key(number: u32) -> Bytes {
+    Bytes::from(format!("key {number:04}"))
+}
+
+fn piece(source: RangeId, start: Bound<Bytes>, end: Bound<Bytes>) -> Piece {
+    let range = KeyRange { start, end };
+    Piece { source, range }
+}
+
+fn below(source: RangeId, end: Bytes) -> Piece {
+    piece(source, Bound::Unbounded, Bound::Excluded(end))
+}
+
+fn from(source: RangeId, start: Bytes) -> Piece {
+    piece(source, Bound::Included(start), Bound::Unbounded)
+}
+
+async fn all(engine: &dyn Engine) -> BTreeMap<Bytes, Bytes> {
+    let rows = rows(engine, KeyRange::all(), 100).await;
+    rows.into_iter().collect()
+}
+
+/// Writes `numbers` with this value and moves them to the files.
+async fn settle(engine: &dyn Engine, numbers: impl Iterator<Item = u32>, value: &str) {
+    let mut batch = Batch::new();
+    for number in numbers {
+        batch.put(key(number), Bytes::copy_from_slice(value.as_bytes()));
+    }
+    commit(engine, batch).await.unwrap();
+    engine.flush().await.unwrap();
+}
+
+pub(super) async fn what_is_counted(databases: Arc<dyn Databases>) {
+    let engine = open(&*databases, FIRST).await;
+    commit(&*engine, put("a", "1")).await.unwrap();
+    commit(&*engine, put("b", "1")).await.unwrap();
+    let stats = databases.stats();
+    assert!(stats.batches == 2 && stats.rows == 2, "{stats:?}");
+    databases.close().await;
+}
+
+pub(super) async fn ranges_keep_apart_and_share_groups(databases: Arc<dyn Databases>) {
+    let mut engines = Vec::new();
+    for id in 1..=5 {
+        engines.push(open(&*databases, RangeId(id)).await);
+    }
+    for round in 0..20_u32 {
+        let writes = engines.iter().enumerate().map(|(at, engine)| {
+            let value = format!("{at}-{round}");
+            commit(&**engine, put(key(round), value))
+        });
+        for result in futures::future::join_all(writes).await {
+            result.unwrap();
+        }
+    }
+    commit(&*engines[0], delete(key(0))).await.unwrap();
+    for (at, engine) in engines.iter().enumerate() {
+        let seen = all(&**engine).await;
+        assert_eq!(seen.len(), if at == 0 { 19 } else { 20 });
+        assert_eq!(seen.get(&key(7)).unwrap(), &format!("{at}-7"));
+    }
+    let stats = databases.stats();
+    assert_eq!((stats.batches, stats.rows), (101, 101));
+    databases.close().await;
+}
+
+pub(super) async fn a_range_is_open_once_and_can_be_opened_again(databases: Arc<dyn Databases>) {
+    let engine = open(&*databases, FIRST).await;
+    commit(&*engine, put("a", "1")).await.unwrap();
+    let again = databases.open(FIRST).await;
+    assert!(matches!(again.err(), Some(OpenError::AlreadyOpen(FIRST))));
+    engine.close().await;
+    assert!(matches!(engine.get(b"a").await, Err(ReadError::Closed)));
+    assert_eq!(databases.health(), Health::Healthy, "the others go on");
+    let engine = open(&*databases, FIRST).await;
+    assert_eq!(engine.get(b"a").await.unwrap().unwrap(), "1");
+    commit(&*engine, put("b", "2")).await.unwrap();
+    assert_eq!(all(&*engine).await.len(), 2);
+    databases.close().await;
+}
+
+pub(super) async fn a_split_shares_rows_out_and_a_merge_brings_them_together(
+    databases: Arc<dyn Databases>,
+) {
+    let parent = open(&*databases, FIRST).await;
+    settle(&*parent, 0..100, "parent").await;
+    let cut = key(40);
+    databases
+        .derive(SECOND, &[below(FIRST, cut.clone())])
+        .await
+        .unwrap();
+    databases
+        .derive(THIRD, &[from(FIRST, cut.clone())])
+        .await
+        .unwrap();
+    assert_eq!(all(&*parent).await.len(), 100, "the source stays as it is");
+    parent.close().await;
+
+    let (left, right) = (
+        open(&*databases, SECOND).await,
+        open(&*databases, THIRD).await,
+    );
+    assert_eq!(
+        (all(&*left).await.len(), all(&*right).await.len()),
+        (40, 60)
+    );
+    assert_eq!(
+        left.get(&cut).await.unwrap(),
+        None,
+        "the cut is the right one's"
+    );
+    settle(&*left, 0..10, "left").await;
+    settle(&*right, 90..100, "right").await;
+    commit(&*right, delete(key(50))).await.unwrap();
+    right.flush().await.unwrap();
+
+    let halves = [below(SECOND, cut.clone()), from(THIRD, cut)];
+    databases.derive(FOURTH, &halves).await.unwrap();
+    left.close().await;
+    right.close().await;
+    let whole = open(&*databases, FOURTH).await;
+    let seen = all(&*whole).await;
+    assert_eq!(seen.len(), 99);
+    let value = |number| seen.get(&key(number)).map(|value| value.as_ref());
+    assert_eq!(value(5), Some(b"left".as_ref()));
+    assert_eq!(value(20), Some(b"parent".as_ref()));
+    assert_eq!(value(50), None);
+    assert_eq!(value(95), Some(b"right".as_ref()));
+    whole.rewrite().await.unwrap();
+    commit(&*whole, put(key(50), "again")).await.unwrap();
+    assert_eq!(all(&*whole).await.len(), 100);
+    assert!(whole.shape().bytes > 0);
+    databases.close().await;
+}
+
+pub(super) async fn only_settled_and_open_sources_are_derived_from(databases: Arc<dyn Databases>) {
+    let source = open(&*databases, FIRST).await;
+    settle(&*source, 0..10, "x").await;
+    let piece = || [below(FIRST, key(5))];
+    let into_itself = databases.derive(FIRST, &piece()).await;
+    assert!(matches!(into_itself, Err(ChangeError::State(FIRST))));
+    let absent = databases.derive(THIRD, &[below(SECOND, key(5))]).await;
+    assert!(matches!(absent, Err(ChangeError::State(SECOND))));
+    source.close().await;
+    let closed = databases.derive(THIRD, &piece()).await;
+    assert!(matches!(closed, Err(ChangeError::State(FIRST))));
+    databases.close().await;
+}
+
+pub(super) async fn what_is_removed_is_gone(databases: Arc<dyn Databases>) {
+    assert_eq!(databases.remove(SECOND).await.unwrap(), Removal::Gone);
+    let engine = open(&*databases, FIRST).await;
+    settle(&*engine, 0..10, "x").await;
+    let still_open = databases.remove(FIRST).await;
+    assert!(matches!(still_open, Err(ChangeError::State(FIRST))));
+    engine.close().await;
+    assert_eq!(databases.list().await.unwrap(), [FIRST]);
+    assert_eq!(databases.remove(FIRST).await.unwrap(), Removal::Gone);
+    assert_eq!(databases.list().await.unwrap(), []);
+    databases.close().await;
+}
+
+pub(super) async fn closed_databases_refuse(databases: Arc<dyn Databases>) {
+    let engine = open(&*databases, FIRST).await;
+    databases.close().await;
+    databases.close().await;
+    assert_eq!(databases.health(), Health::Closed);
+    assert_eq!(engine.health(), Health::Closed);
+    assert!(matches!(engine.get(b"a").await, Err(ReadError::Closed)));
+    let refused = commit(&*engine, put("a", "1")).await;
+    assert!(matches!(refused, Err(WriteError::Refused(_))));
+    let opened = databases.open(SECOND).await;
+    assert!(matches!(opened.err(), Some(OpenError::Unavailable)));
+}

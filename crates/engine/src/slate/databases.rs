@@ -1,0 +1,176 @@
+//! The databases of a process: opening, deriving, removing, ending.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use partita_rt::{DataDir, Tasks};
+
+use super::background::Background;
+use super::commit::CommitThread;
+use super::core::{Core, Slot};
+use super::engine::SlateEngine;
+use super::open::{self, DATABASE_PREFIX, Records};
+use super::{FLUSH_DEADLINE, Runtimes, Settings, close_database, derive, supervisor};
+use crate::log::{Disk, LogOptions, OsDisk, Resume};
+use crate::pipeline::Room;
+use crate::{ChangeError, Databases, Engine, Health, OpenError, Piece, RangeId, Removal, Stats};
+
+/// The durable databases of a data directory. To be closed before they are dropped, while their runtime runs.
+pub struct SlateDatabases {
+    core: Arc<Core>,
+    runtimes: Runtimes,
+    commits: CommitThread,
+    background: Background,
+    room: Arc<Room>,
+    tasks: Tasks,
+    /// What the log held at the start, of ranges not opened yet.
+    unread: Mutex<Records>,
+}
+
+impl SlateDatabases {
+    /// Reads the log in `data`; databases are opened one by one.
+    ///
+    /// # Errors
+    /// See [`OpenError`].
+    pub async fn new(data: Arc<DataDir>, settings: Settings) -> Result<Self, OpenError> {
+        Self::on(Arc::new(OsDisk), open::LOG_OPTIONS, data, settings).await
+    }
+
+    /// With a log laid out like this, on this disk.
+    pub(super) async fn on(
+        disk: Arc<dyn Disk>,
+        log_options: LogOptions,
+        data: Arc<DataDir>,
+        settings: Settings,
+    ) -> Result<Self, OpenError> {
+        let room = Room::new(settings.in_flight_bytes_max, settings.batch_bytes_max);
+        let core = Core::new(data, settings, disk, log_options);
+        let (journal, records) = open::open_log(&core, Resume::Behind).await?;
+        *core.journal.write() = Some(journal);
+        let commits = CommitThread::start(Arc::clone(&core))?;
+        let background = Background::start()?;
+        let runtimes = Runtimes {
+            commit: commits.runtime().clone(),
+            store: background.handle().clone(),
+        };
+        let tasks = Tasks::new();
+        let supervising = supervisor::run(Arc::clone(&core), runtimes.clone(), tasks.shutdown());
+        tasks.spawn("engine supervisor", supervising);
+        Ok(Self {
+            core,
+            runtimes,
+            commits,
+            background,
+            room: Arc::new(room),
+            tasks,
+            unread: Mutex::new(records),
+        })
+    }
+}
+
+#[async_trait]
+impl Databases for SlateDatabases {
+    async fn open(&self, range: RangeId) -> Result<Arc<dyn Engine>, OpenError> {
+        let _changing = self.core.change().await;
+        let journal = match (self.core.slot(range), self.core.journal()) {
+            (Some(_), _) => return Err(OpenError::AlreadyOpen(range)),
+            (None, None) => return Err(OpenError::Unavailable),
+            (None, Some(journal)) => journal,
+        };
+        let records = self.unread.lock().remove(&range).unwrap_or_default();
+        let (core, runtimes) = (&self.core, &self.runtimes);
+        let opened = open::open(core, runtimes, &journal, range, records, Resume::Behind).await?;
+        let slot = Slot::new(opened);
+        core.slots.write().insert(range, Arc::clone(&slot));
+        Ok(Arc::new(SlateEngine::new(
+            Arc::clone(core),
+            slot,
+            Arc::clone(&self.room),
+            self.commits.intake(),
+        )))
+    }
+
+    async fn forget_others(&self) {
+        let _changing = self.core.change().await;
+        self.unread.lock().clear();
+        let open: Vec<RangeId> = self.core.slots().iter().map(|slot| slot.range).collect();
+        if let Some(journal) = self.core.journal() {
+            let forgetting =
+                tokio::task::spawn_blocking(move || journal.forget_others(open.into_iter()));
+            if let Err(error) = forgetting.await {
+                tracing::error!(%error, "old records were not given up");
+            }
+        }
+    }
+
+    async fn derive(&self, target: RangeId, pieces: &[Piece]) -> Result<(), ChangeError> {
+        let _changing = self.core.change().await;
+        derive::derive(&self.core, target, pieces).await
+    }
+
+    async fn remove(&self, range: RangeId) -> Result<Removal, ChangeError> {
+        let _changing = self.core.change().await;
+        derive::remove(&self.core, range).await
+    }
+
+    async fn list(&self) -> Result<Vec<RangeId>, ChangeError> {
+        let store = self.core.data.store();
+        let found = store.list_with_delimiter(None).await;
+        let found = found.map_err(|error| ChangeError::Store(Arc::new(error)))?;
+        let mut ranges: Vec<RangeId> = found
+            .common_prefixes
+            .iter()
+            .filter_map(|path| path.as_ref().strip_prefix(DATABASE_PREFIX)?.parse().ok())
+            .map(RangeId)
+            .collect();
+        ranges.sort_unstable();
+        Ok(ranges)
+    }
+
+    fn stats(&self) -> Stats {
+        let mut stats = self.core.counts.read(self.core.health.get());
+        self.core.cache.count_into(&mut stats);
+        if let Some(journal) = self.core.journal() {
+            stats.log_bytes = journal.live_bytes();
+        }
+        for opened in self.core.slots().iter().filter_map(|slot| slot.opened()) {
+            opened.figures.add_to(&mut stats.figures);
+        }
+        stats
+    }
+
+    fn health(&self) -> Health {
+        self.core.health.get()
+    }
+
+    async fn close(&self) {
+        self.room.close();
+        self.commits.drain().await;
+        self.core.health.set(Health::Closed);
+        // Before the databases are taken away, so that nobody opens them again.
+        for name in self.tasks.drain(FLUSH_DEADLINE).await {
+            tracing::warn!(name, "a task of the engine did not end");
+        }
+        {
+            let _changing = self.core.change().await;
+            for slot in self.core.slots() {
+                slot.close();
+                if let Some(opened) = slot.take() {
+                    close_database(&opened).await;
+                }
+            }
+            self.core.slots.write().clear();
+            self.core.journal.write().take();
+        }
+        self.commits.stop().await;
+        self.background.stop();
+    }
+}
+
+impl Drop for SlateDatabases {
+    fn drop(&mut self) {
+        self.room.close();
+        self.tasks.shut_down();
+    }
+}

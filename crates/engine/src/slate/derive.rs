@@ -1,0 +1,195 @@
+//! Databases made from pieces of others, and their removal.
+//!
+//! A derived database is a SlateDB clone: its manifest names files of its sources and which of their keys are visible. A source
+//! keeps a checkpoint for each of its clones, so that its files stay. Once compaction has rewritten all that a clone saw of a
+//! source, the clone's own garbage collection takes that checkpoint away ("detaches"), and a source without checkpoints can go.
+//!
+//! Each step can be asked for again after a crash: a clone that was begun is finished or removed, a removal goes on.
+
+use std::ops::Bound;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use slatedb::admin::{Admin, AdminBuilder, CloneSourceSpec};
+use slatedb::compactor::{CompactionSpec, SourceId};
+use slatedb::config::CheckpointOptions;
+use slatedb::object_store::path::Path;
+use slatedb::wal::{WalAdmin, WalError, WalFileRange, WalGc};
+use slatedb::{ErrorKind, VersionedManifest};
+
+use super::core::Core;
+use super::open::database_path;
+use super::{Opened, settings};
+use crate::{ChangeError, Piece, RangeId, Removal};
+
+/// How long the checkpoint lives under which a clone is made; the clone makes lasting ones. Longer than making it can take.
+const CHECKPOINT_LIFETIME: Duration = Duration::from_secs(600);
+
+/// How often a job is entered for the compactor before it is given up.
+const SUBMIT_TRIES_MAX: u32 = 5;
+
+pub(super) async fn derive(
+    core: &Core,
+    target: RangeId,
+    pieces: &[Piece],
+) -> Result<(), ChangeError> {
+    if core.slot(target).is_some() {
+        return Err(ChangeError::State(target));
+    }
+    let mut sources = Vec::with_capacity(pieces.len());
+    let mut checkpoints = Vec::with_capacity(pieces.len());
+    for piece in pieces {
+        settled(core, piece.source)?;
+        let admin = admin(core, piece.source);
+        let options = CheckpointOptions {
+            lifetime: Some(CHECKPOINT_LIFETIME),
+            ..CheckpointOptions::default()
+        };
+        let checkpoint = admin.create_detached_checkpoint(&options).await;
+        let id = checkpoint.map_err(refused)?.id;
+        let source = CloneSourceSpec::with_checkpoint(database_path(piece.source), id);
+        let range: (Bound<Bytes>, Bound<Bytes>) =
+            (piece.range.start.clone(), piece.range.end.clone());
+        sources.push(source.with_projection_range(range));
+        checkpoints.push((admin, id));
+    }
+    let mut sources = sources.into_iter();
+    let first = sources.next().ok_or(ChangeError::State(target))?;
+    let builder = admin(core, target).create_clone_builder_from_source(first);
+    let builder = sources.fold(builder, |builder, source| builder.with_source(source));
+    builder.build().await.map_err(refused)?;
+    core.known.lock().insert(target);
+    for (admin, id) in checkpoints {
+        admin.delete_checkpoint(id).await.map_err(refused)?;
+    }
+    Ok(())
+}
+
+/// Whether all rows of an open range are in its files.
+fn settled(core: &Core, range: RangeId) -> Result<(), ChangeError> {
+    let slot = core.slot(range).ok_or(ChangeError::State(range))?;
+    let (Some(opened), Some(journal)) = (slot.opened(), core.journal()) else {
+        return Err(ChangeError::Unavailable);
+    };
+    if journal.is_settled(range, opened.flushed()) {
+        Ok(())
+    } else {
+        Err(ChangeError::Unsettled(range))
+    }
+}
+
+pub(super) async fn remove(core: &Core, range: RangeId) -> Result<Removal, ChangeError> {
+    if core.slot(range).is_some() {
+        return Err(ChangeError::State(range));
+    }
+    let admin = admin(core, range);
+    if let Some(manifest) = admin.read_manifest(None).await.map_err(refused)?
+        && is_pinned(&manifest)
+    {
+        return Ok(Removal::Needed);
+    }
+    admin.delete_db(true).await.map_err(refused)?;
+    let (data, journal) = (Arc::clone(&core.data), core.journal());
+    let forgetting = tokio::task::spawn_blocking(move || {
+        if let Some(journal) = journal {
+            journal.forget(range);
+        }
+        data.remove_empty_folders(&database_path(range))
+    });
+    forgetting.await.map_err(refused)?.map_err(refused)?;
+    Ok(Removal::Gone)
+}
+
+/// Whether somebody still reads its files. Checkpoints with an end are those of clones being made: either the clone has made a
+/// lasting one, or it was given up.
+fn is_pinned(manifest: &VersionedManifest) -> bool {
+    let mut checkpoints = manifest.checkpoints().iter();
+    checkpoints.any(|checkpoint| checkpoint.expire_time.is_none())
+}
+
+/// Asks the database's compactor to merge all its files into files of its own.
+pub(super) async fn rewrite(core: &Core, opened: &Opened) -> Result<(), ChangeError> {
+    let manifest = opened.db.manifest();
+    let level0 = manifest.l0().iter().map(|view| SourceId::SstView(view.id));
+    let runs = manifest.compacted().iter();
+    let lowest = runs.clone().map(|run| run.id).min().unwrap_or_default();
+    let sources: Vec<SourceId> = level0
+        .chain(runs.map(|run| SourceId::SortedRun(run.id)))
+        .collect();
+    if sources.is_empty() {
+        return Ok(());
+    }
+    let admin = admin(core, opened.range);
+    let mut tries = 0;
+    loop {
+        let spec = CompactionSpec::new(sources.clone(), lowest);
+        match admin.submit_compaction(spec).await {
+            Ok(_) => return Ok(()),
+            // The compactor has entered a job of its own with a later time between ours being timed and entered.
+            Err(error) if error.kind() == ErrorKind::Invalid && tries < SUBMIT_TRIES_MAX => {
+                tries += 1;
+            }
+            Err(error) => return Err(refused(error)),
+        }
+    }
+}
+
+/// Runs one pass of the database's garbage collection, detaching included.
+pub(super) async fn collect(core: &Core, range: RangeId) -> Result<(), ChangeError> {
+    let options = settings::garbage_collection(core.settings.garbage_age);
+    let collected = admin(core, range).run_gc_once(options).await;
+    collected.map_err(refused)
+}
+
+fn admin(core: &Core, range: RangeId) -> Admin {
+    AdminBuilder::new(database_path(range), core.data.store())
+        .with_wal_admin(Arc::new(NoWal))
+        .build()
+}
+
+fn refused(error: impl std::error::Error + Send + Sync + 'static) -> ChangeError {
+    ChangeError::Store(Arc::new(error))
+}
+
+/// What SlateDB is told of the log: [`settled`] has seen to it that a source has nothing there, and the log gives up its
+/// segments by itself.
+struct NoWal;
+
+#[async_trait]
+impl WalAdmin for NoWal {
+    fn garbage_collector(&self, _path: &Path) -> Arc<dyn WalGc> {
+        Arc::new(NoWal)
+    }
+
+    async fn delete_wal(&self, _path: &Path, _dry_run: bool) -> Result<Vec<String>, WalError> {
+        Ok(Vec::new())
+    }
+
+    async fn is_empty(&self, _path: &Path, _after: u64, _last: u64) -> Result<bool, WalError> {
+        Ok(true)
+    }
+
+    /// The clone's own records begin at 1.
+    async fn clone_wal(
+        &self,
+        _from: &Path,
+        _manifest: VersionedManifest,
+        _to: &Path,
+    ) -> Result<(u64, u64), WalError> {
+        Ok((0, 0))
+    }
+}
+
+#[async_trait]
+impl WalGc for NoWal {
+    async fn collect(
+        &self,
+        _referenced: Vec<WalFileRange>,
+        _min_age: Duration,
+        _dry_run: bool,
+    ) -> Result<(), WalError> {
+        Ok(())
+    }
+}

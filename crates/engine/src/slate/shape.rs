@@ -1,0 +1,83 @@
+//! How a database lies in its files, from its manifest.
+
+use std::ops::{Bound, RangeBounds};
+
+use bytes::Bytes;
+use slatedb::VersionedManifest;
+use slatedb::manifest::SsTableView;
+
+use crate::Shape;
+
+pub(super) fn of(manifest: &VersionedManifest) -> Shape {
+    let mut files_by_key = Vec::new();
+    let (mut bytes, mut files) = (0, 0);
+    for view in manifest.all_sst_views() {
+        let visible = Visible::of(view);
+        files += 1;
+        bytes += visible.bytes;
+        files_by_key.push((visible.first, visible.bytes));
+    }
+    files_by_key.sort();
+    Shape {
+        bytes,
+        files,
+        sources: manifest.external_dbs().len() as u64,
+        files_by_key,
+    }
+}
+
+/// What a database sees of a file.
+struct Visible {
+    first: Bytes,
+    /// An estimate: keys are taken to be spread evenly between the file's first and last.
+    bytes: u64,
+}
+
+impl Visible {
+    fn of(view: &SsTableView) -> Self {
+        let info = &view.sst.info;
+        let (first, last) = (
+            info.first_entry.clone().unwrap_or_default(),
+            info.last_entry.clone().unwrap_or_default(),
+        );
+        let whole = view.estimate_size();
+        let Some(range) = view.visible_range() else {
+            return Self {
+                first,
+                bytes: whole,
+            };
+        };
+        let start = match range.start_bound() {
+            Bound::Included(start) | Bound::Excluded(start) if *start > first => start.clone(),
+            _ => first.clone(),
+        };
+        let end = match range.end_bound() {
+            Bound::Included(end) | Bound::Excluded(end) if *end < last => end.clone(),
+            _ => last.clone(),
+        };
+        let (low, high) = (place(&first, &first, &last), place(&last, &first, &last));
+        let seen = place(&end, &first, &last) - place(&start, &first, &last);
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            clippy::cast_precision_loss,
+            reason = "an estimate between 0 and the file's size"
+        )]
+        let bytes = (whole as f64 * (seen / (high - low).max(1.0)).clamp(0.0, 1.0)) as u64;
+        Self {
+            first: start,
+            bytes,
+        }
+    }
+}
+
+/// Where a key lies, as a number: the eight bytes behind what the first and the last key have in common.
+#[allow(clippy::cast_precision_loss, reason = "an estimate")]
+fn place(key: &[u8], first: &[u8], last: &[u8]) -> f64 {
+    let common = first.iter().zip(last).take_while(|(a, b)| a == b).count();
+    let mut eight = [0; 8];
+    for (to, from) in eight.iter_mut().zip(key.iter().skip(common)) {
+        *to = *from;
+    }
+    u64::from_be_bytes(eight) as f64
+}
