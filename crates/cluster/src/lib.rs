@@ -1,8 +1,17 @@
-//! Where a key is served: the partition map.
+//! Where a key is served, and who changes that.
 //!
-//! Callers ask for the range of a key each time they need it and never keep the answer; a page of a query ends where its
-//! range ends. Here the map is made when the process starts; all ranges are served in this process.
+//! - [`PartitionMap`]: which range serves a key, as this process knows it. Callers ask for each operation anew; a page of a query
+//!   ends where its range ends.
+//! - [`MapStore`]: the map as it is kept, one transaction a change.
+//! - [`Manager`]: the one role that changes the map: opens the ranges, splits, merges, and removes what is left over.
+//!
+//! Here the manager and all ranges are in one process. Nothing above may assume that: a range is known by its id and epoch, and
+//! a write can find it in transit.
 
+mod manager;
+mod map_store;
 mod partition_map;
 
-pub use partition_map::{Epoch, Gap, PartitionMap, Route, Served};
+pub use manager::{ChangeRefused, LINEAGE_MAX, Manager, ManagerError, Merged, Split};
+pub use map_store::{ChangeRecord, MapError, MapRecord, MapStore, ObjectMapStore, RangeRecord};
+pub use partition_map::{Epoch, Gap, LockError, PartitionMap, Route, Served, TRANSIT_WAIT};

@@ -1,50 +1,83 @@
-//! The map from keys to ranges.
+//! The map from keys to ranges, as this process knows it.
 
+use arc_swap::ArcSwap;
 use bytes::Bytes;
-use partita_range::Range;
+use partita_range::{InTransit, Locked, Range};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+use std::time::Duration;
 use thiserror::Error;
+use tokio::sync::watch;
+use tokio::time::Instant;
 
-/// Counts the owners of a range: a later owner has a greater one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// How long a write waits for a range in transit before it is refused. Clients try again by themselves: at once, or after
+/// less than a second.
+pub const TRANSIT_WAIT: Duration = Duration::from_millis(300);
+
+/// Counts the owners of a piece of the key space: a later owner has a greater one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Default)]
 pub struct Epoch(pub u64);
 
 /// A range that is served here.
 #[derive(Debug, Clone)]
 pub struct Served {
-    /// Its first key; empty for the first range.
-    pub start: Bytes,
     /// Under which epoch it is served.
     pub epoch: Epoch,
-    /// The range.
+    /// The range, with its bounds.
     pub range: Arc<Range>,
+}
+
+impl Served {
+    fn start(&self) -> &Bytes {
+        &self.range.bounds().start
+    }
+
+    fn end(&self) -> Option<&Bytes> {
+        self.range.bounds().end.as_ref()
+    }
 }
 
 /// The ranges given do not cover the key space once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-pub enum Gap {
-    /// No range begins at the empty key.
-    #[error("no range serves the first keys")]
-    Start,
-    /// Two ranges begin at the same key.
-    #[error("two ranges begin at the same key")]
-    Overlap,
+#[error("the ranges do not cover the key space once")]
+pub struct Gap;
+
+/// Why the keys of a write were not locked. Nothing happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum LockError {
+    /// Their range is being split or merged, for longer than a write waits.
+    #[error("the range is in transit")]
+    InTransit,
+    /// They lie in more than one range.
+    #[error("the keys lie in more than one range")]
+    Apart,
 }
 
 /// Which range serves which keys: every key exactly one.
 #[derive(Debug)]
 pub struct PartitionMap {
-    /// Sorted by `start`; the first is empty; each range ends where the next begins.
-    ranges: Vec<Served>,
+    /// In key order; the first begins with the empty key, each ends where the next begins, the last has no end.
+    ranges: ArcSwap<Vec<Served>>,
+    /// Moves when the map changes, and when a range that was frozen takes writes again.
+    turns: watch::Sender<u64>,
 }
 
-/// The answer to "who serves this key".
-#[derive(Debug, Clone, Copy)]
-pub struct Route<'m> {
+/// The answer to "who serves this key". It may be kept for one read: a range that was replaced meanwhile serves, for those who
+/// hold it, what it held then.
+#[derive(Debug, Clone)]
+pub struct Route {
     /// The range.
-    pub range: &'m Arc<Range>,
-    /// The first key behind it; `None` for the last range.
-    pub end: Option<&'m Bytes>,
+    pub range: Arc<Range>,
+    /// Under which epoch it is served.
+    pub epoch: Epoch,
+}
+
+impl Route {
+    /// The first key behind the range; `None` for the last one.
+    #[must_use]
+    pub fn end(&self) -> Option<&Bytes> {
+        self.range.bounds().end.as_ref()
+    }
 }
 
 impl PartitionMap {
@@ -52,18 +85,11 @@ impl PartitionMap {
     ///
     /// # Errors
     /// [`Gap`] when they do not cover every key exactly once.
-    pub fn new(mut ranges: Vec<Served>) -> Result<Self, Gap> {
-        ranges.sort_by(|a, b| a.start.cmp(&b.start));
-        if ranges.first().is_none_or(|first| !first.start.is_empty()) {
-            return Err(Gap::Start);
-        }
-        if ranges
-            .windows(2)
-            .any(|pair| matches!(pair, [a, b] if a.start == b.start))
-        {
-            return Err(Gap::Overlap);
-        }
-        Ok(Self { ranges })
+    pub fn new(ranges: Vec<Served>) -> Result<Self, Gap> {
+        Ok(Self {
+            ranges: ArcSwap::from_pointee(sorted(ranges)?),
+            turns: watch::Sender::new(0),
+        })
     }
 
     /// The range of a key.
@@ -71,24 +97,95 @@ impl PartitionMap {
     /// # Panics
     /// Never: the first range begins before every key.
     #[must_use]
-    pub fn route(&self, key: &[u8]) -> Route<'_> {
-        let behind = self
-            .ranges
-            .partition_point(|served| served.start.as_ref() <= key);
+    pub fn route(&self, key: &[u8]) -> Route {
+        let ranges = self.ranges.load();
+        let behind = ranges.partition_point(|served| served.start().as_ref() <= key);
         let served = behind
             .checked_sub(1)
-            .and_then(|at| self.ranges.get(at))
+            .and_then(|at| ranges.get(at))
             .expect("the first range begins at the empty key");
         Route {
-            range: &served.range,
-            end: self.ranges.get(behind).map(|next| &next.start),
+            range: Arc::clone(&served.range),
+            epoch: served.epoch,
         }
+    }
+
+    /// Locks the keys of a write in the range that serves them, waiting at most [`TRANSIT_WAIT`] for a range in transit, and as
+    /// long as it takes for other writers of the keys. Cancel safe.
+    ///
+    /// # Errors
+    /// [`LockError`]; nothing happened.
+    pub async fn lock<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Locked, LockError> {
+        let first = keys.first().map_or(&[][..], AsRef::as_ref);
+        if let Ok(locked) = self.try_lock(first, keys).await? {
+            return Ok(locked);
+        }
+        let deadline = Instant::now() + TRANSIT_WAIT;
+        let mut turns = self.turns.subscribe();
+        loop {
+            // Looked at again after subscribing: a turn in between is not missed.
+            turns.borrow_and_update();
+            if let Ok(locked) = self.try_lock(first, keys).await? {
+                return Ok(locked);
+            }
+            let turned = tokio::time::timeout_at(deadline, turns.changed()).await;
+            if turned.is_err() {
+                return Err(LockError::InTransit);
+            }
+        }
+    }
+
+    async fn try_lock<K: AsRef<[u8]>>(
+        &self,
+        first: &[u8],
+        keys: &[K],
+    ) -> Result<Result<Locked, InTransit>, LockError> {
+        let range = self.route(first).range;
+        let bounds = range.bounds();
+        // One write nearly always has one key, and its range was chosen by it.
+        if keys
+            .iter()
+            .skip(1)
+            .any(|key| !bounds.contains(key.as_ref()))
+        {
+            return Err(LockError::Apart);
+        }
+        Ok(range.lock(keys.iter().map(AsRef::as_ref)).await)
     }
 
     /// The ranges in key order.
     #[must_use]
-    pub fn ranges(&self) -> &[Served] {
-        &self.ranges
+    pub fn ranges(&self) -> Arc<Vec<Served>> {
+        self.ranges.load_full()
+    }
+
+    /// Puts `new` in the place of the ranges that `old` names.
+    pub(crate) fn replace(&self, old: &[Arc<Range>], new: Vec<Served>) -> Result<(), Gap> {
+        let mut ranges = self.ranges.load_full().as_ref().clone();
+        ranges.retain(|served| !old.iter().any(|gone| gone.id() == served.range.id()));
+        ranges.extend(new);
+        self.ranges.store(Arc::new(sorted(ranges)?));
+        self.turn();
+        Ok(())
+    }
+
+    /// Wakes writers that wait for a range in transit.
+    pub(crate) fn turn(&self) {
+        self.turns.send_modify(|turns| *turns += 1);
+    }
+}
+
+fn sorted(mut ranges: Vec<Served>) -> Result<Vec<Served>, Gap> {
+    ranges.sort_by(|a, b| a.start().cmp(b.start()));
+    let first = ranges.first().ok_or(Gap)?;
+    let last = ranges.last().ok_or(Gap)?;
+    let joined = ranges
+        .windows(2)
+        .all(|pair| matches!(pair, [a, b] if a.end() == Some(b.start())));
+    if first.start().is_empty() && last.end().is_none() && joined {
+        Ok(ranges)
+    } else {
+        Err(Gap)
     }
 }
 
@@ -96,24 +193,36 @@ impl PartitionMap {
 mod tests {
     use super::*;
     use partita_engine::memory::MemoryEngine;
-    use partita_range::RangeId;
+    use partita_range::{Bounds, RangeId};
 
-    fn served(id: u64, start: &'static str) -> Served {
+    fn served(id: u64, start: &'static str, end: Option<&'static str>) -> Served {
         let engine = Arc::new(MemoryEngine::new());
-        let range = Arc::new(Range::new(RangeId(id), engine, Arc::default()));
-        Served {
+        let bounds = Bounds {
             start: start.into(),
+            end: end.map(Bytes::from),
+        };
+        let range = Range::new(RangeId(id), bounds, engine, Arc::default());
+        Served {
             epoch: Epoch(1),
-            range,
+            range: Arc::new(range),
         }
+    }
+
+    fn three() -> PartitionMap {
+        let ranges = vec![
+            served(2, "m", Some("t")),
+            served(1, "", Some("m")),
+            served(3, "t", None),
+        ];
+        PartitionMap::new(ranges).unwrap()
     }
 
     #[test]
     fn each_key_has_one_range() {
-        let map = PartitionMap::new(vec![served(2, "m"), served(1, ""), served(3, "t")]).unwrap();
+        let map = three();
         let route = |key: &str| {
             let route = map.route(key.as_bytes());
-            (route.range.id().0, route.end.cloned())
+            (route.range.id().0, route.end().cloned())
         };
         assert_eq!(route(""), (1, Some("m".into())));
         assert_eq!(route("lz"), (1, Some("m".into())));
@@ -124,12 +233,41 @@ mod tests {
 
     #[test]
     fn gaps_and_overlaps_are_refused() {
-        assert_eq!(PartitionMap::new(Vec::new()).unwrap_err(), Gap::Start);
-        assert_eq!(
-            PartitionMap::new(vec![served(1, "a")]).unwrap_err(),
-            Gap::Start
-        );
-        let twice = vec![served(1, ""), served(2, "")];
-        assert_eq!(PartitionMap::new(twice).unwrap_err(), Gap::Overlap);
+        for ranges in [
+            vec![],
+            vec![served(1, "a", None)],
+            vec![served(1, "", Some("a"))],
+            vec![served(1, "", None), served(2, "", None)],
+            vec![served(1, "", Some("a")), served(2, "b", None)],
+            vec![served(1, "", Some("c")), served(2, "b", None)],
+        ] {
+            assert_eq!(PartitionMap::new(ranges).unwrap_err(), Gap);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_write_waits_for_a_range_in_transit_but_not_for_ever() {
+        let map = three();
+        let old = map.route(b"n").range;
+        old.freeze().await;
+        let began = Instant::now();
+        assert_eq!(map.lock(&["n"]).await.unwrap_err(), LockError::InTransit);
+        assert_eq!(began.elapsed(), TRANSIT_WAIT);
+
+        let changing = async {
+            tokio::time::sleep(TRANSIT_WAIT / 2).await;
+            let new = vec![served(4, "m", Some("p")), served(5, "p", Some("t"))];
+            map.replace(&[old], new).unwrap();
+        };
+        let (locked, ()) = tokio::join!(map.lock(&["n"]), changing);
+        locked.unwrap();
+        assert_eq!(map.route(b"n").range.id(), RangeId(4));
+    }
+
+    #[tokio::test]
+    async fn keys_of_several_ranges_are_not_locked_together() {
+        let map = three();
+        assert!(map.lock(&["a", "b"]).await.is_ok());
+        assert_eq!(map.lock(&["a", "n"]).await.unwrap_err(), LockError::Apart);
     }
 }

@@ -16,6 +16,7 @@ use thiserror::Error;
 
 const END: u8 = 0x00;
 const ESCAPE: u8 = 0x01;
+const TABLE_ID_BYTES: usize = 8;
 
 /// What a key stands for; its first byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -181,6 +182,22 @@ fn read_text(field: &[u8]) -> Result<Cow<'_, str>, KeyError> {
         .map_err(|_| KeyError)
 }
 
+/// The indivisible prefix of an entity's key: everything up to and with its PartitionKey, which is also the first key that a row
+/// of its partition can have. `None` for keys of other kinds, which are never cut apart, and malformed ones.
+#[must_use]
+pub fn indivisible_prefix(key: &[u8]) -> Option<&[u8]> {
+    let rest = key.strip_prefix(&[KeyKind::Entity as u8])?;
+    let account_bytes = text_bytes(rest)?;
+    let partition = rest.get(account_bytes + TABLE_ID_BYTES..)?;
+    let partition_bytes = text_bytes(partition)?;
+    key.get(..1 + account_bytes + TABLE_ID_BYTES + partition_bytes)
+}
+
+/// How long the text at the start is, with its terminator.
+fn text_bytes(bytes: &[u8]) -> Option<usize> {
+    Some(bytes.iter().position(|&byte| byte == END)? + 1)
+}
+
 /// The part of the key space that holds the rows of one table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableSpace {
@@ -278,6 +295,29 @@ mod tests {
             "[\u{0}\u{1}\u{2}a\u{7F}\u{D7FF}\u{E000}\u{FFFD}\u{FFFF}\u{10000}\u{10FFFF}]{0,5}",
             any::<String>(),
         ]
+    }
+
+    proptest! {
+        #[test]
+        fn the_indivisible_prefix_is_the_partition(partition in text(), row in text(), cut in 0..40_usize) {
+            let key = space().entity(&partition, &row);
+            let whole = space().partition(&partition);
+            prop_assert_eq!(indivisible_prefix(&key), Some(whole.as_ref()));
+            let short = &key[..key.len().min(cut)];
+            if let Some(prefix) = indivisible_prefix(short) {
+                prop_assert_eq!(prefix, whole.as_ref());
+            }
+        }
+    }
+
+    #[test]
+    fn other_kinds_are_never_cut_apart() {
+        let table = KeyWriter::new(KeyKind::Table, 8)
+            .text("acc")
+            .last_text("t")
+            .finish();
+        assert_eq!(indivisible_prefix(&table), None);
+        assert_eq!(indivisible_prefix(b""), None);
     }
 
     fn space() -> TableSpace {

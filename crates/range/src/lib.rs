@@ -6,6 +6,9 @@
 //! The way of a write: [`Range::lock`] the keys, [`Locked::read`] the current rows, decide, [`Locked::commit`]. From then on the
 //! engine's commit loop owns the locks, the cache's update and the answer: a caller that goes away stops nothing.
 //!
+//! A range that is split or merged is frozen first: writes are turned away with [`InTransit`], those under way end, reads go on.
+//! It is replaced in the partition map, and its engine closes when nobody holds it any more.
+//!
 //! Invariants:
 //! - a row is changed only under its lock, and the lock is held until the change is durable (or its fate unknown);
 //! - so the current row read under a lock is durable, and an answer resting on it cannot be taken back by a crash;
@@ -13,6 +16,7 @@
 //! - the key filter says "absent" only of keys that were never submitted to the engine.
 
 mod cache;
+mod gate;
 mod key_filter;
 mod lock_table;
 mod range;
@@ -20,5 +24,5 @@ mod row_memory;
 
 pub use cache::CacheStats;
 pub use partita_engine::RangeId;
-pub use range::{Locked, Range};
+pub use range::{Bounds, InTransit, Locked, Range};
 pub use row_memory::{KeyFilterStats, RowMemory};

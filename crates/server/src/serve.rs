@@ -13,13 +13,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
-use partita_cluster::{Epoch, PartitionMap, Served};
+use partita_cluster::{Manager, ManagerError, ObjectMapStore};
 use partita_engine::memory::MemoryDatabases;
 use partita_engine::slate::{self, SlateDatabases};
-use partita_engine::{Databases, Engine, OpenError};
-use partita_range::{Range, RangeId, RowMemory};
-use partita_rt::{Clock, DataDir, Shutdown, SystemClock, Tasks, data_dir};
+use partita_engine::{Databases, OpenError};
+use partita_range::RowMemory;
+use partita_rt::object_store::ObjectStore;
+use partita_rt::object_store::memory::InMemory;
+use partita_rt::{Clock, DataDir, SystemClock, Tasks, data_dir};
 use partita_table::{Service, ServiceSettings};
 use tokio::net::TcpListener;
 
@@ -28,7 +29,7 @@ use partita_wire::{BearerRules, Hosts, Jwks};
 use crate::config::{Limits, Oauth, Place, Settings, Store};
 use crate::front::{Accounts, Front, FrontParts, InvalidAccount, Unsendable};
 use crate::metrics::Metrics;
-use crate::standing::{Listening, Open, Standing};
+use crate::standing::{Listening, Standing};
 use crate::{admin, open_files, tls};
 
 /// How long background work and the admin port may take to end, once no request is under way.
@@ -80,6 +81,14 @@ pub enum Error {
         /// The engine's reason.
         source: OpenError,
     },
+    /// The ranges of the data cannot be opened.
+    #[error("cannot open the data in {}", path.display())]
+    Ranges {
+        /// The data directory.
+        path: PathBuf,
+        /// The partition manager's reason.
+        source: ManagerError,
+    },
 }
 
 /// A running server.
@@ -89,16 +98,7 @@ pub struct Server {
     authority: Option<PathBuf>,
     requests: Tasks,
     background: Tasks,
-    databases: Handle,
-}
-
-/// The databases, for closing them at the end.
-struct Handle(Arc<dyn Databases>);
-
-impl std::fmt::Debug for Handle {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Databases")
-    }
+    manager: Arc<Manager>,
 }
 
 impl Server {
@@ -136,24 +136,14 @@ impl Server {
         }
 
         let loaded = tls::load(&settings, &*clock)?;
-        let databases = open_databases(&settings.store).await?;
-        let engine = open_engine(&*databases, &settings.store).await?;
-        let memory = Arc::new(RowMemory::new(settings.store.entity_cache_bytes));
-        let map = one_range(engine, Arc::clone(&memory));
-        for served in map.ranges() {
-            let learning = learn_keys(Arc::clone(&served.range), background.shutdown());
-            background.spawn("learn keys", learning);
-        }
+        let manager = open_ranges(&settings.store, background.clone()).await?;
         let service = Arc::new(Service::new(
-            map,
+            Arc::clone(manager.map()),
             Arc::clone(&clock),
             service_settings(&settings.limits),
         ));
         service.start(&background);
-        standing.opened(Open {
-            databases: Arc::clone(&databases),
-            memory,
-        });
+        standing.opened(Arc::clone(&manager));
         let (tls_config, authority) = loaded.map_or((None, None), |loaded| {
             (Some(loaded.config), loaded.authority)
         });
@@ -178,7 +168,7 @@ impl Server {
             authority,
             requests,
             background,
-            databases: Handle(databases),
+            manager,
         })
     }
 
@@ -200,7 +190,7 @@ impl Server {
     /// Closes the store under a running server.
     #[cfg(test)]
     pub(crate) async fn close_store(&self) {
-        self.databases.0.close().await;
+        self.manager.databases().close().await;
     }
 
     /// Ends it: no new requests, those under way get the drain timeout, then the data closes. Returns the names of tasks
@@ -211,7 +201,7 @@ impl Server {
             .drain(self.standing.settings.limits.drain_timeout)
             .await;
         late.extend(self.background.drain(BACKGROUND_DRAIN).await);
-        self.databases.0.close().await;
+        self.manager.databases().close().await;
         if !late.is_empty() {
             tracing::warn!(tasks = ?late, "tasks did not end in time");
         }
@@ -281,56 +271,30 @@ async fn bind(
     })
 }
 
-async fn open_databases(store: &Store) -> Result<Arc<dyn Databases>, Error> {
-    let path = match &store.place {
-        Place::Memory => return Ok(Arc::new(MemoryDatabases::new())),
-        Place::Directory(path) => path.clone(),
-    };
-    let data = Arc::new(DataDir::open(&path)?);
-    let settings = slate::Settings {
-        cache_bytes: store.block_cache_bytes,
-        ..slate::Settings::default()
-    };
-    let databases = SlateDatabases::new(data, settings).await;
-    Ok(Arc::new(
-        databases.map_err(|source| Error::Open { path, source })?,
-    ))
-}
-
-async fn open_engine(databases: &dyn Databases, store: &Store) -> Result<Arc<dyn Engine>, Error> {
-    let path = match &store.place {
-        Place::Memory => PathBuf::new(),
-        Place::Directory(path) => path.clone(),
-    };
-    let opened = databases.open(RangeId(1)).await;
-    opened.map_err(|source| Error::Open { path, source })
-}
-
-/// A single process serves the whole key space as one range.
-fn one_range(engine: Arc<dyn Engine>, memory: Arc<RowMemory>) -> Arc<PartitionMap> {
-    let range = Arc::new(Range::new(RangeId(1), engine, memory));
-    let served = Served {
-        start: Bytes::new(),
-        epoch: Epoch(1),
-        range,
-    };
-    Arc::new(
-        PartitionMap::new(vec![served])
-            .expect("one range from the empty key on covers every key once"),
-    )
-}
-
-/// Makes look-ups of absent keys cheap, some time after the start.
-async fn learn_keys(range: Arc<Range>, shutdown: Shutdown) {
-    let learned = tokio::select! {
-        learned = range.learn_keys() => learned,
-        () = shutdown.requested() => return,
-    };
-    match learned {
-        Ok(()) => tracing::debug!(range = range.id().0, "all keys are known"),
-        Err(error) => {
-            let error: &dyn std::error::Error = &error;
-            tracing::warn!(error, "the keys were not read; inserts look up absent keys");
+/// Opens the data: its databases, and the ranges that its partition map names.
+async fn open_ranges(store: &Store, background: Tasks) -> Result<Arc<Manager>, Error> {
+    let memory = Arc::new(RowMemory::new(store.entity_cache_bytes));
+    let (databases, objects, path): (Arc<dyn Databases>, _, _) = match &store.place {
+        Place::Memory => {
+            let objects = Arc::new(InMemory::new()) as Arc<dyn ObjectStore>;
+            (Arc::new(MemoryDatabases::new()), objects, PathBuf::new())
         }
-    }
+        Place::Directory(path) => {
+            let data = Arc::new(DataDir::open(path)?);
+            let objects = data.store();
+            let settings = slate::Settings {
+                cache_bytes: store.block_cache_bytes,
+                ..slate::Settings::default()
+            };
+            let opened = SlateDatabases::new(data, settings).await;
+            let databases = opened.map_err(|source| Error::Open {
+                path: path.clone(),
+                source,
+            })?;
+            (Arc::new(databases), objects, path.clone())
+        }
+    };
+    let map = Arc::new(ObjectMapStore::new(objects));
+    let opened = Manager::open(databases, memory, map, background).await;
+    opened.map_err(|source| Error::Ranges { path, source })
 }

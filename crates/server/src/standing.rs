@@ -4,12 +4,12 @@
 //! *unavailable* when neither is; *stopping* from the wish to stop on. All of it is derived on request, nothing is kept
 //! in step by hand.
 
-use std::fmt;
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
-use partita_engine::{Databases, Health, Stats};
+use partita_cluster::Manager;
+use partita_engine::{Health, Stats};
 use partita_range::RowMemory;
 use partita_rt::{Clock, Shutdown};
 
@@ -58,20 +58,6 @@ pub struct Listening {
     pub admin: Option<SocketAddr>,
 }
 
-/// What is there once the data is open.
-pub struct Open {
-    /// What keeps the rows.
-    pub databases: Arc<dyn Databases>,
-    /// What is kept of them in memory.
-    pub memory: Arc<RowMemory>,
-}
-
-impl fmt::Debug for Open {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Open").finish_non_exhaustive()
-    }
-}
-
 /// The parts of the server, for those who report on them. Shared by `Arc`.
 #[derive(Debug)]
 pub struct Standing {
@@ -81,7 +67,7 @@ pub struct Standing {
     pub(crate) started_at: SystemTime,
     clock: Arc<dyn Clock>,
     started: Instant,
-    open: OnceLock<Open>,
+    manager: OnceLock<Arc<Manager>>,
     shutdown: Shutdown,
 }
 
@@ -101,14 +87,19 @@ impl Standing {
             started_at: clock.now(),
             started: clock.monotonic(),
             clock,
-            open: OnceLock::new(),
+            manager: OnceLock::new(),
             shutdown,
         }
     }
 
     /// The data is open. A second call changes nothing.
-    pub fn opened(&self, open: Open) {
-        self.open.get_or_init(|| open);
+    pub fn opened(&self, manager: Arc<Manager>) {
+        self.manager.get_or_init(|| manager);
+    }
+
+    /// The ranges, once the data is open.
+    pub(crate) fn manager(&self) -> Option<&Arc<Manager>> {
+        self.manager.get()
     }
 
     /// Time since the process began to start.
@@ -147,15 +138,15 @@ impl Standing {
 
     /// Figures of the engine, once the data is open.
     pub(crate) fn engine_stats(&self) -> Option<Stats> {
-        Some(self.open.get()?.databases.stats())
+        Some(self.manager()?.databases().stats())
     }
 
     /// What is kept in memory of rows, once the data is open.
     pub(crate) fn row_memory(&self) -> Option<&RowMemory> {
-        Some(&self.open.get()?.memory)
+        Some(self.manager()?.memory())
     }
 
     fn engine_health(&self) -> Option<Health> {
-        Some(self.open.get()?.databases.health())
+        Some(self.manager()?.databases().health())
     }
 }

@@ -1,5 +1,6 @@
 //! What an operation can answer besides success.
 
+use partita_cluster::LockError;
 use partita_engine::{ReadError, WriteError};
 use partita_model::{KeyError, LimitError, StoredError};
 use std::sync::Arc;
@@ -67,8 +68,13 @@ pub enum Error {
     #[error("the transaction names two partitions")]
     DifferentPartitions,
     /// It was not done, and may be tried again.
-    #[error("not executed: {0}")]
-    Busy(Arc<str>),
+    #[error("not executed: {detail}")]
+    Busy {
+        /// In a word.
+        reason: BusyReason,
+        /// In more words, for the log.
+        detail: Arc<str>,
+    },
     /// It may have been done.
     #[error("the outcome is unknown")]
     OutcomeUnknown,
@@ -77,7 +83,34 @@ pub enum Error {
     Corrupt(Arc<str>),
 }
 
+/// Why something was not done now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BusyReason {
+    /// The range of the keys is being split or merged.
+    RangeInTransit,
+    /// There is no room: in the pipeline, on the disk, or because the data is being opened.
+    Overloaded,
+}
+
+impl BusyReason {
+    /// Its word in the header `x-partita-reason`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::RangeInTransit => "range-in-transit",
+            Self::Overloaded => "overloaded",
+        }
+    }
+}
+
 impl Error {
+    fn overloaded(cause: &dyn std::error::Error) -> Self {
+        Self::Busy {
+            reason: BusyReason::Overloaded,
+            detail: cause.to_string().into(),
+        }
+    }
+
     /// Whether the request itself was at fault, before anything stored was looked at. (Within a transaction of one
     /// operation, only such errors name the operation's index.)
     #[must_use]
@@ -94,7 +127,7 @@ impl Error {
             | Self::EntityNotFound
             | Self::EntityAlreadyExists
             | Self::ConditionNotMet
-            | Self::Busy(_)
+            | Self::Busy { .. }
             | Self::OutcomeUnknown
             | Self::Corrupt(_) => false,
         }
@@ -104,7 +137,7 @@ impl Error {
 impl From<ReadError> for Error {
     fn from(error: ReadError) -> Self {
         match error {
-            ReadError::Closed | ReadError::Unavailable(_) => Self::Busy(error.to_string().into()),
+            ReadError::Closed | ReadError::Unavailable(_) => Self::overloaded(&error),
             ReadError::Corrupt(source) => Self::Corrupt(source.to_string().into()),
         }
     }
@@ -113,8 +146,17 @@ impl From<ReadError> for Error {
 impl From<WriteError> for Error {
     fn from(error: WriteError) -> Self {
         match error {
-            WriteError::Refused(refusal) => Self::Busy(refusal.to_string().into()),
+            WriteError::Refused(refusal) => Self::overloaded(&refusal),
             WriteError::Unknown => Self::OutcomeUnknown,
+        }
+    }
+}
+
+impl From<LockError> for Error {
+    fn from(error: LockError) -> Self {
+        Self::Busy {
+            reason: BusyReason::RangeInTransit,
+            detail: error.to_string().into(),
         }
     }
 }

@@ -19,6 +19,6 @@ pub use catalog::{Table, TablePage, TableToken};
 pub use entity::{
     Change, ChangeKind, Changed, Condition, EntityToken, Page, Query, RowData, ScanReport,
 };
-pub use error::{BatchError, Error, KeyName};
+pub use error::{BatchError, BusyReason, Error, KeyName};
 pub use plan::{Cut, Plan, QueryClass, Span};
 pub use service::{Service, ServiceSettings};

@@ -1,9 +1,11 @@
 //! The service: what the operations share.
 
+use crate::Error;
 use crate::catalog::{CatalogMemo, sweep};
 use crate::stamps::Stamps;
 use bytes::Bytes;
 use partita_cluster::{PartitionMap, Route};
+use partita_range::Locked;
 use partita_rt::{Clock, Tasks};
 use std::sync::Arc;
 use std::time::Duration;
@@ -73,8 +75,18 @@ impl Service {
         &self.map
     }
 
-    pub(crate) fn route(&self, key: &Bytes) -> Route<'_> {
+    pub(crate) fn route(&self, key: &Bytes) -> Route {
         self.map.route(key)
+    }
+
+    /// A row, as of the last durable write.
+    pub(crate) async fn get(&self, key: &Bytes) -> Result<Option<Bytes>, Error> {
+        Ok(self.map.route(key).range.get(key).await?)
+    }
+
+    /// Locks the keys of a write, which lie in one range.
+    pub(crate) async fn lock(&self, keys: &[Bytes]) -> Result<Locked, Error> {
+        Ok(self.map.lock(keys).await?)
     }
 
     pub(crate) fn clock(&self) -> &dyn Clock {

@@ -27,6 +27,15 @@ impl MemoryDatabases {
         Self::default()
     }
 
+    /// As after a kill and a restart of the process: nothing is open, and all acknowledged rows are there.
+    #[cfg(any(test, feature = "conformance"))]
+    pub async fn restart(&self) {
+        let open: Vec<MemoryEngine> = self.ranges.lock().values().cloned().collect();
+        for engine in open {
+            engine.close().await;
+        }
+    }
+
     fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Acquire)
     }

@@ -1,9 +1,11 @@
 //! The range itself.
 
 use crate::RowMemory;
+use crate::gate::{Gate, Pass};
 use crate::lock_table::{LockTable, Locks};
 use bytes::Bytes;
 use partita_engine::{Batch, Engine, KeyRange, RangeId, ReadError, Scan, ScanHint, WriteError};
+use std::convert::Infallible;
 use std::fmt;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -21,14 +23,61 @@ const LEARN_BYTES: usize = 1 << 20;
 /// How long to wait for an engine that cannot be read now.
 const LEARN_PAUSE: Duration = Duration::from_secs(5);
 
+/// The range takes no writes now: it is being split or merged, or was, and the partition map knows what came of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the range is in transit")]
+pub struct InTransit;
+
 /// A served range.
 pub struct Range {
     id: RangeId,
+    bounds: Bounds,
     engine: Arc<dyn Engine>,
     locks: Arc<LockTable>,
     memory: Arc<RowMemory>,
     /// Whether the key filter has all keys of this range.
     keys_known: AtomicBool,
+    gate: Arc<Gate>,
+    /// Replaced for good.
+    retired: AtomicBool,
+    /// Dropped with the range: whoever waits for its last reader holds the other end.
+    _alive: Option<oneshot::Sender<Infallible>>,
+}
+
+/// Where a range begins and ends in the key space.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bounds {
+    /// Its first key; empty for the first range.
+    pub start: Bytes,
+    /// The first key behind it; `None` for the last range.
+    pub end: Option<Bytes>,
+}
+
+impl Bounds {
+    /// The whole key space.
+    #[must_use]
+    pub const fn all() -> Self {
+        Self {
+            start: Bytes::new(),
+            end: None,
+        }
+    }
+
+    /// Whether a key lies between them.
+    #[must_use]
+    pub fn contains(&self, key: &[u8]) -> bool {
+        self.start <= key && self.end.as_ref().is_none_or(|end| key < end)
+    }
+
+    /// All keys between them.
+    #[must_use]
+    pub fn keys(&self) -> KeyRange {
+        let end = self.end.clone();
+        KeyRange {
+            start: Bound::Included(self.start.clone()),
+            end: end.map_or(Bound::Unbounded, Bound::Excluded),
+        }
+    }
 }
 
 impl fmt::Debug for Range {
@@ -40,16 +89,73 @@ impl fmt::Debug for Range {
 }
 
 impl Range {
-    /// Serves what the engine holds.
+    /// Serves what the engine holds between these bounds.
     #[must_use]
-    pub fn new(id: RangeId, engine: Arc<dyn Engine>, memory: Arc<RowMemory>) -> Self {
+    pub fn new(
+        id: RangeId,
+        bounds: Bounds,
+        engine: Arc<dyn Engine>,
+        memory: Arc<RowMemory>,
+    ) -> Self {
         Self {
             id,
+            bounds,
             engine,
             locks: LockTable::new(),
             memory,
             keys_known: AtomicBool::new(false),
+            gate: Arc::default(),
+            retired: AtomicBool::new(false),
+            _alive: None,
         }
+    }
+
+    /// With keys that the key filter has already: those of the ranges it was made from.
+    #[must_use]
+    pub fn with_known_keys(mut self, known: bool) -> Self {
+        self.keys_known = AtomicBool::new(known);
+        self
+    }
+
+    /// With somebody who is told, by the other end being dropped, that nobody holds this range any more.
+    #[must_use]
+    pub fn with_watcher(mut self, alive: oneshot::Sender<Infallible>) -> Self {
+        self._alive = Some(alive);
+        self
+    }
+
+    /// Where it lies in the key space.
+    #[must_use]
+    pub fn bounds(&self) -> &Bounds {
+        &self.bounds
+    }
+
+    /// Whether the key filter has all its keys.
+    #[must_use]
+    pub fn knows_keys(&self) -> bool {
+        self.keys_known.load(Ordering::Acquire)
+    }
+
+    /// Takes no writes from now on, and waits until those under way are durable or refused. Reads go on. Cancel safe: dropped
+    /// early, the range stays frozen until [`Range::thaw`].
+    pub async fn freeze(&self) {
+        self.gate.freeze().await;
+    }
+
+    /// Takes writes again.
+    pub fn thaw(&self) {
+        self.gate.thaw();
+    }
+
+    /// Says that the range, which is frozen, was replaced for good: it stops what it does of its own accord.
+    pub fn retire(&self) {
+        self.retired.store(true, Ordering::Release);
+    }
+
+    /// Whether it takes no writes.
+    #[must_use]
+    pub fn is_frozen(&self) -> bool {
+        self.gate.is_frozen()
     }
 
     /// Its identity.
@@ -83,7 +189,7 @@ impl Range {
 
     /// Whether the key filter can tell that there is no such row, nor one being written.
     fn is_surely_absent(&self, key: &[u8]) -> bool {
-        let absent = self.keys_known.load(Ordering::Acquire) && !self.memory.keys.may_contain(key);
+        let absent = self.knows_keys() && !self.memory.keys.may_contain(key);
         if absent {
             self.memory.absent.fetch_add(1, Ordering::Relaxed);
         }
@@ -94,7 +200,7 @@ impl Range {
     /// come first; while the engine cannot be read it tries again. Cancel safe; dropped early, look-ups stay as they were.
     ///
     /// # Errors
-    /// [`ReadError::Closed`], [`ReadError::Corrupt`].
+    /// [`ReadError::Closed`], also once the range is retired; [`ReadError::Corrupt`].
     pub async fn learn_keys(&self) -> Result<(), ReadError> {
         while let Err(error) = self.read_keys().await {
             if !matches!(error, ReadError::Unavailable(_)) {
@@ -107,12 +213,16 @@ impl Range {
     }
 
     async fn read_keys(&self) -> Result<(), ReadError> {
-        let mut scan = self.engine.scan(KeyRange::all(), ScanHint::walk()).await?;
+        let keys = self.bounds.keys();
+        let mut scan = self.engine.scan(keys, ScanHint::walk()).await?;
         loop {
             let began = Instant::now();
             let rows = scan.next(LEARN_ROWS, LEARN_BYTES).await?;
             if rows.is_empty() {
                 return Ok(());
+            }
+            if self.retired.load(Ordering::Acquire) {
+                return Err(ReadError::Closed);
             }
             for (key, _) in &rows {
                 self.memory.keys.add(key);
@@ -129,21 +239,30 @@ impl Range {
         self.engine.scan(range, hint).await
     }
 
-    /// Locks the keys of a write, waiting for other writers of them. Cancel safe.
-    pub async fn lock<'k>(&self, keys: impl Iterator<Item = &'k [u8]>) -> Locked<'_> {
+    /// Locks the keys of a write, which lie in this range, waiting for other writers of them. Cancel safe.
+    ///
+    /// # Errors
+    /// [`InTransit`]: nothing happened; ask the partition map again.
+    pub async fn lock<'k>(
+        self: &Arc<Self>,
+        keys: impl Iterator<Item = &'k [u8]>,
+    ) -> Result<Locked, InTransit> {
+        let pass = self.gate.enter().ok_or(InTransit)?;
         let locks = self.locks.lock(keys).await;
-        Locked { range: self, locks }
+        let range = Arc::clone(self);
+        Ok(Locked { range, locks, pass })
     }
 }
 
 /// Keys of a range under lock. Dropping it releases them, with nothing changed.
 #[derive(Debug)]
-pub struct Locked<'r> {
-    range: &'r Range,
+pub struct Locked {
+    range: Arc<Range>,
     locks: Locks,
+    pass: Pass,
 }
 
-impl Locked<'_> {
+impl Locked {
     /// The current row of a key under lock. Cancel safe.
     ///
     /// # Errors
@@ -235,6 +354,7 @@ impl Locked<'_> {
         let permit = self.range.engine.reserve(batch.bytes()).await?;
         let (answer, answered) = oneshot::channel();
         let (memory, locks) = (Arc::clone(&self.range.memory), self.locks);
+        let pass = self.pass;
         let writes = batch.writes().to_vec();
         // Before the engine has them: nobody may find a key absent that is there.
         for write in writes.iter().filter(|write| write.value.is_some()) {
@@ -250,6 +370,7 @@ impl Locked<'_> {
                     }
                 }
                 drop(locks);
+                drop(pass);
                 // Fails when the caller has gone; the write stands.
                 let _ = answer.send(result);
             }),

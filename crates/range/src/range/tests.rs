@@ -4,8 +4,14 @@ use proptest::prelude::*;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
-fn range() -> Range {
-    Range::new(RangeId(1), Arc::new(MemoryEngine::new()), Arc::default())
+fn range() -> Arc<Range> {
+    let engine = Arc::new(MemoryEngine::new());
+    Arc::new(Range::new(
+        RangeId(1),
+        Bounds::all(),
+        engine,
+        Arc::default(),
+    ))
 }
 
 fn put(key: &'static str, value: &'static str) -> Batch {
@@ -14,8 +20,8 @@ fn put(key: &'static str, value: &'static str) -> Batch {
     batch
 }
 
-async fn lock<'r>(range: &'r Range, key: &str) -> Locked<'r> {
-    range.lock([key.as_bytes()].into_iter()).await
+async fn lock(range: &Arc<Range>, key: &str) -> Locked {
+    range.lock([key.as_bytes()].into_iter()).await.unwrap()
 }
 
 #[tokio::test]
@@ -132,6 +138,38 @@ async fn absent_keys_need_no_search_once_the_keys_are_learned() {
     assert_eq!(absent(), 2);
 }
 
+#[tokio::test]
+async fn a_frozen_range_ends_its_writes_and_takes_none() {
+    let range = range();
+    let locked = lock(&range, "k").await;
+    let mut freezing = pin!(range.freeze());
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(freezing.as_mut().poll(&mut context).is_pending());
+    let refused = range.lock([b"other".as_slice()].into_iter()).await;
+    assert_eq!(refused.err(), Some(InTransit));
+    locked.commit(put("k", "v")).await.unwrap();
+    freezing.await;
+    assert_eq!(range.get(&"k".into()).await.unwrap(), Some("v".into()));
+    range.thaw();
+    lock(&range, "k").await.commit(put("k", "w")).await.unwrap();
+}
+
+#[tokio::test]
+async fn its_watcher_learns_when_nobody_holds_it() {
+    let (alive, mut gone) = oneshot::channel();
+    let engine = Arc::new(MemoryEngine::new());
+    let range = Range::new(RangeId(1), Bounds::all(), engine, Arc::default()).with_watcher(alive);
+    let range = Arc::new(range);
+    let reader = Arc::clone(&range);
+    drop(range);
+    assert!(matches!(
+        gone.try_recv(),
+        Err(oneshot::error::TryRecvError::Empty)
+    ));
+    drop(reader);
+    assert!(gone.await.is_err());
+}
+
 proptest! {
     /// Many reads at once say what single reads say, whatever lies between the keys and whatever is cached.
     #[test]
@@ -159,7 +197,7 @@ proptest! {
                 range.get(&key(number)).await.unwrap();
             }
             let keys: Vec<Bytes> = asked.iter().map(|&number| key(number)).collect();
-            let locked = range.lock(keys.iter().map(AsRef::as_ref)).await;
+            let locked = range.lock(keys.iter().map(AsRef::as_ref)).await.unwrap();
             let mut single = Vec::new();
             for key in &keys {
                 single.push(locked.read(key).await.unwrap());

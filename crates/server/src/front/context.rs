@@ -5,7 +5,7 @@ use super::account::Account;
 use super::failure;
 use super::reply::{
     KEEP_ALIVE, PREFERENCE_APPLIED, Reply, X_MS_CLIENT_REQUEST_ID, X_MS_ERROR_CODE,
-    X_MS_REQUEST_ID, X_MS_VERSION,
+    X_MS_REQUEST_ID, X_MS_VERSION, X_PARTITA_REASON,
 };
 use hyper::StatusCode;
 use hyper::header::{self, HeaderName, HeaderValue};
@@ -160,6 +160,11 @@ impl<'r> Call<'r> {
             reply
                 .headers
                 .insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        if let Some(reason) = failure.reason {
+            reply
+                .headers
+                .insert(X_PARTITA_REASON, HeaderValue::from_static(reason));
         }
         if let Some(allow) = failure.allow {
             reply

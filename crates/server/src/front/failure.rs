@@ -24,9 +24,10 @@ pub(super) fn failure(error: Error) -> Failure {
         Error::KeyTooLong(_) => ErrorCode::PropertyValueTooLarge.into(),
         Error::DuplicateEntity => ErrorCode::InvalidDuplicateRow.into(),
         Error::DifferentPartitions => ErrorCode::CommandsInBatchActOnDifferentPartitions.into(),
-        Error::Busy(reason) => {
-            tracing::warn!(%reason, "a request was not executed");
-            ErrorCode::ServerBusy.into()
+        Error::Busy { reason, detail } => {
+            let reason = reason.as_str();
+            tracing::warn!(reason, %detail, "a request was not executed");
+            Failure::busy(reason)
         }
         Error::OutcomeUnknown => {
             tracing::error!("the outcome of a write is unknown");

@@ -23,6 +23,7 @@ pub(super) const NEXT_ROW_KEY: HeaderName = HeaderName::from_static("x-ms-contin
 pub(super) const NEXT_TABLE_NAME: HeaderName =
     HeaderName::from_static("x-ms-continuation-nexttablename");
 pub(super) const X_PARTITA_EXPLAIN: HeaderName = HeaderName::from_static("x-partita-explain");
+pub(super) const X_PARTITA_REASON: HeaderName = HeaderName::from_static("x-partita-reason");
 
 const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
 const NO_CACHE: HeaderValue = HeaderValue::from_static("no-cache");

@@ -18,11 +18,7 @@ impl Service {
         policies: &[SignedIdentifier],
     ) -> Result<(), Error> {
         let key = name_key(account, name);
-        let locked = self
-            .route(&key)
-            .range
-            .lock([key.as_ref()].into_iter())
-            .await;
+        let locked = self.lock(std::slice::from_ref(&key)).await?;
         let row = locked.read(&key).await?.ok_or(Error::TableNotFound)?;
         let mut record: TableRecord = decode(&row)?;
         record.policies = policies.iter().map(PolicyRecord::from).collect();

@@ -13,11 +13,7 @@ impl Service {
     /// [`Error::TableAlreadyExists`], [`Error::Busy`], [`Error::OutcomeUnknown`].
     pub async fn create_table(&self, account: &AccountName, name: &TableName) -> Result<(), Error> {
         let key = name_key(account, name);
-        let locked = self
-            .route(&key)
-            .range
-            .lock([key.as_ref()].into_iter())
-            .await;
+        let locked = self.lock(std::slice::from_ref(&key)).await?;
         if locked.read(&key).await?.is_some() {
             return Err(Error::TableAlreadyExists);
         }

@@ -13,8 +13,7 @@ impl Service {
     /// [`Error::NoSuchTable`], [`Error::Busy`], [`Error::OutcomeUnknown`], [`Error::Corrupt`].
     pub async fn delete_table(&self, account: &AccountName, name: &TableName) -> Result<(), Error> {
         let key = name_key(account, name);
-        let range = self.route(&key).range;
-        let locked = range.lock([key.as_ref()].into_iter()).await;
+        let locked = self.lock(std::slice::from_ref(&key)).await?;
         let row = locked.read(&key).await?.ok_or(Error::NoSuchTable)?;
         let record: TableRecord = decode(&row)?;
         let dropped = DroppedRecord {

@@ -83,12 +83,7 @@ impl Service {
         name: &TableName,
     ) -> Result<Arc<Table>, Error> {
         let key = name_key(account, name);
-        let row = self
-            .route(&key)
-            .range
-            .get(&key)
-            .await?
-            .ok_or(Error::TableNotFound)?;
+        let row = self.get(&key).await?.ok_or(Error::TableNotFound)?;
         if let Some(table) = self.memo().find(&key, &row) {
             return Ok(table);
         }

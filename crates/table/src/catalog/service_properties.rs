@@ -29,7 +29,7 @@ impl Service {
         account: &AccountName,
     ) -> Result<ServiceProperties, Error> {
         let key = key(account);
-        read(self.route(&key).range.get(&key).await?)
+        read(self.get(&key).await?)
     }
 
     /// Changes some of the account's properties: `change` is given what they are. Cancel-safe: once it writes, it is done.
@@ -42,11 +42,7 @@ impl Service {
         change: impl FnOnce(&mut ServiceProperties) + Send,
     ) -> Result<(), Error> {
         let key = key(account);
-        let locked = self
-            .route(&key)
-            .range
-            .lock([key.as_ref()].into_iter())
-            .await;
+        let locked = self.lock(std::slice::from_ref(&key)).await?;
         let mut properties = read(locked.read(&key).await?)?;
         change(&mut properties);
         let mut batch = Batch::with_capacity(1);

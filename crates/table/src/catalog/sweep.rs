@@ -94,7 +94,7 @@ async fn remove_rows(
     loop {
         let route = service.route(&at);
         let end = route
-            .end
+            .end()
             .map_or(space.end(), |range_end| range_end.min(&space.end()).clone());
         let mut scan = route
             .range
@@ -117,20 +117,21 @@ async fn remove_rows(
     }
 }
 
-/// Removes keys that lie in one range.
+/// Removes keys, which are in order: those of each range by one commit.
 async fn remove(service: &Service, keys: Vec<Bytes>) -> Result<(), Error> {
-    let Some(first) = keys.first() else {
-        return Ok(());
-    };
-    let locked = service
-        .route(first)
-        .range
-        .lock(keys.iter().map(AsRef::as_ref))
-        .await;
-    let mut batch = Batch::with_capacity(keys.len());
-    for key in &keys {
-        batch.delete(key.clone());
+    let mut rest = keys.as_slice();
+    while let Some(first) = rest.first() {
+        let route = service.route(first);
+        let count = rest.partition_point(|key| route.range.bounds().contains(key));
+        let (here, behind) = rest.split_at(count);
+        // A range that was split in between is seen by the lock, and the round begins again.
+        let locked = service.lock(here).await?;
+        let mut batch = Batch::with_capacity(count);
+        for key in here {
+            batch.delete(key.clone());
+        }
+        locked.commit(batch).await?;
+        rest = behind;
     }
-    locked.commit(batch).await?;
     Ok(())
 }

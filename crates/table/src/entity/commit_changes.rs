@@ -21,11 +21,7 @@ impl Service {
     pub async fn change_entity(&self, table: &Table, change: Change) -> Result<Changed, Error> {
         change.check()?;
         let key = table.space.entity(&change.partition_key, &change.row_key);
-        let locked = self
-            .route(&key)
-            .range
-            .lock([key.as_ref()].into_iter())
-            .await;
+        let locked = self.lock(std::slice::from_ref(&key)).await?;
         let current = locked.read(&key).await?;
         let changed = change.apply(key, current.as_deref(), self.stamps().next())?;
         let mut batch = Batch::with_capacity(1);
@@ -53,16 +49,12 @@ impl Service {
             "the reader bounds a transaction"
         );
         let keys = checked_keys(table, &changes)?;
-        let Some(first) = keys.first() else {
+        if keys.is_empty() {
             return Ok(Vec::new());
-        };
+        }
         let at = |index: usize| move |error: Error| BatchError { index, error };
         // One partition lies in one range.
-        let locked = self
-            .route(first)
-            .range
-            .lock(keys.iter().map(AsRef::as_ref))
-            .await;
+        let locked = self.lock(&keys).await.map_err(at(0))?;
         let current = locked
             .read_many(&keys)
             .await

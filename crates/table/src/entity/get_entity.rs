@@ -15,12 +15,7 @@ impl Service {
         row_key: &str,
     ) -> Result<RowData, Error> {
         let key = table.space.entity(partition_key, row_key);
-        let value = self
-            .route(&key)
-            .range
-            .get(&key)
-            .await?
-            .ok_or(Error::EntityNotFound)?;
+        let value = self.get(&key).await?.ok_or(Error::EntityNotFound)?;
         Ok(RowData { key, value })
     }
 }

@@ -7,6 +7,7 @@
 use super::RowData;
 use crate::{Cut, Error, Plan, QueryClass, Service, Span, Table};
 use bytes::Bytes;
+use partita_cluster::Served;
 use partita_engine::{KeyRange, ScanHint};
 use partita_model::{Filter, TableSpace};
 use partita_range::{Range, RangeId};
@@ -122,16 +123,15 @@ impl Service {
         let keys = |span: &Span| (span.start.key(&table.space), span.end.key(&table.space));
         let spans: Vec<_> = plan.spans.iter().map(keys).collect();
         let ranges = self.map().ranges();
-        let touched = |at: &usize| {
-            let (Some(served), next) = (ranges.get(*at), ranges.get(at + 1)) else {
-                return false;
-            };
-            let begins_before_end = |start: &Bytes| next.is_none_or(|next| *start < next.start);
+        let touched = |served: &&Served| {
+            let bounds = served.range.bounds();
+            let begins_before_end =
+                |start: &Bytes| bounds.end.as_ref().is_none_or(|end| start < end);
             spans
                 .iter()
-                .any(|(start, end)| served.start < *end && begins_before_end(start))
+                .any(|(start, end)| bounds.start < *end && begins_before_end(start))
         };
-        (0..ranges.len()).filter(touched).count()
+        ranges.iter().filter(touched).count()
     }
 }
 
@@ -186,9 +186,9 @@ impl Reading<'_> {
                 None => Ok(None),
             };
         }
-        let range_end = route.end.filter(|range_end| **range_end < end);
+        let range_end = route.end().filter(|range_end| **range_end < end);
         let until = range_end.unwrap_or(&end).clone();
-        let next = self.scan(route.range, start, until).await?;
+        let next = self.scan(&route.range, start, until).await?;
         Ok(next.or_else(|| range_end.cloned()))
     }
 

@@ -36,6 +36,8 @@ pub struct Failure {
     pub details: Vec<(&'static str, String)>,
     /// The value of the header `Allow`, for a 405.
     pub allow: Option<&'static str>,
+    /// The value of our own header `x-partita-reason`, for a 503.
+    pub reason: Option<&'static str>,
 }
 
 impl Failure {
@@ -57,7 +59,16 @@ impl Failure {
             message,
             details: Vec::new(),
             allow: None,
+            reason: None,
         }
+    }
+
+    /// 503 ServerBusy, with the reason in a word.
+    #[must_use]
+    pub const fn busy(reason: &'static str) -> Self {
+        let mut failure = Self::new(ErrorCode::ServerBusy);
+        failure.reason = Some(reason);
+        failure
     }
 
     /// 405 MethodNotAllowed, with the methods that are allowed.

@@ -8,23 +8,25 @@ use partita_model::{
     AccountName, Comparison, Filter, Properties, PropertiesBuilder, Property, TableId, TableName,
     TableSpace, Value, ValueRef,
 };
-use partita_range::{Range, RangeId};
+use partita_range::{Bounds, Range, RangeId};
 use partita_rt::SystemClock;
 use std::sync::Arc;
 
 /// A service over ranges that begin at these keys, besides the first.
-fn service_split_at(starts: Vec<bytes::Bytes>) -> Service {
+fn service_split_at(mut starts: Vec<bytes::Bytes>) -> Service {
+    starts.sort();
+    starts.dedup();
+    let ends = starts.clone().into_iter().map(Some).chain([None]);
     let starts = std::iter::once(bytes::Bytes::new()).chain(starts);
-    let served = |(id, start): (u64, bytes::Bytes)| {
-        let engine = Arc::new(MemoryEngine::new());
-        let range = Arc::new(Range::new(RangeId(id), engine, Arc::default()));
+    let served = |(id, (start, end)): (u64, (bytes::Bytes, Option<bytes::Bytes>))| {
+        let (bounds, engine) = (Bounds { start, end }, Arc::new(MemoryEngine::new()));
+        let range = Range::new(RangeId(id), bounds, engine, Arc::default());
         Served {
-            start,
             epoch: Epoch(1),
-            range,
+            range: Arc::new(range),
         }
     };
-    let map = PartitionMap::new((1..).zip(starts).map(served).collect()).unwrap();
+    let map = PartitionMap::new((1..).zip(starts.zip(ends)).map(served).collect()).unwrap();
     Service::new(
         Arc::new(map),
         Arc::new(SystemClock),

@@ -1,0 +1,391 @@
+//! Splitting a range, and merging two.
+
+use super::{ChangeRefused, LINEAGE_MAX, Manager, open_range, readable};
+use crate::map_store::{ChangeRecord, MapRecord, RangeRecord};
+use crate::partition_map::{Epoch, Served};
+use bytes::Bytes;
+use partita_engine::Piece;
+use partita_model::indivisible_prefix;
+use partita_range::{Bounds, Range, RangeId};
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+/// How long writes may wait for a change before it is given up and undone.
+const TRANSIT_MAX: Duration = Duration::from_millis(900);
+
+/// A flush that takes no longer than this leaves little for the next one.
+const SHORT_FLUSH: Duration = Duration::from_millis(50);
+const FLUSHES_BEFORE_MAX: usize = 4;
+
+/// A range was split.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Split {
+    /// The range before the key.
+    pub left: RangeId,
+    /// The range from the key on.
+    pub right: RangeId,
+    /// The key: the first one a partition can have.
+    pub at: Bytes,
+    /// How long writes waited.
+    pub transit: Duration,
+}
+
+/// Two ranges were merged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Merged {
+    /// The range in their place.
+    pub into: RangeId,
+    /// How long writes waited.
+    pub transit: Duration,
+}
+
+/// A range to be made.
+struct New {
+    id: RangeId,
+    epoch: Epoch,
+    bounds: Bounds,
+    pieces: Vec<Piece>,
+}
+
+/// A change under way: what is replaced, by what, and how it is recorded.
+struct Change {
+    record: ChangeRecord,
+    old: Vec<Arc<Range>>,
+    new: Vec<New>,
+}
+
+type Opened = Vec<(Served, oneshot::Receiver<Infallible>)>;
+
+impl Manager {
+    /// Splits a range at a key, or, without one, in the middle of its bytes. The key is moved to the start of its partition.
+    /// Runs to its end also when the caller goes away.
+    ///
+    /// # Errors
+    /// [`ChangeRefused`]; everything is as it was.
+    pub async fn split(
+        self: &Arc<Self>,
+        range: RangeId,
+        at: Option<Bytes>,
+    ) -> Result<Split, ChangeRefused> {
+        let manager = Arc::clone(self);
+        let splitting = async move { manager.split_here(range, at).await };
+        finished(self.tasks.spawn("split a range", splitting).await)
+    }
+
+    /// Merges two neighbours. Runs to its end also when the caller goes away.
+    ///
+    /// # Errors
+    /// [`ChangeRefused`]; everything is as it was.
+    pub async fn merge(
+        self: &Arc<Self>,
+        left: RangeId,
+        right: RangeId,
+    ) -> Result<Merged, ChangeRefused> {
+        let manager = Arc::clone(self);
+        let merging = async move { manager.merge_here(left, right).await };
+        finished(self.tasks.spawn("merge ranges", merging).await)
+    }
+
+    async fn split_here(
+        self: &Arc<Self>,
+        id: RangeId,
+        at: Option<Bytes>,
+    ) -> Result<Split, ChangeRefused> {
+        let _turn = self.turn().await?;
+        let range = self.served(id)?.range;
+        self.check_lineage(&range)?;
+        let at = match at {
+            Some(key) => cut_at(&range, &key).ok_or(ChangeRefused::KeyOutside(id))?,
+            None => self.middle(&range).await?,
+        };
+        let (left, right) = self.next_ids();
+        let (epoch, bounds) = (self.record().next_epoch, range.bounds());
+        let below = Bounds {
+            start: bounds.start.clone(),
+            end: Some(at.clone()),
+        };
+        let above = Bounds {
+            start: at.clone(),
+            end: bounds.end.clone(),
+        };
+        let new = [(left, below), (right, above)].map(|(new, bounds)| New {
+            id: new,
+            epoch,
+            pieces: vec![piece(id, &bounds)],
+            bounds,
+        });
+        let record = ChangeRecord::Split {
+            range: id.0,
+            at: at.clone(),
+            left: left.0,
+            right: right.0,
+        };
+        let transit = self
+            .make(Change {
+                record,
+                old: vec![range],
+                new: Vec::from(new),
+            })
+            .await?;
+        tracing::info!(range = %id, %left, %right, at = readable(&at), ?transit, "split a range");
+        Ok(Split {
+            left,
+            right,
+            at,
+            transit,
+        })
+    }
+
+    async fn merge_here(
+        self: &Arc<Self>,
+        left: RangeId,
+        right: RangeId,
+    ) -> Result<Merged, ChangeRefused> {
+        let _turn = self.turn().await?;
+        let (a, b) = (self.served(left)?.range, self.served(right)?.range);
+        if a.bounds().end.as_ref() != Some(&b.bounds().start) {
+            return Err(ChangeRefused::NotNeighbours(left, right));
+        }
+        self.check_lineage(&a)?;
+        self.check_lineage(&b)?;
+        let (into, _) = self.next_ids();
+        let new = New {
+            id: into,
+            epoch: self.record().next_epoch,
+            bounds: Bounds {
+                start: a.bounds().start.clone(),
+                end: b.bounds().end.clone(),
+            },
+            pieces: vec![piece(left, a.bounds()), piece(right, b.bounds())],
+        };
+        let record = ChangeRecord::Merge {
+            left: left.0,
+            right: right.0,
+            into: into.0,
+        };
+        let transit = self
+            .make(Change {
+                record,
+                old: vec![a, b],
+                new: vec![new],
+            })
+            .await?;
+        tracing::info!(%left, %right, %into, ?transit, "merged two ranges");
+        Ok(Merged { into, transit })
+    }
+
+    async fn turn(&self) -> Result<tokio::sync::SemaphorePermit<'_>, ChangeRefused> {
+        self.changing.acquire().await.map_err(failed)
+    }
+
+    /// A range that shares too many files is not changed but asked to rewrite them.
+    fn check_lineage(&self, range: &Arc<Range>) -> Result<(), ChangeRefused> {
+        let sources = range.engine().shape().sources;
+        if sources < LINEAGE_MAX {
+            return Ok(());
+        }
+        self.rewrite(range);
+        let range = range.id();
+        Err(ChangeRefused::Lineage { range, sources })
+    }
+
+    fn next_ids(&self) -> (RangeId, RangeId) {
+        let next = self.record().next_range;
+        (RangeId(next), RangeId(next + 1))
+    }
+
+    /// Makes a change, or undoes what was begun of it. Says how long writes waited.
+    async fn make(self: &Arc<Self>, change: Change) -> Result<Duration, ChangeRefused> {
+        for range in &change.old {
+            flush_most(range).await?;
+        }
+        let record = change.record.clone();
+        self.save(|next| begin(next, record, &change.new))
+            .await
+            .map_err(failed)?;
+        let frozen = Instant::now();
+        let made = self.open_new(&change, frozen + TRANSIT_MAX).await;
+        let opened = match made {
+            Ok(opened) => opened,
+            Err(why) => {
+                self.undo(&change, Vec::new()).await;
+                return Err(why);
+            }
+        };
+        if let Err(error) = self.save(|next| end(next, &change)).await {
+            self.undo(&change, opened).await;
+            return Err(failed(error));
+        }
+        let (served, watchers): (Vec<Served>, Vec<_>) = opened.into_iter().unzip();
+        for (served, gone) in served.iter().zip(watchers) {
+            self.watchers.lock().insert(served.range.id(), gone);
+            self.learn_keys(&served.range);
+        }
+        self.map
+            .replace(&change.old, served)
+            .expect("new ranges lie where the old ones lay");
+        let transit = frozen.elapsed();
+        for old in change.old {
+            self.retire(old);
+        }
+        Ok(transit)
+    }
+
+    /// From here on writes wait: freezes the old ranges and opens the new ones.
+    async fn open_new(&self, change: &Change, deadline: Instant) -> Result<Opened, ChangeRefused> {
+        for range in &change.old {
+            let freezing = tokio::time::timeout_at(deadline, range.freeze()).await;
+            freezing.map_err(|_elapsed| late())?;
+        }
+        for range in &change.old {
+            let flushing = tokio::time::timeout_at(deadline, range.engine().flush()).await;
+            flushing.map_err(|_elapsed| late())?.map_err(failed)?;
+        }
+        let keys_known = change.old.iter().all(|range| range.knows_keys());
+        let mut opened = Vec::with_capacity(change.new.len());
+        for new in &change.new {
+            let made = async {
+                self.databases
+                    .derive(new.id, &new.pieces)
+                    .await
+                    .map_err(failed)?;
+                let place = (new.id, new.epoch, new.bounds.clone());
+                open_range(&*self.databases, &self.memory, place, keys_known)
+                    .await
+                    .map_err(failed)
+            };
+            // Not cut short: what was begun must come to an end before it can be undone.
+            match made.await {
+                Ok(range) => opened.push(range),
+                Err(why) => {
+                    close(opened).await;
+                    return Err(why);
+                }
+            }
+        }
+        if Instant::now() > deadline {
+            close(opened).await;
+            return Err(late());
+        }
+        Ok(opened)
+    }
+
+    /// Takes a change back: the old ranges take writes again, and what was made is removed.
+    async fn undo(&self, change: &Change, opened: Opened) {
+        close(opened).await;
+        for range in &change.old {
+            range.thaw();
+        }
+        self.map.turn();
+        let mut left_over = Vec::new();
+        for new in &change.new {
+            let removed = self.databases.remove(new.id).await;
+            if !matches!(removed, Ok(partita_engine::Removal::Gone)) {
+                left_over.push(new.id.0);
+            }
+        }
+        let undone = |next: &mut MapRecord| {
+            next.change = None;
+            next.orphans.extend(left_over);
+        };
+        if let Err(error) = self.save(undone).await {
+            tracing::error!(%error, "a change that was undone is still recorded; the next start undoes it again");
+        }
+    }
+
+    /// Closes the engine of a range that was replaced, once nobody holds the range.
+    fn retire(self: &Arc<Self>, old: Arc<Range>) {
+        let (id, engine) = (old.id(), Arc::clone(old.engine()));
+        let gone = self.watchers.lock().remove(&id);
+        let (manager, shutdown) = (Arc::clone(self), self.tasks.shutdown());
+        old.retire();
+        drop(old);
+        self.tasks.spawn("retire a range", async move {
+            if let Some(gone) = gone {
+                tokio::select! {
+                    // An error is what it waits for: the range and its end of the channel are gone.
+                    _ = gone => {}
+                    // All databases are closed then.
+                    () = shutdown.requested() => return,
+                }
+            }
+            engine.close().await;
+            manager.remove_orphans().await;
+        });
+    }
+}
+
+/// Flushes until little is left, while writes go on.
+async fn flush_most(range: &Range) -> Result<(), ChangeRefused> {
+    for _ in 0..FLUSHES_BEFORE_MAX {
+        let began = Instant::now();
+        range.engine().flush().await.map_err(failed)?;
+        if began.elapsed() < SHORT_FLUSH {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// The first record of a change: it gives out the ids.
+fn begin(next: &mut MapRecord, change: ChangeRecord, new: &[New]) {
+    next.change = Some(change);
+    next.next_range += new.len() as u64;
+    next.next_epoch = Epoch(next.next_epoch.0 + 1);
+}
+
+/// The second record of a change: the new ranges in the place of the old ones.
+fn end(next: &mut MapRecord, change: &Change) {
+    next.change = None;
+    let is_old = |id: u64| change.old.iter().any(|old| old.id().0 == id);
+    next.ranges.retain(|range| !is_old(range.id));
+    next.ranges.extend(change.new.iter().map(|new| RangeRecord {
+        id: new.id.0,
+        epoch: new.epoch,
+        start: new.bounds.start.clone(),
+    }));
+    next.ranges.sort_by(|a, b| a.start.cmp(&b.start));
+    next.orphans.extend(change.old.iter().map(|old| old.id().0));
+}
+
+async fn close(opened: Opened) {
+    for (served, _) in opened {
+        served.range.engine().close().await;
+    }
+}
+
+fn piece(source: RangeId, bounds: &Bounds) -> Piece {
+    let range = bounds.keys();
+    Piece { source, range }
+}
+
+/// The start of the partition that holds `key`, if it cuts the range in two.
+fn cut_at(range: &Range, key: &Bytes) -> Option<Bytes> {
+    let start = key.slice_ref(indivisible_prefix(key)?);
+    let bounds = range.bounds();
+    (start > bounds.start && bounds.contains(&start)).then_some(start)
+}
+
+fn late() -> ChangeRefused {
+    ChangeRefused::Failed("writes would have had to wait too long".into())
+}
+
+fn failed(error: impl std::error::Error) -> ChangeRefused {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    ChangeRefused::Failed(text.into())
+}
+
+/// What a task of ours answered; one that panicked has failed.
+fn finished<T>(
+    ended: Result<Result<T, ChangeRefused>, tokio::task::JoinError>,
+) -> Result<T, ChangeRefused> {
+    ended.map_err(failed)?
+}

@@ -1,0 +1,98 @@
+//! The work that changes leave behind: rewriting shared files, removing old databases, learning keys.
+
+use super::Manager;
+use partita_engine::{ReadError, Removal};
+use partita_range::{Range, RangeId};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How often it is looked for.
+const PERIOD: Duration = Duration::from_secs(10);
+
+impl Manager {
+    pub(super) fn start_tending(self: &Arc<Self>) {
+        let (manager, shutdown) = (Arc::clone(self), self.tasks.shutdown());
+        self.tasks.spawn("tend ranges", async move {
+            loop {
+                tokio::select! {
+                    () = shutdown.requested() => return,
+                    () = tokio::time::sleep(PERIOD) => manager.tend().await,
+                }
+            }
+        });
+    }
+
+    /// One round: ranges that share files are asked to rewrite them, and old databases that nobody needs are removed.
+    pub async fn tend(&self) {
+        for served in self.map.ranges().iter() {
+            let engine = served.range.engine();
+            if engine.shape().sources == 0 {
+                continue;
+            }
+            let range = served.range.id();
+            // Entering a compaction that is under way already is refused or dropped by the engine.
+            if let Err(error) = engine.rewrite().await {
+                tracing::debug!(%error, %range, "the files of a range are not being rewritten");
+            }
+            if let Err(error) = engine.collect().await {
+                tracing::debug!(%error, %range, "the garbage of a range was not collected");
+            }
+        }
+        self.remove_orphans().await;
+    }
+
+    /// Asks a range in the background to rewrite the files it shares.
+    pub(super) fn rewrite(&self, range: &Arc<Range>) {
+        let range = Arc::clone(range);
+        self.tasks.spawn("rewrite a range", async move {
+            if let Err(error) = range.engine().rewrite().await {
+                tracing::debug!(%error, range = %range.id(), "the files of a range are not being rewritten");
+            }
+        });
+    }
+
+    /// Removes the databases of ranges that are no more, as far as nobody needs their files.
+    pub(super) async fn remove_orphans(&self) {
+        let Ok(_turn) = self.changing.acquire().await else {
+            return;
+        };
+        let mut gone = Vec::new();
+        for orphan in self.record().orphans {
+            match self.databases.remove(RangeId(orphan)).await {
+                Ok(Removal::Gone) => gone.push(orphan),
+                Ok(Removal::Needed) => {}
+                Err(error) => tracing::debug!(%error, orphan, "an old database stays for now"),
+            }
+        }
+        if gone.is_empty() {
+            return;
+        }
+        let removed = self.save(|next| next.orphans.retain(|id| !gone.contains(id)));
+        if let Err(error) = removed.await {
+            tracing::warn!(%error, "removed databases are still recorded");
+        }
+    }
+
+    /// Has a range learn its keys in the background, unless it knows them.
+    pub(super) fn learn_keys(&self, range: &Arc<Range>) {
+        if range.knows_keys() {
+            return;
+        }
+        let (range, shutdown) = (Arc::clone(range), self.tasks.shutdown());
+        self.tasks.spawn("learn keys", async move {
+            let id = range.id();
+            let learned = tokio::select! {
+                learned = range.learn_keys() => learned,
+                () = shutdown.requested() => return,
+            };
+            match learned {
+                Ok(()) => tracing::debug!(range = %id, "all keys are known"),
+                Err(ReadError::Closed) => {}
+                Err(error) => {
+                    let error: &dyn std::error::Error = &error;
+                    tracing::warn!(error, range = %id, "the keys were not read; inserts search for absent keys");
+                }
+            }
+        });
+    }
+}

@@ -1,0 +1,476 @@
+use super::*;
+use crate::map_store::ObjectMapStore;
+use crate::{LockError, TRANSIT_WAIT};
+use async_trait::async_trait;
+use partita_engine::memory::MemoryDatabases;
+use partita_engine::{Batch, Engine, Health, KeyRange, Piece, Removal, ScanHint, Stats};
+use partita_model::{TableId, TableSpace};
+use partita_rt::object_store::memory::InMemory;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+/// A store that outlives its managers, as a disk does.
+struct Disk {
+    databases: Arc<MemoryDatabases>,
+    map: Arc<ObjectMapStore>,
+}
+
+impl Disk {
+    fn new() -> Self {
+        Self {
+            databases: Arc::new(MemoryDatabases::new()),
+            map: Arc::new(ObjectMapStore::new(Arc::new(InMemory::new()))),
+        }
+    }
+
+    async fn open(&self) -> Arc<Manager> {
+        let databases = Arc::clone(&self.databases) as Arc<dyn Databases>;
+        self.open_with(databases, Arc::clone(&self.map) as Arc<dyn MapStore>)
+            .await
+            .unwrap()
+    }
+
+    async fn open_with(
+        &self,
+        databases: Arc<dyn Databases>,
+        map: Arc<dyn MapStore>,
+    ) -> Result<Arc<Manager>, ManagerError> {
+        Manager::open(databases, Arc::default(), map, Tasks::new()).await
+    }
+}
+
+fn key(number: u32) -> Bytes {
+    TableSpace::new("account", TableId(1)).entity(&format!("p{number:03}"), "r")
+}
+
+fn partition(number: u32) -> Bytes {
+    TableSpace::new("account", TableId(1)).partition(&format!("p{number:03}"))
+}
+
+async fn put(manager: &Manager, number: u32, value: &str) -> Result<(), LockError> {
+    let locked = manager.map().lock(&[key(number)]).await?;
+    let mut batch = Batch::new();
+    batch.put(key(number), Bytes::copy_from_slice(value.as_bytes()));
+    locked.commit(batch).await.unwrap();
+    Ok(())
+}
+
+async fn fill(manager: &Manager, numbers: std::ops::Range<u32>) {
+    for number in numbers {
+        put(manager, number, "first").await.unwrap();
+    }
+}
+
+/// All rows, range after range, each from where the one before ended.
+async fn rows(manager: &Manager) -> BTreeMap<Bytes, Bytes> {
+    let mut found = BTreeMap::new();
+    for served in manager.map().ranges().iter() {
+        let mut scan = served
+            .range
+            .scan(KeyRange::all(), ScanHint::walk())
+            .await
+            .unwrap();
+        for (key, row) in scan.next(usize::MAX, usize::MAX).await.unwrap() {
+            assert!(
+                served.range.bounds().contains(&key),
+                "a row of another range"
+            );
+            assert!(found.insert(key, row).is_none(), "a row twice");
+        }
+    }
+    found
+}
+
+fn ids(manager: &Manager) -> Vec<u64> {
+    let ranges = manager.map().ranges();
+    ranges.iter().map(|served| served.range.id().0).collect()
+}
+
+#[tokio::test]
+async fn a_split_and_a_merge_keep_every_row() {
+    let disk = Disk::new();
+    let manager = disk.open().await;
+    fill(&manager, 0..100).await;
+    let split = manager.split(RangeId(1), None).await.unwrap();
+    assert_eq!(ids(&manager), [2, 3]);
+    assert_eq!(split.at, partition(50));
+    assert_eq!(rows(&manager).await.len(), 100);
+    put(&manager, 10, "left").await.unwrap();
+    put(&manager, 90, "right").await.unwrap();
+    put(&manager, 100, "right").await.unwrap();
+    let merged = manager.merge(RangeId(2), RangeId(3)).await.unwrap();
+    assert_eq!(merged.into, RangeId(4));
+    let seen = rows(&manager).await;
+    assert_eq!(seen.len(), 101);
+    assert_eq!(seen.get(&key(10)).unwrap(), "left");
+    assert_eq!(seen.get(&key(90)).unwrap(), "right");
+    assert_eq!(manager.record().ranges.len(), 1);
+}
+
+#[tokio::test]
+async fn a_split_falls_between_partitions_and_inside_the_range() {
+    let disk = Disk::new();
+    let manager = disk.open().await;
+    fill(&manager, 0..10).await;
+    let inside_a_partition = key(4);
+    let split = manager
+        .split(RangeId(1), Some(inside_a_partition))
+        .await
+        .unwrap();
+    assert_eq!(split.at, partition(4));
+    for outside in [partition(4), partition(7), Bytes::from_static(b"\x11t")] {
+        let refused = manager.split(RangeId(2), Some(outside)).await;
+        assert!(matches!(
+            refused,
+            Err(ChangeRefused::KeyOutside(RangeId(2)))
+        ));
+    }
+    let gone = manager.split(RangeId(1), None).await;
+    assert!(matches!(gone, Err(ChangeRefused::NoSuchRange(RangeId(1)))));
+    let apart = manager.merge(RangeId(3), RangeId(2)).await;
+    assert!(matches!(apart, Err(ChangeRefused::NotNeighbours(..))));
+}
+
+#[tokio::test]
+async fn a_single_partition_is_not_split() {
+    let disk = Disk::new();
+    let manager = disk.open().await;
+    put(&manager, 1, "x").await.unwrap();
+    let refused = manager.split(RangeId(1), None).await;
+    assert!(
+        matches!(refused, Err(ChangeRefused::NoSplitKey(_))),
+        "{refused:?}"
+    );
+    put(&manager, 1, "y").await.unwrap();
+}
+
+#[tokio::test]
+async fn a_restart_finds_the_ranges_and_old_databases_go() {
+    let disk = Disk::new();
+    let manager = disk.open().await;
+    fill(&manager, 0..30).await;
+    manager
+        .split(RangeId(1), Some(partition(10)))
+        .await
+        .unwrap();
+    manager
+        .split(RangeId(3), Some(partition(20)))
+        .await
+        .unwrap();
+    disk.databases.restart().await;
+    drop(manager);
+    let manager = disk.open().await;
+    assert_eq!(ids(&manager), [2, 4, 5]);
+    assert_eq!(rows(&manager).await.len(), 30);
+    manager.remove_orphans().await;
+    assert!(manager.record().orphans.is_empty());
+    let there = disk.databases.list().await.unwrap();
+    assert_eq!(there, [RangeId(2), RangeId(4), RangeId(5)]);
+    assert!(
+        manager
+            .record()
+            .ranges
+            .iter()
+            .map(|range| range.epoch.0)
+            .is_sorted()
+    );
+}
+
+/// A reader that was there before the split reads on; the old engine closes when it is done.
+#[tokio::test]
+async fn readers_of_an_old_range_are_not_cut_off() {
+    let disk = Disk::new();
+    let manager = disk.open().await;
+    fill(&manager, 0..10).await;
+    let before = manager.map().route(&key(3)).range;
+    manager.split(RangeId(1), Some(partition(5))).await.unwrap();
+    put(&manager, 3, "second").await.unwrap();
+    assert_eq!(before.engine().health(), Health::Healthy);
+    assert_eq!(
+        before.engine().get(&key(3)).await.unwrap().unwrap(),
+        "first"
+    );
+    let engine = Arc::clone(before.engine());
+    drop(before);
+    while engine.health() != Health::Closed {
+        tokio::task::yield_now().await;
+    }
+}
+
+/// Databases and a map that answer so many calls and then never again: the manager before a kill.
+struct Dying<T: ?Sized> {
+    inner: Arc<T>,
+    calls_left: Arc<AtomicI64>,
+    /// Whether the last call is still done, and only its answer lost.
+    does_the_last: bool,
+}
+
+impl<T: ?Sized> Dying<T> {
+    /// Whether this call is done, and whether it is answered.
+    async fn call<R>(&self, done: impl Future<Output = R>) -> R {
+        let left = self.calls_left.fetch_sub(1, Ordering::SeqCst);
+        if left > 0 {
+            return done.await;
+        }
+        if left == 0 && self.does_the_last {
+            done.await;
+        }
+        std::future::pending().await
+    }
+}
+
+#[async_trait]
+impl MapStore for Dying<dyn MapStore> {
+    async fn load(&self) -> Result<Option<MapRecord>, MapError> {
+        self.call(self.inner.load()).await
+    }
+
+    async fn save(&self, record: &MapRecord) -> Result<(), MapError> {
+        self.call(self.inner.save(record)).await
+    }
+}
+
+#[async_trait]
+impl Databases for Dying<dyn Databases> {
+    async fn open(&self, range: RangeId) -> Result<Arc<dyn Engine>, OpenError> {
+        self.call(self.inner.open(range)).await
+    }
+
+    async fn forget_others(&self) {
+        self.inner.forget_others().await;
+    }
+
+    async fn derive(&self, target: RangeId, pieces: &[Piece]) -> Result<(), ChangeError> {
+        self.call(self.inner.derive(target, pieces)).await
+    }
+
+    async fn remove(&self, range: RangeId) -> Result<Removal, ChangeError> {
+        self.call(self.inner.remove(range)).await
+    }
+
+    async fn list(&self) -> Result<Vec<RangeId>, ChangeError> {
+        self.call(self.inner.list()).await
+    }
+
+    fn stats(&self) -> Stats {
+        self.inner.stats()
+    }
+
+    fn health(&self) -> Health {
+        self.inner.health()
+    }
+
+    async fn close(&self) {
+        self.inner.close().await;
+    }
+}
+
+/// Wherever the process is killed during a split or a merge, the next start has every row in ranges that cover the key space
+/// once, serves them, and in the end no database is left over.
+#[tokio::test(start_paused = true)]
+async fn a_change_survives_a_kill_at_every_step() {
+    for merge in [false, true] {
+        for does_the_last in [false, true] {
+            let mut finished = false;
+            for calls in 0..40 {
+                finished = killed_after(calls, does_the_last, merge).await;
+            }
+            assert!(finished, "the last round comes to its end");
+        }
+    }
+}
+
+/// Whether the change came to its end before the kill.
+async fn killed_after(calls: i64, does_the_last: bool, merge: bool) -> bool {
+    let disk = Disk::new();
+    {
+        let manager = disk.open().await;
+        fill(&manager, 0..20).await;
+        if merge {
+            manager
+                .split(RangeId(1), Some(partition(10)))
+                .await
+                .unwrap();
+        }
+    }
+    disk.databases.restart().await;
+    let calls_left = Arc::new(AtomicI64::new(i64::MAX / 2));
+    let dying = Arc::new(Dying {
+        inner: Arc::clone(&disk.databases) as Arc<dyn Databases>,
+        calls_left: Arc::clone(&calls_left),
+        does_the_last,
+    });
+    let map = Arc::new(Dying {
+        inner: Arc::clone(&disk.map) as Arc<dyn MapStore>,
+        calls_left: Arc::clone(&calls_left),
+        does_the_last,
+    });
+    let manager = disk.open_with(dying, map).await.unwrap();
+    calls_left.store(calls, Ordering::SeqCst);
+    let change = async {
+        if merge {
+            manager.merge(RangeId(2), RangeId(3)).await.map(|_| ())
+        } else {
+            manager.split(RangeId(1), None).await.map(|_| ())
+        }
+    };
+    let ended = tokio::time::timeout(Duration::from_secs(60), change).await;
+    if let Ok(changed) = &ended {
+        changed.as_ref().unwrap();
+        put(&manager, 5, "after").await.unwrap();
+    }
+    manager.tasks.shut_down();
+    drop(manager);
+    disk.databases.restart().await;
+
+    let manager = disk.open().await;
+    assert_eq!(manager.record().change, None);
+    let seen = rows(&manager).await;
+    assert_eq!(seen.len(), 20, "killed after {calls} calls");
+    if ended.is_ok() {
+        assert_eq!(seen.get(&key(5)).unwrap(), "after");
+    }
+    for number in 0..20 {
+        put(&manager, number, "again").await.unwrap();
+    }
+    manager.remove_orphans().await;
+    let served: Vec<RangeId> = ids(&manager).into_iter().map(RangeId).collect();
+    let mut served_sorted = served.clone();
+    served_sorted.sort_unstable();
+    assert_eq!(disk.databases.list().await.unwrap(), served_sorted);
+    assert!(manager.record().orphans.is_empty());
+    ended.is_ok()
+}
+
+/// Databases that refuse to derive: a change that fails leaves everything as it was.
+struct Barren(Arc<MemoryDatabases>);
+
+#[async_trait]
+impl Databases for Barren {
+    async fn open(&self, range: RangeId) -> Result<Arc<dyn Engine>, OpenError> {
+        self.0.open(range).await
+    }
+
+    async fn forget_others(&self) {}
+
+    async fn derive(&self, target: RangeId, _pieces: &[Piece]) -> Result<(), ChangeError> {
+        Err(ChangeError::Unsettled(target))
+    }
+
+    async fn remove(&self, range: RangeId) -> Result<Removal, ChangeError> {
+        self.0.remove(range).await
+    }
+
+    async fn list(&self) -> Result<Vec<RangeId>, ChangeError> {
+        self.0.list().await
+    }
+
+    fn stats(&self) -> Stats {
+        self.0.stats()
+    }
+
+    fn health(&self) -> Health {
+        self.0.health()
+    }
+
+    async fn close(&self) {
+        self.0.close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_change_that_fails_is_undone() {
+    let disk = Disk::new();
+    let barren = Arc::new(Barren(Arc::clone(&disk.databases)));
+    let map = Arc::clone(&disk.map) as Arc<dyn MapStore>;
+    let manager = disk.open_with(barren, map).await.unwrap();
+    fill(&manager, 0..10).await;
+    let refused = manager.split(RangeId(1), None).await;
+    assert!(
+        matches!(refused, Err(ChangeRefused::Failed(_))),
+        "{refused:?}"
+    );
+    put(&manager, 3, "second").await.unwrap();
+    assert_eq!(ids(&manager), [1]);
+    let record = manager.record();
+    assert_eq!((record.change, record.orphans), (None, vec![]));
+    assert_eq!(record.next_range, 4, "ids are not used again");
+}
+
+/// Writers that go on all the time lose nothing and are never refused, whatever is split and merged under them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn writers_go_on_while_ranges_change() {
+    let disk = Disk::new();
+    let manager = disk.open().await;
+    fill(&manager, 0..200).await;
+    let stop = Arc::new(AtomicI64::new(0));
+    let mut writers = tokio::task::JoinSet::new();
+    for writer in 0..4_u32 {
+        let (manager, stop) = (Arc::clone(&manager), Arc::clone(&stop));
+        writers.spawn(async move {
+            let mut written = BTreeMap::new();
+            let mut round = 0_u32;
+            while stop.load(Ordering::Relaxed) == 0 {
+                let number = (round * 7 % 50) * 4 + writer;
+                put(&manager, number, &format!("{writer}-{round}"))
+                    .await
+                    .unwrap();
+                written.insert(key(number), format!("{writer}-{round}"));
+                round += 1;
+                tokio::task::yield_now().await;
+            }
+            written
+        });
+    }
+    for round in 0..40_u32 {
+        let ranges = manager.map().ranges();
+        let at = round as usize * 5 % ranges.len();
+        if ranges.len() > 1 && round % 3 == 2 {
+            let at = at.min(ranges.len() - 2);
+            let (left, right) = (ranges[at].range.id(), ranges[at + 1].range.id());
+            drop(ranges);
+            manager.merge(left, right).await.unwrap();
+        } else {
+            let id = ranges[at].range.id();
+            drop(ranges);
+            match manager.split(id, None).await {
+                Ok(_) | Err(ChangeRefused::NoSplitKey(_)) => {}
+                Err(other) => panic!("{other}"),
+            }
+        }
+    }
+    stop.store(1, Ordering::Relaxed);
+    let seen = rows(&manager).await;
+    assert_eq!(seen.len(), 200);
+    while let Some(written) = writers.join_next().await {
+        for (key, value) in written.unwrap() {
+            let row = manager.map().route(&key).range.get(&key).await.unwrap();
+            assert_eq!(row.unwrap(), value);
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_behind_a_change_that_hangs_is_refused_in_time() {
+    let disk = Disk::new();
+    let calls_left = Arc::new(AtomicI64::new(i64::MAX / 2));
+    let dying = Arc::new(Dying {
+        inner: Arc::clone(&disk.databases) as Arc<dyn Databases>,
+        calls_left: Arc::clone(&calls_left),
+        does_the_last: false,
+    });
+    let map = Arc::clone(&disk.map) as Arc<dyn MapStore>;
+    let manager = disk.open_with(dying, map).await.unwrap();
+    fill(&manager, 0..10).await;
+    calls_left.store(0, Ordering::SeqCst);
+    let splitting = manager.split(RangeId(1), None);
+    tokio::select! {
+        _ = splitting => panic!("it hangs"),
+        () = tokio::time::sleep(Duration::from_millis(10)) => {}
+    }
+    let began = tokio::time::Instant::now();
+    assert_eq!(put(&manager, 3, "x").await, Err(LockError::InTransit));
+    assert_eq!(began.elapsed(), TRANSIT_WAIT);
+    let read = manager.map().route(&key(3)).range.get(&key(3)).await;
+    assert_eq!(read.unwrap().unwrap(), "first", "reads go on");
+}

@@ -1,0 +1,120 @@
+//! The gate of a range: lets writes in, or keeps them out while the range is being split or merged.
+//!
+//! A write holds a pass from before it locks its keys until it is durable or refused. Freezing lets nobody in and waits for the
+//! passes to come back; from then on the range's rows stand still.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use tokio::sync::Notify;
+
+/// Set while nobody is let in; the other bits count passes.
+const FROZEN: u64 = 1 << 63;
+
+#[derive(Debug, Default)]
+pub(crate) struct Gate {
+    state: AtomicU64,
+    /// The last pass of a frozen gate came back.
+    emptied: Notify,
+}
+
+impl Gate {
+    /// A pass, unless the gate is frozen.
+    pub(crate) fn enter(self: &Arc<Self>) -> Option<Pass> {
+        let before = self.state.fetch_add(1, Ordering::AcqRel);
+        let pass = Pass {
+            gate: Arc::clone(self),
+        };
+        // Dropping the pass takes the count back.
+        (before & FROZEN == 0).then_some(pass)
+    }
+
+    /// Lets nobody in from now on, and waits until everybody is out. Cancel safe: dropped early, the gate stays frozen.
+    pub(crate) async fn freeze(&self) {
+        self.state.fetch_or(FROZEN, Ordering::AcqRel);
+        loop {
+            let emptied = self.emptied.notified();
+            if self.state.load(Ordering::Acquire) == FROZEN {
+                return;
+            }
+            emptied.await;
+        }
+    }
+
+    /// Lets writes in again.
+    pub(crate) fn thaw(&self) {
+        self.state.fetch_and(!FROZEN, Ordering::AcqRel);
+    }
+
+    pub(crate) fn is_frozen(&self) -> bool {
+        self.state.load(Ordering::Acquire) & FROZEN != 0
+    }
+}
+
+/// The right to write; dropping it gives it back.
+#[derive(Debug)]
+pub(crate) struct Pass {
+    gate: Arc<Gate>,
+}
+
+impl Drop for Pass {
+    fn drop(&mut self) {
+        if self.gate.state.fetch_sub(1, Ordering::AcqRel) == FROZEN + 1 {
+            // A permit is kept for a freeze that is about to wait.
+            self.gate.emptied.notify_one();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[tokio::test]
+    async fn freezing_waits_for_passes_and_lets_nobody_in() {
+        let gate = Arc::new(Gate::default());
+        let pass = gate.enter().unwrap();
+        let mut freezing = std::pin::pin!(gate.freeze());
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        assert!(freezing.as_mut().poll(&mut context).is_pending());
+        assert!(gate.enter().is_none());
+        drop(pass);
+        freezing.await;
+        assert!(gate.enter().is_none());
+        gate.thaw();
+        assert!(gate.enter().is_some());
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+    async fn nobody_is_inside_a_frozen_gate() {
+        let gate = Arc::new(Gate::default());
+        let inside = Arc::new(AtomicU64::new(0));
+        let stop = Arc::new(AtomicU64::new(0));
+        let mut workers = tokio::task::JoinSet::new();
+        for _ in 0..4 {
+            let (gate, inside, stop) = (gate.clone(), inside.clone(), stop.clone());
+            workers.spawn(async move {
+                while stop.load(Ordering::Relaxed) == 0 {
+                    if let Some(pass) = gate.enter() {
+                        inside.fetch_add(1, Ordering::SeqCst);
+                        tokio::task::yield_now().await;
+                        inside.fetch_sub(1, Ordering::SeqCst);
+                        drop(pass);
+                    }
+                    tokio::task::yield_now().await;
+                }
+            });
+        }
+        for _ in 0..300 {
+            let frozen = tokio::time::timeout(Duration::from_secs(20), gate.freeze()).await;
+            frozen.expect("everybody leaves");
+            assert_eq!(inside.load(Ordering::SeqCst), 0);
+            gate.thaw();
+            tokio::task::yield_now().await;
+        }
+        stop.store(1, Ordering::Relaxed);
+        while let Some(ended) = workers.join_next().await {
+            ended.unwrap();
+        }
+    }
+}
