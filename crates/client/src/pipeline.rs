@@ -385,7 +385,9 @@ impl Pipeline {
             Credential::Token(provider) => {
                 let failed =
                     |error| Error::new(ErrorKind::Credential, "there is no token").caused_by(error);
-                let token = provider.token().await.map_err(failed)?;
+                let token =
+                    tokio::time::timeout(self.options.attempt_timeout, provider.token()).await;
+                let token = token.map_err(|late| failed(late.into()))?.map_err(failed)?;
                 return Ok(Some(format!("Bearer {token}")));
             }
             Credential::SharedKey { account, key } => (account, key),

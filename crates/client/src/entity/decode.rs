@@ -4,8 +4,19 @@
 //! nearly always the right one: names are shared, and cost a comparison.
 
 use super::{ETag, Entity};
-use partita_wire::{Failure, RowReader};
+use partita_wire::{Failure, PageReader, RowReader};
 use std::sync::Arc;
+
+/// The entities of a page.
+pub(crate) fn entities(body: &[u8]) -> Result<Vec<Entity>, Failure> {
+    let mut rows = PageReader::new(body)?;
+    let mut decoder = EntityDecoder::default();
+    let mut entities = Vec::new();
+    while let Some(row) = rows.next_row()? {
+        entities.push(decoder.entity(row)?);
+    }
+    Ok(entities)
+}
 
 /// Makes entities of the rows of an answer.
 #[derive(Debug, Default)]

@@ -7,7 +7,7 @@ mod serialize;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use decode::EntityDecoder;
+pub(crate) use decode::{EntityDecoder, entities};
 pub use etag::ETag;
 pub use serialize::ConvertError;
 
@@ -136,6 +136,14 @@ impl Entity {
             properties: self.properties,
             ..Self::new(partition_key, row_key)
         }
+    }
+
+    /// Reads the entities of a page from its bytes ([`crate::Page::bytes`]), for whoever decodes elsewhere than where it asked.
+    ///
+    /// # Errors
+    /// [`ConvertError`] where the bytes are no page of OData JSON.
+    pub fn read_page(body: &[u8]) -> Result<Vec<Self>, ConvertError> {
+        entities(body).map_err(|failure| ConvertError(failure.to_string()))
     }
 
     /// Makes an entity of a structure or map. Its fields `PartitionKey` and `RowKey` are the keys; `Timestamp` and

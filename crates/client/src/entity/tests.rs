@@ -1,6 +1,6 @@
 //! Entities, structures and the way between.
 
-use super::{ETag, Entity, EntityDecoder};
+use super::{ETag, Entity};
 use partita_model::{DateTime, Guid, Value};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -202,12 +202,7 @@ fn properties_keep_their_places() {
 fn names_of_a_page_are_shared_whatever_their_order() {
     let body = br#"{"value":[{"PartitionKey":"p","RowKey":"1","A":1,"B":2},
         {"PartitionKey":"p","RowKey":"2","B":3},{"B":4,"A":5}]}"#;
-    let mut page = partita_wire::PageReader::new(body).unwrap();
-    let mut decoder = EntityDecoder::default();
-    let mut entities = Vec::new();
-    while let Some(row) = page.next_row().unwrap() {
-        entities.push(decoder.entity(row).unwrap());
-    }
+    let entities = Entity::read_page(body).unwrap();
     let list = |entity: &Entity| {
         let all = entity
             .iter()

@@ -9,9 +9,8 @@ pub use query::QueryOptions;
 pub(crate) use query::with_keys;
 pub use stream::{EntityStream, PageStream};
 
-use crate::entity::EntityDecoder;
 use crate::pipeline::Reply;
-use crate::{ConvertError, Entity, Error, Outcome, Result};
+use crate::{ConvertError, Entity, Error, Outcome, Result, entity};
 use bytes::Bytes;
 use partita_wire::PageReader;
 use serde::de::DeserializeOwned;
@@ -63,20 +62,7 @@ impl Page {
     /// # Errors
     /// [`crate::ErrorKind::Unreadable`].
     pub fn entities(&self) -> Result<Vec<Entity>> {
-        let mut rows = self.rows()?;
-        let mut decoder = EntityDecoder::default();
-        let mut entities = Vec::new();
-        while let Some(row) = rows
-            .next_row()
-            .map_err(|failure| self.unreadable(failure))?
-        {
-            entities.push(
-                decoder
-                    .entity(row)
-                    .map_err(|failure| self.unreadable(failure))?,
-            );
-        }
-        Ok(entities)
+        entity::entities(self.bytes()).map_err(|failure| self.unreadable(failure))
     }
 
     /// The entities as structures, see [`Entity::into_typed`].
