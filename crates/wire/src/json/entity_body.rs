@@ -5,7 +5,8 @@ use super::text::{push_string, push_text};
 use partita_model::{PropertyRef, ValueRef, is_plain};
 
 /// Appends an entity as the body of an insert, update or merge. Types that JSON does not show are annotated, so that every
-/// value comes back as it is, but for minus zero: the service stores zero. Names and texts are escaped, not checked.
+/// value comes back as it is, but for minus zero: the service stores zero. Doubles are annotated always, because Azurite takes
+/// `5.0` for an integer, being JavaScript. Names and texts are escaped, not checked.
 pub fn write_entity<'e>(
     partition_key: &str,
     row_key: &str,
@@ -19,6 +20,13 @@ pub fn write_entity<'e>(
     out.push(b',');
     for (name, value) in properties {
         let plain = matches!(value, ValueRef::String(text) if is_plain(text));
+        if let ValueRef::Double(value) = value
+            && value.is_finite()
+        {
+            out.push(b'"');
+            push_text(name, out);
+            out.extend_from_slice(b"@odata.type\":\"Edm.Double\",");
+        }
         if is_plain(name) {
             push_property(&PropertyRef { name, value, plain }, true, out);
         } else {
@@ -102,6 +110,20 @@ mod tests {
         assert_eq!(
             text,
             "{\"PartitionKey\":\"p\",\"RowKey\":\"r\",\"a\\\":1,\\\"b@odata.type\":\"Edm.Int64\",\"a\\\":1,\\\"b\":\"5\"}"
+        );
+    }
+
+    #[test]
+    fn doubles_say_what_they_are() {
+        let model = vec![
+            ("D".to_owned(), Value::Double(5.0)),
+            ("N".to_owned(), Value::Double(f64::NAN)),
+        ];
+        let text = String::from_utf8(body("", "", &model)).unwrap();
+        assert_eq!(
+            text,
+            "{\"PartitionKey\":\"\",\"RowKey\":\"\",\"D@odata.type\":\"Edm.Double\",\"D\":5.0,\
+             \"N@odata.type\":\"Edm.Double\",\"N\":\"NaN\"}"
         );
     }
 
