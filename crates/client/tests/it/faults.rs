@@ -548,3 +548,24 @@ async fn what_cannot_be_sent_is_not() {
     }
     assert!(faulty.heads().is_empty());
 }
+
+#[tokio::test]
+async fn connections_are_kept() {
+    let script = [
+        Act::AnswerAndStay,
+        Act::AnswerAndStay,
+        Act::AnswerAndStay,
+        Act::Close,
+        Act::AnswerAndStay,
+    ];
+    let faulty = FaultyServer::start(script, None).await;
+    let through = table(faulty.address, quick().0);
+    for _ in 0..20 {
+        through
+            .query_page(&QueryOptions::new(), None)
+            .await
+            .unwrap();
+    }
+    // One, and another after the break.
+    assert_eq!((faulty.heads().len(), faulty.connections()), (21, 2));
+}

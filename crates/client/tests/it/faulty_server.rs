@@ -2,17 +2,20 @@
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-/// What it does with one request. Every connection ends after it.
+/// What it does with one request. The connection ends after it, unless it says otherwise.
 #[derive(Debug, Clone)]
 pub(crate) enum Act {
     /// Status line's rest and headers, and a body.
     Answer(String, String),
+    /// An empty page, after which the connection stays.
+    AnswerAndStay,
     /// Closes without a word.
     Close,
     /// Says the head and a piece of the body, then closes.
@@ -36,6 +39,7 @@ pub(crate) fn status(status: u16) -> Act {
 pub(crate) struct FaultyServer {
     pub(crate) address: SocketAddr,
     seen: Arc<Mutex<Vec<String>>>,
+    connections: Arc<AtomicUsize>,
     // Ends with it.
     _serving: JoinSet<()>,
 }
@@ -52,10 +56,13 @@ impl FaultyServer {
         let seen = Arc::new(Mutex::new(Vec::new()));
         let mut serving = JoinSet::new();
         let noted = Arc::clone(&seen);
+        let accepted = Arc::new(AtomicUsize::new(0));
+        let connections_made = Arc::clone(&accepted);
         serving.spawn(async move {
             let mut connections = JoinSet::new();
             loop {
                 let (stream, _) = listener.accept().await.unwrap();
+                accepted.fetch_add(1, Ordering::Relaxed);
                 connections.spawn(serve(
                     stream,
                     Arc::clone(&script),
@@ -67,6 +74,7 @@ impl FaultyServer {
         Self {
             address,
             seen,
+            connections: connections_made,
             _serving: serving,
         }
     }
@@ -74,6 +82,11 @@ impl FaultyServer {
     /// The heads of the requests so far.
     pub(crate) fn heads(&self) -> Vec<String> {
         self.seen.lock().unwrap().clone()
+    }
+
+    /// How many connections were made so far.
+    pub(crate) fn connections(&self) -> usize {
+        self.connections.load(Ordering::Relaxed)
     }
 
     /// The methods of the requests so far.
@@ -89,8 +102,18 @@ async fn serve(
     seen: Arc<Mutex<Vec<String>>>,
     behind: Option<SocketAddr>,
 ) {
-    let Some((head, body)) = read_request(&mut stream).await else {
-        return;
+    while serve_one(&mut stream, &script, &seen, behind).await {}
+}
+
+/// Serves a request; says whether there may be another.
+async fn serve_one(
+    stream: &mut TcpStream,
+    script: &Mutex<VecDeque<Act>>,
+    seen: &Mutex<Vec<String>>,
+    behind: Option<SocketAddr>,
+) -> bool {
+    let Some((head, body)) = read_request(stream).await else {
+        return false;
     };
     let act = {
         let mut script = script.lock().unwrap();
@@ -118,6 +141,10 @@ async fn serve(
             format!("HTTP/1.1 {head}Connection: close\r\nContent-Length: {length}\r\n\r\n{body}")
                 .into_bytes()
         }
+        Act::AnswerAndStay => {
+            let page = b"HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n{\"value\":[]}";
+            return stream.write_all(page).await.is_ok();
+        }
         Act::Close => Vec::new(),
         Act::CloseHalfway => {
             b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{\"value\":[".to_vec()
@@ -139,6 +166,7 @@ async fn serve(
         }
     };
     let _ = stream.write_all(&answer).await;
+    false
 }
 
 async fn read_request(stream: &mut TcpStream) -> Option<(String, Vec<u8>)> {
