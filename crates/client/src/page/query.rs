@@ -12,6 +12,7 @@ pub struct QueryOptions {
     select: Vec<String>,
     top: Option<u32>,
     from: Option<Continuation>,
+    reads_ahead: bool,
 }
 
 impl QueryOptions {
@@ -50,6 +51,18 @@ impl QueryOptions {
     pub fn from(mut self, continuation: Continuation) -> Self {
         self.from = Some(continuation);
         self
+    }
+
+    /// Asks for the next page while one is used: for whoever will read to the end. It runs as a task of its own, which ends with
+    /// the stream, and costs a request more where reading stops early.
+    #[must_use]
+    pub fn read_ahead(mut self) -> Self {
+        self.reads_ahead = true;
+        self
+    }
+
+    pub(crate) const fn reads_ahead(&self) -> bool {
+        self.reads_ahead
     }
 
     pub(crate) fn take_from(&mut self) -> Option<Continuation> {

@@ -1,14 +1,15 @@
 //! Queries as streams: of pages, or of entities.
 
 use super::{Continuation, Page, QueryOptions};
-use crate::{Entity, Result, TableClient};
+use crate::{Entity, Error, ErrorKind, Result, TableClient};
 use futures::future::BoxFuture;
 use futures::{FutureExt as _, Stream};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
+use tokio::task::{JoinError, JoinSet};
 
-/// The pages of a query, each asked for when the one before has been taken. After an error it ends; what came before can be
-/// resumed at the last page's [`Page::continuation`].
+/// The pages of a query, each asked for when the one before has been used, or with [`QueryOptions::read_ahead`] as soon as that
+/// is there. After an error it ends; what came before can be resumed at the last page's [`Page::continuation`].
 #[must_use = "a stream does nothing until it is polled"]
 pub struct PageStream {
     table: TableClient,
@@ -39,6 +40,32 @@ impl PageStream {
             state,
         }
     }
+
+    /// Asks for the page at that place; reading ahead, at once.
+    fn ask(&self, from: Option<Continuation>) -> State {
+        let (table, options) = (self.table.clone(), self.options.clone());
+        let reads_ahead = options.reads_ahead();
+        let asked = async move { table.query_page(&options, from.as_ref()).await };
+        if !reads_ahead {
+            return State::Asked(asked.boxed());
+        }
+        // Dropped, the set takes its task along.
+        let mut task = JoinSet::new();
+        task.spawn(asked);
+        State::Asked(async move { joined(task.join_next().await) }.boxed())
+    }
+}
+
+/// What a task has come to. A panic in it goes on in whoever waits for it.
+fn joined(joined: Option<Result<Result<Page>, JoinError>>) -> Result<Page> {
+    match joined {
+        Some(Ok(page)) => page,
+        Some(Err(error)) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+        Some(Err(_)) | None => {
+            let message = "the runtime is shutting down";
+            Err(Error::new(ErrorKind::Broken, message))
+        }
+    }
 }
 
 impl Stream for PageStream {
@@ -50,9 +77,7 @@ impl Stream for PageStream {
                 State::Ended => return Poll::Ready(None),
                 State::Next(from) => {
                     let from = from.take();
-                    let (table, options) = (self.table.clone(), self.options.clone());
-                    let asked = async move { table.query_page(&options, from.as_ref()).await };
-                    self.state = State::Asked(asked.boxed());
+                    self.state = self.ask(from);
                 }
                 State::Asked(asked) => {
                     let page = ready!(asked.as_mut().poll(cx));
@@ -61,6 +86,7 @@ impl Stream for PageStream {
                         .ok()
                         .and_then(|page| page.continuation().cloned());
                     self.state = match next {
+                        Some(next) if self.options.reads_ahead() => self.ask(Some(next)),
                         Some(next) => State::Next(Some(next)),
                         None => State::Ended,
                     };

@@ -569,3 +569,49 @@ async fn connections_are_kept() {
     // One, and another after the break.
     assert_eq!((faulty.heads().len(), faulty.connections()), (21, 2));
 }
+
+/// Tells of every attempt that has ended.
+#[derive(Debug)]
+struct Told(tokio::sync::mpsc::Sender<()>);
+
+impl RetryObserver for Told {
+    fn attempt(&self, _: &AttemptEvent<'_>) {
+        self.0.try_send(()).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn reading_ahead_asks_while_a_page_is_used() {
+    let page = |next: &str, row_key: &str| {
+        let head = format!("200 OK\r\n{next}");
+        let body = format!("{{\"value\":[{{\"PartitionKey\":\"p\",\"RowKey\":\"{row_key}\"}}]}}");
+        Act::Answer(head, body)
+    };
+    let next = "x-ms-continuation-NextPartitionKey: a\r\n";
+    for ahead in [true, false] {
+        let faulty = FaultyServer::start([page(next, "1"), page("", "2")], None).await;
+        let (sender, mut ended) = tokio::sync::mpsc::channel(8);
+        let observer: Arc<dyn RetryObserver> = Arc::new(Told(sender));
+        let options = ClientOptions {
+            observer: Some(observer),
+            ..quick().0
+        };
+        let query = if ahead {
+            QueryOptions::new().read_ahead()
+        } else {
+            QueryOptions::new()
+        };
+        let mut rows = table(faulty.address, options).query_entities(query);
+        assert_eq!(rows.try_next().await.unwrap().unwrap().row_key(), "1");
+        ended.recv().await.unwrap();
+        if ahead {
+            // Nobody asks the stream, and yet the second page comes.
+            let second = tokio::time::timeout(Duration::from_secs(30), ended.recv()).await;
+            second.unwrap().unwrap();
+        }
+        assert_eq!(faulty.heads().len(), if ahead { 2 } else { 1 });
+        let rest: Vec<Entity> = rows.try_collect().await.unwrap();
+        assert_eq!((rest.len(), faulty.heads().len()), (1, 2));
+        assert!(faulty.heads()[1].contains("NextPartitionKey=a "));
+    }
+}

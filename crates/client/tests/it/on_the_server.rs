@@ -217,6 +217,10 @@ async fn queries_come_in_pages_and_go_on() {
         .unwrap();
     assert_eq!(keys(&by_sevens), keys(&all));
 
+    let ahead = QueryOptions::new().top(7).read_ahead();
+    let ahead: Vec<Entity> = table.query_entities(ahead).try_collect().await.unwrap();
+    assert_eq!(keys(&ahead), keys(&all));
+
     let mut pages = table.query_entities(QueryOptions::new().top(7)).by_page();
     let first = pages.next().await.unwrap().unwrap();
     assert_eq!(keys(&first.entities().unwrap()), keys(&all[..7]));
