@@ -285,6 +285,8 @@ fn write_literal(f: &mut fmt::Formatter<'_>, literal: &Value) -> fmt::Result {
         Value::Boolean(value) => write!(f, "{value}"),
         Value::Int32(value) => write!(f, "{value}"),
         Value::Int64(value) => write!(f, "{value}L"),
+        Value::Double(f64::INFINITY) => f.write_str("INF"),
+        Value::Double(f64::NEG_INFINITY) => f.write_str("-INF"),
         Value::Double(value) => write!(f, "{value:?}"),
         Value::DateTime(value) => write!(f, "datetime'{value}'"),
         Value::Guid(value) => write!(f, "guid'{value}'"),

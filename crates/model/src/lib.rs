@@ -13,6 +13,7 @@ mod guid;
 mod key;
 pub mod limits;
 mod names;
+mod serde_text;
 mod service_properties;
 mod stored;
 mod utf16;
@@ -27,6 +28,7 @@ pub use guid::{Guid, GuidText, ParseGuidError};
 pub use key::{KeyError, KeyKind, KeyReader, KeyWriter, TableId, TableSpace, indivisible_prefix};
 pub use limits::LimitError;
 pub use names::{AccountName, InvalidKey, InvalidName, TableName, check_key, check_property_name};
+pub use serde_text::{DATE_TIME_NEWTYPE, GUID_NEWTYPE};
 pub use service_properties::{CorsRule, Logging, Metrics, ServiceProperties};
 pub use stored::{
     Properties, PropertiesBuilder, PropertyIter, PropertyRef, Stored, StoredError, is_plain,

@@ -123,6 +123,30 @@ impl Value {
     }
 }
 
+/// What a Rust value of the type is in the data model: nothing is guessed, nothing is rounded.
+macro_rules! from {
+    ($($type:ty => $variant:ident),+ $(,)?) => {$(
+        impl From<$type> for Value {
+            fn from(value: $type) -> Self {
+                Self::$variant(value.into())
+            }
+        }
+    )+};
+}
+
+from! {
+    String => String,
+    &str => String,
+    Vec<u8> => Binary,
+    &[u8] => Binary,
+    bool => Boolean,
+    i32 => Int32,
+    i64 => Int64,
+    f64 => Double,
+    DateTime => DateTime,
+    Guid => Guid,
+}
+
 impl ValueRef<'_> {
     /// Its type.
     #[must_use]

@@ -20,25 +20,31 @@ mod xml;
 
 pub use accept::{MetadataLevel, Prefer, Version};
 pub use auth::{
-    Access, AccountKey, AccountKeys, AccountSas, BearerRules, Caller, Credentials,
-    InvalidAccountKey, InvalidJwks, Jwks, KeyBound, KeyRange, Role, SKEW_MINUTES_MAX, SharedKey,
-    SignedRequest, TableSas, VerifiedTableSas, challenge,
+    Access, AccountKey, AccountKeys, AccountSas, AccountSasTerms, BearerRules, Caller, Credentials,
+    InvalidAccountKey, InvalidJwks, Jwks, KeyBound, KeyRange, Role, SKEW_MINUTES_MAX, SasTerms,
+    SharedKey, SignedRequest, TableSas, TableSasTerms, VerifiedTableSas, challenge,
 };
-pub use batch::{Batch, BatchRefusal, BatchWriter, ContentId, Part, PartOutcome, read_batch};
+pub use batch::{
+    AnswerPart, Batch, BatchRefusal, BatchRequestWriter, BatchWriter, ContentId, Part, PartOutcome,
+    read_batch, read_batch_answer,
+};
 pub use cors::{CorsGrant, Preflight, PreflightGrant, varies_by_origin};
 pub use date::{HttpDate, parse_http_date};
-pub use error::{BodyForm, ErrorCode, Failure, Occurrence};
+pub use error::{BodyForm, ErrorBody, ErrorCode, Failure, Occurrence};
 pub use filter::{FILTER_BYTES_MAX, FILTER_DEPTH_MAX, parse_filter};
 pub use json::{
-    EntityFormat, EntityWriter, MEMBERS_MAX, TableWriter, code_of_limit, entity_url,
-    push_entity_path, push_entity_url, read_entity, read_table_name, table_url,
+    EntityFormat, EntityWriter, MEMBERS_MAX, PageReader, RowReader, TableWriter, code_of_limit,
+    entity_url, push_entity_path, push_entity_url, read_entity, read_row, read_table_name,
+    table_url, write_entity, write_table_name,
 };
 pub use operation::Operation;
 pub use select::{SELECT_NAMES_MAX, Select};
 pub use token::{EntityToken, TableToken};
 pub use top::parse_top;
-pub use uri::{Hosts, Method, Query, Resource, Style, TIMEOUT_SECONDS_MAX, Target};
+pub use uri::{
+    Hosts, Method, Query, Resource, Style, TIMEOUT_SECONDS_MAX, Target, push_query_parameter,
+};
 pub use xml::{
-    ServicePropertiesUpdate, read_signed_identifiers, write_service_properties,
-    write_service_stats, write_signed_identifiers,
+    GeoReplication, ServicePropertiesUpdate, read_service_stats, read_signed_identifiers,
+    write_service_properties, write_service_stats, write_signed_identifiers,
 };

@@ -7,8 +7,11 @@ use super::Finding;
 use super::settings::Settings;
 use super::tree::{File, Tree};
 
+/// The table of what only tests and examples depend on.
+const TESTS: &str = "dev-dependencies";
+
 /// The tables of a manifest that name dependencies.
-const DEPENDENCY_TABLES: [&str; 3] = ["dependencies", "dev-dependencies", "build-dependencies"];
+const DEPENDENCY_TABLES: [&str; 3] = ["dependencies", TESTS, "build-dependencies"];
 
 pub(super) fn check(tree: &Tree, settings: &Settings) -> anyhow::Result<Vec<Finding>> {
     let mut findings = Vec::new();
@@ -47,9 +50,18 @@ fn check_crate(
         ));
         return;
     };
-    for dependency in dependencies(manifest) {
+    let in_tests = settings
+        .test_arrows
+        .get(name)
+        .map_or(&[][..], Vec::as_slice);
+    for (table, dependency) in dependencies(manifest) {
         if settings.arrows.contains_key(dependency) {
-            if !below.iter().any(|allowed| allowed == dependency) {
+            let besides = if table == TESTS { in_tests } else { &[] };
+            if !below
+                .iter()
+                .chain(besides)
+                .any(|allowed| allowed == dependency)
+            {
                 report(format!(
                     "{name} must not know {dependency}: arrows point down only"
                 ));
@@ -72,24 +84,23 @@ fn check_crate(
     }
 }
 
-fn dependencies(manifest: &Table) -> impl Iterator<Item = &str> {
-    let plain = DEPENDENCY_TABLES
-        .iter()
-        .filter_map(|kind| manifest.get(*kind));
-    let by_target = manifest
+/// Every dependency, with the kind of its table.
+fn dependencies(manifest: &Table) -> impl Iterator<Item = (&'static str, &str)> {
+    let targets = manifest
         .get("target")
         .and_then(Value::as_table)
         .into_iter()
         .flat_map(|targets| targets.values())
-        .flat_map(|target| {
-            DEPENDENCY_TABLES
+        .filter_map(Value::as_table);
+    std::iter::once(manifest)
+        .chain(targets)
+        .flat_map(|within| DEPENDENCY_TABLES.map(|kind| (kind, within.get(kind))))
+        .filter_map(|(kind, table)| Some((kind, table?.as_table()?)))
+        .flat_map(|(kind, table)| {
+            table
                 .iter()
-                .filter_map(|kind| target.get(*kind))
-        });
-    plain
-        .chain(by_target)
-        .filter_map(Value::as_table)
-        .flat_map(|table| table.iter().map(|(key, value)| real_name(key, value)))
+                .map(move |(key, value)| (kind, real_name(key, value)))
+        })
 }
 
 /// A dependency under another name is still that dependency.
@@ -103,7 +114,7 @@ mod tests {
 
     fn findings(manifest: &str) -> Vec<String> {
         let settings = Settings::parse(
-            "[arrows]\nlow = []\nhigh = ['low']\n[only]\nhyper = ['high']\n[never]\nlow = ['tokio']",
+            "[arrows]\nlow = []\nhigh = ['low']\nside = []\n[test_arrows]\nside = ['high']\n[only]\nhyper = ['high']\n[never]\nlow = ['tokio']",
         )
         .unwrap();
         let tree = Tree::of(&[("crates/x/Cargo.toml", manifest)]);
@@ -133,6 +144,21 @@ mod tests {
                 ["low must not know high: arrows point down only"]
             );
         }
+    }
+
+    #[test]
+    fn an_arrow_of_tests_is_for_tests_only() {
+        let manifest = |table: &str| {
+            findings(&format!(
+                "[package]\nname='side'\n[{table}]\nhigh.workspace=true"
+            ))
+        };
+        assert_eq!(manifest("dev-dependencies"), [] as [&str; 0]);
+        assert_eq!(manifest("target.x.dev-dependencies"), [] as [&str; 0]);
+        assert_eq!(
+            manifest("dependencies"),
+            ["side must not know high: arrows point down only"]
+        );
     }
 
     #[test]

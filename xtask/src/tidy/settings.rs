@@ -14,6 +14,9 @@ pub(super) struct Settings {
     /// For each of our crates, those of ours it may know.
     #[serde(default)]
     pub(super) arrows: BTreeMap<String, Vec<String>>,
+    /// For each of our crates, those of ours that its tests may know besides.
+    #[serde(default)]
+    pub(super) test_arrows: BTreeMap<String, Vec<String>>,
     /// For an outside crate, the only ones of ours that may know it.
     #[serde(default)]
     pub(super) only: BTreeMap<String, Vec<String>>,

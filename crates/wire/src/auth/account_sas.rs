@@ -16,10 +16,10 @@ const ENCRYPTION_SCOPE: Version = Version::from_date(20_201_206);
 /// An account SAS as sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccountSas<'a> {
-    terms: Terms<'a>,
-    services: Cow<'a, str>,
-    resource_types: Cow<'a, str>,
-    encryption_scope: Cow<'a, str>,
+    pub(super) terms: Terms<'a>,
+    pub(super) services: Cow<'a, str>,
+    pub(super) resource_types: Cow<'a, str>,
+    pub(super) encryption_scope: Cow<'a, str>,
 }
 
 impl<'a> AccountSas<'a> {
@@ -48,14 +48,37 @@ impl<'a> AccountSas<'a> {
         caller: &Caller,
     ) -> Result<Access, Failure> {
         let terms = &self.terms;
-        let version = terms.version_since(OLDEST)?;
+        let parts = self.parts(account, terms.version_since(OLDEST)?);
+        if !terms
+            .signature
+            .is_some_and(|signature| keys.verify(&parts, &signature))
+        {
+            return Err(mismatch(&parts));
+        }
+        let start = parse_time("st", &terms.start)?;
+        let expiry = parse_time("se", &terms.expiry)?
+            .ok_or_else(|| Failure::authentication("se is missing"))?;
+        check_times(start, expiry, caller.now)?;
+        terms.check_caller(caller)?;
+        if !Letters::parse(&self.services).has_all("t") {
+            return Err(ErrorCode::AuthorizationServiceMismatch.into());
+        }
+        Ok(Access::account_sas(
+            Letters::parse(&self.resource_types),
+            Letters::parse(&terms.permissions),
+        ))
+    }
+
+    /// The string to sign, in pieces.
+    pub(super) fn parts<'p>(&'p self, account: &'p str, version: Version) -> [&'p str; 20] {
+        let terms = &self.terms;
         let scope = if version >= ENCRYPTION_SCOPE {
             [&*self.encryption_scope, "\n"]
         } else {
             ["", ""]
         };
         let [scope, scope_end] = scope;
-        let parts = [
+        [
             account,
             "\n",
             &terms.permissions,
@@ -76,24 +99,6 @@ impl<'a> AccountSas<'a> {
             "\n",
             scope,
             scope_end,
-        ];
-        if !terms
-            .signature
-            .is_some_and(|signature| keys.verify(&parts, &signature))
-        {
-            return Err(mismatch(&parts));
-        }
-        let start = parse_time("st", &terms.start)?;
-        let expiry = parse_time("se", &terms.expiry)?
-            .ok_or_else(|| Failure::authentication("se is missing"))?;
-        check_times(start, expiry, caller.now)?;
-        terms.check_caller(caller)?;
-        if !Letters::parse(&self.services).has_all("t") {
-            return Err(ErrorCode::AuthorizationServiceMismatch.into());
-        }
-        Ok(Access::account_sas(
-            Letters::parse(&self.resource_types),
-            Letters::parse(&terms.permissions),
-        ))
+        ]
     }
 }

@@ -22,6 +22,7 @@ mod key;
 mod key_range;
 mod letters;
 mod sas;
+mod sas_writer;
 mod shared_key;
 mod table_sas;
 #[cfg(test)]
@@ -35,5 +36,6 @@ pub use credentials::Credentials;
 pub use jwks::{InvalidJwks, Jwks};
 pub use key::{AccountKey, AccountKeys, InvalidAccountKey};
 pub use key_range::{KeyBound, KeyRange};
+pub use sas_writer::{AccountSasTerms, SasTerms, TableSasTerms};
 pub use shared_key::{SKEW_MINUTES_MAX, SharedKey, SignedRequest};
 pub use table_sas::{TableSas, VerifiedTableSas};

@@ -23,12 +23,12 @@ const ADDRESS_AND_PROTOCOL: Version = Version::from_date(20_150_405);
 /// A table SAS as sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableSas<'a> {
-    terms: Terms<'a>,
+    pub(super) terms: Terms<'a>,
     /// `tn`, in lower case.
-    table: String,
-    policy_id: Cow<'a, str>,
-    low: [Cow<'a, str>; 2],
-    high: [Cow<'a, str>; 2],
+    pub(super) table: String,
+    pub(super) policy_id: Cow<'a, str>,
+    pub(super) low: [Cow<'a, str>; 2],
+    pub(super) high: [Cow<'a, str>; 2],
 }
 
 /// A table SAS whose signature is right. Its terms are still to be checked, with the stored policy if it names one.
@@ -61,6 +61,25 @@ impl<'a> TableSas<'a> {
     ) -> Result<VerifiedTableSas<'a>, Failure> {
         let terms = &self.terms;
         let version = terms.version_since(OLDEST)?;
+        if version < ADDRESS_AND_PROTOCOL
+            && !(terms.addresses.is_empty() && terms.protocols.is_empty())
+        {
+            // They are not signed in these versions: anyone could take them away, or set them.
+            return Err(Failure::authentication("sip and spr need a newer sv"));
+        }
+        let parts = self.parts(account, version);
+        if !terms
+            .signature
+            .is_some_and(|signature| keys.verify(&parts, &signature))
+        {
+            return Err(mismatch(&parts));
+        }
+        Ok(VerifiedTableSas(self))
+    }
+
+    /// The string to sign, in pieces.
+    pub(super) fn parts<'p>(&'p self, account: &'p str, version: Version) -> [&'p str; 26] {
+        let terms = &self.terms;
         let service = if version >= SERVICE_IN_RESOURCE {
             "/table/"
         } else {
@@ -68,15 +87,12 @@ impl<'a> TableSas<'a> {
         };
         let extra = if version >= ADDRESS_AND_PROTOCOL {
             [&*terms.addresses, "\n", &*terms.protocols, "\n"]
-        } else if terms.addresses.is_empty() && terms.protocols.is_empty() {
-            [""; 4]
         } else {
-            // They are not signed in these versions: anyone could take them away, or set them.
-            return Err(Failure::authentication("sip and spr need a newer sv"));
+            [""; 4]
         };
         let [sip, sip_end, spr, spr_end] = extra;
         let ([spk, srk], [epk, erk]) = (&self.low, &self.high);
-        let parts = [
+        [
             &*terms.permissions,
             "\n",
             &terms.start,
@@ -103,14 +119,7 @@ impl<'a> TableSas<'a> {
             epk,
             "\n",
             erk,
-        ];
-        if !terms
-            .signature
-            .is_some_and(|signature| keys.verify(&parts, &signature))
-        {
-            return Err(mismatch(&parts));
-        }
-        Ok(VerifiedTableSas(self))
+        ]
     }
 }
 

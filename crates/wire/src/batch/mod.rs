@@ -18,11 +18,15 @@
 //! ```
 
 mod answer;
+mod answer_reader;
 mod content_type;
 mod reader;
+mod request_writer;
 mod sections;
 #[cfg(test)]
 mod tests;
 
 pub use answer::{BatchWriter, PartOutcome};
+pub use answer_reader::{AnswerPart, read_batch_answer};
 pub use reader::{Batch, BatchRefusal, ContentId, Part, read_batch};
+pub use request_writer::BatchRequestWriter;

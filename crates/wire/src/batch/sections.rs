@@ -17,6 +17,8 @@ pub(super) struct Sections<'d, 'a> {
     body: &'a [u8],
     /// Where the next part begins; `None` once there is none.
     next: Option<usize>,
+    /// Whether the closing delimiter has been met.
+    closed: bool,
 }
 
 /// A delimiter line: where it begins, where the next part begins, and whether it is the closing one.
@@ -36,10 +38,22 @@ impl<'d, 'a> Sections<'d, 'a> {
             line_start: Finder::new(b"\n--"),
             body,
             next: None,
+            closed: false,
         };
         let first = sections.delimiter_line(0);
-        sections.next = first.filter(|line| !line.closes).map(|line| line.end);
+        sections.meet(first);
         sections
+    }
+
+    /// Whether the closing delimiter was there, once there are no more parts: without it, the body may have been cut short.
+    pub(super) const fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    /// The next part begins behind this line, unless it is the closing one.
+    fn meet(&mut self, line: Option<Line>) {
+        self.closed = line.is_some_and(|line| line.closes);
+        self.next = line.filter(|line| !line.closes).map(|line| line.end);
     }
 
     /// The first delimiter line at or after a place that begins a line.
@@ -73,7 +87,7 @@ impl<'a> Iterator for Sections<'_, 'a> {
     fn next(&mut self) -> Option<&'a [u8]> {
         let start = self.next?;
         let line = self.delimiter_line(start);
-        self.next = line.filter(|line| !line.closes).map(|line| line.end);
+        self.meet(line);
         self.body
             .get(start..line.map_or(self.body.len(), |line| line.start))
     }

@@ -135,6 +135,18 @@ codes! {
 }
 
 impl ErrorCode {
+    /// The code of that name and status, if it is known here. A few names have two statuses; without a match the first one
+    /// of the name counts.
+    #[must_use]
+    pub fn from_name(name: &str, status: u16) -> Option<Self> {
+        let named = |code: &&Self| code.name() == name;
+        let exact = Self::ALL
+            .iter()
+            .filter(named)
+            .find(|code| code.status() == status);
+        exact.or_else(|| Self::ALL.iter().find(named)).copied()
+    }
+
     /// Whether it says who is asking is not known, or not believed.
     #[must_use]
     pub const fn refuses_credentials(self) -> bool {

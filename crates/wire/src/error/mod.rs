@@ -6,6 +6,7 @@
 
 mod body;
 mod code;
+mod reader;
 #[cfg(test)]
 mod tests;
 
@@ -15,6 +16,7 @@ use std::fmt;
 
 pub use body::Occurrence;
 pub use code::ErrorCode;
+pub use reader::ErrorBody;
 
 /// The shape of an error body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

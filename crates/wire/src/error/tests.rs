@@ -156,6 +156,16 @@ fn every_code_has_the_documented_status() {
 }
 
 #[test]
+fn every_code_is_found_by_its_name() {
+    for &code in ErrorCode::ALL {
+        assert_eq!(ErrorCode::from_name(code.name(), code.status()), Some(code));
+        let other = ErrorCode::from_name(code.name(), 200).unwrap();
+        assert_eq!(other.name(), code.name());
+    }
+    assert_eq!(ErrorCode::from_name("NoSuchCode", 400), None);
+}
+
+#[test]
 fn every_code_writes_both_bodies() {
     for &code in ErrorCode::ALL {
         let failure = Failure::new(code);

@@ -25,10 +25,10 @@ const TYPE_SUFFIX: &str = "@odata.type";
 
 /// A property before it is typed.
 #[derive(Debug)]
-struct Member<'a> {
-    name: Cow<'a, str>,
-    value: Token<'a>,
-    edm: Option<EdmType>,
+pub(super) struct Member<'a> {
+    pub(super) name: Cow<'a, str>,
+    pub(super) value: Token<'a>,
+    pub(super) edm: Option<EdmType>,
 }
 
 /// A type whose property has not come yet.
@@ -36,9 +36,12 @@ type Pending<'a> = (Cow<'a, str>, EdmType);
 
 /// The members of a body: twelve or so are usual, and stay on the stack.
 #[derive(Debug, Default)]
-struct Members<'a> {
-    found: SmallVec<[Member<'a>; 16]>,
+pub(super) struct Members<'a> {
+    pub(super) found: SmallVec<[Member<'a>; 16]>,
     pending: SmallVec<[Pending<'a>; 4]>,
+    /// `Timestamp` and `odata.etag`, which only answers mean.
+    pub(super) timestamp: Option<Token<'a>>,
+    pub(super) etag: Option<Token<'a>>,
 }
 
 /// Reads an entity (service documents "Inserting and updating entities", "Payload format for Table service operations").
@@ -49,13 +52,20 @@ struct Members<'a> {
 /// TooManyProperties.
 pub fn read_entity(body: &[u8]) -> Result<EntityDraft, Failure> {
     let mut scanner = Scanner::new(body).ok_or_else(unreadable)?;
-    let members = Members::read(&mut scanner)?;
+    let mut members = Members::default();
+    members.read(&mut scanner)?;
+    if !scanner.is_done() {
+        return Err(unreadable());
+    }
     members.into_draft(body.len())
 }
 
 impl<'a> Members<'a> {
-    fn read(scanner: &mut Scanner<'a>) -> Result<Self, Failure> {
-        let mut members = Self::default();
+    /// Reads one object in the place of what was read before.
+    pub(super) fn read(&mut self, scanner: &mut Scanner<'a>) -> Result<(), Failure> {
+        self.found.clear();
+        self.pending.clear();
+        (self.timestamp, self.etag) = (None, None);
         if !scanner.take(b'{') {
             return Err(unreadable());
         }
@@ -68,7 +78,7 @@ impl<'a> Members<'a> {
                 if count > MEMBERS_MAX {
                     return Err(ErrorCode::TooManyProperties.into());
                 }
-                members.add(text_of(name)?, value)?;
+                self.add(text_of(name)?, value)?;
                 if !scanner.take(b',') {
                     break;
                 }
@@ -77,11 +87,8 @@ impl<'a> Members<'a> {
                 return Err(unreadable());
             }
         }
-        if !scanner.is_done() {
-            return Err(unreadable());
-        }
-        members.settle();
-        Ok(members)
+        self.settle();
+        Ok(())
     }
 
     #[inline]
@@ -97,7 +104,14 @@ impl<'a> Members<'a> {
             }
             return Ok(());
         }
-        if name == "Timestamp" || name.starts_with("odata.") {
+        if name == "Timestamp" {
+            self.timestamp = Some(value);
+            return Ok(());
+        }
+        if name.starts_with("odata.") {
+            if name == "odata.etag" {
+                self.etag = Some(value);
+            }
             return Ok(());
         }
         let edm = match self.pending.last() {

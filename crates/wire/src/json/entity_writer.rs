@@ -181,7 +181,7 @@ impl<'a> EntityWriter<'a> {
         match self.names {
             None => {
                 for property in stored.iter() {
-                    self.push_property(&property?, out);
+                    push_property(&property?, self.level > MetadataLevel::None, out);
                 }
             }
             Some(names) => self.push_selected(names, entity, out)?,
@@ -238,7 +238,7 @@ impl<'a> EntityWriter<'a> {
         }
         for (name, property) in names.custom.iter().zip(places) {
             if let Some(property) = property {
-                self.push_property(&property, out);
+                push_property(&property, self.level > MetadataLevel::None, out);
             } else {
                 push_string(name, is_plain(name), out);
                 out.extend_from_slice(b":null,");
@@ -246,45 +246,45 @@ impl<'a> EntityWriter<'a> {
         }
         Ok(())
     }
+}
 
-    /// A property, with its annotation where it has one, and the comma behind it. Its name is an identifier, in which
-    /// JSON escapes nothing.
-    #[inline]
-    fn push_property(&self, property: &PropertyRef<'_>, out: &mut Vec<u8>) {
-        let PropertyRef { name, value, plain } = *property;
-        if self.level > MetadataLevel::None {
-            let annotation: &[u8] = match value {
-                ValueRef::Int64(_) => b"@odata.type\":\"Edm.Int64\",",
-                ValueRef::DateTime(_) => b"@odata.type\":\"Edm.DateTime\",",
-                ValueRef::Guid(_) => b"@odata.type\":\"Edm.Guid\",",
-                ValueRef::Binary(_) => b"@odata.type\":\"Edm.Binary\",",
-                ValueRef::Double(value) if !value.is_finite() => b"@odata.type\":\"Edm.Double\",",
-                _ => b"",
-            };
-            if !annotation.is_empty() {
-                out.push(b'"');
-                out.extend_from_slice(name.as_bytes());
-                out.extend_from_slice(annotation);
-            }
+/// A property, with its annotation where it has one and `annotated` asks for it, and the comma behind it. Its name is an
+/// identifier, in which JSON escapes nothing.
+#[inline]
+pub(super) fn push_property(property: &PropertyRef<'_>, annotated: bool, out: &mut Vec<u8>) {
+    let PropertyRef { name, value, plain } = *property;
+    if annotated {
+        let annotation: &[u8] = match value {
+            ValueRef::Int64(_) => b"@odata.type\":\"Edm.Int64\",",
+            ValueRef::DateTime(_) => b"@odata.type\":\"Edm.DateTime\",",
+            ValueRef::Guid(_) => b"@odata.type\":\"Edm.Guid\",",
+            ValueRef::Binary(_) => b"@odata.type\":\"Edm.Binary\",",
+            ValueRef::Double(value) if !value.is_finite() => b"@odata.type\":\"Edm.Double\",",
+            _ => b"",
+        };
+        if !annotation.is_empty() {
+            out.push(b'"');
+            out.extend_from_slice(name.as_bytes());
+            out.extend_from_slice(annotation);
         }
-        out.push(b'"');
-        out.extend_from_slice(name.as_bytes());
-        out.extend_from_slice(b"\":");
-        match value {
-            ValueRef::String(text) => push_string(text, plain, out),
-            ValueRef::Boolean(true) => out.extend_from_slice(b"true"),
-            ValueRef::Boolean(false) => out.extend_from_slice(b"false"),
-            ValueRef::Int32(value) => {
-                out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
-            }
-            ValueRef::Double(value) => push_double(value, out),
-            ValueRef::Int64(value) => push_quoted(itoa::Buffer::new().format(value), out),
-            ValueRef::DateTime(value) => push_quoted(&value.text(), out),
-            ValueRef::Guid(Guid(bytes)) => push_quoted(&Guid(bytes).text(), out),
-            ValueRef::Binary(bytes) => push_base64(bytes, out),
-        }
-        out.push(b',');
     }
+    out.push(b'"');
+    out.extend_from_slice(name.as_bytes());
+    out.extend_from_slice(b"\":");
+    match value {
+        ValueRef::String(text) => push_string(text, plain, out),
+        ValueRef::Boolean(true) => out.extend_from_slice(b"true"),
+        ValueRef::Boolean(false) => out.extend_from_slice(b"false"),
+        ValueRef::Int32(value) => {
+            out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
+        }
+        ValueRef::Double(value) => push_double(value, out),
+        ValueRef::Int64(value) => push_quoted(itoa::Buffer::new().format(value), out),
+        ValueRef::DateTime(value) => push_quoted(&value.text(), out),
+        ValueRef::Guid(Guid(bytes)) => push_quoted(&Guid(bytes).text(), out),
+        ValueRef::Binary(bytes) => push_base64(bytes, out),
+    }
+    out.push(b',');
 }
 
 fn push_quoted(text: &str, out: &mut Vec<u8>) {

@@ -2,20 +2,26 @@
 //! Table service operations").
 
 mod double;
+mod entity_body;
 mod entity_reader;
 mod entity_url;
 mod entity_writer;
 mod limit;
+mod members;
+mod page_reader;
 mod scanner;
 mod table_reader;
 mod table_writer;
 mod text;
 mod typed_value;
 
+pub use entity_body::{write_entity, write_table_name};
 pub use entity_reader::{MEMBERS_MAX, read_entity};
 pub use entity_url::{entity_url, push_entity_path, push_entity_url, table_url};
 pub use entity_writer::{EntityFormat, EntityWriter};
 pub use limit::code_of_limit;
+pub(crate) use members::read_members;
+pub use page_reader::{PageReader, RowReader, read_row};
 pub use table_reader::read_table_name;
 pub use table_writer::TableWriter;
 

@@ -22,6 +22,7 @@ mod tests;
 
 pub use hosts::Hosts;
 pub use method::Method;
+pub use percent::push_query_parameter;
 pub use query::{Query, TIMEOUT_SECONDS_MAX};
 pub use resource::Resource;
 pub use target::{Style, Target};

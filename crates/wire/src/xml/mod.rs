@@ -6,12 +6,14 @@
 //! prefixes do not matter; a byte order mark is taken, and sent.
 
 mod element;
+mod error;
 mod service_properties;
 mod service_stats;
 mod signed_identifiers;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use error::read_error_xml;
 pub use service_properties::{ServicePropertiesUpdate, write_service_properties};
-pub use service_stats::write_service_stats;
+pub use service_stats::{GeoReplication, read_service_stats, write_service_stats};
 pub use signed_identifiers::{read_signed_identifiers, write_signed_identifiers};

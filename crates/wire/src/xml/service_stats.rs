@@ -1,7 +1,7 @@
 //! Service stats (service document "Get Table Service Stats").
 
-use super::element::{write_declaration, write_end, write_start, write_text};
-use crate::HttpDate;
+use super::element::{Element, invalid, write_declaration, write_end, write_start, write_text};
+use crate::{Failure, HttpDate, parse_http_date};
 use partita_model::DateTime;
 
 /// Appends the body of Get Table Service Stats. The secondary is this very server, so it is live and in step; the time is
@@ -14,4 +14,51 @@ pub fn write_service_stats(last_sync: DateTime, out: &mut Vec<u8>) {
     write_text("LastSyncTime", &HttpDate::new(last_sync), out);
     write_end("GeoReplication", out);
     write_end("StorageServiceStats", out);
+}
+
+/// How the secondary stands to the primary.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GeoReplication {
+    /// `live`, `bootstrap` or `unavailable`.
+    pub status: String,
+    /// All writes before this time can be read from the secondary; unknown unless it is live.
+    pub last_sync: Option<DateTime>,
+}
+
+/// Reads the answer of Get Table Service Stats.
+///
+/// # Errors
+/// 400 InvalidXmlDocument.
+pub fn read_service_stats(body: &[u8]) -> Result<GeoReplication, Failure> {
+    let root = Element::parse(body, "StorageServiceStats")?;
+    let replication = root.child("GeoReplication")?.ok_or_else(invalid)?;
+    let time = replication.text_of("LastSyncTime")?.unwrap_or_default();
+    Ok(GeoReplication {
+        status: replication
+            .text_of("Status")?
+            .ok_or_else(invalid)?
+            .to_owned(),
+        last_sync: parse_http_date(time),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stats_are_read_as_written() {
+        let at = DateTime::parse("2024-01-02T03:04:05Z").unwrap();
+        let mut out = Vec::new();
+        write_service_stats(at, &mut out);
+        let read = read_service_stats(&out).unwrap();
+        let live = GeoReplication {
+            status: "live".to_owned(),
+            last_sync: Some(at),
+        };
+        assert_eq!(read, live);
+        let none = b"<StorageServiceStats><GeoReplication><Status>unavailable</Status><LastSyncTime/></GeoReplication></StorageServiceStats>";
+        assert_eq!(read_service_stats(none).unwrap().last_sync, None);
+        assert!(read_service_stats(b"<StorageServiceStats/>").is_err());
+    }
 }

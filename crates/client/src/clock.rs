@@ -1,0 +1,14 @@
+//! The wall time for dates of requests. The client may not know `rt`, whose clock serves the rooms of the server: an SDK must
+//! not bring an object store along.
+
+use partita_model::DateTime;
+use std::time::SystemTime;
+
+/// Now, by the clock of the machine.
+#[allow(
+    clippy::disallowed_methods,
+    reason = "the client's one place that reads the wall clock"
+)]
+pub(crate) fn now() -> DateTime {
+    DateTime::from_system(SystemTime::now())
+}

@@ -1,0 +1,234 @@
+//! Connection strings: `Name=value;…`, as the portal, Azurite and every SDK know them.
+//!
+//! | part | meaning |
+//! | --- | --- |
+//! | `UseDevelopmentStorage=true` | the emulators' account on this machine, port 10002, plain HTTP |
+//! | `DevelopmentStorageProxyUri` | the machine to look for it instead of 127.0.0.1 |
+//! | `AccountName`, `AccountKey` | Shared Key |
+//! | `SharedAccessSignature` | in its place |
+//! | `TableEndpoint`, `TableSecondaryEndpoint` | where, said outright |
+//! | `DefaultEndpointsProtocol`, `EndpointSuffix` | where, else: `https` and `core.windows.net` unless said |
+//!
+//! Names are read in any case; parts of other services (`BlobEndpoint` …) are passed over.
+
+use crate::{Credential, Endpoint, InvalidEndpoint};
+use partita_wire::InvalidAccountKey;
+use thiserror::Error;
+
+/// The emulators' account (document "Use the Azurite emulator").
+const EMULATOR_ACCOUNT: &str = "devstoreaccount1";
+/// Its key, known to everybody.
+const EMULATOR_KEY: &str =
+    "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
+/// Its port for tables.
+const EMULATOR_PORT: u16 = 10002;
+
+/// What a connection string says.
+#[derive(Debug, Clone)]
+pub struct ConnectionString {
+    /// Where the tables are.
+    pub endpoint: Endpoint,
+    /// Their read-only secondary; by the service's rule where the string does not say.
+    pub secondary: Endpoint,
+    /// With what.
+    pub credential: Credential,
+}
+
+/// The text is no connection string for tables. Shows no key.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum InvalidConnectionString {
+    /// A part without `=`.
+    #[error("part {0} of the connection string is not Name=value")]
+    Part(usize),
+    /// The same part twice.
+    #[error("{0} stands twice in the connection string")]
+    Twice(String),
+    /// Neither an endpoint nor an account.
+    #[error("the connection string names neither TableEndpoint nor AccountName")]
+    NoEndpoint,
+    /// Nothing to sign with.
+    #[error("the connection string has neither AccountKey nor SharedAccessSignature")]
+    NoCredential,
+    /// An endpoint that is none.
+    #[error(transparent)]
+    Endpoint(#[from] InvalidEndpoint),
+    /// A key that is none.
+    #[error(transparent)]
+    Key(#[from] InvalidAccountKey),
+}
+
+impl ConnectionString {
+    /// Reads a connection string.
+    ///
+    /// # Errors
+    /// [`InvalidConnectionString`].
+    pub fn parse(text: &str) -> Result<Self, InvalidConnectionString> {
+        let parts = Parts::read(text)?;
+        if parts
+            .get("UseDevelopmentStorage")
+            .is_some_and(|value| value.eq_ignore_ascii_case("true"))
+        {
+            return Self::emulator(parts.get("DevelopmentStorageProxyUri"));
+        }
+        let account = parts.get("AccountName");
+        let endpoint = match (parts.get("TableEndpoint"), account) {
+            (Some(url), _) => Endpoint::parse(url)?,
+            (None, Some(account)) => {
+                let scheme = parts.get("DefaultEndpointsProtocol").unwrap_or("https");
+                let suffix = parts.get("EndpointSuffix").unwrap_or("core.windows.net");
+                Endpoint::parse(&format!("{scheme}://{account}.table.{suffix}"))?
+            }
+            (None, None) => return Err(InvalidConnectionString::NoEndpoint),
+        };
+        let secondary = match parts.get("TableSecondaryEndpoint") {
+            Some(url) => Endpoint::parse(url)?,
+            None => endpoint.secondary(),
+        };
+        let credential = match (parts.get("SharedAccessSignature"), parts.get("AccountKey")) {
+            (_, Some(key)) => Credential::shared_key(account.unwrap_or(endpoint.account()), key)?,
+            (Some(sas), None) => Credential::sas(sas),
+            (None, None) => return Err(InvalidConnectionString::NoCredential),
+        };
+        Ok(Self {
+            endpoint,
+            secondary,
+            credential,
+        })
+    }
+
+    fn emulator(proxy: Option<&str>) -> Result<Self, InvalidConnectionString> {
+        let host = proxy.unwrap_or("http://127.0.0.1").trim_end_matches('/');
+        let endpoint = Endpoint::parse(&format!("{host}:{EMULATOR_PORT}/{EMULATOR_ACCOUNT}"))?;
+        Ok(Self {
+            secondary: endpoint.secondary(),
+            endpoint,
+            credential: Credential::shared_key(EMULATOR_ACCOUNT, EMULATOR_KEY)?,
+        })
+    }
+}
+
+/// Names and values, in their order.
+struct Parts<'a>(Vec<(&'a str, &'a str)>);
+
+impl<'a> Parts<'a> {
+    fn read(text: &'a str) -> Result<Self, InvalidConnectionString> {
+        let mut parts = Self(Vec::new());
+        for (index, part) in text.split(';').map(str::trim).enumerate() {
+            if part.is_empty() {
+                continue;
+            }
+            // A value may hold '=': keys are base64, signatures are queries.
+            let (name, value) = part
+                .split_once('=')
+                .ok_or(InvalidConnectionString::Part(index + 1))?;
+            if parts.get(name).is_some() {
+                return Err(InvalidConnectionString::Twice(name.to_owned()));
+            }
+            parts.0.push((name.trim(), value.trim()));
+        }
+        Ok(parts)
+    }
+
+    /// A part that is there and not empty.
+    fn get(&self, name: &str) -> Option<&'a str> {
+        let mut found = self.0.iter();
+        let (_, value) = found.find(|(other, _)| other.eq_ignore_ascii_case(name))?;
+        Some(*value).filter(|value| !value.is_empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEY: &str = "AccountKey=a2V5a2V5a2V5a2V5a2V5aw==";
+
+    fn read(text: &str) -> (String, String, String) {
+        let read = ConnectionString::parse(text).unwrap();
+        (
+            read.endpoint.to_string(),
+            read.secondary.to_string(),
+            format!("{:?}", read.credential),
+        )
+    }
+
+    #[test]
+    fn known_forms() {
+        let emulator = "http://127.0.0.1:10002/devstoreaccount1";
+        for (text, endpoint, secondary, credential) in [
+            (
+                "UseDevelopmentStorage=true".to_owned(),
+                emulator,
+                "http://127.0.0.1:10002/devstoreaccount1-secondary",
+                "SharedKey(devstoreaccount1)",
+            ),
+            (
+                "UseDevelopmentStorage=true;DevelopmentStorageProxyUri=http://host/;".to_owned(),
+                "http://host:10002/devstoreaccount1",
+                "http://host:10002/devstoreaccount1-secondary",
+                "SharedKey(devstoreaccount1)",
+            ),
+            (
+                format!(
+                    "DefaultEndpointsProtocol=https;AccountName=acct;{KEY};EndpointSuffix=core.windows.net"
+                ),
+                "https://acct.table.core.windows.net",
+                "https://acct-secondary.table.core.windows.net",
+                "SharedKey(acct)",
+            ),
+            (
+                format!("AccountName=acct;{KEY}"),
+                "https://acct.table.core.windows.net",
+                "https://acct-secondary.table.core.windows.net",
+                "SharedKey(acct)",
+            ),
+            (
+                format!(
+                    "accountname=other;{KEY};TABLEENDPOINT=http://h:1/acct/;TableSecondaryEndpoint=http://s/acct;BlobEndpoint=x"
+                ),
+                "http://h:1/acct",
+                "http://s/acct",
+                "SharedKey(other)",
+            ),
+            (
+                "TableEndpoint=https://acct.table.example;SharedAccessSignature=?sv=1&sig=a%3D"
+                    .to_owned(),
+                "https://acct.table.example",
+                "https://acct-secondary.table.example",
+                "Sas(…)",
+            ),
+        ] {
+            let expected = (
+                endpoint.to_owned(),
+                secondary.to_owned(),
+                credential.to_owned(),
+            );
+            assert_eq!(read(&text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_signature_keeps_its_equals_signs() {
+        let text = "TableEndpoint=http://h/a;SharedAccessSignature=sv=1&sig=a==";
+        let read = ConnectionString::parse(text).unwrap();
+        assert!(matches!(read.credential, Credential::Sas(sas) if sas == "sv=1&sig=a=="));
+    }
+
+    #[test]
+    fn what_is_missing_is_named() {
+        use InvalidConnectionString as E;
+        let fault = |text: &str| ConnectionString::parse(text).unwrap_err();
+        assert_eq!(fault(""), E::NoEndpoint);
+        assert_eq!(fault("AccountName=a;junk"), E::Part(2));
+        assert_eq!(fault("AccountName=a"), E::NoCredential);
+        assert_eq!(fault(KEY), E::NoEndpoint);
+        assert_eq!(
+            fault("AccountName=a;accountname=b"),
+            E::Twice("accountname".to_owned())
+        );
+        assert!(matches!(fault("AccountName=a;AccountKey=?"), E::Key(_)));
+        assert!(matches!(fault("TableEndpoint=h"), E::Endpoint(_)));
+        let shown = fault("AccountName=a;AccountKey=secret!").to_string();
+        assert!(!shown.contains("secret"), "{shown}");
+    }
+}

@@ -1,0 +1,162 @@
+//! Where the tables of an account are.
+
+use http::uri::Authority;
+use std::fmt;
+use thiserror::Error;
+
+/// The URL of an account's tables: `https://account.table.core.windows.net`, or in path style
+/// `http://127.0.0.1:10002/account`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Endpoint {
+    https: bool,
+    authority: String,
+    /// Empty, or the account's segment with its slash.
+    path: String,
+}
+
+/// The text is no endpoint.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{0:?} is no endpoint: expected http(s)://host[:port][/account]")]
+pub struct InvalidEndpoint(pub(crate) String);
+
+impl Endpoint {
+    /// Reads a URL. A slash at its end does not count; a query is refused, because a signature belongs into a
+    /// [`crate::Credential`].
+    ///
+    /// # Errors
+    /// [`InvalidEndpoint`].
+    pub fn parse(url: &str) -> Result<Self, InvalidEndpoint> {
+        let invalid = || InvalidEndpoint(url.to_owned());
+        let (https, rest) = match url.split_once("://").ok_or_else(invalid)? {
+            (scheme, rest) if scheme.eq_ignore_ascii_case("https") => (true, rest),
+            (scheme, rest) if scheme.eq_ignore_ascii_case("http") => (false, rest),
+            _ => return Err(invalid()),
+        };
+        let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+        let path = path.trim_end_matches('/');
+        let fits = authority.parse::<Authority>().is_ok() && !authority.contains('@');
+        let is_path = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.".contains(&byte);
+        if !fits || !path.bytes().all(is_path) {
+            return Err(invalid());
+        }
+        Ok(Self {
+            https,
+            authority: authority.to_owned(),
+            path: path.to_owned(),
+        })
+    }
+
+    /// The account that the URL names: the path's first segment, or the host's first label; without `-secondary`.
+    #[must_use]
+    pub fn account(&self) -> &str {
+        let label = match self.path.strip_prefix('/') {
+            Some(path) => path.split('/').next(),
+            None => self.authority.split(['.', ':']).next(),
+        };
+        let label = label.unwrap_or_default();
+        label.strip_suffix("-secondary").unwrap_or(label)
+    }
+
+    /// The read-only secondary of this one, by the service's rule: the account's name gets `-secondary` behind it.
+    #[must_use]
+    pub fn secondary(&self) -> Self {
+        let account = self.account();
+        let named = format!("{account}-secondary");
+        let mut secondary = self.clone();
+        if self.path.is_empty() {
+            secondary.authority = self.authority.replacen(account, &named, 1);
+        } else {
+            secondary.path = self.path.replacen(account, &named, 1);
+        }
+        secondary
+    }
+
+    /// Whether connections are encrypted.
+    #[must_use]
+    pub const fn is_https(&self) -> bool {
+        self.https
+    }
+
+    /// Whether the host is this machine, as far as its name tells.
+    pub(crate) fn is_loopback(&self) -> bool {
+        let host = self.authority.parse::<Authority>();
+        host.is_ok_and(|authority| {
+            let host = authority.host().trim_matches(['[', ']']);
+            let address = host.parse::<std::net::IpAddr>();
+            host.eq_ignore_ascii_case("localhost")
+                || address.is_ok_and(|address| address.is_loopback())
+        })
+    }
+
+    /// Host and port, as in the header `Host`.
+    pub(crate) fn authority(&self) -> &str {
+        &self.authority
+    }
+
+    /// The path of every request begins with this.
+    pub(crate) fn path(&self) -> &str {
+        &self.path
+    }
+}
+
+impl fmt::Display for Endpoint {
+    /// The URL, without a slash at its end.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scheme = if self.https { "https" } else { "http" };
+        write!(f, "{scheme}://{}{}", self.authority, self.path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_styles() {
+        for (url, account, secondary) in [
+            (
+                "https://acct.table.core.windows.net",
+                "acct",
+                "https://acct-secondary.table.core.windows.net",
+            ),
+            (
+                "http://127.0.0.1:10002/acct",
+                "acct",
+                "http://127.0.0.1:10002/acct-secondary",
+            ),
+            (
+                "http://[::1]:10002/acct",
+                "acct",
+                "http://[::1]:10002/acct-secondary",
+            ),
+        ] {
+            let endpoint = Endpoint::parse(&format!("{url}/")).unwrap();
+            assert_eq!(endpoint.to_string(), url);
+            assert_eq!(endpoint.account(), account);
+            assert_eq!(endpoint.secondary().to_string(), secondary);
+            assert_eq!(endpoint.secondary().account(), account);
+        }
+    }
+
+    #[test]
+    fn others_are_refused() {
+        for url in [
+            "",
+            "127.0.0.1:10002/acct",
+            "ftp://host/acct",
+            "http:///acct",
+            "http://user@host/acct",
+            "http://host/acct?sv=1",
+            "http://host/a b",
+        ] {
+            assert!(Endpoint::parse(url).is_err(), "{url}");
+        }
+    }
+
+    #[test]
+    fn loopback_is_known_by_name_and_address() {
+        let is = |url: &str| Endpoint::parse(url).unwrap().is_loopback();
+        assert!(is("http://localhost:1/a") && is("http://127.0.0.9/a") && is("http://[::1]:1/a"));
+        assert!(!is("http://localhost.example/a") && !is("http://10.0.0.1/a"));
+    }
+}

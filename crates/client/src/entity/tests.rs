@@ -1,0 +1,225 @@
+//! Entities, structures and the way between.
+
+use super::{ETag, Entity};
+use partita_model::{DateTime, Guid, Value};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+#[derive(Serialize, Deserialize, Debug, PartialEq, Clone)]
+enum Colour {
+    Red,
+    Green,
+}
+
+#[derive(Serialize, Deserialize, Debug, PartialEq, Clone)]
+struct Metres(f64);
+
+#[derive(Serialize, Deserialize, Debug, PartialEq, Clone)]
+struct Everything {
+    #[serde(rename = "PartitionKey")]
+    partition_key: String,
+    #[serde(rename = "RowKey")]
+    row_key: String,
+    #[serde(rename = "Timestamp")]
+    timestamp: Option<DateTime>,
+    #[serde(rename = "odata.etag", skip_serializing_if = "Option::is_none")]
+    etag: Option<String>,
+    truth: bool,
+    short: i16,
+    int: i32,
+    long: i64,
+    unsigned: u32,
+    double: f64,
+    text: String,
+    letter: char,
+    at: DateTime,
+    id: Guid,
+    bytes: Vec<u8>,
+    digest: [u8; 4],
+    colour: Colour,
+    length: Metres,
+    there: Option<i64>,
+    missing: Option<String>,
+}
+
+fn everything() -> Everything {
+    Everything {
+        partition_key: "p".into(),
+        row_key: String::new(),
+        timestamp: None,
+        etag: None,
+        truth: true,
+        short: -3,
+        int: i32::MIN,
+        long: i64::MAX,
+        unsigned: u32::MAX,
+        double: 0.1,
+        text: "O'Brien \"\u{1F600}\"".into(),
+        letter: 'ß',
+        at: DateTime::parse("2024-01-02T03:04:05.0000001Z").unwrap(),
+        id: Guid([9; 16]),
+        bytes: vec![0, 255],
+        digest: [1, 2, 3, 4],
+        colour: Colour::Green,
+        length: Metres(2.5),
+        there: Some(4),
+        missing: None,
+    }
+}
+
+#[test]
+fn a_structure_keeps_its_types() {
+    let entity = Entity::from_serialize(&everything()).unwrap();
+    let seen: Vec<_> = entity
+        .iter()
+        .map(|(name, value)| (name, value.clone()))
+        .collect();
+    let at = DateTime::parse("2024-01-02T03:04:05.0000001Z").unwrap();
+    let expected = [
+        ("truth", Value::Boolean(true)),
+        ("short", Value::Int32(-3)),
+        ("int", Value::Int32(i32::MIN)),
+        ("long", Value::Int64(i64::MAX)),
+        ("unsigned", Value::Int64(i64::from(u32::MAX))),
+        ("double", Value::Double(0.1)),
+        ("text", Value::String("O'Brien \"\u{1F600}\"".into())),
+        ("letter", Value::String("ß".into())),
+        ("at", Value::DateTime(at)),
+        ("id", Value::Guid(Guid([9; 16]))),
+        ("bytes", Value::Binary(vec![0, 255])),
+        ("digest", Value::Binary(vec![1, 2, 3, 4])),
+        ("colour", Value::String("Green".into())),
+        ("length", Value::Double(2.5)),
+        ("there", Value::Int64(4)),
+    ];
+    assert_eq!(seen, expected);
+    assert_eq!((entity.partition_key(), entity.row_key()), ("p", ""));
+    assert_eq!(entity.into_typed::<Everything>().unwrap(), everything());
+}
+
+#[test]
+fn what_the_service_keeps_is_no_property() {
+    let stored = Everything {
+        timestamp: Some(DateTime::UNIX_EPOCH),
+        etag: Some("W/\"x\"".into()),
+        ..everything()
+    };
+    let entity = Entity::from_serialize(&stored).unwrap();
+    assert_eq!(entity.timestamp(), Some(DateTime::UNIX_EPOCH));
+    assert_eq!(entity.etag(), Some(&ETag::from("W/\"x\"")));
+    assert_eq!(entity.len(), 15);
+    assert_eq!(entity.into_typed::<Everything>().unwrap(), stored);
+}
+
+#[test]
+fn what_does_not_fit_says_where() {
+    #[derive(Serialize)]
+    struct Holds<T> {
+        #[serde(rename = "PartitionKey")]
+        partition_key: &'static str,
+        #[serde(rename = "RowKey")]
+        row_key: &'static str,
+        x: T,
+    }
+    fn fault<T: Serialize>(x: T) -> String {
+        let holds = Holds {
+            partition_key: "p",
+            row_key: "r",
+            x,
+        };
+        Entity::from_serialize(&holds).unwrap_err().to_string()
+    }
+    assert_eq!(
+        fault(u64::MAX),
+        "x: an integer beyond 64 bits with a sign cannot be stored in a property"
+    );
+    assert_eq!(
+        fault(vec!["a"]),
+        "x: a sequence of anything but bytes cannot be stored in a property"
+    );
+    assert_eq!(
+        fault(vec![256_i32]),
+        "x: a sequence of anything but bytes cannot be stored in a property"
+    );
+    assert_eq!(
+        fault(Some(everything())),
+        "x: a structure cannot be stored in a property"
+    );
+    let keyless = std::collections::BTreeMap::from([("PartitionKey", "p")]);
+    assert_eq!(
+        Entity::from_serialize(&keyless).unwrap_err().to_string(),
+        "RowKey is missing"
+    );
+    assert!(Entity::from_serialize(&7).is_err());
+    #[derive(Serialize)]
+    struct Numbered {
+        #[serde(rename = "PartitionKey")]
+        partition_key: i32,
+    }
+    let fault = Entity::from_serialize(&Numbered { partition_key: 1 }).unwrap_err();
+    assert_eq!(fault.to_string(), "PartitionKey is no text");
+}
+
+#[test]
+fn a_structure_says_what_it_misses() {
+    let mut entity = Entity::from_serialize(&everything()).unwrap();
+    entity.remove("id");
+    let fault = entity.clone().into_typed::<Everything>().unwrap_err();
+    assert_eq!(fault.to_string(), "missing field `id`");
+    entity.insert("id", 7);
+    assert!(entity.clone().into_typed::<Everything>().is_err());
+    // Wider is fine, narrower is not.
+    entity
+        .insert("id", Guid([9; 16]))
+        .insert("long", 5)
+        .insert("int", 5_i64);
+    let read: Everything = entity.clone().into_typed().unwrap();
+    assert_eq!((read.long, read.int), (5, 5));
+    entity.insert("int", i64::MAX);
+    assert!(entity.into_typed::<Everything>().is_err());
+}
+
+#[test]
+fn properties_keep_their_places() {
+    let mut entity = Entity::new("p", "r");
+    entity.insert("a", 1).insert("b", 2).insert("a", "x");
+    let names: Vec<_> = entity.iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["a", "b"]);
+    assert_eq!(entity.get("a"), Some(&Value::String("x".into())));
+    assert_eq!(entity.get("A"), None);
+    assert_eq!(
+        (entity.remove("a"), entity.remove("a")),
+        (Some("x".into()), None)
+    );
+    let moved = entity.with_keys("q", "s");
+    assert_eq!(
+        (moved.partition_key(), moved.row_key(), moved.len()),
+        ("q", "s", 1)
+    );
+}
+
+#[test]
+fn names_of_a_page_are_shared_whatever_their_order() {
+    let body = br#"{"value":[{"PartitionKey":"p","RowKey":"1","A":1,"B":2},
+        {"PartitionKey":"p","RowKey":"2","B":3},{"B":4,"A":5}]}"#;
+    let entities = Entity::read_page(body).unwrap();
+    let list = |entity: &Entity| {
+        let all = entity
+            .iter()
+            .map(|(name, value)| format!("{name}={value:?}"));
+        all.collect::<Vec<_>>().join(" ")
+    };
+    let lists: Vec<_> = entities.iter().map(list).collect();
+    assert_eq!(
+        lists,
+        [
+            "A=Int32(1) B=Int32(2)",
+            "B=Int32(3)",
+            "B=Int32(4) A=Int32(5)"
+        ]
+    );
+    assert!(Arc::ptr_eq(
+        &entities[0].properties[1].0,
+        &entities[1].properties[0].0
+    ));
+}

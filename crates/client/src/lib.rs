@@ -1,0 +1,78 @@
+//! The Rust SDK for Azure Table storage: works against Partita, Azurite and Azure alike.
+//!
+//! The names are those of the other official SDKs: a [`TableServiceClient`] for the account, a [`TableClient`] for one
+//! table, [`Entity`] for a typed row that keeps Int64, Guid, DateTime (100 ns) and Binary exact, or structures of your own
+//! through serde.
+//!
+//! ```
+//! # mod server { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/example/server.rs")); }
+//! # server::on_a_server(async |connection_string| {
+//! use futures::TryStreamExt as _;
+//! use partita_client::{Entity, Filter, QueryOptions, TableServiceClient, UpdateMode};
+//!
+//! let service = TableServiceClient::from_connection_string(&connection_string)?;
+//! let people = service.create_table("people").await?;
+//!
+//! let mut entity = Entity::new("O'Brien", "Miles");
+//! entity.insert("Age", 42).insert("Hired", 4_000_000_000_i64);
+//! people.create_entity(&entity).await?;
+//!
+//! entity.insert("Age", 43);
+//! people.upsert_entity(&entity, UpdateMode::Merge).await?;
+//!
+//! let adults = Filter::pk().eq("O'Brien").and(Filter::property("Age").ge(18));
+//! let found: Vec<Entity> = people.query_entities(QueryOptions::new().filter(adults)).try_collect().await?;
+//! assert_eq!(found[0].get("Age"), Some(&43.into()));
+//! # Ok(()) });
+//! ```
+//!
+//! # Promises
+//! - A write that fails says whether it [did not, or may have happened](Outcome). Retries are part of that: an insert that
+//!   meets its own first success is told apart by reading back.
+//! - Retries wait as their [policy](RetryPolicy) says, unless the server says otherwise, and only while their
+//!   [budget](RetryBudget) lasts. Every attempt can be [observed](RetryObserver).
+//! - What a server answers is bounded, and never panics.
+//! - Every future may be dropped at any time. A write whose future was dropped may have happened.
+//!
+//! # Needs
+//! A tokio runtime with I/O and time. TLS is rustls with `ring`; trusted are the machine's authorities and those that
+//! [`ClientOptions`] adds.
+
+mod clock;
+mod connection_string;
+mod credential;
+mod endpoint;
+mod entity;
+mod error;
+mod filter;
+mod observer;
+mod options;
+mod page;
+mod pipeline;
+mod request;
+mod retry;
+mod service;
+mod table;
+mod transport;
+
+pub use connection_string::{ConnectionString, InvalidConnectionString};
+pub use credential::{Credential, TokenError, TokenProvider};
+pub use endpoint::{Endpoint, InvalidEndpoint};
+pub use entity::{ConvertError, ETag, Entity};
+pub use error::{Error, ErrorKind, Outcome, Result};
+pub use filter::{Filter, PropertyFilter};
+pub use observer::{AttemptEvent, Decision, GiveUp, RetryObserver, RetryReason};
+pub use options::ClientOptions;
+pub use page::{Continuation, EntityStream, InvalidContinuation, Page, PageStream, QueryOptions};
+pub use retry::{RetryBudget, RetryPolicy, is_retried_status};
+pub use service::{TableServiceClient, TableStream};
+pub use table::{IfMatch, TableClient, TransactionAction, TransactionOutcome, UpdateMode};
+
+pub use partita_model::{
+    AccessPolicy, CorsRule, DateTime, EdmType, Guid, Logging, Metrics, ServiceProperties,
+    SignedIdentifier, Value, ValueRef,
+};
+pub use partita_wire::{
+    AccountKey, AccountSasTerms, ErrorCode, GeoReplication, KeyBound, KeyRange, Operation,
+    PageReader, RowReader, SasTerms, TableSasTerms,
+};

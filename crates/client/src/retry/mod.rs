@@ -1,0 +1,105 @@
+//! When a failed attempt is tried again, and when not.
+//!
+//! | attempt ended in | tried again | may have happened |
+//! | --- | --- | --- |
+//! | no connection | yes | no |
+//! | connection broken, timeout | yes | yes |
+//! | 408, 500, 502, 504 | yes | yes |
+//! | 429, 503 | yes | no: the service refuses before it does anything |
+//! | any other status: 4xx, 501, 505 | never | no |
+//!
+//! Any write may be tried again: [the table](crate::TableClient) tells a request that meets its own first success apart.
+
+mod budget;
+mod policy;
+
+pub(crate) use budget::Bucket;
+pub use budget::RetryBudget;
+pub use policy::RetryPolicy;
+
+use crate::Outcome;
+use http::HeaderMap;
+use partita_model::DateTime;
+use partita_wire::parse_http_date;
+use std::time::Duration;
+
+/// Whether an answer of that status is tried again: 408, 429, 500, 502, 503 and 504.
+#[must_use]
+pub const fn is_retried_status(status: u16) -> bool {
+    matches!(status, 408 | 429 | 500 | 502 | 503 | 504)
+}
+
+/// What a write's answer of that status leaves open.
+pub(crate) const fn outcome_of_status(status: u16) -> Outcome {
+    match status {
+        408 | 500 | 502 | 504..=599 => Outcome::MayHaveHappened,
+        _ => Outcome::DidNotHappen,
+    }
+}
+
+/// How long the server asks to wait: `retry-after-ms` and `x-ms-retry-after-ms` in milliseconds, `Retry-After` in seconds or
+/// as a date. (The names are those that the official SDKs honour.)
+pub(crate) fn retry_after(headers: &HeaderMap, now: DateTime) -> Option<Duration> {
+    let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
+    for name in ["retry-after-ms", "x-ms-retry-after-ms"] {
+        if let Some(wait) = text(name).and_then(|text| text.parse().ok()) {
+            return Some(Duration::from_millis(wait));
+        }
+    }
+    let text = text("retry-after")?;
+    if let Ok(seconds) = text.parse() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let ticks = parse_http_date(text)?.ticks().saturating_sub(now.ticks());
+    Some(Duration::from_nanos(ticks.saturating_mul(100)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http::HeaderValue;
+
+    #[test]
+    fn every_status() {
+        for status in 100..600 {
+            let retried = [408, 429, 500, 502, 503, 504].contains(&status);
+            assert_eq!(is_retried_status(status), retried, "{status}");
+            // What is neither a refusal nor the service's own word for "not executed" leaves a write open.
+            let open = status == 408 || (status >= 500 && ![501, 503].contains(&status));
+            let expected = if open {
+                Outcome::MayHaveHappened
+            } else {
+                Outcome::DidNotHappen
+            };
+            assert_eq!(outcome_of_status(status), expected, "{status}");
+        }
+    }
+
+    #[test]
+    fn the_server_says_how_long() {
+        let now = DateTime::parse("2024-01-02T03:04:05Z").unwrap();
+        let asked = |headers: &[(&'static str, &'static str)]| {
+            let headers: HeaderMap = headers
+                .iter()
+                .map(|(name, value)| (name.parse().unwrap(), HeaderValue::from_static(value)))
+                .collect();
+            retry_after(&headers, now).map(|wait| wait.as_millis())
+        };
+        assert_eq!(asked(&[]), None);
+        assert_eq!(asked(&[("retry-after", "2")]), Some(2_000));
+        assert_eq!(asked(&[("retry-after", "0")]), Some(0));
+        assert_eq!(
+            asked(&[("retry-after", "Tue, 02 Jan 2024 03:04:15 GMT")]),
+            Some(10_000)
+        );
+        assert_eq!(
+            asked(&[("retry-after", "Tue, 02 Jan 2024 03:04:00 GMT")]),
+            Some(0)
+        );
+        assert_eq!(asked(&[("retry-after", "soon")]), None);
+        assert_eq!(asked(&[("retry-after", "-1")]), None);
+        let both = [("retry-after", "2"), ("x-ms-retry-after-ms", "150")];
+        assert_eq!(asked(&both), Some(150));
+        assert_eq!(asked(&[("retry-after-ms", "7")]), Some(7));
+    }
+}

@@ -1,0 +1,81 @@
+//! Get Entity.
+
+use super::TableClient;
+use crate::entity::EntityDecoder;
+use crate::page::with_keys;
+use crate::{Entity, Error, Outcome, Result};
+use partita_wire::{ErrorCode, Method, Operation, read_row};
+use serde::de::DeserializeOwned;
+
+impl TableClient {
+    /// The entity of these keys.
+    ///
+    /// # Errors
+    /// 404 ResourceNotFound, or TableNotFound.
+    pub async fn get_entity(&self, partition_key: &str, row_key: &str) -> Result<Entity> {
+        self.get(partition_key, row_key, String::new()).await
+    }
+
+    /// The entity of these keys, with these properties only.
+    ///
+    /// # Errors
+    /// As [`Self::get_entity`].
+    pub async fn get_entity_selected(
+        &self,
+        partition_key: &str,
+        row_key: &str,
+        select: &[&str],
+    ) -> Result<Entity> {
+        self.get(partition_key, row_key, with_keys(select)).await
+    }
+
+    /// The entity of these keys, or `None` where there is none (in a table that is there).
+    ///
+    /// # Errors
+    /// As [`Self::get_entity`], but for the missing entity.
+    pub async fn get_entity_if_exists(
+        &self,
+        partition_key: &str,
+        row_key: &str,
+    ) -> Result<Option<Entity>> {
+        match self.get_entity(partition_key, row_key).await {
+            Ok(entity) => Ok(Some(entity)),
+            Err(error)
+                if error.is_not_found() && error.code() != Some(ErrorCode::TableNotFound) =>
+            {
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The entity of these keys as a structure, see [`Entity::into_typed`].
+    ///
+    /// # Errors
+    /// As [`Self::get_entity`]; [`crate::ErrorKind::Unreadable`] where entity and structure do not go together.
+    pub async fn get_entity_as<T: DeserializeOwned>(
+        &self,
+        partition_key: &str,
+        row_key: &str,
+    ) -> Result<T> {
+        let entity = self.get_entity(partition_key, row_key).await?;
+        entity.into_typed().map_err(Error::unreadable)
+    }
+
+    async fn get(&self, partition_key: &str, row_key: &str, select: String) -> Result<Entity> {
+        let keys = (partition_key, row_key);
+        let mut request = self.entity_request(Operation::GetEntity, Method::Get, keys, None);
+        if !select.is_empty() {
+            request = request.with_parameter("$select", &select);
+        }
+        let reply = self.pipeline().send(&request).await?;
+        read_row(&reply.answer.body, |row| {
+            EntityDecoder::default().entity(row)
+        })
+        .map_err(|failure| {
+            reply
+                .failed(Error::unreadable(failure), Outcome::DidNotHappen)
+                .error
+        })
+    }
+}

@@ -1,0 +1,50 @@
+//! Update, Merge, Insert Or Replace and Insert Or Merge Entity.
+
+use super::{IfMatch, TableClient, UpdateMode, body_of, etag_of, read_back::Write};
+use crate::{ETag, Entity, Result};
+use partita_wire::Operation;
+
+impl TableClient {
+    /// Changes an entity that is there, and gives its new version.
+    ///
+    /// # Errors
+    /// 404 ResourceNotFound; 412 UpdateConditionNotSatisfied where it is in another version.
+    pub async fn update_entity(
+        &self,
+        entity: &Entity,
+        mode: UpdateMode,
+        if_match: &IfMatch,
+    ) -> Result<ETag> {
+        self.write_entity(entity, mode, Some(if_match)).await
+    }
+
+    /// Changes an entity, or inserts it where it is not there, and gives its new version.
+    ///
+    /// # Errors
+    /// 404 TableNotFound; 400 for what breaks a limit.
+    pub async fn upsert_entity(&self, entity: &Entity, mode: UpdateMode) -> Result<ETag> {
+        self.write_entity(entity, mode, None).await
+    }
+
+    async fn write_entity(
+        &self,
+        entity: &Entity,
+        mode: UpdateMode,
+        if_match: Option<&IfMatch>,
+    ) -> Result<ETag> {
+        let operation = match (mode, if_match) {
+            (UpdateMode::Merge, Some(_)) => Operation::MergeEntity,
+            (UpdateMode::Merge, None) => Operation::InsertOrMergeEntity,
+            (UpdateMode::Replace, Some(_)) => Operation::UpdateEntity,
+            (UpdateMode::Replace, None) => Operation::InsertOrReplaceEntity,
+        };
+        let keys = (entity.partition_key(), entity.row_key());
+        let request = self
+            .entity_request(operation, mode.method(), keys, if_match)
+            .with_body(body_of(entity));
+        match self.pipeline().send(&request).await {
+            Ok(reply) => Ok(etag_of(&reply)),
+            Err(failed) => self.told_apart(failed, &Write::of_mode(entity, mode)).await,
+        }
+    }
+}

@@ -1,0 +1,47 @@
+// A real server for the tests and for the examples in the documentation, which include this file as a module.
+
+use partita_server::Server;
+use partita_server::config::{ALL, Layers, Settings};
+
+/// Starts a server on free ports; the flags are those of its command line.
+pub(crate) async fn start(flags: &[(&str, &str)]) -> Server {
+    let usual = [
+        ("table-port", "0"),
+        ("admin-port", "0"),
+        ("in-memory", "true"),
+    ];
+    let set = |layers: Layers, (name, text): (&str, &str)| {
+        let setting = ALL.iter().find(|setting| setting.flag == name).unwrap();
+        layers.flag(setting, text.to_owned())
+    };
+    let layers = usual
+        .into_iter()
+        .chain(flags.iter().copied())
+        .fold(Layers::new(), set);
+    let (values, _) = layers.resolve().unwrap();
+    Server::start(Settings::from_values(&values).unwrap())
+        .await
+        .unwrap()
+}
+
+/// How a client finds it.
+pub(crate) fn connection_string(server: &Server) -> String {
+    format!(
+        "AccountName=devstoreaccount1;AccountKey={};TableEndpoint=http://{}/devstoreaccount1",
+        partita_server::config::WELL_KNOWN_KEY,
+        server.listening().table,
+    )
+}
+
+/// Runs an example against a server of its own.
+#[allow(dead_code, reason = "what includes this uses the one or the other")]
+pub(crate) fn on_a_server(
+    example: impl AsyncFnOnce(String) -> Result<(), Box<dyn std::error::Error>>,
+) {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let server = start(&[]).await;
+        example(connection_string(&server)).await.unwrap();
+        server.stop().await;
+    });
+}

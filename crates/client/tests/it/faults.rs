@@ -1,0 +1,617 @@
+//! What the client does when a server fails.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures::TryStreamExt as _;
+use partita_client::{
+    AttemptEvent, ClientOptions, Credential, Decision, ETag, Endpoint, Entity, Error, ErrorCode,
+    ErrorKind, GiveUp, IfMatch, Outcome, QueryOptions, RetryBudget, RetryObserver, RetryPolicy,
+    RetryReason, TableClient, TableServiceClient, TransactionAction, UpdateMode,
+};
+use partita_server::Server;
+
+use crate::faulty_server::{Act, FaultyServer, status};
+use crate::server;
+
+/// Keeps the decision after each attempt.
+#[derive(Debug, Default)]
+struct Decisions(Mutex<Vec<Decision>>);
+
+impl RetryObserver for Decisions {
+    fn attempt(&self, event: &AttemptEvent<'_>) {
+        let mut decisions = self.0.lock().unwrap();
+        let before = decisions.iter().rev();
+        let retries = before
+            .take_while(|before| matches!(before, Decision::Retry { .. }))
+            .count();
+        assert_eq!(event.attempt as usize, retries + 1);
+        decisions.push(event.decision);
+        assert_eq!(event.error.is_none(), event.decision == Decision::Done);
+    }
+}
+
+impl Decisions {
+    fn all(&self) -> Vec<Decision> {
+        self.0.lock().unwrap().clone()
+    }
+}
+
+const QUICK: RetryPolicy = RetryPolicy::Fixed {
+    retries: 2,
+    wait: Duration::from_millis(1),
+};
+
+fn quick() -> (ClientOptions, Arc<Decisions>) {
+    let decisions = Arc::new(Decisions::default());
+    let observer: Arc<dyn RetryObserver> = Arc::clone(&decisions) as _;
+    let options = ClientOptions {
+        retry: QUICK,
+        observer: Some(observer),
+        ..ClientOptions::default()
+    };
+    (options, decisions)
+}
+
+fn table(address: std::net::SocketAddr, options: ClientOptions) -> TableClient {
+    let endpoint = Endpoint::parse(&format!("http://{address}/devstoreaccount1")).unwrap();
+    let key = partita_server::config::WELL_KNOWN_KEY;
+    let credential = Credential::shared_key("devstoreaccount1", key).unwrap();
+    TableServiceClient::new(endpoint, credential, options)
+        .unwrap()
+        .table_client("mytable")
+}
+
+fn entity() -> Entity {
+    let mut entity = Entity::new("p", "r");
+    entity
+        .insert("A", 1)
+        .insert("B", f64::NAN)
+        .insert("C", "é'");
+    entity
+}
+
+fn retry(reason: RetryReason) -> Decision {
+    Decision::Retry {
+        reason,
+        wait: Duration::from_millis(1),
+        asked: false,
+    }
+}
+
+/// A real server with the table, and one before it that fails.
+async fn behind(
+    script: impl IntoIterator<Item = Act>,
+) -> (Server, TableClient, FaultyServer, TableClient) {
+    let real = server::start(&[]).await;
+    let straight = table(real.listening().table, ClientOptions::default());
+    straight.create().await.unwrap();
+    let faulty = FaultyServer::start(script, Some(real.listening().table)).await;
+    let through = table(faulty.address, quick().0);
+    (real, straight, faulty, through)
+}
+
+#[tokio::test]
+async fn every_status_is_retried_or_not() {
+    for code in [
+        400, 401, 403, 404, 405, 408, 409, 411, 412, 413, 415, 429, 500, 501, 502, 503, 504, 505,
+        507, 301,
+    ] {
+        let faulty = FaultyServer::start([status(code)], None).await;
+        let (options, decisions) = quick();
+        let error = table(faulty.address, options)
+            .create_entity(&entity())
+            .await
+            .unwrap_err();
+        let retried = [408, 429, 500, 502, 503, 504].contains(&code);
+        let expected = if retried {
+            let again = retry(RetryReason::Status(code));
+            vec![again, again, Decision::GiveUp(GiveUp::AttemptsUsedUp)]
+        } else {
+            vec![Decision::GiveUp(GiveUp::NotRetried)]
+        };
+        assert_eq!(decisions.all(), expected, "{code}");
+        assert_eq!(
+            (error.status(), error.kind()),
+            (Some(code), ErrorKind::Service)
+        );
+        assert_eq!(error.attempts() as usize, expected.len());
+        let open = [408, 500, 502, 504, 505, 507].contains(&code);
+        let outcome = if open {
+            Outcome::MayHaveHappened
+        } else {
+            Outcome::DidNotHappen
+        };
+        assert_eq!(error.outcome(), outcome, "{code}");
+        let read = table(faulty.address, quick().0)
+            .get_entity("p", "r")
+            .await
+            .unwrap_err();
+        assert_eq!(
+            (read.status(), read.outcome()),
+            (Some(code), Outcome::DidNotHappen)
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_attempt_left_open_stays_open() {
+    let faulty = FaultyServer::start([status(500), status(503)], None).await;
+    let error = table(faulty.address, quick().0)
+        .create_entity(&entity())
+        .await
+        .unwrap_err();
+    assert_eq!(
+        (error.status(), error.outcome()),
+        (Some(503), Outcome::MayHaveHappened)
+    );
+    let faulty = FaultyServer::start([status(503), status(429), status(400)], None).await;
+    let error = table(faulty.address, quick().0)
+        .create_entity(&entity())
+        .await
+        .unwrap_err();
+    assert_eq!(
+        (error.status(), error.outcome()),
+        (Some(400), Outcome::DidNotHappen)
+    );
+}
+
+#[tokio::test]
+async fn the_words_of_the_server_come_through() {
+    let body = "{\"odata.error\":{\"code\":\"OutOfRangeInput\",\"message\":{\"lang\":\"en-US\",\"value\":\"too far\\nRequestId:x\"}}}";
+    let head = "400 Bad\r\nx-ms-request-id: theirs\r\n".to_owned();
+    let faulty = FaultyServer::start([Act::Answer(head, body.to_owned())], None).await;
+    let error = table(faulty.address, quick().0)
+        .get_entity("p", "r")
+        .await
+        .unwrap_err();
+    assert_eq!(error.code(), Some(ErrorCode::OutOfRangeInput));
+    assert_eq!(error.message(), "too far\nRequestId:x");
+    assert_eq!(error.request_id(), Some("theirs"));
+    assert_eq!(
+        error.to_string(),
+        "QueryEntity: 400 OutOfRangeInput: too far"
+    );
+    let html = Act::Answer(
+        "403 No\r\nx-ms-error-code: Odd\r\n".to_owned(),
+        "<html>no</html>".to_owned(),
+    );
+    let faulty = FaultyServer::start([html], None).await;
+    let error = table(faulty.address, quick().0)
+        .get_entity("p", "r")
+        .await
+        .unwrap_err();
+    assert_eq!((error.code_text(), error.code()), ("Odd", None));
+}
+
+#[tokio::test]
+async fn a_server_that_asks_for_a_wait_gets_it() {
+    let busy = |header: &str| Act::Answer(format!("503 Busy\r\n{header}\r\n"), String::new());
+    let page = Act::Answer("200 OK\r\n".to_owned(), "{\"value\":[]}".to_owned());
+    let (mut options, decisions) = quick();
+    // The policy alone would take hours.
+    options.retry = RetryPolicy::Fixed {
+        retries: 3,
+        wait: Duration::from_secs(7_200),
+    };
+    let script = [
+        busy("Retry-After: 0"),
+        busy("x-ms-retry-after-ms: 3"),
+        busy("retry-after-ms: 2"),
+        page,
+    ];
+    let faulty = FaultyServer::start(script, None).await;
+    let found: Vec<Entity> = table(faulty.address, options)
+        .query_entities(QueryOptions::new())
+        .try_collect()
+        .await
+        .unwrap();
+    assert!(found.is_empty());
+    let reason = RetryReason::Status(503);
+    let asked = |ms| Decision::Retry {
+        reason,
+        wait: Duration::from_millis(ms),
+        asked: true,
+    };
+    assert_eq!(
+        decisions.all(),
+        [asked(0), asked(3), asked(2), Decision::Done]
+    );
+
+    let (options, decisions) = quick();
+    let faulty = FaultyServer::start([busy("Retry-After: 61")], None).await;
+    let error = table(faulty.address, options)
+        .get_entity("p", "r")
+        .await
+        .unwrap_err();
+    assert_eq!(decisions.all(), [Decision::GiveUp(GiveUp::AskedTooLong)]);
+    assert_eq!(error.retry_after(), Some(Duration::from_secs(61)));
+}
+
+#[tokio::test]
+async fn a_refused_connection_changes_nothing() {
+    let nobody = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = nobody.local_addr().unwrap();
+    drop(nobody);
+    let (options, decisions) = quick();
+    let error = table(address, options)
+        .create_entity(&entity())
+        .await
+        .unwrap_err();
+    assert_eq!(
+        (error.kind(), error.outcome()),
+        (ErrorKind::Connect, Outcome::DidNotHappen)
+    );
+    let again = retry(RetryReason::Connect);
+    assert_eq!(
+        decisions.all(),
+        [again, again, Decision::GiveUp(GiveUp::AttemptsUsedUp)]
+    );
+}
+
+#[tokio::test]
+async fn broken_connections_are_made_anew() {
+    let page = Act::Answer(
+        "200 OK\r\n".to_owned(),
+        "{\"value\":[{\"PartitionKey\":\"p\"}]}".to_owned(),
+    );
+    let faulty = FaultyServer::start([Act::Close, Act::CloseHalfway, page], None).await;
+    let (options, decisions) = quick();
+    let pages = table(faulty.address, options)
+        .query_page(&QueryOptions::new(), None)
+        .await
+        .unwrap();
+    assert_eq!(pages.entities().unwrap()[0].partition_key(), "p");
+    let again = retry(RetryReason::Broken);
+    assert_eq!(decisions.all(), [again, again, Decision::Done]);
+    let ids: HashSet<String> = faulty
+        .heads()
+        .iter()
+        .map(|head| header(head, "x-ms-client-request-id"))
+        .collect();
+    assert_eq!(ids.len(), 3);
+}
+
+fn header(head: &str, name: &str) -> String {
+    let mut lines = head.lines().filter_map(|line| line.split_once(": "));
+    lines
+        .find(|(other, _)| other.eq_ignore_ascii_case(name))
+        .unwrap()
+        .1
+        .to_owned()
+}
+
+#[tokio::test]
+async fn a_server_that_hangs_is_not_waited_for() {
+    let page = Act::Answer("200 OK\r\n".to_owned(), "{\"value\":[]}".to_owned());
+    let faulty = FaultyServer::start([Act::Hang, page], None).await;
+    let (mut options, decisions) = quick();
+    options.attempt_timeout = Duration::from_millis(500);
+    table(faulty.address, options)
+        .query_page(&QueryOptions::new(), None)
+        .await
+        .unwrap();
+    assert_eq!(
+        decisions.all(),
+        [retry(RetryReason::TimedOut), Decision::Done]
+    );
+
+    let faulty = FaultyServer::start([Act::Hang], None).await;
+    let (mut options, decisions) = quick();
+    options.operation_timeout = Some(Duration::from_millis(50));
+    let error = table(faulty.address, options)
+        .create_entity(&entity())
+        .await
+        .unwrap_err();
+    assert_eq!(
+        (error.kind(), error.outcome()),
+        (ErrorKind::TimedOut, Outcome::MayHaveHappened)
+    );
+    assert_eq!(decisions.all(), [Decision::GiveUp(GiveUp::OutOfTime)]);
+}
+
+#[tokio::test]
+async fn an_empty_budget_ends_retries() {
+    let faulty = FaultyServer::start([status(500)], None).await;
+    let (mut options, decisions) = quick();
+    options.retry_budget = RetryBudget {
+        tokens_max: 1.0,
+        tokens_per_success: 0.0,
+    };
+    table(faulty.address, options)
+        .get_entity("p", "r")
+        .await
+        .unwrap_err();
+    assert_eq!(
+        decisions.all(),
+        [
+            retry(RetryReason::Status(500)),
+            Decision::GiveUp(GiveUp::BudgetUsedUp)
+        ]
+    );
+
+    let (options, decisions) = quick();
+    let none = ClientOptions {
+        retry: RetryPolicy::None,
+        ..options
+    };
+    table(faulty.address, none)
+        .get_entity("p", "r")
+        .await
+        .unwrap_err();
+    assert_eq!(decisions.all(), [Decision::GiveUp(GiveUp::AttemptsUsedUp)]);
+}
+
+#[tokio::test]
+async fn nonsense_is_not_asked_for_again() {
+    let cut = Act::Answer("200 OK\r\n".to_owned(), "{\"value\":[{\"A\":1}".to_owned());
+    let faulty = FaultyServer::start([cut], None).await;
+    let through = table(faulty.address, quick().0);
+    let found: Result<Vec<Entity>, Error> = through
+        .query_entities(QueryOptions::new())
+        .try_collect()
+        .await;
+    assert_eq!(found.unwrap_err().kind(), ErrorKind::Unreadable);
+    assert_eq!(faulty.heads().len(), 1);
+    // A batch that was answered so may have happened.
+    let actions = [TransactionAction::Create(entity())];
+    let odd = Act::Answer(
+        "202 Accepted\r\nContent-Type: multipart/mixed; boundary=b\r\n".to_owned(),
+        "--b".to_owned(),
+    );
+    let faulty = FaultyServer::start([odd], None).await;
+    let error = table(faulty.address, quick().0)
+        .submit_transaction(&actions)
+        .await
+        .unwrap_err();
+    assert_eq!(
+        (error.kind(), error.outcome()),
+        (ErrorKind::Unreadable, Outcome::MayHaveHappened)
+    );
+}
+
+#[tokio::test]
+async fn an_insert_that_meets_itself_has_succeeded() {
+    for lost in [
+        Act::ForwardAndClose,
+        Act::ForwardAndAnswer(500),
+        Act::ForwardAndAnswer(504),
+    ] {
+        let (real, straight, faulty, through) = behind([lost, Act::Forward]).await;
+        let etag = through.create_entity(&entity()).await.unwrap();
+        assert_eq!(faulty.methods(), ["POST", "POST", "GET"]);
+        assert_eq!(
+            straight.get_entity("p", "r").await.unwrap().etag(),
+            Some(&etag)
+        );
+        real.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn an_insert_that_meets_another_has_not() {
+    let (real, straight, faulty, through) = behind([status(500), Act::Forward]).await;
+    let mut theirs = entity();
+    theirs.insert("A", 2);
+    straight.create_entity(&theirs).await.unwrap();
+    let error = through.create_entity(&entity()).await.unwrap_err();
+    assert_eq!(error.code(), Some(ErrorCode::EntityAlreadyExists));
+    assert_eq!(error.outcome(), Outcome::MayHaveHappened);
+    assert_eq!(faulty.methods(), ["POST", "POST", "GET"]);
+    // Where no attempt was left open, nobody reads back.
+    let error = straight.create_entity(&theirs).await.unwrap_err();
+    assert_eq!(
+        (error.attempts(), error.outcome()),
+        (1, Outcome::DidNotHappen)
+    );
+    real.stop().await;
+}
+
+#[tokio::test]
+async fn an_update_that_meets_itself_has_succeeded() {
+    for mode in [UpdateMode::Merge, UpdateMode::Replace] {
+        let (real, straight, faulty, through) = behind([Act::ForwardAndClose, Act::Forward]).await;
+        let before = straight.create_entity(&entity()).await.unwrap();
+        let mut changed = Entity::new("p", "r");
+        changed.insert("A", 7_i64);
+        let etag = through
+            .update_entity(&changed, mode, &IfMatch::from(&before))
+            .await
+            .unwrap();
+        let now = straight.get_entity("p", "r").await.unwrap();
+        assert_eq!(
+            (now.etag(), now.get("A")),
+            (Some(&etag), Some(&7_i64.into()))
+        );
+        assert_eq!(faulty.heads().len(), 3);
+        // Another one's change is still a conflict.
+        let error = through
+            .update_entity(&changed, mode, &IfMatch::from(&before))
+            .await
+            .unwrap_err();
+        assert!(error.is_precondition_failed());
+        assert_eq!(error.outcome(), Outcome::DidNotHappen);
+        real.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn a_transaction_that_meets_itself_has_succeeded() {
+    let (real, straight, faulty, through) = behind([Act::ForwardAndClose, Act::Forward]).await;
+    let doomed = Entity::new("p", "doomed");
+    straight.create_entity(&doomed).await.unwrap();
+    let delete = |row_key: &str| TransactionAction::Delete {
+        partition_key: "p".to_owned(),
+        row_key: row_key.to_owned(),
+        if_match: IfMatch::Any,
+    };
+    let actions = [TransactionAction::Create(entity()), delete("doomed")];
+    let done = through.submit_transaction(&actions).await.unwrap();
+    let now = straight.get_entity("p", "r").await.unwrap();
+    assert_eq!(done.etags, [now.etag().cloned(), None]);
+    assert_eq!(faulty.methods(), ["POST", "POST", "GET", "GET"]);
+    real.stop().await;
+}
+
+#[tokio::test]
+async fn a_delete_that_meets_itself_is_left_open() {
+    let (real, straight, _faulty, through) = behind([Act::ForwardAndClose, Act::Forward]).await;
+    straight.create_entity(&entity()).await.unwrap();
+    let error = through
+        .delete_entity("p", "r", &IfMatch::Any)
+        .await
+        .unwrap_err();
+    assert!(error.is_not_found());
+    assert_eq!(error.outcome(), Outcome::MayHaveHappened);
+    let error = through
+        .delete_entity("p", "r", &IfMatch::Any)
+        .await
+        .unwrap_err();
+    assert_eq!(error.outcome(), Outcome::DidNotHappen);
+    real.stop().await;
+}
+
+#[tokio::test]
+async fn a_busy_part_of_a_batch_is_tried_again() {
+    let part = |status: &str, code: &str| {
+        let body = format!(
+            "{{\"odata.error\":{{\"code\":\"{code}\",\"message\":{{\"value\":\"1:no\"}}}}}}"
+        );
+        let part = format!(
+            "--c\r\nContent-Type: application/http\r\n\r\nHTTP/1.1 {status}\r\nContent-Type: application/json\r\n\r\n{body}\r\n--c--\r\n"
+        );
+        let body =
+            format!("--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n{part}--b--\r\n");
+        Act::Answer(
+            "202 Accepted\r\nContent-Type: multipart/mixed; boundary=b\r\n".to_owned(),
+            body,
+        )
+    };
+    let script = [
+        part("503 Busy", "ServerBusy"),
+        part("409 Conflict", "EntityAlreadyExists"),
+    ];
+    let faulty = FaultyServer::start(script, None).await;
+    let (options, decisions) = quick();
+    let actions = ["a", "b"].map(|row_key| TransactionAction::Create(Entity::new("p", row_key)));
+    let error = table(faulty.address, options)
+        .submit_transaction(&actions)
+        .await
+        .unwrap_err();
+    assert_eq!(
+        decisions.all(),
+        [
+            retry(RetryReason::Status(503)),
+            Decision::GiveUp(GiveUp::NotRetried)
+        ]
+    );
+    assert_eq!(
+        (error.status(), error.operation_index(), error.message()),
+        (Some(409), Some(1), "no")
+    );
+    assert_eq!(error.outcome(), Outcome::DidNotHappen);
+}
+
+#[tokio::test]
+async fn what_cannot_be_sent_is_not() {
+    let faulty = FaultyServer::start([Act::Close], None).await;
+    let (options, _) = quick();
+    let through = table(faulty.address, options);
+    let etag = IfMatch::ETag(ETag::from("a\r\nX: y"));
+    let action = TransactionAction::Update(entity(), UpdateMode::Merge, etag.clone());
+    let other = TransactionAction::Create(Entity::new("q", "r"));
+    let create = TransactionAction::Create(entity());
+    let faults = [
+        through.submit_transaction(&[]).await.unwrap_err(),
+        through
+            .submit_transaction(&vec![create.clone(); 101])
+            .await
+            .unwrap_err(),
+        through
+            .submit_transaction(&[create, other])
+            .await
+            .unwrap_err(),
+        through.submit_transaction(&[action]).await.unwrap_err(),
+        through.delete_entity("p", "r", &etag).await.unwrap_err(),
+        through
+            .get_entity(&"x".repeat(70_000), "r")
+            .await
+            .unwrap_err(),
+    ];
+    for error in faults {
+        assert_eq!(
+            (error.kind(), error.outcome()),
+            (ErrorKind::Input, Outcome::DidNotHappen),
+            "{error}"
+        );
+    }
+    assert!(faulty.heads().is_empty());
+}
+
+#[tokio::test]
+async fn connections_are_kept() {
+    let script = [
+        Act::AnswerAndStay,
+        Act::AnswerAndStay,
+        Act::AnswerAndStay,
+        Act::Close,
+        Act::AnswerAndStay,
+    ];
+    let faulty = FaultyServer::start(script, None).await;
+    let through = table(faulty.address, quick().0);
+    for _ in 0..20 {
+        through
+            .query_page(&QueryOptions::new(), None)
+            .await
+            .unwrap();
+    }
+    // One, and another after the break.
+    assert_eq!((faulty.heads().len(), faulty.connections()), (21, 2));
+}
+
+/// Tells of every attempt that has ended.
+#[derive(Debug)]
+struct Told(tokio::sync::mpsc::Sender<()>);
+
+impl RetryObserver for Told {
+    fn attempt(&self, _: &AttemptEvent<'_>) {
+        self.0.try_send(()).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn reading_ahead_asks_while_a_page_is_used() {
+    let page = |next: &str, row_key: &str| {
+        let head = format!("200 OK\r\n{next}");
+        let body = format!("{{\"value\":[{{\"PartitionKey\":\"p\",\"RowKey\":\"{row_key}\"}}]}}");
+        Act::Answer(head, body)
+    };
+    let next = "x-ms-continuation-NextPartitionKey: a\r\n";
+    for ahead in [true, false] {
+        let faulty = FaultyServer::start([page(next, "1"), page("", "2")], None).await;
+        let (sender, mut ended) = tokio::sync::mpsc::channel(8);
+        let observer: Arc<dyn RetryObserver> = Arc::new(Told(sender));
+        let options = ClientOptions {
+            observer: Some(observer),
+            ..quick().0
+        };
+        let query = if ahead {
+            QueryOptions::new().read_ahead()
+        } else {
+            QueryOptions::new()
+        };
+        let mut rows = table(faulty.address, options).query_entities(query);
+        assert_eq!(rows.try_next().await.unwrap().unwrap().row_key(), "1");
+        ended.recv().await.unwrap();
+        if ahead {
+            // Nobody asks the stream, and yet the second page comes.
+            let second = tokio::time::timeout(Duration::from_secs(30), ended.recv()).await;
+            second.unwrap().unwrap();
+        }
+        assert_eq!(faulty.heads().len(), if ahead { 2 } else { 1 });
+        let rest: Vec<Entity> = rows.try_collect().await.unwrap();
+        assert_eq!((rest.len(), faulty.heads().len()), (1, 2));
+        assert!(faulty.heads()[1].contains("NextPartitionKey=a "));
+    }
+}

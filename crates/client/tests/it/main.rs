@@ -1,0 +1,12 @@
+//! The client against a real server, and against one that fails on purpose.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "all of it is tests, though not every function is marked so"
+)]
+
+mod faults;
+mod faulty_server;
+mod on_the_server;
+#[path = "../example/server.rs"]
+mod server;

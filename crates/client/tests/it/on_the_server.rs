@@ -1,0 +1,618 @@
+//! The whole interface against a real server, over HTTP and TLS.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _};
+use partita_client::{
+    AccessPolicy, AccountSasTerms, ClientOptions, Continuation, CorsRule, Credential, DateTime,
+    Endpoint, Entity, ErrorCode, ErrorKind, Filter, Guid, IfMatch, KeyBound, KeyRange,
+    QueryOptions, SasTerms, ServiceProperties, SignedIdentifier, TableClient, TableSasTerms,
+    TableServiceClient, TokenError, TokenProvider, TransactionAction, UpdateMode, Value,
+};
+use partita_server::Server;
+use serde::{Deserialize, Serialize};
+
+use crate::server;
+
+async fn started() -> (Server, TableServiceClient) {
+    let server = server::start(&[]).await;
+    let client =
+        TableServiceClient::from_connection_string(&server::connection_string(&server)).unwrap();
+    (server, client)
+}
+
+async fn with_table() -> (Server, TableClient) {
+    let (server, client) = started().await;
+    let table = client.create_table("MyTable").await.unwrap();
+    (server, table)
+}
+
+/// One of each type, at its edges.
+fn everything(row_key: &str) -> Entity {
+    let mut entity = Entity::new("O'Brien é%+ \u{1F600}", row_key);
+    entity
+        .insert("Text", "\"\\\u{1}\u{FFFF}\u{1F600}")
+        .insert("Empty", "")
+        .insert("Bytes", vec![0_u8, 255])
+        .insert("Truth", true)
+        .insert("Int", i32::MIN)
+        .insert("Long", i64::MAX)
+        .insert("Whole", 5.0)
+        .insert("Tiny", f64::MIN_POSITIVE)
+        .insert("Endless", f64::NEG_INFINITY)
+        .insert(
+            "At",
+            DateTime::parse("1601-01-01T00:00:00.0000001Z").unwrap(),
+        )
+        .insert("Id", Guid([0xAB; 16]));
+    entity
+}
+
+fn properties(entity: &Entity) -> Vec<(String, Value)> {
+    entity
+        .iter()
+        .map(|(name, value)| (name.to_owned(), value.clone()))
+        .collect()
+}
+
+#[tokio::test]
+async fn entities_live_and_change() {
+    let (server, table) = with_table().await;
+    let sent = everything("r'1");
+    let first = table.create_entity(&sent).await.unwrap();
+    let (partition_key, row_key) = (sent.partition_key(), sent.row_key());
+    let read = table.get_entity(partition_key, row_key).await.unwrap();
+    assert_eq!(properties(&read), properties(&sent));
+    assert_eq!(
+        (read.partition_key(), read.row_key()),
+        (partition_key, row_key)
+    );
+    assert_eq!(read.etag(), Some(&first));
+    assert!(read.timestamp().is_some());
+
+    let mut change = Entity::new(partition_key, row_key);
+    change.insert("Int", 7_i64).insert("New", f64::NAN);
+    let second = table
+        .update_entity(&change, UpdateMode::Merge, &IfMatch::from(&first))
+        .await
+        .unwrap();
+    let error = table
+        .update_entity(&change, UpdateMode::Merge, &IfMatch::from(&first))
+        .await
+        .unwrap_err();
+    assert_eq!(error.code(), Some(ErrorCode::UpdateConditionNotSatisfied));
+    let merged = table.get_entity(partition_key, row_key).await.unwrap();
+    assert_eq!(
+        (merged.len(), merged.get("Int")),
+        (12, Some(&Value::Int64(7)))
+    );
+    assert!(matches!(merged.get("New"), Some(Value::Double(value)) if value.is_nan()));
+    assert_eq!(merged.etag(), Some(&second));
+
+    table
+        .upsert_entity(&change, UpdateMode::Replace)
+        .await
+        .unwrap();
+    let selected = table
+        .get_entity_selected(partition_key, row_key, &["Int", "Missing"])
+        .await
+        .unwrap();
+    assert_eq!(properties(&selected), [("Int".to_owned(), Value::Int64(7))]);
+    assert_eq!(selected.row_key(), row_key);
+    assert_eq!(
+        table
+            .get_entity(partition_key, row_key)
+            .await
+            .unwrap()
+            .len(),
+        2
+    );
+
+    table
+        .delete_entity(partition_key, row_key, &IfMatch::Any)
+        .await
+        .unwrap();
+    assert_eq!(
+        table
+            .get_entity_if_exists(partition_key, row_key)
+            .await
+            .unwrap(),
+        None
+    );
+    let error = table.get_entity(partition_key, row_key).await.unwrap_err();
+    assert_eq!(error.code(), Some(ErrorCode::ResourceNotFound));
+    let error = table
+        .update_entity(&change, UpdateMode::Replace, &IfMatch::Any)
+        .await
+        .unwrap_err();
+    assert!(error.is_not_found());
+    table
+        .upsert_entity(&Entity::new("", ""), UpdateMode::Merge)
+        .await
+        .unwrap();
+    assert!(table.get_entity("", "").await.unwrap().is_empty());
+    server.stop().await;
+}
+
+#[derive(Serialize, Deserialize, Debug, PartialEq)]
+#[serde(rename_all = "PascalCase")]
+struct Reading {
+    partition_key: String,
+    row_key: String,
+    count: i64,
+    at: DateTime,
+    note: Option<String>,
+}
+
+#[tokio::test]
+async fn structures_are_entities() {
+    let (server, table) = with_table().await;
+    let reading = Reading {
+        partition_key: "p".to_owned(),
+        row_key: "1".to_owned(),
+        count: i64::MIN,
+        at: DateTime::parse("2024-01-02T03:04:05.0000001Z").unwrap(),
+        note: None,
+    };
+    table
+        .create_entity(&Entity::from_serialize(&reading).unwrap())
+        .await
+        .unwrap();
+    assert_eq!(
+        table.get_entity_as::<Reading>("p", "1").await.unwrap(),
+        reading
+    );
+    let all: Vec<Reading> = table
+        .query_entities_as(QueryOptions::new())
+        .try_collect()
+        .await
+        .unwrap();
+    assert_eq!(all, [reading]);
+    table.create_entity(&Entity::new("p", "2")).await.unwrap();
+    let error = table.get_entity_as::<Reading>("p", "2").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unreadable);
+    server.stop().await;
+}
+
+/// 25 entities over 5 partitions.
+async fn filled(table: &TableClient) {
+    for partition in 0..5 {
+        let row = |row| {
+            let mut entity = Entity::new(format!("p{partition}"), format!("r{row}"));
+            entity
+                .insert("N", partition * 5 + row)
+                .insert("Even", row % 2 == 0);
+            TransactionAction::Create(entity)
+        };
+        let done = table
+            .submit_transaction(&[0, 1, 2, 3, 4].map(row))
+            .await
+            .unwrap();
+        assert!(done.etags.iter().all(Option::is_some));
+    }
+}
+
+fn keys(entities: &[Entity]) -> Vec<String> {
+    entities
+        .iter()
+        .map(|entity| format!("{}{}", entity.partition_key(), entity.row_key()))
+        .collect()
+}
+
+#[tokio::test]
+async fn queries_come_in_pages_and_go_on() {
+    let (server, table) = with_table().await;
+    filled(&table).await;
+    let all: Vec<Entity> = table
+        .query_entities(QueryOptions::new())
+        .try_collect()
+        .await
+        .unwrap();
+    assert_eq!(all.len(), 25);
+    let by_sevens: Vec<Entity> = table
+        .query_entities(QueryOptions::new().top(7))
+        .try_collect()
+        .await
+        .unwrap();
+    assert_eq!(keys(&by_sevens), keys(&all));
+
+    let ahead = QueryOptions::new().top(7).read_ahead();
+    let ahead: Vec<Entity> = table.query_entities(ahead).try_collect().await.unwrap();
+    assert_eq!(keys(&ahead), keys(&all));
+
+    let mut pages = table.query_entities(QueryOptions::new().top(7)).by_page();
+    let first = pages.next().await.unwrap().unwrap();
+    assert_eq!(keys(&first.entities().unwrap()), keys(&all[..7]));
+    assert!(first.bytes().starts_with(b"{\"odata.metadata\""));
+    let mut rows = first.rows().unwrap();
+    let row = rows.next_row().unwrap().unwrap();
+    assert_eq!(row.partition_key().unwrap().unwrap(), "p0");
+
+    // Another run of the program goes on where this one stopped.
+    let kept = first.continuation().unwrap().to_string();
+    let from: Continuation = kept.parse().unwrap();
+    let rest: Vec<Entity> = table
+        .query_entities(QueryOptions::new().top(10).from(from))
+        .try_collect()
+        .await
+        .unwrap();
+    assert_eq!(keys(&rest), keys(&all[7..]));
+    let sizes: Vec<usize> = pages
+        .map_ok(|page| page.entities().unwrap().len())
+        .try_collect()
+        .await
+        .unwrap();
+    assert_eq!(sizes, [7, 7, 4]);
+
+    let filter = Filter::pk()
+        .starts_with("p3")
+        .or(Filter::property("N").lt(2))
+        .and(Filter::property("Even").is_true());
+    let some: Vec<Entity> = table
+        .query_entities(QueryOptions::new().filter(filter).select(["N"]))
+        .try_collect()
+        .await
+        .unwrap();
+    assert_eq!(keys(&some), ["p0r0", "p3r0", "p3r2", "p3r4"]);
+    assert_eq!(properties(&some[1]), [("N".to_owned(), Value::Int32(15))]);
+
+    let broken = table
+        .query_entities(QueryOptions::new().filter(Filter::raw("N eq")))
+        .try_next()
+        .await;
+    assert_eq!(broken.unwrap_err().code(), Some(ErrorCode::InvalidInput));
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn transactions_happen_as_a_whole() {
+    let (server, table) = with_table().await;
+    let etag = table.create_entity(&Entity::new("p", "old")).await.unwrap();
+    let mut changed = Entity::new("p", "old");
+    changed.insert("A", 1);
+    let delete = |row_key: &str, if_match| TransactionAction::Delete {
+        partition_key: "p".to_owned(),
+        row_key: row_key.to_owned(),
+        if_match,
+    };
+    let refused = [
+        TransactionAction::Create(Entity::new("p", "new")),
+        TransactionAction::Upsert(changed.clone(), UpdateMode::Merge),
+        delete("none", IfMatch::Any),
+    ];
+    let error = table.submit_transaction(&refused).await.unwrap_err();
+    assert_eq!(
+        (error.status(), error.operation_index()),
+        (Some(404), Some(2))
+    );
+    assert_eq!(table.get_entity_if_exists("p", "new").await.unwrap(), None);
+
+    let done = [
+        TransactionAction::Create(everything("x").with_keys("p", "new")),
+        TransactionAction::Update(changed, UpdateMode::Replace, IfMatch::from(&etag)),
+        TransactionAction::Upsert(Entity::new("p", "it's"), UpdateMode::Replace),
+    ];
+    let outcome = table.submit_transaction(&done).await.unwrap();
+    let new = table.get_entity("p", "new").await.unwrap();
+    assert_eq!(new.etag(), outcome.etags[0].as_ref());
+    assert_eq!(new.get("Long"), Some(&Value::Int64(i64::MAX)));
+    assert_eq!(
+        table.get_entity("p", "old").await.unwrap().etag(),
+        outcome.etags[1].as_ref()
+    );
+    let etag = outcome.etags[2].clone().unwrap();
+    let gone = table
+        .submit_transaction(&[delete("it's", IfMatch::ETag(etag))])
+        .await
+        .unwrap();
+    assert_eq!(gone.etags, [None]);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn tables_are_made_listed_and_dropped() {
+    let (server, client) = started().await;
+    for name in ["Bees", "ants", "Cats"] {
+        client.create_table(name).await.unwrap();
+    }
+    let error = client.create_table("bees").await.unwrap_err();
+    assert_eq!(
+        (error.code(), error.is_conflict()),
+        (Some(ErrorCode::TableAlreadyExists), true)
+    );
+    client.create_table_if_not_exists("bees").await.unwrap();
+    client.create_table_if_not_exists("Dogs").await.unwrap();
+    let names: Vec<String> = client.list_tables().try_collect().await.unwrap();
+    assert_eq!(names, ["ants", "Bees", "Cats", "Dogs"]);
+    let some = Filter::property("TableName").ge("C");
+    let names: Vec<String> = client.query_tables(some).try_collect().await.unwrap();
+    assert_eq!(names, ["ants", "Cats", "Dogs"]);
+    client.delete_table("BEES").await.unwrap();
+    assert!(
+        client
+            .delete_table("Bees")
+            .await
+            .unwrap_err()
+            .is_not_found()
+    );
+    let error = client
+        .table_client("Bees")
+        .get_entity("p", "r")
+        .await
+        .unwrap_err();
+    assert_eq!(error.code(), Some(ErrorCode::TableNotFound));
+    for name in ["a/b", "x?y", "it's", "é"] {
+        assert!(client.create_table(name).await.is_err(), "{name}");
+        assert!(
+            client
+                .table_client(name)
+                .get_entity("p", "r")
+                .await
+                .is_err(),
+            "{name}"
+        );
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn lists_of_tables_go_on_too() {
+    let (server, client) = started().await;
+    for number in 0..1_003 {
+        client
+            .create_table(&format!("table{number:04}"))
+            .await
+            .unwrap();
+    }
+    let names: Vec<String> = client.list_tables().try_collect().await.unwrap();
+    assert_eq!((names.len(), names[1_002].as_str()), (1_003, "table1002"));
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn the_service_has_properties_and_policies() {
+    let (server, client) = started().await;
+    let mut properties = client.get_service_properties().await.unwrap();
+    assert_eq!(properties, ServiceProperties::default());
+    properties.logging.read = true;
+    properties.hour_metrics.retention_days = Some(7);
+    properties.cors.push(CorsRule {
+        allowed_origins: vec!["https://example.org".to_owned()],
+        allowed_methods: vec!["GET".to_owned()],
+        max_age_seconds: 60,
+        ..CorsRule::default()
+    });
+    client.set_service_properties(&properties).await.unwrap();
+    assert_eq!(client.get_service_properties().await.unwrap(), properties);
+    assert_eq!(client.get_service_stats().await.unwrap().status, "live");
+
+    let table = client.create_table("policed").await.unwrap();
+    assert_eq!(table.get_access_policy().await.unwrap(), []);
+    let policy = SignedIdentifier {
+        id: "read <&> only".to_owned(),
+        policy: AccessPolicy {
+            start: None,
+            expiry: Some(DateTime::parse("2999-01-01T00:00:00Z").unwrap()),
+            permission: Some("r".to_owned()),
+        },
+    };
+    table
+        .set_access_policy(std::slice::from_ref(&policy))
+        .await
+        .unwrap();
+    assert_eq!(table.get_access_policy().await.unwrap(), [policy]);
+    server.stop().await;
+}
+
+fn until_2999() -> SasTerms {
+    SasTerms {
+        expiry: Some(DateTime::parse("2999-01-01T00:00:00Z").unwrap()),
+        ..SasTerms::default()
+    }
+}
+
+#[tokio::test]
+async fn signatures_let_others_in_as_far_as_they_say() {
+    let (server, client) = started().await;
+    let table = client.create_table("signed").await.unwrap();
+    filled(&table).await;
+    let as_other = |sas: &str| {
+        let endpoint = client.endpoint().clone();
+        TableServiceClient::new(endpoint, Credential::sas(sas), ClientOptions::default()).unwrap()
+    };
+    let account = AccountSasTerms {
+        permissions: "rl".to_owned(),
+        resource_types: "so".to_owned(),
+        terms: until_2999(),
+    };
+    let reader = as_other(&client.generate_sas(&account).unwrap());
+    let names: Vec<String> = reader.list_tables().try_collect().await.unwrap();
+    assert_eq!(names, ["signed"]);
+    let error = reader
+        .table_client("signed")
+        .create_entity(&Entity::new("p", "r"))
+        .await
+        .unwrap_err();
+    assert_eq!(
+        error.code(),
+        Some(ErrorCode::AuthorizationPermissionMismatch)
+    );
+    assert_eq!(
+        reader.generate_sas(&account).unwrap_err().kind(),
+        ErrorKind::Credential
+    );
+
+    let bound = |partition_key: &str| {
+        Some(KeyBound {
+            partition_key: partition_key.to_owned(),
+            row_key: None,
+        })
+    };
+    let terms = TableSasTerms {
+        table: String::new(),
+        permissions: "raud".to_owned(),
+        terms: until_2999(),
+        policy_id: None,
+        range: KeyRange {
+            low: bound("p1"),
+            high: bound("p2"),
+        },
+    };
+    let guest = as_other(&table.generate_sas(&terms).unwrap()).table_client("SIGNED");
+    let seen: Vec<Entity> = guest
+        .query_entities(QueryOptions::new().top(4))
+        .try_collect()
+        .await
+        .unwrap();
+    assert_eq!(seen.len(), 10);
+    let inside = TransactionAction::Upsert(Entity::new("p1", "new"), UpdateMode::Merge);
+    guest.submit_transaction(&[inside]).await.unwrap();
+    let error = guest
+        .upsert_entity(&Entity::new("p3", "new"), UpdateMode::Merge)
+        .await
+        .unwrap_err();
+    assert_eq!(error.status(), Some(403));
+
+    let wrong = Credential::shared_key("devstoreaccount1", "d3Jvbmc=").unwrap();
+    let stranger =
+        TableServiceClient::new(client.endpoint().clone(), wrong, ClientOptions::default())
+            .unwrap();
+    let error = stranger
+        .table_client("signed")
+        .get_entity("p1", "r1")
+        .await
+        .unwrap_err();
+    assert_eq!(
+        (error.code(), error.attempts()),
+        (Some(ErrorCode::AuthenticationFailed), 1)
+    );
+    server.stop().await;
+}
+
+/// A token as the server's basic mode takes it: nobody checks its signature.
+#[derive(Debug)]
+struct Tokens(Option<&'static str>);
+
+impl TokenProvider for Tokens {
+    fn token(&self) -> BoxFuture<'_, Result<String, TokenError>> {
+        let token = self
+            .0
+            .map(str::to_owned)
+            .ok_or_else(|| TokenError::from("nobody is logged in"));
+        async { token }.boxed()
+    }
+}
+
+/// `{"alg":"none"}`, then issuer `https://sts.windows.net/00000000-0000-0000-0000-000000000000/`, audience
+/// `https://storage.azure.com`, and times from 1970 to 2999.
+const TOKEN: &str = "eyJhbGciOiJub25lIn0.eyJpc3MiOiJodHRwczovL3N0cy53aW5kb3dzLm5ldC8wMDAwMDAwMC0wMDAwLTAwMDAtMDAwMC0wMDAwMDAwMDAwMDAvIiwiYXVkIjoiaHR0cHM6Ly9zdG9yYWdlLmF6dXJlLmNvbSIsIm5iZiI6MCwiaWF0IjowLCJleHAiOjMyNDcyMTQ0MDAwfQ.eA";
+
+#[tokio::test]
+async fn tls_with_an_authority_of_its_own() {
+    let directory = tempfile::tempdir().unwrap();
+    let location = directory.path().to_str().unwrap();
+    let flags = [
+        ("tls", "dev"),
+        ("in-memory", "false"),
+        ("location", location),
+        ("oauth", "basic"),
+    ];
+    let server = server::start(&flags).await;
+    let pem = std::fs::read(server.authority().unwrap()).unwrap();
+    let text = server::connection_string(&server).replace("http://", "https://");
+    let trusting = ClientOptions {
+        authorities_pem: vec![pem],
+        ..ClientOptions::default()
+    };
+    let client = TableServiceClient::from_connection_string_with(&text, trusting.clone()).unwrap();
+    let table = client.create_table("secret").await.unwrap();
+    let sent = everything("r");
+    table.create_entity(&sent).await.unwrap();
+    let read = table.get_entity(sent.partition_key(), "r").await.unwrap();
+    assert_eq!(properties(&read), properties(&sent));
+    table
+        .submit_transaction(&[TransactionAction::Upsert(sent, UpdateMode::Replace)])
+        .await
+        .unwrap();
+
+    // A strange certificate is refused at once, before anything is sent.
+    let other = rcgen_authority();
+    let strict = ClientOptions {
+        authorities_pem: vec![other],
+        ..ClientOptions::default()
+    };
+    let client = TableServiceClient::from_connection_string_with(&text, strict).unwrap();
+    let error = client.create_table("never").await.unwrap_err();
+    assert_eq!((error.kind(), error.attempts()), (ErrorKind::Tls, 1));
+    assert_eq!(error.outcome(), partita_client::Outcome::DidNotHappen);
+
+    let endpoint = Endpoint::parse(&format!(
+        "https://{}/devstoreaccount1",
+        server.listening().table
+    ))
+    .unwrap();
+    let with_token = |token| {
+        let credential = Credential::Token(Arc::new(Tokens(token)));
+        TableServiceClient::new(endpoint.clone(), credential, trusting.clone()).unwrap()
+    };
+    let names: Vec<String> = with_token(Some(TOKEN))
+        .list_tables()
+        .try_collect()
+        .await
+        .unwrap();
+    assert_eq!(names, ["secret"]);
+    let error = with_token(None).create_table("never").await.unwrap_err();
+    assert_eq!(
+        (error.kind(), error.status()),
+        (ErrorKind::Credential, None)
+    );
+    let error = with_token(Some("x"))
+        .create_table("never")
+        .await
+        .unwrap_err();
+    assert_eq!(error.status(), Some(401));
+    server.stop().await;
+}
+
+/// The authority of another server.
+fn rcgen_authority() -> Vec<u8> {
+    rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()])
+        .unwrap()
+        .cert
+        .pem()
+        .into_bytes()
+}
+
+#[tokio::test]
+async fn tokens_do_not_go_over_open_wires() {
+    let endpoint = Endpoint::parse("http://tables.example/account").unwrap();
+    let credential = Credential::Token(Arc::new(Tokens(Some("secret"))));
+    let refused = TableServiceClient::new(endpoint, credential, ClientOptions::default());
+    assert_eq!(refused.unwrap_err().kind(), ErrorKind::Credential);
+}
+
+#[tokio::test]
+async fn many_at_once_share_connections() {
+    let (server, table) = with_table().await;
+    let writes = futures::stream::iter(0..500).map(|number| {
+        let table = table.clone();
+        async move {
+            table
+                .create_entity(&Entity::new(
+                    format!("p{}", number % 7),
+                    format!("r{number}"),
+                ))
+                .await
+        }
+    });
+    let etags: Vec<_> = writes.buffer_unordered(32).try_collect().await.unwrap();
+    assert_eq!(etags.len(), 500);
+    let all: Vec<Entity> = table
+        .query_entities(QueryOptions::new().top(100))
+        .try_collect()
+        .await
+        .unwrap();
+    assert_eq!(all.len(), 500);
+    server.stop().await;
+}

@@ -1,0 +1,203 @@
+//! Reads entities from answers: one alone, or row by row from a page. The client's side of [`super::EntityWriter`].
+//!
+//! No tree is built: a row is a few slices of the body until its properties are asked for, and a string without escapes
+//! is lent, not copied. The room for a row is used again for the next one.
+//!
+//! Answers are read as generously as request bodies: annotations may stand before or after their property, members of a
+//! page beside `value` are passed over. A null (a property that `$select` names and the row lacks) is no property.
+
+use super::entity_reader::{Member, Members, text_of};
+use super::scanner::{Scanner, Token};
+use super::typed_value::{Scratch, unreadable};
+use crate::Failure;
+use partita_model::{DateTime, ValueRef};
+use std::borrow::Cow;
+
+/// The rows of a page, in their order.
+#[derive(Debug)]
+pub struct PageReader<'a> {
+    scanner: Scanner<'a>,
+    members: Members<'a>,
+    scratch: Scratch,
+    /// Whether a row has been read; the next one comes after a comma.
+    begun: bool,
+    ended: bool,
+}
+
+/// One row of an answer, not decoded yet.
+#[derive(Debug)]
+pub struct RowReader<'r, 'a> {
+    members: &'r Members<'a>,
+    scratch: &'r mut Scratch,
+}
+
+impl<'a> PageReader<'a> {
+    /// Finds the list of rows in the body of a query's answer, which may be one of tables too.
+    ///
+    /// # Errors
+    /// 400 InvalidInput for a body that is no JSON object, or holds no list `value`.
+    pub fn new(body: &'a [u8]) -> Result<Self, Failure> {
+        let mut scanner = Scanner::new(body).ok_or_else(unreadable)?;
+        if !scanner.take(b'{') {
+            return Err(unreadable());
+        }
+        loop {
+            if text_of(scanner.name().ok_or_else(unreadable)?)? == "value" {
+                break;
+            }
+            scanner.value().ok_or_else(unreadable)?;
+            if !scanner.take(b',') {
+                return Err(unreadable());
+            }
+        }
+        if !scanner.take(b'[') {
+            return Err(unreadable());
+        }
+        Ok(Self::at(scanner))
+    }
+
+    fn at(scanner: Scanner<'a>) -> Self {
+        Self {
+            scanner,
+            members: Members::default(),
+            scratch: Scratch::default(),
+            begun: false,
+            ended: false,
+        }
+    }
+
+    /// The next row, or `None` after the last one. After an error there are none.
+    ///
+    /// # Errors
+    /// 400 InvalidInput for what is no row, or does not end as it should.
+    pub fn next_row(&mut self) -> Result<Option<RowReader<'_, 'a>>, Failure> {
+        if self.ended {
+            return Ok(None);
+        }
+        self.ended = true;
+        if self.scanner.take(b']') {
+            return self.end().map(|()| None);
+        }
+        if self.begun && !self.scanner.take(b',') {
+            return Err(unreadable());
+        }
+        self.members.read(&mut self.scanner)?;
+        (self.begun, self.ended) = (true, false);
+        Ok(Some(RowReader {
+            members: &self.members,
+            scratch: &mut self.scratch,
+        }))
+    }
+
+    /// What may come after the list.
+    fn end(&mut self) -> Result<(), Failure> {
+        while self.scanner.take(b',') {
+            self.scanner.name().ok_or_else(unreadable)?;
+            self.scanner.value().ok_or_else(unreadable)?;
+        }
+        if self.scanner.take(b'}') && self.scanner.is_done() {
+            Ok(())
+        } else {
+            Err(unreadable())
+        }
+    }
+}
+
+/// Reads the answer of a single entity; `read` gets its row.
+///
+/// # Errors
+/// 400 InvalidInput for a body that is no JSON object; those of `read`.
+pub fn read_row<T>(
+    body: &[u8],
+    read: impl FnOnce(RowReader<'_, '_>) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let mut page = PageReader::at(Scanner::new(body).ok_or_else(unreadable)?);
+    page.members.read(&mut page.scanner)?;
+    if !page.scanner.is_done() {
+        return Err(unreadable());
+    }
+    read(RowReader {
+        members: &page.members,
+        scratch: &mut page.scratch,
+    })
+}
+
+impl<'a> RowReader<'_, 'a> {
+    /// The PartitionKey, if the answer shows it.
+    ///
+    /// # Errors
+    /// 400 InvalidInput where it is no text.
+    pub fn partition_key(&self) -> Result<Option<Cow<'a, str>>, Failure> {
+        self.text("PartitionKey")
+    }
+
+    /// The RowKey, if the answer shows it.
+    ///
+    /// # Errors
+    /// 400 InvalidInput where it is no text.
+    pub fn row_key(&self) -> Result<Option<Cow<'a, str>>, Failure> {
+        self.text("RowKey")
+    }
+
+    /// The ETag, if the answer shows it (from minimal metadata on).
+    ///
+    /// # Errors
+    /// 400 InvalidInput where it is no text.
+    pub fn etag(&self) -> Result<Option<Cow<'a, str>>, Failure> {
+        self.members.etag.map(text_of).transpose()
+    }
+
+    /// When the entity was last written, if the answer shows it.
+    ///
+    /// # Errors
+    /// 400 InvalidInput where it is no date-time.
+    pub fn timestamp(&self) -> Result<Option<DateTime>, Failure> {
+        match self.members.timestamp {
+            None | Some(Token::Null) => Ok(None),
+            Some(token) => DateTime::parse(&text_of(token)?)
+                .map(Some)
+                .map_err(|_| unreadable()),
+        }
+    }
+
+    /// How many members there are, keys included: an upper bound of the properties.
+    #[must_use]
+    pub fn members(&self) -> usize {
+        self.members.found.len()
+    }
+
+    /// Hands each custom property to `take`, in the order of the answer: index among the members, name, and value.
+    ///
+    /// # Errors
+    /// 400 InvalidInput for a value that does not fit its type.
+    pub fn properties(
+        self,
+        mut take: impl FnMut(usize, &str, ValueRef<'_>),
+    ) -> Result<(), Failure> {
+        for (index, Member { name, value, edm }) in self.members.found.iter().enumerate() {
+            if is_key(name) || name.contains('@') {
+                continue;
+            }
+            if let Some(value) = self.scratch.value(name, *value, *edm)? {
+                take(index, name, value);
+            }
+        }
+        Ok(())
+    }
+
+    fn text(&self, wanted: &str) -> Result<Option<Cow<'a, str>>, Failure> {
+        let found = self
+            .members
+            .found
+            .iter()
+            .find(|member| member.name == wanted);
+        match found.map(|member| member.value) {
+            None | Some(Token::Null) => Ok(None),
+            Some(token) => text_of(token).map(Some),
+        }
+    }
+}
+
+fn is_key(name: &str) -> bool {
+    matches!(name, "PartitionKey" | "RowKey")
+}
