@@ -1,0 +1,32 @@
+//! Tests of the scan as a whole.
+
+mod worked_example;
+
+use super::{MemoryRow, MemoryTable, Query, QueryOptions};
+
+/// A table of rows with these keys.
+fn table(keys: &[(&str, &str)], examined_max: usize) -> MemoryTable {
+    let rows = keys.iter().map(|(key, row_key)| row(key, row_key));
+    MemoryTable::new(rows.collect(), examined_max)
+}
+
+fn row(partition_key: &str, row_key: &str) -> MemoryRow {
+    MemoryRow {
+        partition_key: partition_key.to_owned(),
+        row_key: row_key.to_owned(),
+        ..MemoryRow::default()
+    }
+}
+
+/// A query that differs from the usual one.
+fn query(change: impl FnOnce(&mut QueryOptions)) -> Query {
+    let mut options = QueryOptions::default();
+    change(&mut options);
+    Query::new(options).unwrap()
+}
+
+fn keys(rows: &[MemoryRow]) -> Vec<(&str, &str)> {
+    rows.iter()
+        .map(|row| (&*row.partition_key, &*row.row_key))
+        .collect()
+}
