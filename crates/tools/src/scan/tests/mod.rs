@@ -1,6 +1,10 @@
 //! Tests of the scan as a whole.
 
+mod property;
+mod running;
 mod worked_example;
+
+use partita_model::{TableId, TableSpace};
 
 use super::{MemoryRow, MemoryTable, Query, QueryOptions};
 
@@ -29,4 +33,10 @@ fn keys(rows: &[MemoryRow]) -> Vec<(&str, &str)> {
     rows.iter()
         .map(|row| (&*row.partition_key, &*row.row_key))
         .collect()
+}
+
+/// Sorts rows as the server stores them: by the bytes of their keys.
+fn sort(rows: &mut [MemoryRow]) {
+    let space = TableSpace::new("account", TableId(1));
+    rows.sort_by_cached_key(|row| space.entity(&row.partition_key, &row.row_key));
 }
