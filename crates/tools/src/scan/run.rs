@@ -105,7 +105,7 @@ impl<S: PageSource> Scan<S> {
             self.start_steps();
             match self.tasks.join_next().await? {
                 Ok((id, result)) => self.end_step(id, result),
-                // Nobody else can abort a task, so it panicked; or the runtime ends, and this task with it.
+                // Only a scan that is dropped aborts its tasks, so this one panicked.
                 Err(error) => std::panic::resume_unwind(error.into_panic()),
             }
         }

@@ -3,15 +3,15 @@
 
 use super::{query, row, sort};
 use crate::scan::{
-    self, Bounds, Emit, Frontier, FrontierOptions, Keyed as _, Lower, MemoryRow, MemoryTable,
-    Order, Page, PageRequest, PageSource, Query, ResumeToken, SourceError, Step, Tokens, Upper,
-    execute,
+    self, Bounds, Continuation, Emit, Frontier, FrontierOptions, Keyed as _, Lower, MemoryRow,
+    MemoryTable, Order, Page, PageRequest, PageSource, Query, ResumeToken, SourceError, Step,
+    Tokens, Upper, execute,
 };
 use futures::FutureExt as _;
 use partita_model::Value;
 use proptest::collection::vec;
 use proptest::prelude::*;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Mutex;
 
 /// Ends of encodings, quotes, surrogate pairs that share their first half, non-characters, NUL.
 const KEY: &str = "[\u{0}'ab\u{D7FF}\u{E000}\u{FFFE}\u{FFFF}\u{10000}\u{10001}\u{10FFFF}]{0,4}";
@@ -25,7 +25,7 @@ fn rows() -> impl Strategy<Value = Vec<MemoryRow>> {
     });
     let all_unique = vec(KEY.prop_map(|key| (key, String::new())), 0..60);
     let keys = prop_oneof![any, one_giant, all_unique];
-    (keys, vec(0..2_i32, 60)).prop_map(|(keys, numbers)| {
+    (keys, vec(0..3_i32, 60)).prop_map(|(keys, numbers)| {
         let rows = keys.into_iter().zip(numbers);
         let rows = rows.map(|((key, row_key), n)| {
             let mut row = row(&key, &row_key);
@@ -123,29 +123,46 @@ fn case() -> impl Strategy<Value = Case> {
     )
 }
 
-/// A table whose next pages can be made to fail.
+/// A table whose next pages can be made to fail, and which insists that a token comes back with the filter it was given for.
 struct Flaky {
     table: MemoryTable,
     /// Pages that are still answered.
-    good: AtomicUsize,
+    good: usize,
+    tokens: Vec<(Option<String>, Continuation)>,
 }
 
-impl PageSource for Flaky {
+impl Flaky {
+    fn answer(&mut self, request: &PageRequest) -> Result<Page<MemoryRow>, SourceError> {
+        if self.good == 0 {
+            return Err("no answer".into());
+        }
+        self.good -= 1;
+        if let Some(token) = &request.continuation {
+            assert!(
+                self.tokens
+                    .contains(&(request.filter.clone(), token.clone()))
+            );
+        }
+        let page = self.table.answer(request)?;
+        if let Some(token) = &page.continuation {
+            self.tokens.push((request.filter.clone(), token.clone()));
+        }
+        Ok(page)
+    }
+}
+
+impl PageSource for Mutex<Flaky> {
     type Row = MemoryRow;
 
     async fn page(&self, request: PageRequest) -> Result<Page<MemoryRow>, SourceError> {
-        if self.good.load(Ordering::Relaxed) == 0 {
-            return Err("no answer".into());
-        }
-        self.good.fetch_sub(1, Ordering::Relaxed);
-        self.table.answer(&request)
+        self.lock().unwrap().answer(&request)
     }
 }
 
 /// A scan driven step by step.
 struct World<'a> {
     case: &'a Case,
-    source: Flaky,
+    source: Mutex<Flaky>,
     frontier: Frontier<MemoryRow>,
     running: Vec<Step>,
     found: Vec<MemoryRow>,
@@ -158,10 +175,11 @@ impl<'a> World<'a> {
             .plan(&case.bounds, &case.split_points, case.frontier.jobs);
         Self {
             case,
-            source: Flaky {
+            source: Mutex::new(Flaky {
                 table: MemoryTable::new(case.rows.clone(), case.examined_max),
-                good: AtomicUsize::new(0),
-            },
+                good: 0,
+                tokens: Vec::new(),
+            }),
             frontier: Frontier::new(steps, case.frontier),
             running: Vec::new(),
             found: Vec::new(),
@@ -194,7 +212,7 @@ impl<'a> World<'a> {
             return;
         }
         let step = self.running.swap_remove(pick % self.running.len());
-        self.source.good.store(good_pages, Ordering::Relaxed);
+        self.source.lock().unwrap().good = good_pages;
         let result = execute(&self.source, &self.case.query, &step)
             .now_or_never()
             .unwrap();
@@ -241,7 +259,7 @@ fn expected(case: &Case) -> Vec<MemoryRow> {
         .iter()
         .filter(|row| case.bounds.contains(row.partition_key()));
     let passes = |row: &&MemoryRow| {
-        options.filter.is_none() || row.properties.get("n") == Some(&Value::Int32(1))
+        options.filter.is_none() || row.properties.get("n") != Some(&Value::Int32(0))
     };
     let mut rows: Vec<_> = within.filter(passes).cloned().collect();
     if options.emit == Emit::FirstOfPartition {
