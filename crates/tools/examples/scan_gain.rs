@@ -6,8 +6,8 @@
 #![allow(clippy::print_stdout, reason = "a measuring program prints")]
 
 use partita_tools::scan::{
-    Bounds, Emit, MemoryRow, MemoryTable, Order, Page, PageRequest, PageSource, Query,
-    QueryOptions, RunOptions, Scan, SourceError, Strategy, Tokens,
+    Bounds, Emit, LongPartitions, MemoryRow, MemoryTable, Order, Page, PageRequest, PageSource,
+    Query, QueryOptions, RunOptions, Scan, SourceError, Strategy, Tokens,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -54,6 +54,14 @@ fn ways() -> Vec<Way> {
     };
     let (opaque, next_row) = (Tokens::Opaque, Tokens::NextRow);
     let (every, first) = (Emit::EveryRow, Emit::FirstOfPartition);
+    let mut long = way(
+        "prefix, long ones cut",
+        Strategy::Prefix,
+        Order::Any,
+        next_row,
+        every,
+    );
+    long.options.long_partitions = LongPartitions::ByRowKey;
     vec![
         way("serial", Strategy::Serial, Order::Table, opaque, every),
         way("prefix", Strategy::Prefix, Order::Any, opaque, every),
@@ -71,6 +79,7 @@ fn ways() -> Vec<Way> {
             next_row,
             every,
         ),
+        long,
         way("ranges", Strategy::Ranges, Order::Any, opaque, every),
         way(
             "keys, serial",
@@ -150,7 +159,7 @@ async fn measure(source: &Arc<Distant>, way: &Way, jobs: usize) -> Result<(), Fa
     let seconds = begin.elapsed().as_secs_f64();
     let progress = scan.progress();
     println!(
-        "  {:<20} {jobs:>4} {:>8} {:>8} {seconds:>8.2} {:>10.0} {token_bytes_max:>8}",
+        "  {:<22} {jobs:>4} {:>8} {:>8} {seconds:>8.2} {:>10.0} {token_bytes_max:>8}",
         way.name,
         progress.queries,
         progress.rows,
@@ -163,7 +172,7 @@ async fn measure(source: &Arc<Distant>, way: &Way, jobs: usize) -> Result<(), Fa
 async fn main() -> Result<(), Failure> {
     for (name, source) in tables() {
         println!("{name}");
-        println!("  way                  jobs  queries     rows  seconds     rows/s  token B");
+        println!("  way                    jobs  queries     rows  seconds     rows/s  token B");
         for way in ways() {
             let parallel = way.strategy != Strategy::Serial;
             for jobs in JOBS.into_iter().filter(|&jobs| parallel || jobs == 1) {

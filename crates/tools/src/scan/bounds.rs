@@ -1,11 +1,11 @@
-//! Intervals of PartitionKeys, in the service's order, and their text as conditions of a filter.
+//! Intervals of PartitionKeys or RowKeys, in the service's order, and their text as conditions of a filter.
 
 use super::prefix::{lengthen, successor};
 use partita_model::{Comparison, Filter, Property, Value, compare_utf16};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 
-/// Where an interval of PartitionKeys begins.
+/// Where an interval of keys begins.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Lower {
@@ -18,7 +18,7 @@ pub enum Lower {
     After(String),
 }
 
-/// Where an interval of PartitionKeys ends.
+/// Where an interval of keys ends.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Upper {
@@ -31,7 +31,7 @@ pub enum Upper {
     Through(String),
 }
 
-/// An interval of PartitionKeys; partitions lie in it whole or not at all.
+/// An interval of keys. Where they are PartitionKeys, partitions lie in it whole or not at all.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Bounds {
     /// Its begin.
@@ -164,7 +164,7 @@ impl Bounds {
     }
 
     /// What a filter says to read only these keys: no, one or two conditions.
-    pub(super) fn conditions(&self) -> Vec<Filter> {
+    pub(super) fn conditions(&self, property: &Property) -> Vec<Filter> {
         let lower = match &self.lower {
             Lower::Start => None,
             // No key is less than the empty one.
@@ -178,7 +178,7 @@ impl Bounds {
             Upper::Through(key) => Some((Comparison::LessOrEqual, key)),
         };
         let both = lower.into_iter().chain(upper);
-        both.map(|(op, key)| condition(Property::PartitionKey, op, key))
+        both.map(|(op, key)| condition(property.clone(), op, key))
             .collect()
     }
 }

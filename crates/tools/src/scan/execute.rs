@@ -10,7 +10,8 @@
 //!                              and RowKey gt R        N's successor      of N on
 //! ```
 //!
-//! N is P and K's next character. Where K is P itself there is no N; what is behind K is left of P.
+//! N is P and K's next character. Where K is P itself there is no N; what is behind K is left of P. The rest of a long partition can
+//! be cut the same way, along the RowKeys.
 //!
 //! Promises:
 //! - the rows returned and the parts of the steps returned are together the part of the step executed, and do not overlap;
@@ -20,7 +21,7 @@
 
 use super::bounds::{Bounds, Lower, Upper};
 use super::prefix::{lengthen, successor};
-use super::query::{Emit, Query, Tokens};
+use super::query::{Emit, LongPartitions, Query, Tokens};
 use super::source::{Continuation, Keyed, Page, PageRequest, PageSource, SourceError};
 use super::step::{Part, Step};
 use partita_model::compare_utf16;
@@ -202,7 +203,7 @@ impl<'a, R: Keyed> Reading<'a, R> {
                 bounds.lower = Lower::After(key.to_owned());
                 self.finished |= bounds.is_empty();
             }
-            Part::Partition { .. } => self.finished = true,
+            Part::Partition { .. } | Part::Rows { .. } => self.finished = true,
         }
     }
 
@@ -222,18 +223,28 @@ impl<'a, R: Keyed> Reading<'a, R> {
 
     /// The steps behind the row with these keys, the last one seen.
     fn what_is_left(&self, key: &str, row_key: &str) -> Vec<Step> {
+        let next = self.next_row(key, row_key);
         let parts = match &self.rest.part {
             // A range goes on by its token: by keys it would take two requests, one for what is left of the last partition.
             Part::Range { .. } => return vec![self.rest.clone()],
-            Part::Partition { key, .. } => vec![rest_of_partition(key, row_key)],
             Part::Prefix { prefix, bounds } => {
-                let next = self.next_row(key, row_key);
-                let mut parts = cut(prefix, bounds, key, next.as_ref());
-                let in_partition = next.is_none_or(|next| next.partition_key == key);
-                if in_partition && self.query.options().emit == Emit::EveryRow {
-                    parts.insert(0, rest_of_partition(key, row_key));
+                let next_key = next.as_ref().map(|next| &*next.partition_key);
+                let in_partition = next_key.is_none_or(|next| next == key);
+                let rest = in_partition && self.query.options().emit == Emit::EveryRow;
+                let rest = rest.then(|| rest_of_partition(key, row_key));
+                let next_key = next_key.filter(|&next| next != key);
+                let behind = cut(prefix, bounds, key, next_key).into_iter();
+                let behind = behind.map(|(prefix, bounds)| Part::Prefix { prefix, bounds });
+                rest.into_iter().chain(behind).collect()
+            }
+            Part::Partition { .. } => match self.query.options().long_partitions {
+                LongPartitions::Serial => vec![rest_of_partition(key, row_key)],
+                LongPartitions::ByRowKey => {
+                    rows_left(key, "", &Bounds::default(), row_key, next.as_ref())
                 }
-                parts
+            },
+            Part::Rows { prefix, bounds, .. } => {
+                rows_left(key, prefix, bounds, row_key, next.as_ref())
             }
         };
         let not_empty = parts.into_iter().filter(|part| !part.is_empty());
@@ -262,32 +273,47 @@ impl<'a, R: Keyed> Reading<'a, R> {
     }
 }
 
-/// What is left of a prefix behind the partition `key`, and before `next` there is nothing.
-fn cut(prefix: &str, bounds: &Bounds, key: &str, next: Option<&EntityToken>) -> Vec<Part> {
-    let lower = match next {
-        Some(next) if next.partition_key != key => Lower::From(next.partition_key.clone()),
-        _ => Lower::After(key.to_owned()),
-    };
+/// What is left of a prefix behind `key`, if nothing lies before `next`: what begins like the key with one character more, and what
+/// lies behind that.
+fn cut(prefix: &str, bounds: &Bounds, key: &str, next: Option<&str>) -> Vec<(String, Bounds)> {
+    let after = || Lower::After(key.to_owned());
     let left = Bounds {
-        lower,
+        lower: next.map_or_else(after, |next| Lower::From(next.to_owned())),
         upper: bounds.upper.clone(),
     };
-    let part = |prefix: &str, bounds: Bounds| Part::Prefix {
-        prefix: prefix.to_owned(),
-        bounds,
-    };
     let Some(branch) = lengthen(prefix, key) else {
-        return vec![part(prefix, left)];
+        return vec![(prefix.to_owned(), left)];
     };
     let mut within = left.clone();
     within.upper = within.upper.min(Upper::of_prefix(branch));
-    let mut parts = vec![part(branch, within)];
+    let mut parts = vec![(branch.to_owned(), within)];
     if let Some(end) = successor(branch) {
         let mut behind = left;
         behind.lower = behind.lower.max(Lower::From(end));
-        parts.push(part(prefix, behind));
+        parts.push((prefix.to_owned(), behind));
     }
     parts
+}
+
+/// What is left of a prefix of a partition's rows.
+fn rows_left(
+    partition: &str,
+    prefix: &str,
+    bounds: &Bounds,
+    row_key: &str,
+    next: Option<&EntityToken>,
+) -> Vec<Part> {
+    if next.is_some_and(|next| next.partition_key != partition) {
+        return Vec::new();
+    }
+    let next = next.and_then(|next| next.row_key.as_deref());
+    let left = cut(prefix, bounds, row_key, next).into_iter();
+    let parts = left.map(|(prefix, bounds)| Part::Rows {
+        partition: partition.to_owned(),
+        prefix,
+        bounds,
+    });
+    parts.collect()
 }
 
 fn rest_of_partition(key: &str, row_key: &str) -> Part {

@@ -21,7 +21,7 @@ pub use frontier::{Batch, Frontier, FrontierOptions, Order};
 pub use memory::{MemoryRow, MemoryTable};
 pub use partitions::{PartitionCount, PartitionCounts};
 pub use plan::Strategy;
-pub use query::{Emit, InvalidQuery, Query, QueryOptions, Tokens};
+pub use query::{Emit, InvalidQuery, LongPartitions, Query, QueryOptions, Tokens};
 pub use run::{Progress, RunOptions, Scan};
 pub use source::{Continuation, Keyed, Page, PageRequest, PageSource, SourceError};
 pub use step::{Part, Step, StepId};

@@ -16,6 +16,17 @@ pub enum Emit {
     FirstOfPartition,
 }
 
+/// How the rest of a long partition is read, where a scan goes by prefixes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LongPartitions {
+    /// Page after page.
+    #[default]
+    Serial,
+    /// By the prefixes of its RowKeys, at the same time. More requests, which all go to the one server that has the partition.
+    ByRowKey,
+}
+
 /// What a continuation token says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -42,6 +53,8 @@ pub struct QueryOptions {
     pub pages_per_step: usize,
     /// Which rows are returned.
     pub emit: Emit,
+    /// How a partition is read that has more than a page beyond the one on which it was met.
+    pub long_partitions: LongPartitions,
     /// How far continuation tokens are understood.
     pub tokens: Tokens,
 }
@@ -54,6 +67,7 @@ impl Default for QueryOptions {
             page_rows: PAGE_ENTITIES_MAX,
             pages_per_step: 1,
             emit: Emit::default(),
+            long_partitions: LongPartitions::default(),
             tokens: Tokens::default(),
         }
     }

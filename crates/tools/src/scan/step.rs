@@ -6,7 +6,7 @@
 //! - equal steps have equal ids. Two open steps of one scan never do, because no row lies in two; so a step that is delivered
 //!   twice can be told by its id.
 
-use super::bounds::{Bounds, condition};
+use super::bounds::{Bounds, Lower, Upper, condition};
 use super::source::Continuation;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -65,6 +65,15 @@ pub enum Part {
         /// The RowKey behind which it begins; none for the whole partition.
         after: Option<String>,
     },
+    /// Rows of one partition whose keys begin with a prefix. After a page, what is left is cut along the next character.
+    Rows {
+        /// Its PartitionKey.
+        partition: String,
+        /// The prefix of all RowKeys within the bounds.
+        prefix: String,
+        /// Which of them.
+        bounds: Bounds,
+    },
 }
 
 impl Step {
@@ -112,6 +121,9 @@ impl Part {
                 let behind = |after: &String| compare_utf16(row_key, after).is_gt();
                 partition_key == key && after.as_ref().is_none_or(behind)
             }
+            Self::Rows {
+                partition, bounds, ..
+            } => partition_key == partition && bounds.contains(row_key),
         }
     }
 
@@ -119,27 +131,38 @@ impl Part {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         match self {
-            Self::Prefix { bounds, .. } | Self::Range { bounds } => bounds.is_empty(),
+            Self::Prefix { bounds, .. } | Self::Range { bounds } | Self::Rows { bounds, .. } => {
+                bounds.is_empty()
+            }
             Self::Partition { .. } => false,
         }
     }
 
     fn conditions(&self) -> Vec<Filter> {
         match self {
-            Self::Prefix { bounds, .. } | Self::Range { bounds } => bounds.conditions(),
-            Self::Partition { key, after } => {
-                let partition = condition(Property::PartitionKey, Comparison::Equal, key);
-                let rows = after.iter();
-                let rows = rows.map(|key| condition(Property::RowKey, Comparison::Greater, key));
-                std::iter::once(partition).chain(rows).collect()
+            Self::Prefix { bounds, .. } | Self::Range { bounds } => {
+                bounds.conditions(&Property::PartitionKey)
             }
+            Self::Partition { key, after } => {
+                let lower = after.clone().map_or(Lower::Start, Lower::After);
+                let upper = Upper::End;
+                conditions_in_partition(key, &Bounds { lower, upper })
+            }
+            Self::Rows {
+                partition, bounds, ..
+            } => conditions_in_partition(partition, bounds),
         }
     }
 }
 
+fn conditions_in_partition(partition: &str, rows: &Bounds) -> Vec<Filter> {
+    let partition = condition(Property::PartitionKey, Comparison::Equal, partition);
+    let rows = rows.conditions(&Property::RowKey);
+    std::iter::once(partition).chain(rows).collect()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::bounds::{Lower, Upper};
     use super::*;
 
     fn prefix() -> Step {
@@ -177,6 +200,13 @@ mod tests {
         for (step, extra, expected) in cases {
             assert_eq!(step.filter(extra).as_deref(), Some(expected));
         }
+        let rows = Step::new(Part::Rows {
+            partition: "Davis".to_owned(),
+            prefix: "L".to_owned(),
+            bounds: Bounds::of_prefix("L"),
+        });
+        let text = "PartitionKey eq 'Davis' and RowKey ge 'L' and RowKey lt 'M'";
+        assert_eq!(rows.filter(None).as_deref(), Some(text));
         let whole = Step::new(Part::Range {
             bounds: Bounds::default(),
         });

@@ -3,9 +3,9 @@
 
 use super::{query, row, sort};
 use crate::scan::{
-    self, Bounds, Continuation, Emit, Frontier, FrontierOptions, Keyed as _, Lower, MemoryRow,
-    MemoryTable, Order, Page, PageRequest, PageSource, Query, ResumeToken, SourceError, Step,
-    Tokens, Upper, execute,
+    self, Bounds, Continuation, Emit, Frontier, FrontierOptions, Keyed as _, LongPartitions, Lower,
+    MemoryRow, MemoryTable, Order, Page, PageRequest, PageSource, Query, ResumeToken, SourceError,
+    Step, Tokens, Upper, execute,
 };
 use futures::FutureExt as _;
 use partita_model::Value;
@@ -72,14 +72,16 @@ fn case() -> impl Strategy<Value = Case> {
         1..4_usize,
         prop_oneof![3 => Just(Emit::EveryRow), 1 => Just(Emit::FirstOfPartition)],
         prop_oneof![Just(Tokens::Opaque), Just(Tokens::NextRow)],
+        prop_oneof![Just(LongPartitions::Serial), Just(LongPartitions::ByRowKey)],
     );
-    let queries = queries.prop_map(|(filter, page_rows, pages_per_step, emit, tokens)| {
+    let queries = queries.prop_map(|(filter, page_rows, pages_per_step, emit, tokens, long)| {
         query(|options| {
             options.filter = filter;
             options.page_rows = page_rows;
             options.pages_per_step = pages_per_step;
             options.emit = emit;
             options.tokens = tokens;
+            options.long_partitions = long;
         })
     });
     let frontiers = (
