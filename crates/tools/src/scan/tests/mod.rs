@@ -1,5 +1,6 @@
 //! Tests of the scan as a whole.
 
+mod odd_servers;
 mod property;
 mod running;
 mod worked_example;

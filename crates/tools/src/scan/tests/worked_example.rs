@@ -2,8 +2,7 @@
 
 use super::{keys, query, table};
 use crate::scan::{
-    Bounds, Continuation, Emit, MemoryRow, MemoryTable, Page, PageRequest, Query, ScanError, Step,
-    StepResult, Strategy, Tokens, execute,
+    Bounds, Emit, MemoryRow, MemoryTable, Query, Step, StepResult, Strategy, Tokens, execute,
 };
 use futures::FutureExt as _;
 
@@ -134,70 +133,4 @@ fn a_partition_is_passed_over_once_its_key_is_known() {
         ("PartitionKey gt 'c'".to_owned(), Some(2)),
     ];
     assert_eq!(asked, expected);
-}
-
-/// A server that answers with one page whatever is asked.
-struct Stubborn(Vec<(&'static str, &'static str)>, Option<&'static str>);
-
-impl crate::scan::PageSource for Stubborn {
-    type Row = MemoryRow;
-
-    async fn page(&self, _: PageRequest) -> Result<Page<MemoryRow>, crate::scan::SourceError> {
-        let rows = self.0.iter().map(|(key, row_key)| super::row(key, row_key));
-        let continuation = self.1.map(|token| Continuation {
-            next_partition_key: token.to_owned(),
-            next_row_key: None,
-        });
-        Ok(Page {
-            rows: rows.collect(),
-            continuation,
-        })
-    }
-}
-
-#[test]
-fn a_server_that_would_lose_rows_is_found_out() {
-    let mut behind = begin();
-    behind.part = crate::scan::Part::Range {
-        bounds: Bounds::of_prefix("b"),
-    };
-    let cases = [
-        (begin(), vec![("b", ""), ("a", "")], ("a", "")),
-        (begin(), vec![("a", "2"), ("a", "2")], ("a", "2")),
-        // In UTF-8 order, which is not the service's.
-        (
-            begin(),
-            vec![("\u{FFFD}", ""), ("\u{1F600}", "")],
-            ("\u{1F600}", ""),
-        ),
-        (behind, vec![("a", "")], ("a", "")),
-    ];
-    for (step, rows, culprit) in cases {
-        let query = query(|_| {});
-        let result = execute(&Stubborn(rows, None), &query, &step)
-            .now_or_never()
-            .unwrap();
-        assert!(result.rows.is_empty());
-        assert_eq!(result.steps, [step]);
-        match result.failure {
-            Some(ScanError::Disordered {
-                partition_key,
-                row_key,
-            }) => {
-                assert_eq!((&*partition_key, &*row_key), culprit);
-            }
-            other => panic!("{other:?}"),
-        }
-    }
-}
-
-#[test]
-fn a_token_that_does_not_advance_is_found_out() {
-    let query = query(|options| options.pages_per_step = 3);
-    let source = Stubborn(Vec::new(), Some("1!4!YQ--"));
-    let result = execute(&source, &query, &begin()).now_or_never().unwrap();
-    assert!(matches!(result.failure, Some(ScanError::Stuck)));
-    assert_eq!(result.queries, 2);
-    assert_eq!(result.steps.len(), 1);
-    assert!(result.steps[0].continuation.is_some());
 }
