@@ -14,7 +14,7 @@
 //!   while its rows fit into the buffer; the step at the front always may, so that there is progress. The rows kept are thus at
 //!   most the buffer and those of one step;
 //! - in any order, rows are handed out at once, and steps are begun breadth-first, which finds work for everybody, only while few
-//!   are open; then depth-first, which brings their number down to about two for each character of the longest key.
+//!   are open; then in the table's order, which is depth-first and brings their number down to two for each character of a key.
 
 use super::execute::StepResult;
 use super::step::{Step, StepId};
@@ -68,8 +68,7 @@ struct Slot<R> {
     state: State<R>,
     /// How many steps whose rows may still be in the list it came from.
     depth: usize,
-    /// Higher for later steps, and among those of one result for earlier ones: the least first is breadth-first, the greatest
-    /// first depth-first in the table's order.
+    /// Higher for later steps, and among those of one result for earlier ones: what is left behind all others finds most.
     age: u64,
 }
 
@@ -206,10 +205,10 @@ impl<R> Frontier<R> {
 
     fn next_in_any_order(&self) -> Option<usize> {
         let slots = self.slots.iter().enumerate();
-        let open = slots.filter(|(_, slot)| matches!(slot.state, State::Open));
+        let mut open = slots.filter(|(_, slot)| matches!(slot.state, State::Open));
         let few = self.options.jobs.max(1).saturating_mul(OPEN_STEPS_PER_JOB);
         let next = if open.clone().nth(few).is_some() {
-            open.max_by_key(|(_, slot)| slot.age)
+            open.next()
         } else {
             open.min_by_key(|(_, slot)| slot.age)
         };
@@ -330,7 +329,7 @@ mod tests {
         let first = start(&mut frontier, 1);
         let left = ["a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9"];
         frontier.finish(first[0].id(), result(0, &left));
-        // Nine are open: the first, and then what comes of it, until eight are.
+        // Nine are open: the first in the table's order, and then what comes of it, until eight are.
         assert_eq!(start(&mut frontier, 1), steps(&["a1"]));
         frontier.finish(step("a1").id(), result(0, &["a11"]));
         assert_eq!(start(&mut frontier, 1), steps(&["a11"]));

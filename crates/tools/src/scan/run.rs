@@ -103,7 +103,14 @@ impl<S: PageSource> Scan<S> {
                 return Some(Err(failure));
             }
             self.start_steps();
-            match self.tasks.join_next().await? {
+            let Some(ended) = self.tasks.join_next().await else {
+                assert!(
+                    self.frontier.is_done(),
+                    "a scan with open steps has one under way"
+                );
+                return None;
+            };
+            match ended {
                 Ok((id, result)) => self.end_step(id, result),
                 // Only a scan that is dropped aborts its tasks, so this one panicked.
                 Err(error) => std::panic::resume_unwind(error.into_panic()),

@@ -2,8 +2,9 @@
 
 use super::{query, row, sort, table};
 use crate::scan::{
-    Batch, Bounds, MemoryRow, MemoryTable, Order, Page, PageRequest, PageSource, PartitionCounts,
-    Query, RunOptions, Scan, ScanError, SourceError, Step, Strategy,
+    Batch, Bounds, Frontier, FrontierOptions, MemoryRow, MemoryTable, Order, Page, PageRequest,
+    PageSource, PartitionCounts, Query, RunOptions, Scan, ScanError, SourceError, Step, Strategy,
+    execute,
 };
 use futures::FutureExt as _;
 use std::sync::Arc;
@@ -223,4 +224,36 @@ async fn an_empty_table_ends_at_once() {
     let batch: Option<Result<Batch<MemoryRow>, ScanError>> = scan.next().await;
     assert!(batch.is_none());
     assert_eq!(scan.progress().queries, 1);
+}
+
+/// Breadth-first alone would leave a step open for nearly every row here.
+#[test]
+fn the_open_steps_stay_few_in_any_order() {
+    let (jobs, characters) = (2, 3);
+    let mut rows = Vec::new();
+    for key in 0..0x800 {
+        rows.push(row(&format!("{key:03x}"), ""));
+    }
+    let table = MemoryTable::new(rows, 1000);
+    let query = query(|options| options.page_rows = 1);
+    let options = FrontierOptions {
+        order: Order::Any,
+        jobs,
+        step_rows_max: query.step_rows_max(),
+        buffer_rows_max: 0,
+    };
+    let mut frontier = Frontier::new(begin(), options);
+    let (mut found, mut open_max) = (0, 0);
+    while !frontier.is_done() {
+        let running: Vec<_> = std::iter::from_fn(|| frontier.start()).collect();
+        for step in running {
+            let result = execute(&table, &query, &step).now_or_never().unwrap();
+            frontier.finish(step.id(), result);
+            found += frontier.take().map_or(0, |batch| batch.rows.len());
+        }
+        open_max = open_max.max(frontier.open_steps().len());
+    }
+    assert_eq!(found, 0x800);
+    let most = jobs * (8 + 2 * characters + 2);
+    assert!(open_max <= most, "{open_max} of {most}");
 }
