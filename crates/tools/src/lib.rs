@@ -1,0 +1,6 @@
+//! The toolbox: what people who live on tables do with them, everything through the public protocol, so that it works on any
+//! server that speaks it.
+//!
+//! - [`scan`]: every row of a table, or of a part of it, read by many requests at once.
+
+pub mod scan;

@@ -1,0 +1,47 @@
+//! Rows of each partition, counted as they come by in the table's order.
+
+use super::frontier::Batch;
+use super::source::Keyed;
+use serde::{Deserialize, Serialize};
+
+/// A partition and how many rows a scan returned of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartitionCount {
+    /// The PartitionKey.
+    pub partition_key: String,
+    /// Rows.
+    pub rows: u64,
+}
+
+/// Counts the rows of each partition of a scan in the table's order, holding one partition at a time. It can be stored beside the
+/// scan's resume token, and goes on where it was.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct PartitionCounts {
+    current: Option<PartitionCount>,
+}
+
+impl PartitionCounts {
+    /// Counts rows; returns the partitions that are complete.
+    #[must_use]
+    pub fn add<R: Keyed>(&mut self, batch: &Batch<R>) -> Vec<PartitionCount> {
+        let mut complete = Vec::new();
+        for row in &batch.rows {
+            match &mut self.current {
+                Some(count) if count.partition_key == row.partition_key() => count.rows += 1,
+                current => {
+                    complete.extend(current.replace(PartitionCount {
+                        partition_key: row.partition_key().to_owned(),
+                        rows: 1,
+                    }));
+                }
+            }
+        }
+        complete
+    }
+
+    /// The last partition, once the scan has ended.
+    #[must_use]
+    pub fn finish(self) -> Option<PartitionCount> {
+        self.current
+    }
+}

@@ -1,0 +1,241 @@
+//! Steps: the pieces into which a scan cuts a table.
+//!
+//! Invariants:
+//! - at any time the open steps of a scan cover exactly the rows that it has not returned yet, and no row lies in two of them;
+//! - a step says by itself, without the process that made it, what is left to read: it can be stored and sent;
+//! - equal steps have equal ids. Two open steps of one scan never do, because no row lies in two; so a step that is delivered
+//!   twice can be told by its id.
+
+use super::bounds::{Bounds, Lower, Upper, condition};
+use super::source::Continuation;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use partita_model::{Comparison, Filter, Property, compare_utf16};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use std::fmt;
+
+/// Bytes of a hash that tell steps apart: 96 bits, so that among a billion steps two alike are not to be expected.
+const ID_BYTES: usize = 12;
+
+/// What tells a step from the others of its scan: a hash of all that it says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct StepId([u8; ID_BYTES]);
+
+impl fmt::Display for StepId {
+    /// Sixteen letters, digits, `-` and `_`: fit for a RowKey and a file's name.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&URL_SAFE_NO_PAD.encode(self.0))
+    }
+}
+
+/// A piece of a scan: a part of the table, and how to read it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Step {
+    /// The part.
+    pub part: Part,
+    /// Where in the part to go on, if the last page of it had no row to go on from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub continuation: Option<Continuation>,
+    /// Rows to ask for with a page, where fewer are better than the scan's own page size.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page_rows: Option<usize>,
+}
+
+/// A part of a table.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    /// Partitions whose keys begin with a prefix. After a page, what is left is cut along the next character.
+    Prefix {
+        /// The prefix of all keys within the bounds.
+        prefix: String,
+        /// Which of them.
+        bounds: Bounds,
+    },
+    /// Partitions, read page after page.
+    Range {
+        /// Which.
+        bounds: Bounds,
+    },
+    /// Rows of one partition, read page after page.
+    Partition {
+        /// Its PartitionKey.
+        key: String,
+        /// The RowKey behind which it begins; none for the whole partition.
+        after: Option<String>,
+    },
+    /// Rows of one partition whose keys begin with a prefix. After a page, what is left is cut along the next character.
+    Rows {
+        /// Its PartitionKey.
+        partition: String,
+        /// The prefix of all RowKeys within the bounds.
+        prefix: String,
+        /// Which of them.
+        bounds: Bounds,
+    },
+}
+
+impl Step {
+    /// A step that begins at the begin of its part.
+    #[must_use]
+    pub fn new(part: Part) -> Self {
+        Self {
+            part,
+            continuation: None,
+            page_rows: None,
+        }
+    }
+
+    /// The step's id.
+    #[must_use]
+    pub fn id(&self) -> StepId {
+        let mut hash = Sha256::new();
+        // The writer of JSON escapes what it has to; no two different steps have one text.
+        let text = serde_json::to_vec(self).expect("a step is made of texts and numbers only");
+        hash.update(text);
+        let mut id = [0; ID_BYTES];
+        id.copy_from_slice(&hash.finalize()[..ID_BYTES]);
+        StepId(id)
+    }
+
+    /// The `$filter` that reads the part and nothing else, and of that what passes `extra`; none for the whole table.
+    #[must_use]
+    pub fn filter(&self, extra: Option<&str>) -> Option<String> {
+        let conditions = self.part.conditions();
+        let bounds = (!conditions.is_empty()).then(|| Filter::And(conditions).to_string());
+        match (bounds, extra) {
+            (Some(bounds), Some(extra)) => Some(format!("{bounds} and ({extra})")),
+            (bounds, extra) => bounds.or_else(|| extra.map(str::to_owned)),
+        }
+    }
+}
+
+impl Part {
+    /// Whether a row with these keys lies within.
+    #[must_use]
+    pub fn contains(&self, partition_key: &str, row_key: &str) -> bool {
+        match self {
+            Self::Prefix { bounds, .. } | Self::Range { bounds } => bounds.contains(partition_key),
+            Self::Partition { key, after } => {
+                let behind = |after: &String| compare_utf16(row_key, after).is_gt();
+                partition_key == key && after.as_ref().is_none_or(behind)
+            }
+            Self::Rows {
+                partition, bounds, ..
+            } => partition_key == partition && bounds.contains(row_key),
+        }
+    }
+
+    /// Whether its bounds alone show that nothing lies within.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Self::Prefix { bounds, .. } | Self::Range { bounds } | Self::Rows { bounds, .. } => {
+                bounds.is_empty()
+            }
+            Self::Partition { .. } => false,
+        }
+    }
+
+    fn conditions(&self) -> Vec<Filter> {
+        match self {
+            Self::Prefix { bounds, .. } | Self::Range { bounds } => {
+                bounds.conditions(&Property::PartitionKey)
+            }
+            Self::Partition { key, after } => {
+                let lower = after.clone().map_or(Lower::Start, Lower::After);
+                let upper = Upper::End;
+                conditions_in_partition(key, &Bounds { lower, upper })
+            }
+            Self::Rows {
+                partition, bounds, ..
+            } => conditions_in_partition(partition, bounds),
+        }
+    }
+}
+
+fn conditions_in_partition(partition: &str, rows: &Bounds) -> Vec<Filter> {
+    let partition = condition(Property::PartitionKey, Comparison::Equal, partition);
+    let rows = rows.conditions(&Property::RowKey);
+    std::iter::once(partition).chain(rows).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn prefix() -> Step {
+        Step::new(Part::Prefix {
+            prefix: "O'".to_owned(),
+            bounds: Bounds {
+                lower: Lower::After("O'Hara".to_owned()),
+                upper: Upper::of_prefix("O'"),
+            },
+        })
+    }
+
+    fn partition(after: Option<&str>) -> Step {
+        Step::new(Part::Partition {
+            key: "Davis".to_owned(),
+            after: after.map(str::to_owned),
+        })
+    }
+
+    #[test]
+    fn filters() {
+        let cases = [
+            (
+                prefix(),
+                None,
+                "PartitionKey gt 'O''Hara' and PartitionKey lt 'O('",
+            ),
+            (partition(None), None, "PartitionKey eq 'Davis'"),
+            (
+                partition(Some("Gemma")),
+                Some("n eq 1 or n eq 2"),
+                "PartitionKey eq 'Davis' and RowKey gt 'Gemma' and (n eq 1 or n eq 2)",
+            ),
+        ];
+        for (step, extra, expected) in cases {
+            assert_eq!(step.filter(extra).as_deref(), Some(expected));
+        }
+        let rows = Step::new(Part::Rows {
+            partition: "Davis".to_owned(),
+            prefix: "L".to_owned(),
+            bounds: Bounds::of_prefix("L"),
+        });
+        let text = "PartitionKey eq 'Davis' and RowKey ge 'L' and RowKey lt 'M'";
+        assert_eq!(rows.filter(None).as_deref(), Some(text));
+        let whole = Step::new(Part::Range {
+            bounds: Bounds::default(),
+        });
+        assert_eq!(whole.filter(None), None);
+        assert_eq!(whole.filter(Some("n eq 1")).as_deref(), Some("n eq 1"));
+    }
+
+    #[test]
+    fn the_stored_form() {
+        let text = serde_json::to_string(&prefix()).unwrap();
+        let expected = r#"{"part":{"prefix":{"prefix":"O'","bounds":{"lower":{"after":"O'Hara"},"upper":{"before":"O("}}}}}"#;
+        assert_eq!(text, expected);
+        assert_eq!(serde_json::from_str::<Step>(&text).unwrap(), prefix());
+        let partition = serde_json::to_string(&partition(None)).unwrap();
+        assert_eq!(
+            partition,
+            r#"{"part":{"partition":{"key":"Davis","after":null}}}"#
+        );
+    }
+
+    #[test]
+    fn ids_follow_from_what_a_step_says() {
+        assert_eq!(prefix().id(), prefix().id());
+        assert_eq!(prefix().id().to_string().len(), 16);
+        let mut later = partition(None);
+        later.page_rows = Some(2);
+        let ids = [prefix(), partition(None), partition(Some("")), later].map(|step| step.id());
+        for (at, id) in ids.iter().enumerate() {
+            assert!(!ids[..at].contains(id));
+        }
+    }
+}

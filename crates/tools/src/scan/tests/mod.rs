@@ -1,0 +1,43 @@
+//! Tests of the scan as a whole.
+
+mod odd_servers;
+mod property;
+mod running;
+mod worked_example;
+
+use partita_model::{TableId, TableSpace};
+
+use super::{MemoryRow, MemoryTable, Query, QueryOptions};
+
+/// A table of rows with these keys.
+fn table(keys: &[(&str, &str)], examined_max: usize) -> MemoryTable {
+    let rows = keys.iter().map(|(key, row_key)| row(key, row_key));
+    MemoryTable::new(rows.collect(), examined_max)
+}
+
+fn row(partition_key: &str, row_key: &str) -> MemoryRow {
+    MemoryRow {
+        partition_key: partition_key.to_owned(),
+        row_key: row_key.to_owned(),
+        ..MemoryRow::default()
+    }
+}
+
+/// A query that differs from the usual one.
+fn query(change: impl FnOnce(&mut QueryOptions)) -> Query {
+    let mut options = QueryOptions::default();
+    change(&mut options);
+    Query::new(options).unwrap()
+}
+
+fn keys(rows: &[MemoryRow]) -> Vec<(&str, &str)> {
+    rows.iter()
+        .map(|row| (&*row.partition_key, &*row.row_key))
+        .collect()
+}
+
+/// Sorts rows as the server stores them: by the bytes of their keys.
+fn sort(rows: &mut [MemoryRow]) {
+    let space = TableSpace::new("account", TableId(1));
+    rows.sort_by_cached_key(|row| space.entity(&row.partition_key, &row.row_key));
+}

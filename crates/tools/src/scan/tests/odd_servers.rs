@@ -1,0 +1,145 @@
+//! Servers that do what the service does not do, or that nobody can promise they never do.
+
+use super::{query, row};
+use crate::scan::{
+    Bounds, Continuation, LongPartitions, MemoryRow, Page, PageRequest, PageSource, Part,
+    ScanError, SourceError, Step, Strategy, Tokens, execute,
+};
+use futures::FutureExt as _;
+use partita_wire::EntityToken;
+
+fn begin() -> Step {
+    Strategy::Prefix.plan(&Bounds::default(), &[], 1).remove(0)
+}
+
+/// A server that answers with one page whatever is asked.
+struct Stubborn(Vec<(&'static str, &'static str)>, Option<Continuation>);
+
+impl PageSource for Stubborn {
+    type Row = MemoryRow;
+
+    async fn page(&self, _: PageRequest) -> Result<Page<MemoryRow>, SourceError> {
+        let rows = self.0.iter().map(|(key, row_key)| row(key, row_key));
+        Ok(Page {
+            rows: rows.collect(),
+            continuation: self.1.clone(),
+        })
+    }
+}
+
+#[test]
+fn a_server_that_would_lose_rows_is_found_out() {
+    let mut behind = begin();
+    behind.part = Part::Range {
+        bounds: Bounds::of_prefix("b"),
+    };
+    let cases = [
+        (begin(), vec![("b", ""), ("a", "")], ("a", "")),
+        (begin(), vec![("a", "2"), ("a", "2")], ("a", "2")),
+        // In UTF-8 order, which is not the service's.
+        (
+            begin(),
+            vec![("\u{FFFD}", ""), ("\u{1F600}", "")],
+            ("\u{1F600}", ""),
+        ),
+        (behind, vec![("a", "")], ("a", "")),
+    ];
+    for (step, rows, culprit) in cases {
+        let query = query(|_| {});
+        let result = execute(&Stubborn(rows, None), &query, &step)
+            .now_or_never()
+            .unwrap();
+        assert!(result.rows.is_empty());
+        assert_eq!(result.steps, [step]);
+        match result.failure {
+            Some(ScanError::Disordered {
+                partition_key,
+                row_key,
+            }) => {
+                assert_eq!((&*partition_key, &*row_key), culprit);
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_token_that_does_not_advance_is_found_out() {
+    let query = query(|options| options.pages_per_step = 3);
+    let source = Stubborn(Vec::new(), Some(token("a", None)));
+    let result = execute(&source, &query, &begin()).now_or_never().unwrap();
+    assert!(matches!(result.failure, Some(ScanError::Stuck)));
+    assert_eq!(result.queries, 2);
+    assert_eq!(result.steps.len(), 1);
+    assert!(result.steps[0].continuation.is_some());
+}
+
+fn token(partition_key: &str, row_key: Option<&str>) -> Continuation {
+    let token = EntityToken {
+        partition_key: partition_key.to_owned(),
+        row_key: row_key.map(str::to_owned),
+    };
+    Continuation {
+        next_partition_key: token.partition_key_text(),
+        next_row_key: token.row_key_text(),
+    }
+}
+
+/// What is left behind the row ("ab", "5") of a part, if the page with it has that token.
+fn left(part: &Part, continuation: Continuation) -> Vec<String> {
+    let query = query(|options| {
+        options.tokens = Tokens::NextRow;
+        options.long_partitions = LongPartitions::ByRowKey;
+    });
+    let source = Stubborn(vec![("ab", "5")], Some(continuation));
+    let step = Step::new(part.clone());
+    let result = execute(&source, &query, &step).now_or_never().unwrap();
+    assert!(result.failure.is_none());
+    let filters = result.steps.iter().map(|step| step.filter(None));
+    filters.map(Option::unwrap_or_default).collect()
+}
+
+#[test]
+fn a_token_is_read_for_what_it_says() {
+    let everything = [
+        "PartitionKey eq 'ab' and RowKey gt '5'",
+        "PartitionKey gt 'ab' and PartitionKey lt 'b'",
+        "PartitionKey ge 'b'",
+    ];
+    let part = begin().part;
+    assert_eq!(left(&part, token("ab", Some("6"))), everything);
+    assert_eq!(
+        left(&part, token("ac", None)),
+        [
+            "PartitionKey ge 'ac' and PartitionKey lt 'b'",
+            "PartitionKey ge 'b'",
+        ]
+    );
+    assert_eq!(left(&part, token("x", Some("1"))), ["PartitionKey ge 'x'"]);
+    let unknown = Continuation {
+        next_partition_key: "a form of its own".to_owned(),
+        next_row_key: None,
+    };
+    for says_nothing in [
+        unknown,
+        token("ab", None),
+        token("ab", Some("5")),
+        token("a", Some("9")),
+    ] {
+        assert_eq!(left(&part, says_nothing), everything);
+    }
+}
+
+#[test]
+fn a_token_beyond_a_partition_ends_it() {
+    let partition = Part::Partition {
+        key: "ab".to_owned(),
+        after: None,
+    };
+    let rest = [
+        "PartitionKey eq 'ab' and RowKey ge '53' and RowKey lt '6'",
+        "PartitionKey eq 'ab' and RowKey ge '6'",
+    ];
+    assert_eq!(left(&partition, token("ab", Some("53"))), rest);
+    assert_eq!(left(&partition, token("ac", Some("53"))), [""; 0]);
+}

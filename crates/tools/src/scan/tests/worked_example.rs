@@ -1,0 +1,136 @@
+//! The example by which the prefix scan is explained: ten people, pages of two.
+
+use super::{keys, query, table};
+use crate::scan::{
+    Bounds, Emit, MemoryRow, MemoryTable, Query, Step, StepResult, Strategy, Tokens, execute,
+};
+use futures::FutureExt as _;
+
+const PEOPLE: [(&str, &str); 10] = [
+    ("Dashner", "Cleopatra"),
+    ("Davis", "Gemma"),
+    ("Davis", "Loralee"),
+    ("Dodge", "Lowell"),
+    ("Hartlage", "Marketta"),
+    ("Nuckles", "Timmy"),
+    ("Rundle", "Coleen"),
+    ("Splawn", "Lise"),
+    ("Wedell", "Annabelle"),
+    ("Wongus", "Rosenda"),
+];
+
+fn run(table: &MemoryTable, query: &Query, step: &Step) -> StepResult<MemoryRow> {
+    let result = execute(table, query, step).now_or_never();
+    result.expect("a table in memory answers at once")
+}
+
+fn begin() -> Step {
+    Strategy::Prefix.plan(&Bounds::default(), &[], 1).remove(0)
+}
+
+fn filters(steps: &[Step]) -> Vec<String> {
+    let filters = steps.iter().map(|step| step.filter(None));
+    filters.map(Option::unwrap_or_default).collect()
+}
+
+/// Four queries find the first characters, and leave open what the pages did not show.
+#[test]
+fn four_queries_find_the_prefixes() {
+    let (people, query) = (table(&PEOPLE, 1000), query(|options| options.page_rows = 2));
+    let (mut rows, mut open, mut queries) = (Vec::new(), Vec::new(), 0);
+    let mut next = Some(begin());
+    while let Some(step) = next {
+        let mut result = run(&people, &query, &step);
+        queries += result.queries;
+        rows.append(&mut result.rows);
+        // The last step left is the root prefix itself, behind the branch found.
+        next = result.steps.pop();
+        open.append(&mut result.steps);
+    }
+    assert_eq!((queries, rows.len()), (4, 8));
+    let mut prefixes: Vec<_> = rows
+        .iter()
+        .filter_map(|row| row.partition_key.chars().next())
+        .collect();
+    prefixes.dedup();
+    assert_eq!(prefixes, ['D', 'H', 'N', 'R', 'S', 'W']);
+    let expected = [
+        "PartitionKey eq 'Davis' and RowKey gt 'Gemma'",
+        "PartitionKey gt 'Davis' and PartitionKey lt 'E'",
+        "PartitionKey eq 'Nuckles' and RowKey gt 'Timmy'",
+        "PartitionKey gt 'Nuckles' and PartitionKey lt 'O'",
+        "PartitionKey eq 'Splawn' and RowKey gt 'Lise'",
+        "PartitionKey gt 'Splawn' and PartitionKey lt 'T'",
+    ];
+    assert_eq!(filters(&open), expected);
+    let left = open.iter().flat_map(|step| run(&people, &query, step).rows);
+    let left: Vec<_> = left.collect();
+    assert_eq!(keys(&left), [("Davis", "Loralee"), ("Dodge", "Lowell")]);
+}
+
+/// A stack of steps gives the table's order.
+fn depth_first(table: &MemoryTable, query: &Query) -> (Vec<MemoryRow>, usize) {
+    let (mut stack, mut rows, mut queries) = (vec![begin()], Vec::new(), 0);
+    while let Some(step) = stack.pop() {
+        let result = run(table, query, &step);
+        assert!(result.failure.is_none());
+        rows.extend(result.rows);
+        queries += result.queries;
+        stack.extend(result.steps.into_iter().rev());
+    }
+    (rows, queries)
+}
+
+#[test]
+fn a_stack_gives_the_order_of_the_table() {
+    let people = table(&PEOPLE, 1000);
+    let opaque = query(|options| options.page_rows = 2);
+    let (rows, queries) = depth_first(&people, &opaque);
+    assert_eq!((keys(&rows), queries), (PEOPLE.to_vec(), 10));
+    // Tokens that say which row is next show that nothing is left of N and of S.
+    let read = query(|options| {
+        options.page_rows = 2;
+        options.tokens = Tokens::NextRow;
+    });
+    let (rows, queries) = depth_first(&people, &read);
+    assert_eq!((keys(&rows), queries), (PEOPLE.to_vec(), 6));
+}
+
+#[test]
+fn more_pages_in_a_step_are_fewer_queries() {
+    let query = query(|options| {
+        options.page_rows = 2;
+        options.pages_per_step = 5;
+    });
+    let (rows, queries) = depth_first(&table(&PEOPLE, 1000), &query);
+    assert_eq!((keys(&rows), queries), (PEOPLE.to_vec(), 5));
+}
+
+#[test]
+fn a_partition_is_passed_over_once_its_key_is_known() {
+    let mut rows = Vec::new();
+    for key in ["a", "b", "c"] {
+        rows.extend((0..500).map(|row| super::row(key, &format!("{row:03}"))));
+    }
+    let table = MemoryTable::new(rows, 1000);
+    let query = query(|options| {
+        options.page_rows = 100;
+        options.emit = Emit::FirstOfPartition;
+    });
+    let step = Strategy::Serial.plan(&Bounds::default(), &[], 1).remove(0);
+    let (mut step, mut found, mut asked) = (Some(step), Vec::new(), Vec::new());
+    while let Some(open) = step {
+        asked.push((open.filter(None).unwrap_or_default(), open.page_rows));
+        let mut result = run(&table, &query, &open);
+        found.append(&mut result.rows);
+        step = result.steps.pop();
+    }
+    assert_eq!(keys(&found), [("a", "000"), ("b", "000"), ("c", "000")]);
+    let expected = [
+        (String::new(), None),
+        ("PartitionKey gt 'a'".to_owned(), Some(12)),
+        ("PartitionKey gt 'b'".to_owned(), Some(2)),
+        ("PartitionKey gt 'c'".to_owned(), Some(2)),
+    ];
+    assert_eq!(asked, expected);
+}
