@@ -143,7 +143,7 @@ impl Server {
             service_settings(&settings.limits),
         ));
         service.start(&background);
-        standing.opened(Arc::clone(&manager));
+        standing.opened(Arc::clone(&manager), Arc::clone(&service));
         let (tls_config, authority) = loaded.map_or((None, None), |loaded| {
             (Some(loaded.config), loaded.authority)
         });

@@ -12,6 +12,7 @@ use partita_cluster::Manager;
 use partita_engine::{Health, Stats};
 use partita_range::RowMemory;
 use partita_rt::{Clock, Shutdown};
+use partita_table::Service;
 
 use crate::config::Settings;
 use crate::metrics::Metrics;
@@ -67,7 +68,7 @@ pub struct Standing {
     pub(crate) started_at: SystemTime,
     clock: Arc<dyn Clock>,
     started: Instant,
-    manager: OnceLock<Arc<Manager>>,
+    open: OnceLock<(Arc<Manager>, Arc<Service>)>,
     shutdown: Shutdown,
 }
 
@@ -87,19 +88,31 @@ impl Standing {
             started_at: clock.now(),
             started: clock.monotonic(),
             clock,
-            manager: OnceLock::new(),
+            open: OnceLock::new(),
             shutdown,
         }
     }
 
     /// The data is open. A second call changes nothing.
-    pub fn opened(&self, manager: Arc<Manager>) {
-        self.manager.get_or_init(|| manager);
+    pub fn opened(&self, manager: Arc<Manager>, service: Arc<Service>) {
+        self.open.get_or_init(|| (manager, service));
     }
 
     /// The ranges, once the data is open.
     pub(crate) fn manager(&self) -> Option<&Arc<Manager>> {
-        self.manager.get()
+        self.open.get().map(|(manager, _)| manager)
+    }
+
+    /// The table service, once the data is open.
+    pub(crate) fn service(&self) -> Option<&Arc<Service>> {
+        self.open.get().map(|(_, service)| service)
+    }
+
+    /// Whether only this machine reaches the admin port.
+    pub(crate) fn admin_is_local(&self) -> bool {
+        self.listening
+            .admin
+            .is_some_and(|address| address.ip().is_loopback())
     }
 
     /// Time since the process began to start.

@@ -15,7 +15,7 @@ mod plan;
 mod service;
 mod stamps;
 
-pub use catalog::{Table, TablePage, TableToken};
+pub use catalog::{Place, Table, TableNames, TablePage, TableToken};
 pub use entity::{
     Change, ChangeKind, Changed, Condition, EntityToken, Page, Query, RowData, ScanReport,
 };

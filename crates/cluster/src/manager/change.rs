@@ -177,6 +177,28 @@ impl Manager {
         Ok(Merged { into, transit })
     }
 
+    /// Keeps a range's writes waiting for a while, as a change would: to see what clients make of it.
+    ///
+    /// # Errors
+    /// [`ChangeRefused::NoSuchRange`].
+    pub async fn hold(self: &Arc<Self>, id: RangeId, time: Duration) -> Result<(), ChangeRefused> {
+        let manager = Arc::clone(self);
+        let holding = async move {
+            let _turn = manager.turn().await?;
+            let range = manager.served(id)?.range;
+            // What does not freeze in time is let go again like the rest.
+            let _ = tokio::time::timeout(time, async {
+                range.freeze().await;
+                std::future::pending::<()>().await;
+            })
+            .await;
+            range.thaw();
+            manager.map.turn();
+            Ok(())
+        };
+        finished(self.tasks.spawn("hold a range", holding).await)
+    }
+
     async fn turn(&self) -> Result<tokio::sync::SemaphorePermit<'_>, ChangeRefused> {
         self.changing.acquire().await.map_err(failed)
     }

@@ -1,10 +1,12 @@
 //! The admin port: health, readiness, metrics and status, for operators and their machines. `docs/admin-api.md`
 //! describes it for users.
 //!
-//! It asks for no credentials, so it changes nothing, shows no keys, and listens on loopback unless told otherwise. It
-//! has bounds of its own and goes on answering when the table port is full.
+//! It asks for no credentials, so it shows no keys, listens on loopback unless told otherwise, and takes actions (on ranges) on
+//! loopback only, and only with a header that no foreign web page can send. It has bounds of its own and goes on answering when
+//! the table port is full.
 
 mod pages;
+mod ranges;
 mod status;
 
 #[cfg(test)]
@@ -78,7 +80,7 @@ async fn accept(
 async fn connection(stream: TcpStream, standing: Arc<Standing>) -> Result<(), hyper::Error> {
     let answer = service_fn(|request| {
         let standing = Arc::clone(&standing);
-        async move { Ok::<_, Infallible>(pages::answer(&request, &standing)) }
+        async move { Ok::<_, Infallible>(pages::answer(request, &standing).await) }
     });
     http1::Builder::new()
         .timer(TokioTimer::new())

@@ -1,33 +1,42 @@
 //! The pages of the admin port.
 
+use std::net::IpAddr;
+
 use bytes::Bytes;
-use http_body_util::Full;
-use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::Incoming;
+use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderValue};
+use hyper::http::uri::Authority;
 use hyper::{Method, Request, Response, StatusCode};
 use partita_range::RowMemory;
 use serde_json::json;
 
-use super::status;
+use super::{ranges, status};
 use crate::metrics::{self, Process, Surroundings};
 use crate::standing::Standing;
 
 const TEXT: &str = "text/plain; charset=utf-8";
 const JSON: &str = "application/json";
 
-/// Answers one request. Bodies are never read.
-pub(super) fn answer<B>(request: &Request<B>, standing: &Standing) -> Response<Full<Bytes>> {
-    if !matches!(*request.method(), Method::GET | Method::HEAD) {
-        let mut refused = page(
-            StatusCode::METHOD_NOT_ALLOWED,
-            TEXT,
-            "only GET and HEAD\n".to_owned(),
-        );
-        refused
-            .headers_mut()
-            .insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
-        return refused;
+/// The body of an action.
+const BODY_BYTES_MAX: usize = 16 << 10;
+
+/// The header that a request for an action carries, with any value: a page in a browser cannot send it to another site unasked.
+const X_PARTITA_ADMIN: &str = "x-partita-admin";
+
+/// Answers one request. Bodies are read of actions only.
+pub(super) async fn answer(
+    request: Request<Incoming>,
+    standing: &Standing,
+) -> Response<Full<Bytes>> {
+    let path = request.uri().path().to_owned();
+    if let Some(rest) = path.strip_prefix("/admin/v1/ranges") {
+        return ranges_page(request, rest, standing).await;
     }
-    match request.uri().path() {
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        return wrong_method("GET, HEAD");
+    }
+    match path.as_str() {
         "/healthz" => health(standing),
         "/readyz" => readiness(standing),
         "/metrics" => page(
@@ -37,13 +46,104 @@ pub(super) fn answer<B>(request: &Request<B>, standing: &Standing) -> Response<F
         ),
         "/admin/v1/status" => json_page(StatusCode::OK, &status::status(standing)),
         _ => {
-            let pages = ["/healthz", "/readyz", "/metrics", "/admin/v1/status"];
+            let pages = [
+                "/healthz",
+                "/readyz",
+                "/metrics",
+                "/admin/v1/status",
+                "/admin/v1/ranges",
+            ];
             json_page(
                 StatusCode::NOT_FOUND,
                 &json!({ "error": "no such page", "pages": pages }),
             )
         }
     }
+}
+
+/// The ranges, or an action on one: `/ID/ACTION`.
+async fn ranges_page(
+    request: Request<Incoming>,
+    rest: &str,
+    standing: &Standing,
+) -> Response<Full<Bytes>> {
+    let (Some(manager), Some(service)) = (standing.manager(), standing.service()) else {
+        let (status, body) = ranges::refused(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "Starting",
+            "the data is being opened",
+        );
+        return json_page(status, &body);
+    };
+    let (status, body) = match rest.strip_prefix('/').map(|rest| rest.split_once('/')) {
+        None if matches!(*request.method(), Method::GET | Method::HEAD) => {
+            ranges::list(manager, service).await
+        }
+        None => return wrong_method("GET, HEAD"),
+        Some(Some((id, action))) if *request.method() == Method::POST => {
+            if let Some(answer) = unwelcome(&request, standing) {
+                return answer;
+            }
+            let body = Limited::new(request.into_body(), BODY_BYTES_MAX);
+            match body.collect().await {
+                Ok(body) => ranges::act(manager, service, id, action, &body.to_bytes()).await,
+                Err(_) => ranges::refused(
+                    StatusCode::BAD_REQUEST,
+                    "InvalidBody",
+                    "the body is too long, or was cut off",
+                ),
+            }
+        }
+        Some(Some(_)) => return wrong_method("POST"),
+        Some(None) => ranges::refused(
+            StatusCode::NOT_FOUND,
+            "NoSuchAction",
+            "an action is /admin/v1/ranges/ID/ACTION",
+        ),
+    };
+    json_page(status, &body)
+}
+
+/// Why an action is not taken from this caller, if it is not: the port knows no credentials.
+fn unwelcome(request: &Request<Incoming>, standing: &Standing) -> Option<Response<Full<Bytes>>> {
+    let (code, message) = if !standing.admin_is_local() {
+        (
+            "NotLocal",
+            "actions are taken on loopback only; this port listens elsewhere",
+        )
+    } else if !names_this_machine(request) {
+        // A page of a site whose name was made to point here would be of the same origin, and could send any header.
+        (
+            "ForeignHost",
+            "an action is asked of localhost or an IP address",
+        )
+    } else if !request.headers().contains_key(X_PARTITA_ADMIN) {
+        (
+            "HeaderMissing",
+            "an action needs the header x-partita-admin",
+        )
+    } else {
+        return None;
+    };
+    let (status, body) = ranges::refused(StatusCode::FORBIDDEN, code, message);
+    Some(json_page(status, &body))
+}
+
+fn names_this_machine(request: &Request<Incoming>) -> bool {
+    let host = request.headers().get(HOST);
+    let Some(host) = host.and_then(|host| host.to_str().ok()?.parse::<Authority>().ok()) else {
+        return false;
+    };
+    let host = host.host().trim_start_matches('[').trim_end_matches(']');
+    host == "localhost" || host.parse::<IpAddr>().is_ok()
+}
+
+fn wrong_method(allow: &'static str) -> Response<Full<Bytes>> {
+    let text = format!("only {}\n", allow.replace(", ", " and "));
+    let mut refused = page(StatusCode::METHOD_NOT_ALLOWED, TEXT, text);
+    let allow = HeaderValue::from_static(allow);
+    refused.headers_mut().insert(ALLOW, allow);
+    refused
 }
 
 /// Is the process alive? Only what a new process would mend makes it say no.

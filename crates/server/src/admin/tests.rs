@@ -27,8 +27,33 @@ fn settings(flags: &[(&str, &str)]) -> Settings {
 
 /// Asks for a page; returns status and body.
 async fn ask(address: std::net::SocketAddr, line: &str) -> (u16, String) {
+    send(address, line, "Host: x\r\n", "").await
+}
+
+/// An action, with the header it needs; returns status and body.
+async fn act(address: std::net::SocketAddr, path: &str, body: &str) -> (u16, serde_json::Value) {
+    let line = format!("POST /admin/v1/ranges/{path}");
+    let (status, body) = send(
+        address,
+        &line,
+        "Host: localhost\r\nX-Partita-Admin: 1\r\n",
+        body,
+    )
+    .await;
+    (status, serde_json::from_str(&body).unwrap())
+}
+
+async fn send(
+    address: std::net::SocketAddr,
+    line: &str,
+    headers: &str,
+    body: &str,
+) -> (u16, String) {
     let mut stream = TcpStream::connect(address).await.unwrap();
-    let request = format!("{line} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    let length = body.len();
+    let request = format!(
+        "{line} HTTP/1.1\r\nConnection: close\r\nContent-Length: {length}\r\n{headers}\r\n{body}"
+    );
     stream.write_all(request.as_bytes()).await.unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await.unwrap();
@@ -190,6 +215,85 @@ async fn a_taken_port_is_named_with_its_flag() {
         admin,
         format!("cannot listen on 127.0.0.1:{port}; --admin-port chooses another port")
     );
+}
+
+/// Ranges are shown with the words people know, split where they say, and merged again; what is wrong is named.
+#[tokio::test]
+async fn ranges_are_shown_and_changed() {
+    let mut settings = settings(&[("in-memory", "true"), ("table-port", "0")]);
+    settings.admin.port = Some(0);
+    let server = Server::start(settings).await.unwrap();
+    let address = server.listening().admin.unwrap();
+    let ranges = async || {
+        let (status, body) = ask(address, "GET /admin/v1/ranges").await;
+        assert_eq!(status, 200, "{body}");
+        serde_json::from_str::<serde_json::Value>(&body).unwrap()
+    };
+    let first = ranges().await;
+    assert_eq!(first["ranges"][0]["id"], 1);
+    assert_eq!(first["ranges"][0]["start"], serde_json::Value::Null);
+    fields_are_documented(&first);
+
+    let service = server.standing().service().unwrap();
+    let account = partita_model::AccountName::new("devstoreaccount1").unwrap();
+    let name = partita_model::TableName::new("People").unwrap();
+    service.create_table(&account, &name).await.unwrap();
+
+    for (headers, code) in [
+        ("Host: localhost:1\r\n", "HeaderMissing"),
+        (
+            "Host: evil.example\r\nX-Partita-Admin: 1\r\n",
+            "ForeignHost",
+        ),
+    ] {
+        let (status, body) = send(address, "POST /admin/v1/ranges/1/split", headers, "").await;
+        assert!(status == 403 && body.contains(code), "{body}");
+    }
+    let (status, body) = act(address, "1/split", "").await;
+    assert_eq!(
+        (status, &body["error"]["code"]),
+        (409, &"NoSplitKey".into())
+    );
+    let at = r#"{"account":"devstoreaccount1","table":"people","partition_key":"m"}"#;
+    let (status, split) = act(address, "1/split", at).await;
+    assert_eq!(
+        (status, &split["left"], &split["right"]),
+        (200, &2.into(), &3.into())
+    );
+    assert_eq!(split["at"]["table"], "People");
+    fields_are_documented(&split);
+    let two = ranges().await;
+    assert_eq!(two["ranges"][1]["start"]["partition_key"], "m");
+    assert_eq!(two["ranges"][0]["end"], two["ranges"][1]["start"]);
+    fields_are_documented(&two);
+
+    for (path, status, code) in [
+        ("1/merge", 404, "NoSuchRange"),
+        ("3/merge", 409, "NoNeighbour"),
+        ("x/split", 404, "NoSuchRange"),
+        ("2/paint", 404, "NoSuchAction"),
+    ] {
+        let (answered, body) = act(address, path, "").await;
+        assert_eq!(
+            (answered, &body["error"]["code"]),
+            (status, &code.into()),
+            "{path}"
+        );
+    }
+    assert_eq!(act(address, "2/split", "{").await.0, 400);
+    assert_eq!(
+        act(address, "2/split", r#"{"table":"people"}"#).await.0,
+        400
+    );
+    for action in ["flush", "compact", "collect", "freeze"] {
+        let (status, body) = act(address, &format!("2/{action}"), r#"{"milliseconds":1}"#).await;
+        assert_eq!((status, &body["done"]), (200, &true.into()), "{action}");
+    }
+    let (status, merged) = act(address, "3/merge", r#"{"with":2}"#).await;
+    assert_eq!((status, &merged["into"]), (200, &4.into()));
+    assert_eq!(ranges().await["ranges"].as_array().unwrap().len(), 1);
+    assert_eq!(ask(address, "GET /admin/v1/ranges/4/split").await.0, 405);
+    server.stop().await;
 }
 
 /// Every field of the status stands in the document for users.

@@ -5,6 +5,7 @@ mod access_policies;
 mod create_table;
 mod delete_table;
 mod get_table;
+mod places;
 mod query_tables;
 mod record;
 mod service_properties;
@@ -12,6 +13,7 @@ mod sweep;
 
 pub(crate) use get_table::CatalogMemo;
 pub use get_table::Table;
+pub use places::{Place, TableNames};
 pub use query_tables::{TablePage, TableToken};
 pub(crate) use sweep::sweep;
 

@@ -1,0 +1,274 @@
+//! `/admin/v1/ranges`: the ranges, and what can be done to one. `docs/admin-api.md` lists fields and actions.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use bytes::Bytes;
+use hyper::StatusCode;
+use partita_cluster::{ChangeRefused, Manager, Served};
+use partita_model::{AccountName, TableName};
+use partita_range::RangeId;
+use partita_table::{Place, Service, TableNames};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// The longest that an action keeps writes waiting on purpose.
+const FREEZE_MAX: Duration = Duration::from_secs(1);
+
+/// An answer: status and body.
+pub(super) type Answer = (StatusCode, Value);
+
+/// All ranges in key order.
+pub(super) async fn list(manager: &Manager, service: &Service) -> Answer {
+    let names = match service.table_names().await {
+        Ok(names) => names,
+        Err(error) => return refused(StatusCode::SERVICE_UNAVAILABLE, "Busy", &error.to_string()),
+    };
+    let record = manager.record();
+    let ranges: Vec<Value> = manager
+        .map()
+        .ranges()
+        .iter()
+        .map(|served| range(served, &names))
+        .collect();
+    let body = json!({
+        "map_version": record.version,
+        "ranges": ranges,
+        "change": record.change,
+        "orphans": record.orphans,
+    });
+    (StatusCode::OK, body)
+}
+
+fn range(served: &Served, names: &TableNames) -> Value {
+    let (bounds, shape) = (served.range.bounds(), served.range.engine().shape());
+    json!({
+        "id": served.range.id().0,
+        "epoch": served.epoch,
+        "start": place(&bounds.start, names),
+        "end": bounds.end.as_ref().map(|end| place(end, names)),
+        "bytes": shape.bytes,
+        "files": shape.files,
+        "sources": shape.sources,
+        "frozen": served.range.is_frozen(),
+    })
+}
+
+/// A bound in words; null at the ends of the key space.
+fn place(key: &Bytes, names: &TableNames) -> Value {
+    let Some(Place {
+        account,
+        table,
+        table_id,
+        partition_key,
+    }) = names.place(key)
+    else {
+        return Value::Null;
+    };
+    json!({
+        "key": BASE64_STANDARD.encode(key),
+        "account": account,
+        "table": table,
+        "table_id": table_id.0.to_string(),
+        "partition_key": partition_key,
+    })
+}
+
+/// What an action may be told.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Wish {
+    /// Where to split: a key in Base64, as `start` shows them.
+    key: Option<String>,
+    /// Where to split: a partition.
+    account: Option<String>,
+    table: Option<String>,
+    partition_key: Option<String>,
+    /// The neighbour to merge with; without it, the next range.
+    with: Option<u64>,
+    /// How long to keep writes waiting.
+    milliseconds: Option<u64>,
+}
+
+/// Does something to a range.
+pub(super) async fn act(
+    manager: &Arc<Manager>,
+    service: &Service,
+    id: &str,
+    action: &str,
+    body: &[u8],
+) -> Answer {
+    let Ok(id) = id.parse().map(RangeId) else {
+        return refused(
+            StatusCode::NOT_FOUND,
+            "NoSuchRange",
+            "a range is named by its number",
+        );
+    };
+    let wish: Wish = match body {
+        [] => Wish::default(),
+        body => match serde_json::from_slice(body) {
+            Ok(wish) => wish,
+            Err(error) => {
+                return refused(StatusCode::BAD_REQUEST, "InvalidBody", &error.to_string());
+            }
+        },
+    };
+    match action {
+        "split" => split(manager, service, id, wish).await,
+        "merge" => merge(manager, id, wish).await,
+        "flush" | "compact" | "collect" | "freeze" => tend(manager, id, action, wish).await,
+        _ => refused(
+            StatusCode::NOT_FOUND,
+            "NoSuchAction",
+            "split, merge, flush, compact, collect, freeze",
+        ),
+    }
+}
+
+async fn split(manager: &Arc<Manager>, service: &Service, id: RangeId, wish: Wish) -> Answer {
+    let at = match cut(service, wish).await {
+        Ok(at) => at,
+        Err(answer) => return answer,
+    };
+    match manager.split(id, at).await {
+        Ok(split) => {
+            let names = service.table_names().await.unwrap_or_default();
+            let body = json!({
+                "left": split.left.0,
+                "right": split.right.0,
+                "at": place(&split.at, &names),
+                "transit_ms": milliseconds(split.transit),
+            });
+            (StatusCode::OK, body)
+        }
+        Err(why) => change_refused(&why),
+    }
+}
+
+/// Where a split is wished; none is "in the middle".
+async fn cut(service: &Service, wish: Wish) -> Result<Option<Bytes>, Answer> {
+    let invalid = |what: &str| refused(StatusCode::BAD_REQUEST, "InvalidBody", what);
+    match wish {
+        Wish { key: Some(key), .. } => {
+            let key = BASE64_STANDARD.decode(key);
+            Ok(Some(key.map_err(|_| invalid("key is not Base64"))?.into()))
+        }
+        Wish {
+            account: Some(account),
+            table: Some(table),
+            partition_key: Some(partition_key),
+            ..
+        } => {
+            let account = AccountName::new(&account).map_err(|_| invalid("no account name"))?;
+            let table = TableName::new(&table).map_err(|_| invalid("no table name"))?;
+            let start = service
+                .partition_start(&account, &table, &partition_key)
+                .await;
+            start.map(Some).map_err(|error| {
+                refused(StatusCode::NOT_FOUND, "TableNotFound", &error.to_string())
+            })
+        }
+        Wish {
+            account: None,
+            table: None,
+            partition_key: None,
+            ..
+        } => Ok(None),
+        _ => Err(invalid("account, table and partition_key go together")),
+    }
+}
+
+async fn merge(manager: &Arc<Manager>, id: RangeId, wish: Wish) -> Answer {
+    let ranges = manager.map().ranges();
+    let at = ranges.iter().position(|served| served.range.id() == id);
+    let Some(at) = at else {
+        return change_refused(&ChangeRefused::NoSuchRange(id));
+    };
+    let next = ranges.get(at + 1).map(|served| served.range.id());
+    let Some(with) = wish.with.map(RangeId).or(next) else {
+        return refused(
+            StatusCode::CONFLICT,
+            "NoNeighbour",
+            "the last range has no next one",
+        );
+    };
+    let previous = at.checked_sub(1).and_then(|at| ranges.get(at));
+    let is_previous = previous.is_some_and(|served| served.range.id() == with);
+    // Nobody holds the old ranges longer than need be: their engines close when nobody does.
+    drop(ranges);
+    let (left, right) = if is_previous { (with, id) } else { (id, with) };
+    match manager.merge(left, right).await {
+        Ok(merged) => {
+            let body = json!({
+                "into": merged.into.0,
+                "transit_ms": milliseconds(merged.transit),
+            });
+            (StatusCode::OK, body)
+        }
+        Err(why) => change_refused(&why),
+    }
+}
+
+async fn tend(manager: &Arc<Manager>, id: RangeId, action: &str, wish: Wish) -> Answer {
+    let ranges = manager.map().ranges();
+    let served = ranges
+        .iter()
+        .find(|served| served.range.id() == id)
+        .cloned();
+    drop(ranges);
+    let Some(Served { range, .. }) = served else {
+        return change_refused(&ChangeRefused::NoSuchRange(id));
+    };
+    let done = match action {
+        "flush" => range
+            .engine()
+            .flush()
+            .await
+            .map_err(|error| error.to_string()),
+        "compact" => range
+            .engine()
+            .rewrite()
+            .await
+            .map_err(|error| error.to_string()),
+        "collect" => {
+            let collected = range.engine().collect().await;
+            manager.tend().await;
+            collected.map_err(|error| error.to_string())
+        }
+        _ => {
+            let wished = Duration::from_millis(wish.milliseconds.unwrap_or(100));
+            manager
+                .hold(id, wished.min(FREEZE_MAX))
+                .await
+                .map_err(|error| error.to_string())
+        }
+    };
+    match done {
+        Ok(()) => (StatusCode::OK, json!({ "done": true })),
+        Err(error) => refused(StatusCode::SERVICE_UNAVAILABLE, "Failed", &error),
+    }
+}
+
+fn change_refused(why: &ChangeRefused) -> Answer {
+    let (status, code) = match why {
+        ChangeRefused::NoSuchRange(_) => (StatusCode::NOT_FOUND, "NoSuchRange"),
+        ChangeRefused::NotNeighbours(..) => (StatusCode::CONFLICT, "NotNeighbours"),
+        ChangeRefused::KeyOutside(_) => (StatusCode::CONFLICT, "KeyOutside"),
+        ChangeRefused::NoSplitKey(_) => (StatusCode::CONFLICT, "NoSplitKey"),
+        ChangeRefused::Lineage { .. } => (StatusCode::CONFLICT, "Lineage"),
+        ChangeRefused::Failed(_) => (StatusCode::SERVICE_UNAVAILABLE, "Failed"),
+    };
+    refused(status, code, &why.to_string())
+}
+
+pub(super) fn refused(status: StatusCode, code: &str, message: &str) -> Answer {
+    let error = json!({ "code": code, "message": message });
+    (status, json!({ "error": error }))
+}
+
+fn milliseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1000.0
+}

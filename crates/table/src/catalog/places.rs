@@ -1,0 +1,94 @@
+//! Where a key lies, in words: for operators, who know accounts and tables by their names.
+
+use super::Table;
+use crate::{Error, Service};
+use bytes::Bytes;
+use partita_engine::{KeyRange, ScanHint};
+use partita_model::{AccountName, KeyKind, KeyReader, TableId, TableName};
+use std::collections::HashMap;
+
+/// Tables looked at to find names; the tables behind are known by their ids only.
+const TABLES_MAX: usize = 10_000;
+const CHUNK_ROWS: usize = 256;
+const CHUNK_BYTES: usize = 1 << 20;
+
+/// A key in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The account.
+    pub account: String,
+    /// The table's name, unless it is dropped or one of very many.
+    pub table: Option<String>,
+    /// The table's identity.
+    pub table_id: TableId,
+    /// The PartitionKey.
+    pub partition_key: String,
+}
+
+/// The names of tables by account and identity, as of when they were read.
+#[derive(Debug, Default)]
+pub struct TableNames(HashMap<(String, TableId), String>);
+
+impl TableNames {
+    /// Where an entity's key, or a cut between partitions, lies; `None` for other keys.
+    #[must_use]
+    pub fn place(&self, key: &[u8]) -> Option<Place> {
+        let mut fields = KeyReader::of_kind(key, KeyKind::Entity).ok()?;
+        let account = fields.text().ok()?.into_owned();
+        let table_id = fields.table_id().ok()?;
+        let partition_key = fields.text().ok()?.into_owned();
+        let table = self.0.get(&(account.clone(), table_id)).cloned();
+        Some(Place {
+            account,
+            table,
+            table_id,
+            partition_key,
+        })
+    }
+}
+
+impl Service {
+    /// The names of all tables of all accounts, up to ten thousand.
+    ///
+    /// # Errors
+    /// [`Error::Busy`], [`Error::Corrupt`].
+    pub async fn table_names(&self) -> Result<TableNames, Error> {
+        let start = Bytes::from_static(&[KeyKind::Table as u8]);
+        let end = Bytes::from_static(&[KeyKind::Table as u8 + 1]);
+        let range = self.route(&start).range;
+        let keys = KeyRange::half_open(start, end);
+        let mut scan = range.scan(keys, ScanHint::walk()).await?;
+        let mut names = TableNames::default();
+        while names.0.len() < TABLES_MAX {
+            let rows = scan.next(CHUNK_ROWS, CHUNK_BYTES).await?;
+            if rows.is_empty() {
+                break;
+            }
+            for (key, row) in rows {
+                let account = KeyReader::of_kind(&key, KeyKind::Table)?
+                    .text()?
+                    .into_owned();
+                let Ok(name) = AccountName::new(&account) else {
+                    continue;
+                };
+                let table = Table::from_row(&name, &row)?;
+                names.0.insert((account, table.id), table.name);
+            }
+        }
+        Ok(names)
+    }
+
+    /// The key at which the partition of a table begins.
+    ///
+    /// # Errors
+    /// [`Error::TableNotFound`], [`Error::Busy`], [`Error::Corrupt`].
+    pub async fn partition_start(
+        &self,
+        account: &AccountName,
+        table: &TableName,
+        partition_key: &str,
+    ) -> Result<Bytes, Error> {
+        let table = self.table(account, table).await?;
+        Ok(table.space.partition(partition_key))
+    }
+}
