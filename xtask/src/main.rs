@@ -16,6 +16,7 @@ mod cargo;
 mod crash;
 mod diskfull;
 mod fuzz;
+mod pressure;
 mod tidy;
 
 use std::process::ExitCode;
@@ -43,6 +44,8 @@ enum Task {
     Diskfull(diskfull::Arguments),
     /// Build the fuzz targets and run each for a while
     Fuzz(fuzz::Arguments),
+    /// Split, merge, freeze, compact and kill under checked traffic
+    Pressure(pressure::Arguments),
     /// Check the house rules that no compiler lint checks
     Tidy,
 }
@@ -53,6 +56,7 @@ fn main() -> ExitCode {
         Task::Crash(arguments) => crash::run(&arguments),
         Task::Diskfull(arguments) => diskfull::run(&arguments),
         Task::Fuzz(arguments) => fuzz::run(&arguments),
+        Task::Pressure(arguments) => pressure::run(&arguments),
         Task::Tidy => tidy::run(),
     };
     match outcome {

@@ -45,7 +45,7 @@ pub trait Databases: Send + Sync + 'static {
 
     /// Makes the database of `target` from pieces of others, which lie in key order and do not overlap. Copies no rows. The
     /// sources are open, no batch of them is in flight, and [`Engine::flush`] was called since the last one. They stay as they
-    /// are. Not cancel safe: what was begun is removed by [`Databases::remove`], or finished by asking again.
+    /// are. Several may be derived at the same time. Not cancel safe: what was begun is removed by [`Databases::remove`], or finished by asking again.
     ///
     /// # Errors
     /// [`ChangeError`]; the target may be there in part.

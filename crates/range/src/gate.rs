@@ -3,6 +3,7 @@
 //! A write holds a pass from before it locks its keys until it is durable or refused. Freezing lets nobody in and waits for the
 //! passes to come back; from then on the range's rows stand still.
 
+use partita_rt::{Bug, is_planted};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::Notify;
@@ -25,7 +26,7 @@ impl Gate {
             gate: Arc::clone(self),
         };
         // Dropping the pass takes the count back.
-        (before & FROZEN == 0).then_some(pass)
+        (before & FROZEN == 0 || is_planted(Bug::StaleMap)).then_some(pass)
     }
 
     /// Lets nobody in from now on, and waits until everybody is out. Cancel safe: dropped early, the gate stays frozen.

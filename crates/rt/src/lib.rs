@@ -11,11 +11,13 @@
 
 pub mod clock;
 pub mod data_dir;
+pub mod planted;
 pub mod random;
 pub mod tasks;
 
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use data_dir::DataDir;
+pub use planted::{Bug, is_planted};
 pub use tasks::{Shutdown, Tasks};
 
 /// The object-store library, for the crates that speak to a store through its trait.

@@ -284,6 +284,7 @@ async fn open_ranges(store: &Store, background: Tasks) -> Result<Arc<Manager>, E
             let objects = data.store();
             let settings = slate::Settings {
                 cache_bytes: store.block_cache_bytes,
+                garbage_age: store.garbage_age,
                 ..slate::Settings::default()
             };
             let opened = SlateDatabases::new(data, settings).await;

@@ -14,12 +14,12 @@
 //!
 //! The choice of operations follows from the seed; the moment of the kill in the server's work does not.
 
-mod model;
-mod race;
-mod reader;
-mod stored;
+pub(crate) mod model;
+pub(crate) mod race;
+pub(crate) mod reader;
+pub(crate) mod stored;
 mod sustained;
-mod writer;
+pub(crate) mod writer;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -36,10 +36,10 @@ use self::writer::Writer;
 use crate::cargo;
 
 /// The table everything happens in.
-const TABLE: &str = "crash";
+pub(crate) const TABLE: &str = "crash";
 
 /// Connections that write.
-const WRITERS: u64 = 6;
+pub(crate) const WRITERS: u64 = 6;
 
 /// Time from start to ready after a kill (issue: "ready within 1 s").
 const READY_MAX: Duration = Duration::from_secs(1);
@@ -219,7 +219,7 @@ fn start(program: &Path, directory: &Path) -> anyhow::Result<ServerProcess> {
     Ok(server)
 }
 
-fn fail_on(faults: &[String]) -> anyhow::Result<()> {
+pub(crate) fn fail_on(faults: &[String]) -> anyhow::Result<()> {
     if faults.is_empty() {
         return Ok(());
     }
@@ -230,7 +230,7 @@ fn fail_on(faults: &[String]) -> anyhow::Result<()> {
 }
 
 /// The JSON of an entity with one property.
-fn entity_json(key: &Key, property: &str, value: &str) -> String {
+pub(crate) fn entity_json(key: &Key, property: &str, value: &str) -> String {
     format!(
         r#"{{"PartitionKey":"{}","RowKey":"{}","{property}":"{value}"}}"#,
         key.partition, key.row

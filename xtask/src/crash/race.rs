@@ -30,7 +30,7 @@ struct Race {
 
 /// All contested rows of a run.
 #[derive(Debug, Default)]
-pub(super) struct Races {
+pub(crate) struct Races {
     board: Mutex<Vec<Race>>,
     /// The first row that is still open in this round.
     open_from: usize,
@@ -48,7 +48,7 @@ impl Races {
     }
 
     /// Makes one move in the newest race. `Some` is a fault of the server.
-    pub(super) fn play(&self, client: &mut Client) -> anyhow::Result<Option<String>> {
+    pub(crate) fn play(&self, client: &mut Client) -> anyhow::Result<Option<String>> {
         let Some((index, next)) = self.next_move() else {
             return Ok(None);
         };
@@ -106,7 +106,7 @@ impl Races {
     }
 
     /// Compares every contested row with what is stored, and closes the races.
-    pub(super) fn settle(&mut self, stored: &Rows) -> Vec<String> {
+    pub(crate) fn settle(&mut self, stored: &Rows) -> Vec<String> {
         let mut board = self.board();
         let mut faults = Vec::new();
         for (index, race) in board.iter_mut().enumerate() {

@@ -12,17 +12,17 @@ use super::stored;
 
 /// A reader of all the writers' rows.
 #[derive(Debug)]
-pub(super) struct Reader {
+pub(crate) struct Reader {
     keys: Vec<Key>,
     rng: Rng,
     /// The tag last seen of each row.
     seen: BTreeMap<Key, String>,
     /// What the server did wrong while it was up.
-    pub(super) faults: Vec<String>,
+    pub(crate) faults: Vec<String>,
 }
 
 impl Reader {
-    pub(super) fn new<'a>(ledgers: impl Iterator<Item = &'a Ledger>, seed: u64) -> Self {
+    pub(crate) fn new<'a>(ledgers: impl Iterator<Item = &'a Ledger>, seed: u64) -> Self {
         Self {
             keys: ledgers
                 .flat_map(|ledger| ledger.keys.iter().cloned())
@@ -34,7 +34,7 @@ impl Reader {
     }
 
     /// Reads until the connection breaks.
-    pub(super) fn run(&mut self, addr: SocketAddr, account: &Account) {
+    pub(crate) fn run(&mut self, addr: SocketAddr, account: &Account) {
         let Ok(mut client) = Client::connect(addr, account.clone()) else {
             return;
         };
@@ -57,7 +57,7 @@ impl Reader {
     }
 
     /// Checks, before the ledgers are settled, that no tag was shown which neither was acknowledged nor is stored now.
-    pub(super) fn settle(&mut self, ledger: &Ledger, stored: &Rows) -> Vec<String> {
+    pub(crate) fn settle(&mut self, ledger: &Ledger, stored: &Rows) -> Vec<String> {
         let mut faults = Vec::new();
         for key in &ledger.keys {
             let Some(seen) = self.seen.remove(key) else {

@@ -8,7 +8,7 @@ use super::TABLE;
 use super::model::{Key, Row, Rows, Stamp, stamp_of};
 
 /// Every row of the table, by a scan over all pages.
-pub(super) fn scan(client: &mut Client) -> anyhow::Result<Rows> {
+pub(crate) fn scan(client: &mut Client) -> anyhow::Result<Rows> {
     let mut rows = Rows::new();
     let mut query = String::new();
     loop {
@@ -41,7 +41,7 @@ pub(super) fn scan(client: &mut Client) -> anyhow::Result<Rows> {
 }
 
 /// One row, by its keys.
-pub(super) fn get(client: &mut Client, key: &Key) -> anyhow::Result<Option<Row>> {
+pub(crate) fn get(client: &mut Client, key: &Key) -> anyhow::Result<Option<Row>> {
     let answer = client.send(&Request::new("GET", &key.path()))?;
     match answer.status {
         200 => {
@@ -85,7 +85,7 @@ fn parse(entity: &Value) -> anyhow::Result<(Key, Row)> {
 }
 
 /// Percent-encodes what a token may hold beyond the unreserved characters.
-pub(super) fn escape(token: &str) -> String {
+pub(crate) fn escape(token: &str) -> String {
     token.bytes().fold(String::new(), |text, byte| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' => {
             text + &char::from(byte).to_string()

@@ -10,7 +10,7 @@ use partita_bench::{Account, Load, LoadShape, Workload, WorkloadKind, create_tab
 /// Connections of the load.
 const CONNECTIONS: usize = 64;
 
-pub(super) fn run(program: &Path, directory: &Path, load: Duration) -> anyhow::Result<()> {
+pub(crate) fn run(program: &Path, directory: &Path, load: Duration) -> anyhow::Result<()> {
     let account = Account::well_known();
     let mut server = super::start(program, directory)?;
     let addr = server.addr();

@@ -25,21 +25,21 @@ const BATCH_MAX: u64 = 20;
 const STALE_ETAG: &str = "W/\"datetime'2001-01-01T00%3A00%3A00Z'\"";
 
 /// The next stamp of the whole run.
-pub(super) static NEXT_STAMP: AtomicU64 = AtomicU64::new(1);
+pub(crate) static NEXT_STAMP: AtomicU64 = AtomicU64::new(1);
 
-pub(super) fn next_stamp() -> Stamp {
+pub(crate) fn next_stamp() -> Stamp {
     NEXT_STAMP.fetch_add(1, Ordering::Relaxed)
 }
 
 /// A writer with all it knows; it lives through the crashes.
 #[derive(Debug)]
-pub(super) struct Writer {
-    pub(super) ledger: Ledger,
+pub(crate) struct Writer {
+    pub(crate) ledger: Ledger,
     rng: Rng,
     /// What the server did wrong while it was up.
-    pub(super) faults: Vec<String>,
+    pub(crate) faults: Vec<String>,
     /// Writes acknowledged.
-    pub(super) acknowledged: u64,
+    pub(crate) acknowledged: u64,
 }
 
 /// One operation about to be sent.
@@ -52,7 +52,7 @@ struct Step {
 }
 
 impl Writer {
-    pub(super) fn new(index: u64, seed: u64) -> Self {
+    pub(crate) fn new(index: u64, seed: u64) -> Self {
         let keys = (0..PARTITIONS * KEYS).map(|number| Key {
             partition: format!("w{index:02}-{}", number % PARTITIONS),
             row: format!("r{:03}", number / PARTITIONS),
@@ -69,7 +69,7 @@ impl Writer {
     }
 
     /// Writes until the connection breaks. A fault ends it too.
-    pub(super) fn run(&mut self, addr: SocketAddr, account: &Account, races: &Races) {
+    pub(crate) fn run(&mut self, addr: SocketAddr, account: &Account, races: &Races) {
         let Ok(mut client) = Client::connect(addr, account.clone()) else {
             return;
         };

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use partita_engine::Piece;
 use partita_model::indivisible_prefix;
 use partita_range::{Bounds, Range, RangeId};
+use partita_rt::{Bug, is_planted};
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
@@ -263,36 +264,43 @@ impl Manager {
             freezing.map_err(|_elapsed| late())?;
         }
         for range in &change.old {
+            if is_planted(Bug::SplitDropsTail) {
+                break;
+            }
             let flushing = tokio::time::timeout_at(deadline, range.engine().flush()).await;
             flushing.map_err(|_elapsed| late())?.map_err(failed)?;
         }
         let keys_known = change.old.iter().all(|range| range.knows_keys());
-        let mut opened = Vec::with_capacity(change.new.len());
-        for new in &change.new {
-            let made = async {
-                self.databases
-                    .derive(new.id, &new.pieces)
-                    .await
-                    .map_err(failed)?;
-                let place = (new.id, new.epoch, new.bounds.clone());
-                open_range(&*self.databases, &self.memory, place, keys_known)
-                    .await
-                    .map_err(failed)
-            };
-            // Not cut short: what was begun must come to an end before it can be undone.
-            match made.await {
+        // At the same time, and not cut short: what was begun must come to an end before it can be undone.
+        let making = change.new.iter().map(|new| self.open_one(new, keys_known));
+        let (mut opened, mut refused) = (Vec::new(), None);
+        for made in futures::future::join_all(making).await {
+            match made {
                 Ok(range) => opened.push(range),
-                Err(why) => {
-                    close(opened).await;
-                    return Err(why);
-                }
+                Err(why) => refused = Some(why),
             }
+        }
+        if let Some(why) = refused {
+            close(opened).await;
+            return Err(why);
         }
         if Instant::now() > deadline {
             close(opened).await;
             return Err(late());
         }
         Ok(opened)
+    }
+
+    async fn open_one(
+        &self,
+        new: &New,
+        keys_known: bool,
+    ) -> Result<(Served, oneshot::Receiver<Infallible>), ChangeRefused> {
+        let derived = self.databases.derive(new.id, &new.pieces).await;
+        derived.map_err(failed)?;
+        let place = (new.id, new.epoch, new.bounds.clone());
+        let opened = open_range(&*self.databases, &self.memory, place, keys_known).await;
+        opened.map_err(failed)
     }
 
     /// Takes a change back: the old ranges take writes again, and what was made is removed.

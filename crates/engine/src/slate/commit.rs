@@ -18,7 +18,7 @@ use std::thread;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use partita_rt::{Clock, SystemClock};
+use partita_rt::{Bug, Clock, SystemClock, is_planted};
 use slatedb::WriteBatch;
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, oneshot, watch};
@@ -316,6 +316,12 @@ async fn write(journal: &Journal, part: &mut Part) {
                 None => merged.delete(write.key),
             }
         }
+    }
+    if is_planted(Bug::AckBeforeDurable) {
+        for queued in part.batches.drain(..) {
+            queued.answer(Ok(()));
+        }
+        thread::sleep(Duration::from_millis(2));
     }
     let range = part.slot.range;
     if let Err(error) = journal.write(range, &part.opened.db, merged).await {

@@ -17,6 +17,9 @@ use crate::log::{Disk, LogOptions};
 use crate::stats::CommitCounts;
 use crate::{Health, RangeId, ReadError, Refusal};
 
+/// Databases that may be opened, derived or removed at the same time.
+const CHANGES_MAX: u32 = 8;
+
 pub(super) struct Core {
     pub(super) data: Arc<DataDir>,
     pub(super) settings: Settings,
@@ -32,8 +35,10 @@ pub(super) struct Core {
     pub(super) slots: RwLock<BTreeMap<RangeId, Arc<Slot>>>,
     /// The ranges that were opened or made in this life.
     pub(super) known: Mutex<BTreeSet<RangeId>>,
-    /// One permit, for whoever opens, closes, derives or removes databases.
+    /// Permits for whoever opens, closes, derives or removes databases: one for a database, all of them for all.
     changing: Semaphore,
+    /// Ranges that are being opened.
+    pub(super) opening: Mutex<BTreeSet<RangeId>>,
     /// Wakes the supervisor: a database failed.
     pub(super) failed: Notify,
 }
@@ -96,15 +101,25 @@ impl Core {
             journal: RwLock::new(None),
             slots: RwLock::default(),
             known: Mutex::default(),
-            changing: Semaphore::new(1),
+            changing: Semaphore::new(CHANGES_MAX as usize),
+            opening: Mutex::default(),
             failed: Notify::new(),
         })
     }
 
-    /// Waits for its turn to change which databases there are; the turn ends when this is dropped.
+    /// Waits for its turn to change one database; the turn ends when this is dropped.
     pub(super) async fn change(&self) -> SemaphorePermit<'_> {
+        self.permits(1).await
+    }
+
+    /// Waits until nobody changes any database, and keeps everybody from it until this is dropped.
+    pub(super) async fn change_all(&self) -> SemaphorePermit<'_> {
+        self.permits(CHANGES_MAX).await
+    }
+
+    async fn permits(&self, count: u32) -> SemaphorePermit<'_> {
         self.changing
-            .acquire()
+            .acquire_many(count)
             .await
             .expect("the semaphore is never closed")
     }

@@ -69,17 +69,35 @@ impl SlateDatabases {
     }
 }
 
+/// A range that is being opened, which nobody else opens meanwhile.
+struct Opening<'c> {
+    core: &'c Core,
+    range: RangeId,
+}
+
+impl<'c> Opening<'c> {
+    /// `None` when it is open, or being opened.
+    fn begin(core: &'c Core, range: RangeId) -> Option<Self> {
+        let begun = core.slot(range).is_none() && core.opening.lock().insert(range);
+        begun.then_some(Self { core, range })
+    }
+}
+
+impl Drop for Opening<'_> {
+    fn drop(&mut self) {
+        self.core.opening.lock().remove(&self.range);
+    }
+}
+
 #[async_trait]
 impl Databases for SlateDatabases {
     async fn open(&self, range: RangeId) -> Result<Arc<dyn Engine>, OpenError> {
-        let _changing = self.core.change().await;
-        let journal = match (self.core.slot(range), self.core.journal()) {
-            (Some(_), _) => return Err(OpenError::AlreadyOpen(range)),
-            (None, None) => return Err(OpenError::Unavailable),
-            (None, Some(journal)) => journal,
-        };
+        let core = &self.core;
+        let _changing = core.change().await;
+        let journal = core.journal().ok_or(OpenError::Unavailable)?;
+        let _opening = Opening::begin(core, range).ok_or(OpenError::AlreadyOpen(range))?;
         let records = self.unread.lock().remove(&range).unwrap_or_default();
-        let (core, runtimes) = (&self.core, &self.runtimes);
+        let runtimes = &self.runtimes;
         let opened = open::open(core, runtimes, &journal, range, records, Resume::Behind).await?;
         let slot = Slot::new(opened);
         core.slots.write().insert(range, Arc::clone(&slot));
@@ -92,7 +110,7 @@ impl Databases for SlateDatabases {
     }
 
     async fn forget_others(&self) {
-        let _changing = self.core.change().await;
+        let _changing = self.core.change_all().await;
         self.unread.lock().clear();
         let open: Vec<RangeId> = self.core.slots().iter().map(|slot| slot.range).collect();
         if let Some(journal) = self.core.journal() {
@@ -153,7 +171,7 @@ impl Databases for SlateDatabases {
             tracing::warn!(name, "a task of the engine did not end");
         }
         {
-            let _changing = self.core.change().await;
+            let _changing = self.core.change_all().await;
             for slot in self.core.slots() {
                 slot.close();
                 if let Some(opened) = slot.take() {

@@ -50,7 +50,7 @@ pub(super) async fn run(core: Arc<Core>, runtimes: Runtimes, shutdown: Shutdown)
 
 /// Whether a database is closed that nobody is closing.
 async fn is_unasked(core: &Core) -> bool {
-    let _changing = core.change().await;
+    let _changing = core.change_all().await;
     core.slots()
         .iter()
         .filter_map(|slot| slot.opened())
@@ -88,7 +88,7 @@ async fn tidy(core: &Core, journal: &Journal, opened: &[Arc<Opened>]) {
 }
 
 async fn recover(core: &Core, runtimes: &Runtimes) {
-    let _changing = core.change().await;
+    let _changing = core.change_all().await;
     core.health.set(Health::Recovering);
     let failed = core.journal.write().take();
     if let Some(failed) = failed {

@@ -5,6 +5,7 @@ use crate::gate::{Gate, Pass};
 use crate::lock_table::{LockTable, Locks};
 use bytes::Bytes;
 use partita_engine::{Batch, Engine, KeyRange, RangeId, ReadError, Scan, ScanHint, WriteError};
+use partita_rt::{Bug, is_planted};
 use std::convert::Infallible;
 use std::fmt;
 use std::ops::Bound;
@@ -22,6 +23,8 @@ const LEARN_ROWS: usize = 1024;
 const LEARN_BYTES: usize = 1 << 20;
 /// How long to wait for an engine that cannot be read now.
 const LEARN_PAUSE: Duration = Duration::from_secs(5);
+/// How long a planted bug leaves its door open.
+const PLANTED_PAUSE: Duration = Duration::from_millis(2);
 
 /// The range takes no writes now: it is being split or merged, or was, and the partition map knows what came of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -343,6 +346,24 @@ impl Locked {
         Ok(())
     }
 
+    /// Commits the first half of a batch and returns the second: a bug, see [`Bug::HalfBatch`].
+    async fn commit_half(&self, batch: Batch) -> Result<Batch, WriteError> {
+        let mut halves = [Batch::new(), Batch::new()];
+        let middle = batch.len() / 2;
+        for (at, write) in batch.into_writes().into_iter().enumerate() {
+            let half = &mut halves[usize::from(at >= middle)];
+            match write.value {
+                Some(value) => half.put(write.key, value),
+                None => half.delete(write.key),
+            }
+        }
+        let [first, second] = halves;
+        let permit = self.range.engine.reserve(first.bytes()).await?;
+        permit.submit(first, Box::new(|_| ()));
+        tokio::time::sleep(PLANTED_PAUSE).await;
+        Ok(second)
+    }
+
     /// Makes the batch durable, all of it or nothing; every key of it must be under this lock.
     ///
     /// Cancel safe in this sense: dropped before the engine has room, nothing happens; after that the write goes on, the
@@ -350,7 +371,10 @@ impl Locked {
     ///
     /// # Errors
     /// [`WriteError::Refused`]: nothing happened. [`WriteError::Unknown`]: it may have happened.
-    pub async fn commit(self, batch: Batch) -> Result<(), WriteError> {
+    pub async fn commit(self, mut batch: Batch) -> Result<(), WriteError> {
+        if is_planted(Bug::HalfBatch) && batch.len() > 1 {
+            batch = self.commit_half(batch).await?;
+        }
         let permit = self.range.engine.reserve(batch.bytes()).await?;
         let (answer, answered) = oneshot::channel();
         let (memory, locks) = (Arc::clone(&self.range.memory), self.locks);
@@ -358,13 +382,22 @@ impl Locked {
         let writes = batch.writes().to_vec();
         // Before the engine has them: nobody may find a key absent that is there.
         for write in writes.iter().filter(|write| write.value.is_some()) {
-            memory.keys.add(&write.key);
+            if !is_planted(Bug::FilterForgets) {
+                memory.keys.add(&write.key);
+            }
+        }
+        if is_planted(Bug::ReadNotDurable) {
+            for write in writes.iter().cloned() {
+                memory.cache.set(write.key, write.value);
+            }
+            tokio::time::sleep(PLANTED_PAUSE).await;
         }
         permit.submit(
             batch,
             Box::new(move |result| {
                 for write in writes {
                     match result {
+                        Ok(()) if is_planted(Bug::CacheKeepsOld) => {}
                         Ok(()) => memory.cache.set(write.key, write.value),
                         Err(_) => memory.cache.forget(&write.key),
                     }

@@ -129,6 +129,16 @@ pub(crate) static ENTITY_CACHE_BYTES: Setting = Setting {
     ..PLAIN
 };
 
+pub(crate) static GARBAGE_AGE: Setting = Setting {
+    key: "store.garbage-age",
+    flag: "garbage-age",
+    takes: Takes::One("TIME"),
+    default: "300s",
+    group: DATA,
+    help: "How long files that nobody needs any more are kept for scans that began before",
+    ..PLAIN
+};
+
 pub(crate) static ACCOUNTS: Setting = Setting {
     key: "accounts",
     flag: "accounts",
@@ -382,6 +392,7 @@ pub static ALL: &[&Setting] = &[
     &IN_MEMORY,
     &BLOCK_CACHE_BYTES,
     &ENTITY_CACHE_BYTES,
+    &GARBAGE_AGE,
     &ACCOUNTS,
     &ALLOW_WELL_KNOWN_KEY,
     &LOOSE,

@@ -87,6 +87,7 @@ fn store(values: &Values) -> Result<Store, Error> {
         location: directory,
         block_cache_bytes: values.read(&c::BLOCK_CACHE_BYTES, SIZE, quantity::bytes)?,
         entity_cache_bytes: values.read(&c::ENTITY_CACHE_BYTES, SIZE, quantity::bytes)?,
+        garbage_age: time(values, &c::GARBAGE_AGE)?,
     })
 }
 

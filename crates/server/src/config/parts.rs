@@ -61,6 +61,8 @@ pub struct Store {
     pub block_cache_bytes: u64,
     /// Memory for single entities, in bytes.
     pub entity_cache_bytes: u64,
+    /// How long files that nobody needs any more are kept for scans that began before.
+    pub garbage_age: Duration,
 }
 
 /// What holds the entities.

@@ -8,6 +8,7 @@ use crate::{BatchError, Error, Service, Table};
 use bytes::Bytes;
 use partita_engine::Batch;
 use partita_model::limits::BATCH_OPERATIONS_MAX;
+use partita_rt::{Bug, is_planted};
 use std::collections::HashSet;
 
 impl Service {
@@ -21,8 +22,15 @@ impl Service {
     pub async fn change_entity(&self, table: &Table, change: Change) -> Result<Changed, Error> {
         change.check()?;
         let key = table.space.entity(&change.partition_key, &change.row_key);
+        let too_early = match is_planted(Bug::EtagOutsideLock) {
+            true => Some(self.get(&key).await?),
+            false => None,
+        };
         let locked = self.lock(std::slice::from_ref(&key)).await?;
-        let current = locked.read(&key).await?;
+        let current = match too_early {
+            Some(row) => row,
+            None => locked.read(&key).await?,
+        };
         let changed = change.apply(key, current.as_deref(), self.stamps().next())?;
         let mut batch = Batch::with_capacity(1);
         put(&mut batch, &changed);

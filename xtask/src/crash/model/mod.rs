@@ -9,14 +9,14 @@ use partita_bench::rng;
 
 /// The keys of an entity.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Key {
-    pub(super) partition: String,
-    pub(super) row: String,
+pub(crate) struct Key {
+    pub(crate) partition: String,
+    pub(crate) row: String,
 }
 
 impl Key {
     /// The entity's path under the account. The keys here need no escaping.
-    pub(super) fn path(&self) -> String {
+    pub(crate) fn path(&self) -> String {
         format!(
             "/{}(PartitionKey='{}',RowKey='{}')",
             super::TABLE,
@@ -28,10 +28,10 @@ impl Key {
 
 /// A write's number, unique in a run. The text it writes is made from it, so a value tells who wrote it and whether it
 /// is whole.
-pub(super) type Stamp = u64;
+pub(crate) type Stamp = u64;
 
 /// The text that the write with this stamp stores: the stamp, then up to 3 KB that follow from it.
-pub(super) fn payload(stamp: Stamp) -> String {
+pub(crate) fn payload(stamp: Stamp) -> String {
     let words = rng::mix(stamp) % 190;
     let mut text = format!("{stamp:016x}");
     for word in 0..words {
@@ -41,25 +41,25 @@ pub(super) fn payload(stamp: Stamp) -> String {
 }
 
 /// The stamp of a stored text; `None` for a text that no write made.
-pub(super) fn stamp_of(text: &str) -> Option<Stamp> {
+pub(crate) fn stamp_of(text: &str) -> Option<Stamp> {
     let stamp = Stamp::from_str_radix(text.get(..16)?, 16).ok()?;
     (payload(stamp) == text).then_some(stamp)
 }
 
 /// A present row.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Row {
+pub(crate) struct Row {
     /// The tag the server answered; `None` when the answer never came.
-    pub(super) etag: Option<String>,
+    pub(crate) etag: Option<String>,
     /// Who wrote property `A`.
-    pub(super) a: Option<Stamp>,
+    pub(crate) a: Option<Stamp>,
     /// Who wrote property `B`.
-    pub(super) b: Option<Stamp>,
+    pub(crate) b: Option<Stamp>,
 }
 
 /// One change of one row, with what it needs to be accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Change {
+pub(crate) enum Change {
     /// Insert with `A`.
     Insert,
     /// Replace by `A` alone, if the tag matches.
@@ -78,7 +78,7 @@ impl Change {
     /// The row after this change, or the status of its refusal. `matching` says whether the right tag is sent.
     ///
     /// Source: "Inserting and Updating Entities", and the recorded answers for a missing row.
-    pub(super) fn apply(
+    pub(crate) fn apply(
         self,
         row: Option<&Row>,
         stamp: Stamp,
@@ -110,19 +110,19 @@ impl Change {
 }
 
 /// Rows by key, those that are there.
-pub(super) type Rows = BTreeMap<Key, Row>;
+pub(crate) type Rows = BTreeMap<Key, Row>;
 
 /// One writer's knowledge.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Ledger {
+pub(crate) struct Ledger {
     /// The keys it owns.
-    pub(super) keys: Vec<Key>,
+    pub(crate) keys: Vec<Key>,
     /// What was acknowledged.
-    pub(super) rows: Rows,
+    pub(crate) rows: Rows,
     /// The rows that the request under way would leave, had it happened: `None` for a deleted one.
-    pub(super) doubt: Option<Vec<(Key, Option<Row>)>>,
+    pub(crate) doubt: Option<Vec<(Key, Option<Row>)>>,
     /// Every tag acknowledged for a key.
-    pub(super) etags: BTreeMap<Key, HashSet<String>>,
+    pub(crate) etags: BTreeMap<Key, HashSet<String>>,
 }
 
 impl Ledger {
@@ -130,7 +130,7 @@ impl Ledger {
     ///
     /// # Errors
     /// When a tag was used before for the same key.
-    pub(super) fn acknowledge(&mut self, etags: Vec<Option<String>>) -> Result<(), String> {
+    pub(crate) fn acknowledge(&mut self, etags: Vec<Option<String>>) -> Result<(), String> {
         for ((key, row), etag) in self.doubt.take().unwrap_or_default().into_iter().zip(etags) {
             let Some(mut row) = row else {
                 self.rows.remove(&key);
@@ -152,7 +152,7 @@ impl Ledger {
     }
 
     /// Compares with what is stored, and settles the doubt by it.
-    pub(super) fn settle(&mut self, stored: &Rows) -> Vec<String> {
+    pub(crate) fn settle(&mut self, stored: &Rows) -> Vec<String> {
         let mut faults = Vec::new();
         let doubt = self.doubt.take().unwrap_or_default();
         let (mut happened, mut missing) = (Vec::new(), Vec::new());

@@ -1,0 +1,75 @@
+//! The admin port, asked without a library: one request a connection.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use serde_json::Value;
+
+/// Longer than any action takes.
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// A range as the admin port shows it.
+#[derive(Debug, Clone)]
+pub(super) struct Range {
+    pub(super) id: u64,
+    pub(super) sources: u64,
+}
+
+/// What the admin port says of all ranges.
+#[derive(Debug, Clone)]
+pub(super) struct Ranges {
+    pub(super) ranges: Vec<Range>,
+    pub(super) orphans: usize,
+}
+
+/// All ranges.
+pub(super) fn ranges(admin: SocketAddr) -> anyhow::Result<Ranges> {
+    let (status, body) = ask(admin, "GET", "/admin/v1/ranges", "")?;
+    let list = body["ranges"].as_array();
+    let (200, Some(list)) = (status, list) else {
+        bail!("the ranges were answered with {status}: {body}");
+    };
+    let range = |value: &Value| {
+        Some(Range {
+            id: value["id"].as_u64()?,
+            sources: value["sources"].as_u64()?,
+        })
+    };
+    Ok(Ranges {
+        ranges: list
+            .iter()
+            .map(range)
+            .collect::<Option<_>>()
+            .context("a range without id")?,
+        orphans: body["orphans"].as_array().map_or(0, Vec::len),
+    })
+}
+
+/// Does something to a range; status and body.
+pub(super) fn act(
+    admin: SocketAddr,
+    range: u64,
+    action: &str,
+    body: &str,
+) -> anyhow::Result<(u16, Value)> {
+    let path = format!("/admin/v1/ranges/{range}/{action}");
+    ask(admin, "POST", &path, body)
+}
+
+fn ask(admin: SocketAddr, method: &str, path: &str, body: &str) -> anyhow::Result<(u16, Value)> {
+    let mut stream = TcpStream::connect(admin)?;
+    stream.set_read_timeout(Some(TIMEOUT))?;
+    let length = body.len();
+    write!(
+        stream,
+        "{method} {path} HTTP/1.1\r\nHost: localhost\r\nX-Partita-Admin: pressure\r\nConnection: close\r\n\
+         Content-Length: {length}\r\n\r\n{body}"
+    )?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    let (head, body) = answer.split_once("\r\n\r\n").context("no whole answer")?;
+    let status = head.split(' ').nth(1).context("no status")?.parse()?;
+    Ok((status, serde_json::from_str(body)?))
+}

@@ -1,0 +1,271 @@
+//! `cargo xtask pressure`: splits, merges, freezes, compacts and kills under checked traffic.
+//!
+//! One data directory lives through all rounds. In each round the server starts, everything is read back and compared with what the
+//! clients know (as `cargo xtask crash` does), and then, until it is killed:
+//! - six writers change rows of their own and race for others, checking every answer;
+//! - a reader notes what it is shown, and a watcher scans everything over and over, in pages of random length;
+//! - the presser fires the actions of the admin port in random order.
+//!
+//! Beyond what the crash test demands: no scan misses a row, repeats one or leaves the order; no answer is wrong because a range
+//! moved; and in the end, when the ranges have settled, nothing is left over on the disk but what a fresh copy would take.
+//!
+//! The choice of operations and actions follows from the seed; their interleaving does not.
+
+mod admin;
+mod presser;
+mod sentinels;
+mod settle;
+
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, ensure};
+use partita_bench::client::Client;
+use partita_bench::rng::Rng;
+use partita_bench::{Account, ServerProcess, create_table, partita_command};
+
+use self::presser::Done;
+use crate::cargo;
+use crate::crash::race::Races;
+use crate::crash::reader::Reader;
+use crate::crash::writer::Writer;
+use crate::crash::{TABLE, WRITERS, fail_on, stored};
+
+/// Time the server is given to say that it is ready.
+const START_DEADLINE: Duration = Duration::from_secs(30);
+
+/// Longest load of one round, milliseconds.
+const LOAD_MS_MAX: u64 = 6_000;
+
+/// How long writes may wait for a change: the 99th percentile and the most (issue: "unavailable p99 ≤ 300 ms, maximum ≤ 1 s").
+const TRANSIT_P99_MS: f64 = 300.0;
+const TRANSIT_MAX_MS: f64 = 1_000.0;
+
+/// Split, merge, freeze, compact and kill under checked traffic
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// How long
+    #[arg(long, default_value_t = 2.0)]
+    minutes: f64,
+    /// Seed of operations and actions; random without it, and printed
+    #[arg(long)]
+    seed: Option<u64>,
+    /// The server, when it is not the one built from this tree
+    #[arg(long, value_name = "FILE")]
+    program: Option<PathBuf>,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    let program = match &arguments.program {
+        Some(program) => program.clone(),
+        None => {
+            cargo::build("partita", "partita")?;
+            cargo::root().join("target/release/partita")
+        }
+    };
+    let scratch = cargo::root().join("target/pressure");
+    std::fs::create_dir_all(&scratch)?;
+    let directory = tempfile::Builder::new()
+        .prefix("pressure-")
+        .tempdir_in(&scratch)?;
+    let seed = arguments
+        .seed
+        .unwrap_or_else(|| u64::from(std::process::id()));
+    let time = Duration::from_secs_f64(arguments.minutes * 60.0);
+    let outcome = Run::new(program, directory.path().to_owned(), seed).rounds(time);
+    if outcome.is_err() {
+        let kept = directory.keep();
+        eprintln!("pressure: the data is kept in {}", kept.display());
+    }
+    outcome.with_context(|| format!("--seed {seed}"))
+}
+
+/// Everything that lives through the kills.
+struct Run {
+    program: PathBuf,
+    directory: PathBuf,
+    account: Account,
+    rng: Rng,
+    writers: Vec<Writer>,
+    races: Races,
+    reader: Reader,
+    done: Done,
+    scans: u64,
+    slowest_start: Duration,
+}
+
+impl Run {
+    fn new(program: PathBuf, directory: PathBuf, seed: u64) -> Self {
+        let mut rng = Rng::new(seed);
+        let writers: Vec<Writer> = (0..WRITERS)
+            .map(|index| Writer::new(index, rng.next_u64()))
+            .collect();
+        let reader = Reader::new(writers.iter().map(|writer| &writer.ledger), rng.next_u64());
+        Self {
+            program,
+            directory,
+            account: Account::well_known(),
+            rng,
+            writers,
+            races: Races::default(),
+            reader,
+            done: Done::default(),
+            scans: 0,
+            slowest_start: Duration::ZERO,
+        }
+    }
+
+    fn rounds(mut self, time: Duration) -> anyhow::Result<()> {
+        let started = Instant::now();
+        let mut kills = 0;
+        while started.elapsed() < time {
+            let (mut server, admin) = self.start()?;
+            self.compare(&server)
+                .with_context(|| format!("after {kills} kills"))?;
+            self.load_and_kill(&mut server, admin)
+                .with_context(|| format!("in round {kills}"))?;
+            kills += 1;
+        }
+        let (server, admin) = self.start()?;
+        self.compare(&server)
+            .with_context(|| format!("after {kills} kills"))?;
+        let settled = settle::settle(&server, admin, &self.program, &self.directory)?;
+        self.compare(&server).context("after all has settled")?;
+        self.report(kills, started.elapsed(), &settled)
+    }
+
+    fn report(
+        &self,
+        kills: u64,
+        elapsed: Duration,
+        settled: &settle::Settled,
+    ) -> anyhow::Result<()> {
+        let acknowledged: u64 = self.writers.iter().map(|writer| writer.acknowledged).sum();
+        let Done {
+            splits_ms,
+            merges_ms,
+            others,
+            refused,
+            undone,
+            ..
+        } = &self.done;
+        let mut transits: Vec<f64> = splits_ms.iter().chain(merges_ms).copied().collect();
+        transits.sort_by(f64::total_cmp);
+        let at = |share: f64| {
+            let last = transits.len().saturating_sub(1);
+            #[allow(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                clippy::cast_precision_loss,
+                reason = "an index"
+            )]
+            let index = (last as f64 * share).round() as usize;
+            transits.get(index).copied().unwrap_or_default()
+        };
+        let (p50, p99, max) = (at(0.5), at(0.99), at(1.0));
+        println!(
+            "pressure: {} splits, {} merges, {others} other actions, {refused} refused, {undone} undone, {kills} kills in {:.0} s",
+            splits_ms.len(),
+            merges_ms.len(),
+            elapsed.as_secs_f64()
+        );
+        println!(
+            "pressure: writes waited p50 {p50:.0} ms, p99 {p99:.0} ms, at most {max:.0} ms; slowest start {} ms",
+            self.slowest_start.as_millis()
+        );
+        println!(
+            "pressure: {acknowledged} acknowledged writes, {} complete scans, nothing lost; {settled}",
+            self.scans
+        );
+        ensure!(p99 <= TRANSIT_P99_MS, "p99 is over {TRANSIT_P99_MS} ms");
+        ensure!(
+            max <= TRANSIT_MAX_MS,
+            "a change took over {TRANSIT_MAX_MS} ms"
+        );
+        settled.check()
+    }
+
+    fn start(&mut self) -> anyhow::Result<(ServerProcess, SocketAddr)> {
+        let (server, admin) = start(&self.program, &self.directory)?;
+        self.slowest_start = self.slowest_start.max(server.ready_after());
+        Ok((server, admin))
+    }
+
+    /// Reads everything back and compares.
+    fn compare(&mut self, server: &ServerProcess) -> anyhow::Result<()> {
+        let mut client = Client::connect(server.addr(), self.account.clone())?;
+        create_table(&mut client, TABLE)?;
+        sentinels::plant(&mut client)?;
+        let stored = stored::scan(&mut client)?;
+        let mut faults = Vec::new();
+        for writer in &mut self.writers {
+            faults.extend(self.reader.settle(&writer.ledger, &stored));
+            faults.extend(writer.ledger.settle(&stored));
+        }
+        faults.extend(self.races.settle(&stored));
+        fail_on(&faults)
+    }
+
+    fn load_and_kill(
+        &mut self,
+        server: &mut ServerProcess,
+        admin: SocketAddr,
+    ) -> anyhow::Result<()> {
+        let addr = server.addr();
+        let load = Duration::from_millis(50 + self.rng.below(LOAD_MS_MAX));
+        let (mut pressing, mut watching) =
+            (Rng::new(self.rng.next_u64()), Rng::new(self.rng.next_u64()));
+        let (stop, mut scan_faults) = (AtomicBool::new(false), Vec::new());
+        let Self {
+            account,
+            races,
+            reader,
+            writers,
+            done,
+            scans,
+            ..
+        } = self;
+        std::thread::scope(|scope| {
+            for writer in &mut *writers {
+                let (account, races) = (&*account, &*races);
+                scope.spawn(move || writer.run(addr, account, races));
+            }
+            scope.spawn(|| reader.run(addr, account));
+            scope.spawn(|| presser::press(admin, &mut pressing, &stop, done));
+            scope.spawn(|| {
+                *scans += sentinels::watch(addr, account, &mut watching, &stop, &mut scan_faults);
+            });
+            std::thread::park_timeout(load);
+            stop.store(true, Ordering::Relaxed);
+            server.kill()
+        })?;
+        let mut faults: Vec<String> = self.reader.faults.drain(..).collect();
+        faults.append(&mut scan_faults);
+        faults.append(&mut self.done.faults);
+        for writer in &mut self.writers {
+            faults.append(&mut writer.faults);
+        }
+        fail_on(&faults)
+    }
+}
+
+/// Starts the server with an admin port and quick garbage collection.
+fn start(program: &Path, directory: &Path) -> anyhow::Result<(ServerProcess, SocketAddr)> {
+    let admin = free_port()?;
+    let mut command = partita_command(program, directory);
+    command.args([
+        "--admin-port",
+        &admin.port().to_string(),
+        "--garbage-age",
+        "1s",
+    ]);
+    let server = ServerProcess::start(command, START_DEADLINE)?;
+    Ok((server, admin))
+}
+
+fn free_port() -> anyhow::Result<SocketAddr> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    Ok(listener.local_addr()?)
+}
