@@ -82,19 +82,21 @@ pub(super) fn settle(
                 now.orphans
             );
         }
-        for range in &now.ranges {
-            for action in ["compact", "collect"] {
-                admin::act(admin, range.id, action, "")?;
-            }
+        // One round of what the manager does of itself every ten seconds.
+        if let Some(range) = now.ranges.first() {
+            admin::act(admin, range.id, "collect", "")?;
         }
-        std::thread::park_timeout(Duration::from_millis(500));
+        std::thread::park_timeout(Duration::from_secs(1));
     };
     let took = began.elapsed();
-    let bytes = compacted(admin, directory)?;
+    let bytes = settled_bytes(admin, directory)?;
     let copy = directory.join("fresh-copy");
     let (fresh, fresh_admin) = start(program, &copy)?;
     copy_rows(server, &fresh)?;
-    let fresh_bytes = compacted(fresh_admin, &copy)?;
+    for range in admin::ranges(fresh_admin)?.ranges {
+        admin::act(fresh_admin, range.id, "flush", "")?;
+    }
+    let fresh_bytes = settled_bytes(fresh_admin, &copy)?;
     drop(fresh);
     std::fs::remove_dir_all(copy)?;
     Ok(Settled {
@@ -105,21 +107,18 @@ pub(super) fn settle(
     })
 }
 
-/// Compacts every range and sums the files with rows, once their number stands still.
-fn compacted(admin: SocketAddr, directory: &Path) -> anyhow::Result<u64> {
+/// Sums the files with rows, once they stand still.
+fn settled_bytes(admin: SocketAddr, directory: &Path) -> anyhow::Result<u64> {
     let began = Instant::now();
     let mut last = 0;
     loop {
         for range in admin::ranges(admin)?.ranges {
-            for action in ["flush", "compact", "collect"] {
-                admin::act(admin, range.id, action, "")?;
-            }
+            admin::act(admin, range.id, "collect", "")?;
         }
-        // Garbage is a second old before it goes, and a compaction is looked for each second.
-        std::thread::park_timeout(Duration::from_secs(3));
+        // Garbage is a second old before it goes.
+        std::thread::park_timeout(Duration::from_secs(2));
         let bytes = file_bytes(&directory.join("store"))?;
-        // A rewrite may come out some bytes longer or shorter.
-        if bytes.abs_diff(last) <= bytes / 50 || began.elapsed() > DEADLINE {
+        if bytes == last || began.elapsed() > DEADLINE {
             return Ok(bytes);
         }
         last = bytes;

@@ -23,7 +23,7 @@ use parking_lot::Mutex;
 use partita_engine::{ChangeError, Databases, OpenError};
 use partita_range::{Bounds, Range, RangeId, RowMemory};
 use partita_rt::Tasks;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
 use std::fmt;
 use std::sync::Arc;
@@ -43,6 +43,8 @@ pub struct Manager {
     changing: Semaphore,
     /// The record as it was last stored.
     record: Mutex<MapRecord>,
+    /// Ranges that were asked to rewrite the files they share, and have not let go of all of them yet.
+    rewriting: Mutex<HashSet<RangeId>>,
     /// For each range, what says that nobody holds it any more.
     watchers: Mutex<HashMap<RangeId, oneshot::Receiver<Infallible>>>,
 }

@@ -44,6 +44,7 @@ impl Manager {
             tasks,
             changing: Semaphore::new(1),
             record: Mutex::new(record),
+            rewriting: Mutex::default(),
             watchers: Mutex::new(watchers),
         });
         for served in manager.map.ranges().iter() {

@@ -3,6 +3,7 @@
 use super::Manager;
 use partita_engine::{ReadError, Removal};
 use partita_range::{Range, RangeId};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,22 +23,33 @@ impl Manager {
         });
     }
 
-    /// One round: ranges that share files are asked to rewrite them, and old databases that nobody needs are removed.
+    /// One round: ranges that share files are asked to rewrite them, what they have let go of is collected, and old databases that
+    /// nobody needs are removed.
     pub async fn tend(&self) {
         for served in self.map.ranges().iter() {
-            let engine = served.range.engine();
-            if engine.shape().sources == 0 {
+            let (range, id) = (&served.range, served.range.id());
+            if range.engine().shape().sources > 0 {
+                self.rewriting.lock().insert(id);
+                // Entering a compaction that is under way already is refused or dropped by the engine.
+                if let Err(error) = range.engine().rewrite().await {
+                    tracing::debug!(%error, range = %id, "the files of a range are not being rewritten");
+                }
+            } else if !self.rewriting.lock().remove(&id) {
                 continue;
+            } else if let Err(error) = range.mark().await {
+                tracing::debug!(%error, range = %id, "old files of a range stay until it is written to");
             }
-            let range = served.range.id();
-            // Entering a compaction that is under way already is refused or dropped by the engine.
-            if let Err(error) = engine.rewrite().await {
-                tracing::debug!(%error, %range, "the files of a range are not being rewritten");
-            }
-            if let Err(error) = engine.collect().await {
-                tracing::debug!(%error, %range, "the garbage of a range was not collected");
+            if let Err(error) = range.engine().collect().await {
+                tracing::debug!(%error, range = %id, "the garbage of a range was not collected");
             }
         }
+        let there: HashSet<RangeId> = self
+            .map
+            .ranges()
+            .iter()
+            .map(|served| served.range.id())
+            .collect();
+        self.rewriting.lock().retain(|range| there.contains(range));
         self.remove_orphans().await;
     }
 

@@ -27,7 +27,7 @@ use crate::{ChangeError, Piece, RangeId, Removal};
 
 /// How long the checkpoint lives under which a clone is made; the clone makes lasting ones. Longer than making it can take. Nobody
 /// takes it away: writes are waiting, and it ends by itself.
-const CHECKPOINT_LIFETIME: Duration = Duration::from_secs(600);
+const CHECKPOINT_LIFETIME: Duration = Duration::from_secs(60);
 
 /// How often a job is entered for the compactor before it is given up.
 const SUBMIT_TRIES_MAX: u32 = 5;
@@ -115,7 +115,8 @@ pub(super) async fn rewrite(core: &Core, opened: &Opened) -> Result<(), ChangeEr
     let sources: Vec<SourceId> = level0
         .chain(runs.map(|run| SourceId::SortedRun(run.id)))
         .collect();
-    if sources.is_empty() {
+    // One file, and its own: nothing would come of it but garbage.
+    if manifest.external_dbs().is_empty() && sources.len() <= 1 {
         return Ok(());
     }
     let admin = admin(core, opened.range);

@@ -23,6 +23,8 @@ const LEARN_ROWS: usize = 1024;
 const LEARN_BYTES: usize = 1 << 20;
 /// How long to wait for an engine that cannot be read now.
 const LEARN_PAUSE: Duration = Duration::from_secs(5);
+/// A key that nothing else has, and that is only ever removed: no kind of key begins with this byte.
+const MARK_KEY: &[u8] = b"\0mark";
 /// How long a planted bug leaves its door open.
 const PLANTED_PAUSE: Duration = Duration::from_millis(2);
 
@@ -240,6 +242,30 @@ impl Range {
     /// [`ReadError`].
     pub async fn scan(&self, range: KeyRange, hint: ScanHint) -> Result<Box<dyn Scan>, ReadError> {
         self.engine.scan(range, hint).await
+    }
+
+    /// Writes a mark and moves it to a file. The engine removes no file that is newer than the newest one it flushed, so without
+    /// this the files that a rewrite replaced would stay until somebody writes.
+    ///
+    /// # Errors
+    /// [`WriteError`]; a range in transit is left alone.
+    pub async fn mark(&self) -> Result<(), WriteError> {
+        let Some(pass) = self.gate.enter() else {
+            return Ok(());
+        };
+        let mut batch = Batch::with_capacity(1);
+        batch.delete(Bytes::from_static(MARK_KEY));
+        let permit = self.engine.reserve(batch.bytes()).await?;
+        let (answer, answered) = oneshot::channel();
+        let done = Box::new(move |result| {
+            // Nobody listens when the caller has gone.
+            let _ = answer.send(result);
+        });
+        permit.submit(batch, done);
+        answered.await.unwrap_or(Err(WriteError::Unknown))?;
+        self.engine.flush().await?;
+        drop(pass);
+        Ok(())
     }
 
     /// Locks the keys of a write, which lie in this range, waiting for other writers of them. Cancel safe.
