@@ -12,6 +12,7 @@
 )]
 
 mod bench;
+mod bugs;
 mod cargo;
 mod crash;
 mod diskfull;
@@ -38,6 +39,8 @@ struct Arguments {
 enum Task {
     /// Compare this server with a bare hyper server and Azurite under the same load
     Bench(bench::Arguments),
+    /// Wake the bugs planted on purpose, one after the other, and see each caught
+    Bugs(bugs::Arguments),
     /// Kill the server at random moments and compare what it kept with what it promised
     Crash(crash::Arguments),
     /// Show what the server does when its disk is full, on a small file system in memory
@@ -53,6 +56,7 @@ enum Task {
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().task {
         Task::Bench(arguments) => bench::run(&arguments),
+        Task::Bugs(arguments) => bugs::run(&arguments),
         Task::Crash(arguments) => crash::run(&arguments),
         Task::Diskfull(arguments) => diskfull::run(&arguments),
         Task::Fuzz(arguments) => fuzz::run(&arguments),

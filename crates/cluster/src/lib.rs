@@ -8,10 +8,12 @@
 //! Here the manager and all ranges are in one process. Nothing above may assume that: a range is known by its id and epoch, and
 //! a write can find it in transit.
 
+mod balance;
 mod manager;
 mod map_store;
 mod partition_map;
 
+pub use balance::{Action, BalanceSettings, Balancer, Observed};
 pub use manager::{ChangeRefused, LINEAGE_MAX, Manager, ManagerError, Merged, Split};
 pub use map_store::{ChangeRecord, MapError, MapRecord, MapStore, ObjectMapStore, RangeRecord};
 pub use partition_map::{Epoch, Gap, LockError, PartitionMap, Route, Served, TRANSIT_WAIT};

@@ -52,6 +52,9 @@ pub(crate) struct Arguments {
     /// Seed of operations and actions; random without it, and printed
     #[arg(long)]
     seed: Option<u64>,
+    /// Fail when writes waited longer than they may: on a quiet machine
+    #[arg(long)]
+    check_times: bool,
     /// The server, when it is not the one built from this tree
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
@@ -74,7 +77,9 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         .seed
         .unwrap_or_else(|| u64::from(std::process::id()));
     let time = Duration::from_secs_f64(arguments.minutes * 60.0);
-    let outcome = Run::new(program, directory.path().to_owned(), seed).rounds(time);
+    let mut run = Run::new(program, directory.path().to_owned(), seed);
+    run.check_times = arguments.check_times;
+    let outcome = run.rounds(time);
     if outcome.is_err() {
         let kept = directory.keep();
         eprintln!("pressure: the data is kept in {}", kept.display());
@@ -94,6 +99,7 @@ struct Run {
     done: Done,
     scans: u64,
     slowest_start: Duration,
+    check_times: bool,
 }
 
 impl Run {
@@ -114,6 +120,7 @@ impl Run {
             done: Done::default(),
             scans: 0,
             slowest_start: Duration::ZERO,
+            check_times: false,
         }
     }
 
@@ -179,11 +186,13 @@ impl Run {
             "pressure: {acknowledged} acknowledged writes, {} complete scans, nothing lost; {settled}",
             self.scans
         );
-        ensure!(p99 <= TRANSIT_P99_MS, "p99 is over {TRANSIT_P99_MS} ms");
-        ensure!(
-            max <= TRANSIT_MAX_MS,
-            "a change took over {TRANSIT_MAX_MS} ms"
-        );
+        if self.check_times {
+            ensure!(p99 <= TRANSIT_P99_MS, "p99 is over {TRANSIT_P99_MS} ms");
+            ensure!(
+                max <= TRANSIT_MAX_MS,
+                "the most is over {TRANSIT_MAX_MS} ms"
+            );
+        }
         settled.check()
     }
 

@@ -15,7 +15,7 @@ use crate::crash::model::Key;
 use crate::crash::stored;
 
 /// How long the ranges are given to rewrite their files and let go of old ones.
-const DEADLINE: Duration = Duration::from_secs(120);
+const DEADLINE: Duration = Duration::from_secs(300);
 
 /// How much more than a fresh copy the files may take (issue: "returns to within 1.3 times").
 const EXCESS_MAX: f64 = 1.3;

@@ -1,0 +1,184 @@
+//! Whether to split or merge ranges, from their sizes and loads: pure decisions, so that hours can be simulated in a test.
+//!
+//! - **Split by size** when the files of a range exceed [`BalanceSettings::split_bytes`].
+//! - **Split by load** when requests stay above [`BalanceSettings::split_rate`] for [`BalanceSettings::hot_for`], and a cut is known that
+//!   shares the load out. A single hot partition has none: that is counted, and shown, and nothing is done.
+//! - **Merge** two neighbours that both stayed below a quarter of both triggers for [`BalanceSettings::cold_for`].
+//!
+//! What keeps it from going back and forth: one action a round; a new range is left alone for a while; and two ranges that were
+//! merged weigh at most half of what would split them again.
+
+use bytes::Bytes;
+use partita_range::RangeId;
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+/// When to act.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BalanceSettings {
+    /// A range with more bytes in files is split.
+    pub split_bytes: u64,
+    /// A range with more requests a second is split, if that shares them out.
+    pub split_rate: f64,
+    /// For so long before it is split.
+    pub hot_for: Duration,
+    /// Neighbours below a quarter of both for so long are merged.
+    pub cold_for: Duration,
+    /// A range is not split again by load for so long after it was made.
+    pub cool_down: Duration,
+    /// No more ranges than this are made.
+    pub ranges_max: usize,
+}
+
+impl Default for BalanceSettings {
+    /// 8 GiB; 5,000 requests a second for 10 s; an hour; a minute; 64 ranges.
+    fn default() -> Self {
+        Self {
+            split_bytes: 8 << 30,
+            split_rate: 5_000.0,
+            hot_for: Duration::from_secs(10),
+            cold_for: Duration::from_secs(3_600),
+            cool_down: Duration::from_secs(60),
+            ranges_max: 64,
+        }
+    }
+}
+
+/// How a range stands in a round. Given in key order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Observed {
+    /// Which range.
+    pub id: RangeId,
+    /// Its bytes in files.
+    pub bytes: u64,
+    /// Its requests a second of late.
+    pub rate: f64,
+    /// Where a cut would share its load out, if anywhere.
+    pub cut: Option<Bytes>,
+    /// Whether it is still rewriting files of others: it is not changed meanwhile.
+    pub rewriting: bool,
+}
+
+/// What to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Action {
+    /// Split in the middle of its bytes.
+    SplitBySize(RangeId),
+    /// Split where its load is shared out.
+    SplitByLoad(RangeId, Bytes),
+    /// Merge with the next one.
+    Merge(RangeId, RangeId),
+}
+
+/// Decides, round after round.
+#[derive(Debug)]
+pub struct Balancer {
+    settings: BalanceSettings,
+    marks: HashMap<RangeId, Mark>,
+    no_split_key: u64,
+}
+
+/// Since when a range is what it is.
+#[derive(Debug, Clone, Copy)]
+struct Mark {
+    seen: Instant,
+    hot: Option<Instant>,
+    cold: Option<Instant>,
+    /// Counted as hot without a cut, once for each time it gets hot.
+    counted: bool,
+}
+
+impl Balancer {
+    /// Knows nothing of any range yet.
+    #[must_use]
+    pub fn new(settings: BalanceSettings) -> Self {
+        Self {
+            settings,
+            marks: HashMap::new(),
+            no_split_key: 0,
+        }
+    }
+
+    /// How often a range stayed hot and had no key to split it at.
+    #[must_use]
+    pub fn no_split_key(&self) -> u64 {
+        self.no_split_key
+    }
+
+    /// What to do in this round: at most one thing.
+    pub fn decide(&mut self, now: Instant, ranges: &[Observed]) -> Option<Action> {
+        self.note(now, ranges);
+        self.split(now, ranges).or_else(|| self.merge(now, ranges))
+    }
+
+    /// Brings the marks up to date; those of ranges that are gone go.
+    fn note(&mut self, now: Instant, ranges: &[Observed]) {
+        let before = std::mem::take(&mut self.marks);
+        for range in ranges {
+            let known = before.get(&range.id).copied();
+            let mut mark = known.unwrap_or(Mark {
+                seen: now,
+                hot: None,
+                cold: None,
+                counted: false,
+            });
+            let hot = range.rate > self.settings.split_rate;
+            mark.hot = hot.then(|| mark.hot.unwrap_or(now));
+            mark.counted &= hot;
+            let cold = self.is_cold(range);
+            mark.cold = cold.then(|| mark.cold.unwrap_or(now));
+            self.marks.insert(range.id, mark);
+        }
+    }
+
+    #[allow(clippy::cast_precision_loss, reason = "a quarter of some gigabytes")]
+    fn is_cold(&self, range: &Observed) -> bool {
+        range.rate < self.settings.split_rate / 4.0 && range.bytes < self.settings.split_bytes / 4
+    }
+
+    fn split(&mut self, now: Instant, ranges: &[Observed]) -> Option<Action> {
+        let settings = self.settings;
+        let room = ranges.len() < settings.ranges_max;
+        for range in ranges.iter().filter(|range| !range.rewriting && room) {
+            if range.bytes > settings.split_bytes {
+                return Some(Action::SplitBySize(range.id));
+            }
+        }
+        for range in ranges {
+            let Some(mark) = self.marks.get_mut(&range.id) else {
+                continue;
+            };
+            let hot = mark.hot.is_some_and(|hot| now - hot >= settings.hot_for);
+            if !hot || now - mark.seen < settings.cool_down {
+                continue;
+            }
+            match &range.cut {
+                Some(cut) if room && !range.rewriting => {
+                    return Some(Action::SplitByLoad(range.id, cut.clone()));
+                }
+                Some(_) => {}
+                None if !mark.counted => {
+                    mark.counted = true;
+                    self.no_split_key += 1;
+                }
+                None => {}
+            }
+        }
+        None
+    }
+
+    fn merge(&self, now: Instant, ranges: &[Observed]) -> Option<Action> {
+        let cold = |range: &Observed| {
+            let mark = self.marks.get(&range.id);
+            let since = mark.and_then(|mark| mark.cold);
+            !range.rewriting && since.is_some_and(|since| now - since >= self.settings.cold_for)
+        };
+        ranges.windows(2).find_map(|pair| match pair {
+            [a, b] if cold(a) && cold(b) => Some(Action::Merge(a.id, b.id)),
+            _ => None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

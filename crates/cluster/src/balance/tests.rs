@@ -1,0 +1,214 @@
+use super::*;
+
+const ROUND: Duration = Duration::from_secs(10);
+
+/// A key space of a hundred equal pieces, in ranges that the decisions cut and join.
+struct World {
+    balancer: Balancer,
+    now: Instant,
+    /// First piece of each range, and its id.
+    ranges: Vec<(usize, RangeId)>,
+    next: u64,
+    actions: Vec<Action>,
+}
+
+const PIECES: usize = 100;
+
+impl World {
+    fn new() -> Self {
+        Self {
+            balancer: Balancer::new(BalanceSettings::default()),
+            now: Instant::now(),
+            ranges: vec![(0, RangeId(1))],
+            next: 2,
+            actions: Vec::new(),
+        }
+    }
+
+    /// One round with these requests a second and bytes in each piece.
+    fn round(&mut self, rates: &[f64; PIECES], bytes: &[u64; PIECES]) {
+        self.now += ROUND;
+        let ends = self
+            .ranges
+            .iter()
+            .skip(1)
+            .map(|(start, _)| *start)
+            .chain([PIECES]);
+        let spans: Vec<(usize, usize, RangeId)> = self
+            .ranges
+            .iter()
+            .zip(ends)
+            .map(|((start, id), end)| (*start, end, *id))
+            .collect();
+        let observed: Vec<Observed> = spans
+            .iter()
+            .map(|&(start, end, id)| Observed {
+                id,
+                bytes: bytes[start..end].iter().sum(),
+                rate: rates[start..end].iter().sum(),
+                cut: cut(&rates[start..end]).map(|at| Bytes::from(vec![(start + at) as u8])),
+                rewriting: false,
+            })
+            .collect();
+        let Some(action) = self.balancer.decide(self.now, &observed) else {
+            return;
+        };
+        let span = |id: RangeId| *spans.iter().find(|span| span.2 == id).unwrap();
+        match &action {
+            Action::SplitByLoad(id, at) => self.cut(span(*id).0, usize::from(at[0])),
+            Action::SplitBySize(id) => {
+                let (start, end, _) = span(*id);
+                self.cut(start, usize::midpoint(start, end));
+            }
+            Action::Merge(left, right) => {
+                let start = span(*left).0;
+                self.ranges.retain(|(_, id)| id != left && id != right);
+                self.add(start);
+            }
+        }
+        self.actions.push(action);
+    }
+
+    fn cut(&mut self, start: usize, at: usize) {
+        self.ranges.retain(|(first, _)| *first != start);
+        self.add(start);
+        self.add(at);
+    }
+
+    fn add(&mut self, start: usize) {
+        self.ranges.push((start, RangeId(self.next)));
+        self.next += 1;
+        self.ranges.sort_unstable_by_key(|(start, _)| *start);
+    }
+
+    fn hours(&mut self, hours: u32, mut rates: impl FnMut(u32) -> [f64; PIECES]) {
+        for round in 0..hours * 360 {
+            self.round(&rates(round), &[0; PIECES]);
+        }
+    }
+}
+
+/// The cut that shares the load out best, if it shares it at all.
+fn cut(rates: &[f64]) -> Option<usize> {
+    let total: f64 = rates.iter().sum();
+    let best = (1..rates.len()).min_by(|a, b| {
+        let off = |at: usize| (rates[..at].iter().sum::<f64>() - total / 2.0).abs();
+        off(*a).total_cmp(&off(*b))
+    })?;
+    let left: f64 = rates[..best].iter().sum();
+    (left > total / 4.0 && left < total * 0.75).then_some(best)
+}
+
+fn even(total: f64) -> [f64; PIECES] {
+    [total / PIECES as f64; PIECES]
+}
+
+#[test]
+fn a_load_that_wobbles_around_the_trigger_for_days_is_split_once() {
+    let mut world = World::new();
+    world.hours(48, |round| {
+        even(if round / 3 % 2 == 0 { 4_500.0 } else { 5_500.0 })
+    });
+    assert_eq!(world.actions.len(), 1, "{:?}", world.actions);
+    assert!(matches!(world.actions[0], Action::SplitByLoad(..)));
+}
+
+#[test]
+fn a_load_that_wobbles_around_the_merge_trigger_does_nothing() {
+    let mut world = World::new();
+    world.hours(1, |_| even(6_000.0));
+    assert_eq!(world.ranges.len(), 2);
+    let before = world.actions.len();
+    // Each half is below a quarter of the trigger for half an hour, then above it.
+    world.hours(24, |round| {
+        even(if round / 180 % 2 == 0 {
+            2_000.0
+        } else {
+            3_000.0
+        })
+    });
+    assert_eq!(world.actions.len(), before, "{:?}", world.actions);
+}
+
+#[test]
+fn day_and_night_cost_a_few_actions_a_day() {
+    let mut world = World::new();
+    let days = 5;
+    world.hours(24 * days, |round| {
+        even(if round / (360 * 12) % 2 == 0 {
+            12_000.0
+        } else {
+            100.0
+        })
+    });
+    // Three splits in the morning, three merges at night.
+    assert!(
+        world.actions.len() <= 6 * days as usize,
+        "{}",
+        world.actions.len()
+    );
+    assert!(
+        world
+            .actions
+            .iter()
+            .any(|action| matches!(action, Action::Merge(..)))
+    );
+}
+
+#[test]
+fn short_peaks_are_left_alone() {
+    let mut world = World::new();
+    world.hours(24, |round| {
+        even(if round % 3 == 0 { 50_000.0 } else { 10.0 })
+    });
+    assert_eq!(world.actions, []);
+}
+
+#[test]
+fn one_hot_partition_is_counted_and_not_split() {
+    let mut world = World::new();
+    let mut rates = even(100.0);
+    rates[40] = 20_000.0;
+    world.hours(2, |_| rates);
+    assert_eq!(world.actions, []);
+    assert_eq!(world.balancer.no_split_key(), 1);
+}
+
+#[test]
+fn a_large_range_is_split_by_size_until_its_pieces_fit() {
+    let mut world = World::new();
+    let bytes = [1 << 30; PIECES];
+    for _ in 0..100 {
+        world.round(&even(10.0), &bytes);
+    }
+    assert_eq!(world.ranges.len(), 16, "{:?}", world.ranges);
+    assert!(
+        world
+            .actions
+            .iter()
+            .all(|action| matches!(action, Action::SplitBySize(_)))
+    );
+}
+
+#[test]
+fn nothing_is_done_to_a_range_that_rewrites_or_beyond_the_most() {
+    let settings = BalanceSettings {
+        ranges_max: 1,
+        ..BalanceSettings::default()
+    };
+    let now = Instant::now();
+    let mut range = Observed {
+        id: RangeId(1),
+        bytes: u64::MAX,
+        rate: 0.0,
+        cut: None,
+        rewriting: true,
+    };
+    let mut balancer = Balancer::new(BalanceSettings::default());
+    assert_eq!(balancer.decide(now, std::slice::from_ref(&range)), None);
+    range.rewriting = false;
+    let mut full = Balancer::new(settings);
+    assert_eq!(full.decide(now, std::slice::from_ref(&range)), None);
+    let split = balancer.decide(now, &[range]);
+    assert_eq!(split, Some(Action::SplitBySize(RangeId(1))));
+}
