@@ -13,12 +13,14 @@
 //! - the key filter says "absent" only of keys that were never submitted to the engine.
 
 mod cache;
+pub mod heat;
 mod key_filter;
 mod lock_table;
 mod range;
 mod row_memory;
 
 pub use cache::CacheStats;
+pub use heat::Heat;
 pub use partita_engine::RangeId;
 pub use range::{Locked, Range};
 pub use row_memory::{KeyFilterStats, RowMemory};
