@@ -1,8 +1,8 @@
 //! How hot a range is, and where: counted on the way of every request.
 //!
 //! [`Heat::record`] takes some tens of nanoseconds: relaxed additions in a shard of this thread. The costlier part, which
-//! partition it was, is done under a lock for a sample: all requests of a window up to 4,096, then one in 4, from 8,192 on
-//! one in 16, those with many rows more often. [`Heat::roll`] closes a window every 10 s.
+//! partition it was, is done under a lock for a sample: all requests of a window up to 4,096, then one in 4, later one in 16
+//! and one in 64, those with many rows more often. [`Heat::roll`] closes a window every 10 s.
 //!
 //! What it answers:
 //! - [`Window`]: the counts and latencies of the window just closed. Exact: each request is in one window.
@@ -43,7 +43,7 @@ pub use window::{Counts, Window};
 
 /// Notes of a window from which the sample gets thinner, and the unit of load then, as a power of two: a request without
 /// rows is 2^4.
-const THINNING: [(u32, u32); 2] = [(4_096, 6), (8_192, 8)];
+const THINNING: [(u32, u32); 3] = [(4_096, 6), (8_192, 8), (16_384, 10)];
 
 /// The heat of one range.
 #[derive(Debug)]
