@@ -6,6 +6,7 @@
 use super::latency::{Latency, Recorder};
 use super::request::{Access, Request};
 use super::window::Counts;
+use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// Groups of threads. Beyond so many cores some share a line, which costs time and loses nothing.
@@ -14,7 +15,10 @@ const SHARDS: usize = 8;
 static THREADS: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
-    static SHARD: usize = THREADS.fetch_add(1, Ordering::Relaxed) % SHARDS;
+    /// The shard of this thread; none yet when it is [`SHARDS`].
+    static SHARD: Cell<usize> = const { Cell::new(SHARDS) };
+    /// How far this thread's chance has come.
+    static DICE: Cell<u64> = const { Cell::new(0) };
 }
 
 /// Counters of all threads.
@@ -34,7 +38,6 @@ pub(super) struct Shard {
     bytes_in: AtomicU64,
     bytes_out: AtomicU64,
     throttled: AtomicU64,
-    dice: AtomicU64,
     latency: Recorder,
 }
 
@@ -47,7 +50,11 @@ impl Counters {
 
     /// The shard of this thread.
     pub(super) fn shard(&self) -> &Shard {
-        let index = SHARD.with(|shard| *shard);
+        if let Some(shard) = self.shards.get(SHARD.get()) {
+            return shard;
+        }
+        let index = THREADS.fetch_add(1, Ordering::Relaxed) % SHARDS;
+        SHARD.set(index);
         self.shards
             .get(index)
             .expect("the index is a remainder of the number of shards")
@@ -74,7 +81,6 @@ impl Shard {
             bytes_in: AtomicU64::new(0),
             bytes_out: AtomicU64::new(0),
             throttled: AtomicU64::new(0),
-            dice: AtomicU64::new(0),
             latency: Recorder::new(),
         }
     }
@@ -102,12 +108,6 @@ impl Shard {
         self.latency.add(request.latency);
     }
 
-    /// A number that looks random: `SplitMix64` by Steele, Lea and Flood. The same for the same number of rolls.
-    pub(super) fn roll_dice(&self) -> u64 {
-        const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
-        mix(self.dice.fetch_add(STEP, Ordering::Relaxed))
-    }
-
     fn drain(&self) -> Counts {
         let take = |counter: &AtomicU64| counter.swap(0, Ordering::Relaxed);
         Counts {
@@ -120,6 +120,14 @@ impl Shard {
             throttled: take(&self.throttled),
         }
     }
+}
+
+/// A number that looks random: `SplitMix64` by Steele, Lea and Flood. The same in every thread for its n-th call.
+pub(super) fn roll_dice() -> u64 {
+    const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
+    let next = DICE.get().wrapping_add(STEP);
+    DICE.set(next);
+    mix(next)
 }
 
 /// The output function of `SplitMix64`.

@@ -92,7 +92,7 @@ impl Heat {
         let chance = if shift == 0 {
             0
         } else {
-            shard.roll_dice() & rest
+            counters::roll_dice() & rest
         };
         let load = (request.load() + chance) & !rest;
         if load > 0 {
