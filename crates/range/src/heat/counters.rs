@@ -137,3 +137,45 @@ pub(super) const fn mix(state: u64) -> u64 {
     word = (word ^ (word >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     word ^ (word >> 31)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Barrier;
+    use std::sync::atomic::AtomicBool;
+    use std::time::Duration;
+
+    #[test]
+    fn draining_while_a_thread_adds_loses_nothing() {
+        const ADDED: u64 = 400_000;
+        let (counters, done, start) = (Counters::new(), AtomicBool::new(false), Barrier::new(2));
+        let mut sum = Counts::default();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let request = Request {
+                    partition: b"p",
+                    table_bytes: 0,
+                    access: Access::Read,
+                    rows: 1,
+                    bytes_in: 1,
+                    bytes_out: 1,
+                    latency: Duration::ZERO,
+                };
+                start.wait();
+                for _ in 0..ADDED {
+                    counters.shard().add(&request);
+                }
+                done.store(true, Ordering::Release);
+            });
+            start.wait();
+            while !done.load(Ordering::Acquire) {
+                for shard in counters.shards.iter() {
+                    sum += shard.drain();
+                }
+            }
+        });
+        sum += counters.drain().0;
+        let each = [sum.reads, sum.rows_scanned, sum.bytes_in, sum.bytes_out];
+        assert_eq!(each, [ADDED; 4]);
+    }
+}
