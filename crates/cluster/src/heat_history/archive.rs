@@ -59,8 +59,8 @@ pub struct Archive {
 }
 
 /// What one save is to write.
-struct Pending {
-    puts: Vec<(SegmentName, Vec<u8>)>,
+pub(super) struct Pending {
+    pub(super) puts: Vec<(SegmentName, Vec<u8>)>,
     saved_to: Time,
 }
 
@@ -152,7 +152,7 @@ impl Archive {
     }
 
     /// What is to be written: new slots, and hours that have become coarser.
-    fn pending(&self, tiers: &Tiers, end: Time) -> Pending {
+    pub(super) fn pending(&self, tiers: &Tiers, end: Time) -> Pending {
         let newest = tiers.newest().map_or(0, |newest| newest + 1);
         let saved_to = end.min(newest).max(tiers.saved_to);
         let mut puts = Vec::new();
