@@ -9,11 +9,13 @@
 //! a write can find it in transit.
 
 mod balance;
+pub mod heat_history;
 mod manager;
 mod map_store;
 mod partition_map;
 
 pub use balance::{Action, BalanceSettings, Balancer, Observed};
+pub use heat_history::HeatHistory;
 pub use manager::{ChangeRefused, LINEAGE_MAX, Manager, ManagerError, Merged, Split};
 pub use map_store::{ChangeRecord, MapError, MapRecord, MapStore, ObjectMapStore, RangeRecord};
 pub use partition_map::{Epoch, Gap, LockError, PartitionMap, Route, Served, TRANSIT_WAIT};

@@ -17,12 +17,14 @@
 
 mod cache;
 mod gate;
+pub mod heat;
 mod key_filter;
 mod lock_table;
 mod range;
 mod row_memory;
 
 pub use cache::CacheStats;
+pub use heat::Heat;
 pub use partita_engine::RangeId;
 pub use range::{Bounds, InTransit, Locked, Range};
 pub use row_memory::{KeyFilterStats, RowMemory};

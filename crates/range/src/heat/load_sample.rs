@@ -1,0 +1,159 @@
+//! A bounded sample of where in the key space the load falls.
+//!
+//! Each sample is the indivisible prefix of a partition, and all samples of a window stand for the same amount of load:
+//! when there is no room, every second one goes, by chance, and those that stay stand for twice as much. So a partition's
+//! share of the samples is its share of the window's load, whenever in the window it came.
+
+use super::counters::mix;
+use super::request::REQUEST_LOAD;
+
+/// Samples of a window. With those of the window before, 4,096.
+const SAMPLES_MAX: usize = 2_048;
+/// Bytes of their keys: long keys leave room for fewer samples.
+const KEY_BYTES_MAX: usize = 96 << 10;
+
+/// The samples of the window being counted and of the one closed last.
+#[derive(Clone, Debug)]
+pub(super) struct LoadSample {
+    current: Reservoir,
+    closed: Reservoir,
+}
+
+#[derive(Clone, Debug)]
+struct Reservoir {
+    /// The keys, one behind the other.
+    keys: Vec<u8>,
+    /// Where each ends.
+    ends: Vec<u32>,
+    /// The load that one sample stands for; a power of two.
+    unit: u64,
+    /// The state of its chance.
+    dice: u64,
+}
+
+/// Some load of one partition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Sampled<'k> {
+    pub(super) partition: &'k [u8],
+    pub(super) load: u64,
+}
+
+impl LoadSample {
+    pub(super) const fn new() -> Self {
+        Self {
+            current: Reservoir::new(0),
+            closed: Reservoir::new(0),
+        }
+    }
+
+    /// Takes part of a load into the sample.
+    pub(super) fn add(&mut self, partition: &[u8], load: u64) {
+        self.current.add(partition, load);
+    }
+
+    /// Closes the window.
+    pub(super) fn roll(&mut self) {
+        let next = Reservoir::new(self.current.dice);
+        self.closed = std::mem::replace(&mut self.current, next);
+    }
+
+    /// How many samples there are.
+    pub(super) const fn count(&self) -> usize {
+        self.current.ends.len() + self.closed.ends.len()
+    }
+
+    /// The load of each partition in the sample, in key order.
+    pub(super) fn by_partition(&self) -> Vec<Sampled<'_>> {
+        let mut sampled: Vec<Sampled<'_>> = self.closed.iter().chain(self.current.iter()).collect();
+        sampled.sort_unstable_by_key(|sample| sample.partition);
+        sampled.dedup_by(|next, kept| {
+            let same = next.partition == kept.partition;
+            if same {
+                kept.load += next.load;
+            }
+            same
+        });
+        sampled
+    }
+
+    /// Memory it takes, in bytes.
+    #[cfg(test)]
+    pub(super) fn bytes(&self) -> usize {
+        let of = |part: &Reservoir| part.keys.capacity() + part.ends.capacity() * 4;
+        of(&self.current) + of(&self.closed)
+    }
+}
+
+impl Reservoir {
+    const fn new(dice: u64) -> Self {
+        Self {
+            keys: Vec::new(),
+            ends: Vec::new(),
+            unit: REQUEST_LOAD,
+            dice,
+        }
+    }
+
+    fn add(&mut self, key: &[u8], load: u64) {
+        let mut left = load;
+        while left >= self.unit {
+            left -= self.unit;
+            self.push(key);
+        }
+        // What does not fill a sample makes one as often as its part of it.
+        if self.roll_dice() & (self.unit - 1) < left {
+            self.push(key);
+        }
+    }
+
+    fn push(&mut self, key: &[u8]) {
+        while !self.ends.is_empty() && !self.has_room(key.len()) {
+            self.thin();
+        }
+        self.keys.extend_from_slice(key);
+        // At most `KEY_BYTES_MAX` and one key: fits.
+        self.ends.push(self.keys.len() as u32);
+    }
+
+    fn has_room(&self, key_bytes: usize) -> bool {
+        self.ends.len() < SAMPLES_MAX && self.keys.len() + key_bytes <= KEY_BYTES_MAX
+    }
+
+    /// Keeps every sample by the toss of a coin.
+    fn thin(&mut self) {
+        let (mut keys, mut ends) = (
+            Vec::with_capacity(KEY_BYTES_MAX.min(self.keys.capacity())),
+            Vec::with_capacity(SAMPLES_MAX.min(self.ends.capacity())),
+        );
+        let mut dice = self.dice;
+        for sample in self.iter() {
+            dice = dice.wrapping_add(1);
+            if mix(dice) & 1 == 0 {
+                keys.extend_from_slice(sample.partition);
+                ends.push(keys.len() as u32);
+            }
+        }
+        self.dice = dice;
+        self.keys = keys;
+        self.ends = ends;
+        self.unit *= 2;
+    }
+
+    fn roll_dice(&mut self) -> u64 {
+        self.dice = self.dice.wrapping_add(1);
+        mix(self.dice)
+    }
+
+    fn iter(&self) -> impl Iterator<Item = Sampled<'_>> {
+        let mut start = 0;
+        self.ends.iter().map(move |&end| {
+            let end = end as usize;
+            let partition = self.keys.get(start..end).unwrap_or_default();
+            start = end;
+            Sampled {
+                partition,
+                load: self.unit,
+            }
+        })
+    }
+}

@@ -1,0 +1,83 @@
+//! A closed window.
+
+use super::latency::Latency;
+use serde::Serialize;
+use serde::ser::{SerializeStruct, Serializer};
+use std::ops::AddAssign;
+use std::time::Duration;
+
+/// What happened in a range during some time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// Requests that read.
+    pub reads: u64,
+    /// Requests that changed something.
+    pub writes: u64,
+    /// Rows read, matching or not.
+    pub rows_scanned: u64,
+    /// Rows changed.
+    pub rows_written: u64,
+    /// Bytes of the requests' bodies.
+    pub bytes_in: u64,
+    /// Bytes of the answers' bodies.
+    pub bytes_out: u64,
+    /// Requests refused because a target was passed; neither reads nor writes.
+    pub throttled: u64,
+}
+
+impl Counts {
+    /// Requests that were served.
+    #[must_use]
+    pub const fn requests(&self) -> u64 {
+        self.reads + self.writes
+    }
+
+    /// Whether nothing happened.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl AddAssign for Counts {
+    fn add_assign(&mut self, other: Self) {
+        let Self {
+            reads,
+            writes,
+            rows_scanned,
+            rows_written,
+            bytes_in,
+            bytes_out,
+            throttled,
+        } = other;
+        self.reads += reads;
+        self.writes += writes;
+        self.rows_scanned += rows_scanned;
+        self.rows_written += rows_written;
+        self.bytes_in += bytes_in;
+        self.bytes_out += bytes_out;
+        self.throttled += throttled;
+    }
+}
+
+/// The counts and latencies of one range over one window. As JSON the latencies are their `p50_us` and `p99_us`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// How long it was: what a rate divides by.
+    pub elapsed: Duration,
+    /// What was counted.
+    pub counts: Counts,
+    /// How long the requests that were served took.
+    pub latency: Latency,
+}
+
+impl Serialize for Window {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut window = serializer.serialize_struct("Window", 4)?;
+        window.serialize_field("elapsed_ms", &(self.elapsed.as_millis() as u64))?;
+        window.serialize_field("counts", &self.counts)?;
+        window.serialize_field("p50_us", &self.latency.percentile_us(50))?;
+        window.serialize_field("p99_us", &self.latency.percentile_us(99))?;
+        window.end()
+    }
+}
