@@ -186,11 +186,16 @@ fn read_text(field: &[u8]) -> Result<Cow<'_, str>, KeyError> {
 /// of its partition can have. `None` for keys of other kinds, which are never cut apart, and malformed ones.
 #[must_use]
 pub fn indivisible_prefix(key: &[u8]) -> Option<&[u8]> {
+    let table_bytes = table_prefix(key)?.len();
+    let partition_bytes = text_bytes(key.get(table_bytes..)?)?;
+    key.get(..table_bytes + partition_bytes)
+}
+
+/// The part of an entity's key that all rows of its table share. `None` for keys of other kinds, and malformed ones.
+#[must_use]
+pub fn table_prefix(key: &[u8]) -> Option<&[u8]> {
     let rest = key.strip_prefix(&[KeyKind::Entity as u8])?;
-    let account_bytes = text_bytes(rest)?;
-    let partition = rest.get(account_bytes + TABLE_ID_BYTES..)?;
-    let partition_bytes = text_bytes(partition)?;
-    key.get(..1 + account_bytes + TABLE_ID_BYTES + partition_bytes)
+    key.get(..1 + text_bytes(rest)? + TABLE_ID_BYTES)
 }
 
 /// How long the text at the start is, with its terminator.
@@ -303,6 +308,8 @@ mod tests {
             let key = space().entity(&partition, &row);
             let whole = space().partition(&partition);
             prop_assert_eq!(indivisible_prefix(&key), Some(whole.as_ref()));
+            let table = space();
+            prop_assert_eq!(table_prefix(&key), Some(table.prefix().as_ref()));
             let short = &key[..key.len().min(cut)];
             if let Some(prefix) = indivisible_prefix(short) {
                 prop_assert_eq!(prefix, whole.as_ref());

@@ -25,7 +25,9 @@ pub use entity::{Entity, EntityDraft};
 pub use etag::{ETag, ETagText, ParseETagError};
 pub use filter::{Comparison, Filter, Property, Row};
 pub use guid::{Guid, GuidText, ParseGuidError};
-pub use key::{KeyError, KeyKind, KeyReader, KeyWriter, TableId, TableSpace, indivisible_prefix};
+pub use key::{
+    KeyError, KeyKind, KeyReader, KeyWriter, TableId, TableSpace, indivisible_prefix, table_prefix,
+};
 pub use limits::LimitError;
 pub use names::{AccountName, InvalidKey, InvalidName, TableName, check_key, check_property_name};
 pub use serde_text::{DATE_TIME_NEWTYPE, GUID_NEWTYPE};

@@ -26,7 +26,8 @@ impl Gate {
             gate: Arc::clone(self),
         };
         // Dropping the pass takes the count back.
-        (before & FROZEN == 0 || is_planted(Bug::StaleMap)).then_some(pass)
+        let is_let_in = before & FROZEN == 0 || (before == FROZEN && is_planted(Bug::StaleMap));
+        is_let_in.then_some(pass)
     }
 
     /// Lets nobody in from now on, and waits until everybody is out. Cancel safe: dropped early, the gate stays frozen.

@@ -26,5 +26,5 @@ mod row_memory;
 pub use cache::CacheStats;
 pub use heat::Heat;
 pub use partita_engine::RangeId;
-pub use range::{Bounds, InTransit, Locked, Range};
+pub use range::{Bounds, Done, InTransit, Locked, Range};
 pub use row_memory::{KeyFilterStats, RowMemory};

@@ -12,7 +12,7 @@ pub enum Bug {
     EtagOutsideLock,
     /// A page that ends early names the row behind the next one.
     TokenOffByOne,
-    /// A write goes to the range that an old map names, though it was replaced.
+    /// A write that went by an old map is taken by a range that is being replaced.
     StaleMap,
     /// A batch is committed in two halves.
     HalfBatch,

@@ -2,9 +2,11 @@
 
 use crate::RowMemory;
 use crate::gate::{Gate, Pass};
+use crate::heat::{Access, Heat, Request};
 use crate::lock_table::{LockTable, Locks};
 use bytes::Bytes;
 use partita_engine::{Batch, Engine, KeyRange, RangeId, ReadError, Scan, ScanHint, WriteError};
+use partita_model::{indivisible_prefix, table_prefix};
 use partita_rt::{Bug, is_planted};
 use std::convert::Infallible;
 use std::fmt;
@@ -40,6 +42,7 @@ pub struct Range {
     engine: Arc<dyn Engine>,
     locks: Arc<LockTable>,
     memory: Arc<RowMemory>,
+    heat: Heat,
     /// Whether the key filter has all keys of this range.
     keys_known: AtomicBool,
     gate: Arc<Gate>,
@@ -108,6 +111,7 @@ impl Range {
             engine,
             locks: LockTable::new(),
             memory,
+            heat: Heat::new(Instant::now()),
             keys_known: AtomicBool::new(false),
             gate: Arc::default(),
             retired: AtomicBool::new(false),
@@ -139,6 +143,28 @@ impl Range {
     #[must_use]
     pub fn knows_keys(&self) -> bool {
         self.keys_known.load(Ordering::Acquire)
+    }
+
+    /// How hot it is.
+    #[must_use]
+    pub fn heat(&self) -> &Heat {
+        &self.heat
+    }
+
+    /// Counts a request of entities that is over. Requests of the catalog are not counted: each request of an entity makes one.
+    pub fn note(&self, key: &[u8], access: Access, done: Done) {
+        let (Some(table), Some(partition)) = (table_prefix(key), indivisible_prefix(key)) else {
+            return;
+        };
+        self.heat.record(&Request {
+            partition,
+            table_bytes: table.len(),
+            access,
+            rows: u32::try_from(done.rows).unwrap_or(u32::MAX),
+            bytes_in: done.bytes_in as u64,
+            bytes_out: done.bytes_out as u64,
+            latency: done.latency,
+        });
     }
 
     /// Takes no writes from now on, and waits until those under way are durable or refused. Reads go on. Cancel safe: dropped
@@ -180,6 +206,19 @@ impl Range {
     /// # Errors
     /// [`ReadError`].
     pub async fn get(&self, key: &Bytes) -> Result<Option<Bytes>, ReadError> {
+        let began = Instant::now();
+        let row = self.find(key).await?;
+        let done = Done {
+            rows: usize::from(row.is_some()),
+            bytes_out: row.as_ref().map_or(0, Bytes::len),
+            latency: began.elapsed(),
+            ..Done::default()
+        };
+        self.note(key, Access::Read, done);
+        Ok(row)
+    }
+
+    async fn find(&self, key: &Bytes) -> Result<Option<Bytes>, ReadError> {
         if let Some(row) = self.memory.cache.get(key) {
             return Ok(Some(row));
         }
@@ -279,7 +318,13 @@ impl Range {
         let pass = self.gate.enter().ok_or(InTransit)?;
         let locks = self.locks.lock(keys).await;
         let range = Arc::clone(self);
-        Ok(Locked { range, locks, pass })
+        Ok(Locked {
+            range,
+            locks,
+            pass,
+            began: Instant::now(),
+            found_absent: AtomicBool::new(false),
+        })
     }
 }
 
@@ -289,6 +334,22 @@ pub struct Locked {
     range: Arc<Range>,
     locks: Locks,
     pass: Pass,
+    began: Instant,
+    /// A key was not there when it was read: what is written is, in part, new.
+    found_absent: AtomicBool,
+}
+
+/// What a request did, for [`Range::note`].
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Done {
+    /// Rows read or changed.
+    pub rows: usize,
+    /// Bytes it wrote.
+    pub bytes_in: usize,
+    /// Bytes it read.
+    pub bytes_out: usize,
+    /// How long it took.
+    pub latency: Duration,
 }
 
 impl Locked {
@@ -298,11 +359,15 @@ impl Locked {
     /// [`ReadError`].
     pub async fn read(&self, key: &Bytes) -> Result<Option<Bytes>, ReadError> {
         // A miss is not kept: the row is about to change.
-        match self.range.memory.cache.get(key) {
-            Some(row) => Ok(Some(row)),
-            None if self.range.is_surely_absent(key) => Ok(None),
-            None => self.range.engine.get(key).await,
+        let row = match self.range.memory.cache.get(key) {
+            Some(row) => Some(row),
+            None if self.range.is_surely_absent(key) => None,
+            None => self.range.engine.get(key).await?,
+        };
+        if row.is_none() {
+            self.found_absent.store(true, Ordering::Relaxed);
         }
+        Ok(row)
     }
 
     /// The current rows of several keys under lock, in their order. Cancel safe.
@@ -329,6 +394,9 @@ impl Locked {
             if let (Some(key), Some(row)) = (keys.get(at), rows.get_mut(at)) {
                 *row = self.range.engine.get(key).await?;
             }
+        }
+        if rows.iter().any(Option::is_none) {
+            self.found_absent.store(true, Ordering::Relaxed);
         }
         Ok(rows)
     }
@@ -403,9 +471,27 @@ impl Locked {
         }
         let permit = self.range.engine.reserve(batch.bytes()).await?;
         let (answer, answered) = oneshot::channel();
-        let (memory, locks) = (Arc::clone(&self.range.memory), self.locks);
-        let pass = self.pass;
+        let Self {
+            range,
+            locks,
+            pass,
+            began,
+            found_absent,
+        } = self;
+        let memory = Arc::clone(&range.memory);
         let writes = batch.writes().to_vec();
+        let is_new = found_absent.into_inner() && writes.iter().any(|write| write.value.is_some());
+        let access = if is_new {
+            Access::Insert
+        } else {
+            Access::Write
+        };
+        let first = writes.first().map(|write| write.key.clone());
+        let mut done = Done {
+            rows: writes.len(),
+            bytes_in: batch.bytes(),
+            ..Done::default()
+        };
         // Before the engine has them: nobody may find a key absent that is there.
         for write in writes.iter().filter(|write| write.value.is_some()) {
             if !is_planted(Bug::FilterForgets) {
@@ -435,7 +521,12 @@ impl Locked {
             }),
         );
         // A completion dropped unanswered says nothing of the write.
-        answered.await.unwrap_or(Err(WriteError::Unknown))
+        let result = answered.await.unwrap_or(Err(WriteError::Unknown));
+        done.latency = began.elapsed();
+        if let Some(key) = first {
+            range.note(&key, access, done);
+        }
+        result
     }
 }
 

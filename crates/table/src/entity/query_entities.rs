@@ -10,7 +10,8 @@ use bytes::Bytes;
 use partita_cluster::Served;
 use partita_engine::{KeyRange, ScanHint};
 use partita_model::{Filter, TableSpace};
-use partita_range::{Range, RangeId};
+use partita_range::heat::Access;
+use partita_range::{Done, Range, RangeId};
 use partita_rt::{Bug, is_planted};
 use std::time::{Duration, Instant};
 
@@ -192,7 +193,17 @@ impl Reading<'_> {
         }
         let range_end = route.end().filter(|range_end| **range_end < end);
         let until = range_end.unwrap_or(&end).clone();
-        let next = self.scan(&route.range, start, until).await?;
+        let clock = self.service.clock();
+        let (began, rows, bytes) = (clock.monotonic(), self.rows_read, self.bytes_read);
+        let next = self.scan(&route.range, start.clone(), until).await?;
+        let done = Done {
+            rows: self.rows_read - rows,
+            bytes_out: self.bytes_read - bytes,
+            latency: clock.monotonic() - began,
+            ..Done::default()
+        };
+        let first = self.rows.first().map_or(&start, |row| &row.key);
+        route.range.note(first, Access::Read, done);
         if is_planted(Bug::ScanSkipsLast) && next.is_none() && range_end.is_some() {
             self.rows.pop();
         }
