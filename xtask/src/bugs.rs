@@ -89,9 +89,8 @@ fn hunt(
         .output()
         .context("running the pressure test")?;
     let errors = String::from_utf8_lossy(&ended.stderr);
-    let fault = errors
-        .lines()
-        .find_map(|line| line.strip_prefix("pressure: "));
+    // The test names the first faults itself, and in its last line what it was doing.
+    let fault = errors.lines().find_map(|line| line.strip_prefix("crash: "));
     let last = errors.lines().last().unwrap_or_default();
     let why: String = fault.unwrap_or(last).chars().take(120).collect();
     Ok((

@@ -16,6 +16,6 @@ mod partition_map;
 
 pub use balance::{Action, BalanceSettings, Balancer, Observed};
 pub use heat_history::HeatHistory;
-pub use manager::{ChangeRefused, LINEAGE_MAX, Manager, ManagerError, Merged, Split};
+pub use manager::{ChangeRefused, LINEAGE_MAX, Manager, ManagerError, Merged, Split, rate};
 pub use map_store::{ChangeRecord, MapError, MapRecord, MapStore, ObjectMapStore, RangeRecord};
 pub use partition_map::{Epoch, Gap, LockError, PartitionMap, Route, Served, TRANSIT_WAIT};

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use partita_cluster::{Manager, ManagerError, ObjectMapStore};
+use partita_cluster::{Balancer, Manager, ManagerError, ObjectMapStore};
 use partita_engine::memory::MemoryDatabases;
 use partita_engine::slate::{self, SlateDatabases};
 use partita_engine::{Databases, OpenError};
@@ -137,6 +137,8 @@ impl Server {
 
         let loaded = tls::load(&settings, &*clock)?;
         let manager = open_ranges(&settings.store, background.clone()).await?;
+        let balancer = settings.store.balance.map(Balancer::new);
+        manager.start_watching(Arc::clone(&clock), balancer);
         let service = Arc::new(Service::new(
             Arc::clone(manager.map()),
             Arc::clone(&clock),

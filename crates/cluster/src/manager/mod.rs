@@ -15,6 +15,7 @@ mod change;
 mod recover;
 mod split_key;
 mod tend;
+mod watch;
 
 use crate::map_store::{MapError, MapRecord, MapStore};
 use crate::partition_map::{Epoch, PartitionMap, Served};
@@ -31,6 +32,8 @@ use std::time::Duration;
 use tokio::sync::{Semaphore, oneshot};
 
 pub use change::{Merged, Split};
+use watch::Watched;
+pub use watch::rate;
 
 /// Opens, splits and merges the ranges of a store. Used as `Arc<Manager>`.
 pub struct Manager {
@@ -45,6 +48,7 @@ pub struct Manager {
     record: Mutex<MapRecord>,
     /// Ranges that were asked to rewrite the files they share, and have not let go of all of them yet.
     rewriting: Mutex<HashSet<RangeId>>,
+    watched: Mutex<Watched>,
     /// For each range, what says that nobody holds it any more.
     watchers: Mutex<HashMap<RangeId, oneshot::Receiver<Infallible>>>,
 }

@@ -45,6 +45,7 @@ impl Manager {
             changing: Semaphore::new(1),
             record: Mutex::new(record),
             rewriting: Mutex::default(),
+            watched: Mutex::default(),
             watchers: Mutex::new(watchers),
         });
         for served in manager.map.ranges().iter() {

@@ -70,7 +70,9 @@ fn settled(core: &Core, range: RangeId) -> Result<(), ChangeError> {
     let (Some(opened), Some(journal)) = (slot.opened(), core.journal()) else {
         return Err(ChangeError::Unavailable);
     };
-    if journal.is_settled(range, opened.flushed()) || is_planted(Bug::SplitDropsTail) {
+    // Two bugs would be noticed here before they can do harm.
+    let unnoticed = is_planted(Bug::SplitDropsTail) || is_planted(Bug::StaleMap);
+    if journal.is_settled(range, opened.flushed()) || unnoticed {
         Ok(())
     } else {
         Err(ChangeError::Unsettled(range))

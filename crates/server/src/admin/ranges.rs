@@ -7,12 +7,15 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use bytes::Bytes;
 use hyper::StatusCode;
-use partita_cluster::{ChangeRefused, Manager, Served};
+use partita_cluster::{ChangeRefused, Manager, Served, rate};
 use partita_model::{AccountName, TableName};
 use partita_range::RangeId;
 use partita_table::{Place, Service, TableNames};
 use serde::Deserialize;
 use serde_json::{Value, json};
+
+/// Hot partitions shown of each range.
+const HOT_MAX: usize = 5;
 
 /// The longest that an action keeps writes waiting on purpose.
 const FREEZE_MAX: Duration = Duration::from_secs(1);
@@ -31,18 +34,39 @@ pub(super) async fn list(manager: &Manager, service: &Service) -> Answer {
         .map()
         .ranges()
         .iter()
-        .map(|served| range(served, &names))
+        .map(|served| range(manager, served, &names))
         .collect();
+    let (no_split_key, balanced) = manager.balance_counts();
     let body = json!({
         "map_version": record.version,
         "ranges": ranges,
         "change": record.change,
         "orphans": record.orphans,
+        "balanced": balanced,
+        "no_split_key": no_split_key,
     });
     (StatusCode::OK, body)
 }
 
-fn range(served: &Served, names: &TableNames) -> Value {
+fn range(manager: &Manager, served: &Served, names: &TableNames) -> Value {
+    let heat = served.range.heat();
+    let window = manager.last_window(served.range.id());
+    let hot: Vec<Value> = heat
+        .hot_partitions(HOT_MAX)
+        .iter()
+        .map(|hot| {
+            json!({
+                "partition": place(&hot.partition, names),
+                "share": hot.share,
+                "window": hot.last,
+            })
+        })
+        .collect();
+    let growth: Vec<Value> = heat
+        .growth()
+        .iter()
+        .map(|table| json!({ "table": table_place(&table.table, names), "pattern": table.pattern }))
+        .collect();
     let (bounds, shape) = (served.range.bounds(), served.range.engine().shape());
     json!({
         "id": served.range.id().0,
@@ -53,6 +77,10 @@ fn range(served: &Served, names: &TableNames) -> Value {
         "files": shape.files,
         "sources": shape.sources,
         "frozen": served.range.is_frozen(),
+        "requests_per_second": window.as_ref().map(rate),
+        "last_window": window,
+        "hot_partitions": hot,
+        "growth": growth,
     })
 }
 
@@ -74,6 +102,15 @@ fn place(key: &Bytes, names: &TableNames) -> Value {
         "table_id": table_id.0.to_string(),
         "partition_key": partition_key,
     })
+}
+
+/// The table that keys begin with, in words.
+fn table_place(prefix: &Bytes, names: &TableNames) -> Value {
+    let mut key = prefix.to_vec();
+    // The first partition of the table, so that the key is whole.
+    key.push(0);
+    let place = names.place(&key);
+    place.map_or(Value::Null, |place| json!(place.table))
 }
 
 /// What an action may be told.

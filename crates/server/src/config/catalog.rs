@@ -139,6 +139,34 @@ pub(crate) static GARBAGE_AGE: Setting = Setting {
     ..PLAIN
 };
 
+pub(crate) static BALANCE: Setting = Setting {
+    key: "ranges.balance",
+    flag: "balance",
+    group: DATA,
+    help: "Split ranges that are large or hot and merge cold ones, without being asked",
+    ..PLAIN
+};
+
+pub(crate) static SPLIT_BYTES: Setting = Setting {
+    key: "ranges.split-bytes",
+    flag: "split-bytes",
+    takes: Takes::One("BYTES"),
+    default: "8GiB",
+    group: DATA,
+    help: "A range with more bytes in files is split",
+    ..PLAIN
+};
+
+pub(crate) static SPLIT_RATE: Setting = Setting {
+    key: "ranges.split-rate",
+    flag: "split-rate",
+    takes: Takes::One("N"),
+    default: "5000",
+    group: DATA,
+    help: "A range with more requests a second for 10 s is split, where that shares them out",
+    ..PLAIN
+};
+
 pub(crate) static ACCOUNTS: Setting = Setting {
     key: "accounts",
     flag: "accounts",
@@ -393,6 +421,9 @@ pub static ALL: &[&Setting] = &[
     &BLOCK_CACHE_BYTES,
     &ENTITY_CACHE_BYTES,
     &GARBAGE_AGE,
+    &BALANCE,
+    &SPLIT_BYTES,
+    &SPLIT_RATE,
     &ACCOUNTS,
     &ALLOW_WELL_KNOWN_KEY,
     &LOOSE,

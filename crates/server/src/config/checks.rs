@@ -4,6 +4,8 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use partita_cluster::BalanceSettings;
+
 use super::Error;
 use super::accounts::{self, Account};
 use super::catalog as c;
@@ -88,7 +90,20 @@ fn store(values: &Values) -> Result<Store, Error> {
         block_cache_bytes: values.read(&c::BLOCK_CACHE_BYTES, SIZE, quantity::bytes)?,
         entity_cache_bytes: values.read(&c::ENTITY_CACHE_BYTES, SIZE, quantity::bytes)?,
         garbage_age: time(values, &c::GARBAGE_AGE)?,
+        balance: balance(values)?,
     })
+}
+
+fn balance(values: &Values) -> Result<Option<BalanceSettings>, Error> {
+    let split_bytes = values.read(&c::SPLIT_BYTES, SIZE, quantity::bytes)?;
+    let split_rate = count(values, &c::SPLIT_RATE)?;
+    let wanted = values.switch(&c::BALANCE)?;
+    #[allow(clippy::cast_precision_loss, reason = "a rate that is a whole number")]
+    Ok(wanted.then(|| BalanceSettings {
+        split_bytes,
+        split_rate: split_rate as f64,
+        ..BalanceSettings::default()
+    }))
 }
 
 fn accounts(values: &Values) -> Result<Vec<Account>, Error> {

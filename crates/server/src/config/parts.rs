@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use partita_cluster::BalanceSettings;
+
 use super::accounts::Account;
 
 /// Everything the server is told at start. Read once; nothing changes while it runs.
@@ -63,6 +65,8 @@ pub struct Store {
     pub entity_cache_bytes: u64,
     /// How long files that nobody needs any more are kept for scans that began before.
     pub garbage_age: Duration,
+    /// When ranges are split and merged unasked, if at all.
+    pub balance: Option<BalanceSettings>,
 }
 
 /// What holds the entities.

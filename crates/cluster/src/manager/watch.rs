@@ -1,0 +1,146 @@
+//! Looking at the ranges every ten seconds: their heat goes into the history, and the balancer may act.
+
+use super::{ChangeRefused, Manager};
+use crate::balance::{Action, Balancer, Observed};
+use crate::heat_history::{HeatHistory, RangeWindow, until_next_window};
+use partita_range::RangeId;
+use partita_range::heat::{SplitAdvice, Window};
+use partita_rt::{Clock, Shutdown};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What was seen of the ranges of late.
+#[derive(Debug, Default)]
+pub(super) struct Watched {
+    /// A day of it.
+    pub(super) history: HeatHistory,
+    /// The last window of each range.
+    pub(super) windows: HashMap<RangeId, Window>,
+    /// How often a range stayed hot and had no key to split it at.
+    pub(super) no_split_key: u64,
+    /// Splits and merges that the balancer made.
+    pub(super) balanced: u64,
+}
+
+impl Manager {
+    /// A day of heat.
+    pub fn with_heat<T>(&self, read: impl FnOnce(&HeatHistory) -> T) -> T {
+        read(&self.watched.lock().history)
+    }
+
+    /// The window of a range that was closed last; none for one that was made since.
+    #[must_use]
+    pub fn last_window(&self, range: RangeId) -> Option<Window> {
+        self.watched.lock().windows.get(&range).cloned()
+    }
+
+    /// How often a range stayed hot and had no key to split it at, and how many splits and merges the balancer made.
+    #[must_use]
+    pub fn balance_counts(&self) -> (u64, u64) {
+        let watched = self.watched.lock();
+        (watched.no_split_key, watched.balanced)
+    }
+
+    /// Watches until shutdown, and acts on what it sees if a balancer is given.
+    pub fn start_watching(self: &Arc<Self>, clock: Arc<dyn Clock>, balancer: Option<Balancer>) {
+        let (manager, shutdown) = (Arc::clone(self), self.tasks.shutdown());
+        let watching = manager.watch(clock, balancer, shutdown);
+        self.tasks.spawn("watch ranges", watching);
+    }
+
+    async fn watch(
+        self: Arc<Self>,
+        clock: Arc<dyn Clock>,
+        mut balancer: Option<Balancer>,
+        shutdown: Shutdown,
+    ) {
+        loop {
+            tokio::select! {
+                () = shutdown.requested() => return,
+                () = tokio::time::sleep(until_next_window(clock.now())) => {}
+            }
+            self.close_windows(&*clock);
+            let Some(balancer) = &mut balancer else {
+                continue;
+            };
+            let action = balancer.decide(clock.monotonic(), &self.observe());
+            self.watched.lock().no_split_key = balancer.no_split_key();
+            if let Some(action) = action {
+                self.balance(action).await;
+            }
+        }
+    }
+
+    /// Closes the window of every range and keeps it.
+    fn close_windows(&self, clock: &dyn Clock) {
+        let (now, ranges) = (clock.monotonic(), self.map.ranges());
+        let windows: Vec<Window> = ranges
+            .iter()
+            .map(|served| served.range.heat().roll(now))
+            .collect();
+        let kept: Vec<RangeWindow<'_>> = ranges
+            .iter()
+            .zip(&windows)
+            .map(|(served, window)| RangeWindow {
+                start: served.range.bounds().start.clone(),
+                end: served.range.bounds().end.clone(),
+                window,
+            })
+            .collect();
+        let mut watched = self.watched.lock();
+        watched.history.record(clock.now(), &kept);
+        let ids = ranges.iter().map(|served| served.range.id());
+        watched.windows = ids.zip(windows.iter().cloned()).collect();
+    }
+
+    /// The ranges as the balancer sees them.
+    fn observe(&self) -> Vec<Observed> {
+        let ranges = self.map.ranges();
+        let watched = self.watched.lock();
+        let observed = ranges.iter().map(|served| {
+            let (id, shape) = (served.range.id(), served.range.engine().shape());
+            let rate = watched.windows.get(&id).map_or(0.0, rate);
+            let cut = match served.range.heat().split_point() {
+                SplitAdvice::Cut { key, .. } => Some(key),
+                SplitAdvice::OneHotPartition { .. } | SplitAdvice::NotEnoughLoad => None,
+            };
+            Observed {
+                id,
+                bytes: shape.bytes,
+                rate,
+                cut,
+                rewriting: shape.sources > 0,
+            }
+        });
+        observed.collect()
+    }
+
+    async fn balance(self: &Arc<Self>, action: Action) {
+        let done: Result<(), ChangeRefused> = match action.clone() {
+            Action::SplitBySize(range) => self.split(range, None).await.map(|_| ()),
+            Action::SplitByLoad(range, at) => self.split(range, Some(at)).await.map(|_| ()),
+            Action::Merge(left, right) => self.merge(left, right).await.map(|_| ()),
+        };
+        match done {
+            Ok(()) => self.watched.lock().balanced += 1,
+            Err(ChangeRefused::NoSplitKey(range)) => {
+                self.watched.lock().no_split_key += 1;
+                tracing::info!(%range, "a range is too large and has no key to split it at");
+            }
+            Err(why) => tracing::warn!(%why, ?action, "ranges were not balanced"),
+        }
+    }
+}
+
+/// Requests a second in a window.
+#[must_use]
+pub fn rate(window: &Window) -> f64 {
+    let seconds = window.elapsed.as_secs_f64();
+    if seconds > 0.0 {
+        #[allow(clippy::cast_precision_loss, reason = "a rate")]
+        let requests = window.counts.requests() as f64;
+        requests / seconds
+    } else {
+        0.0
+    }
+}
