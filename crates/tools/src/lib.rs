@@ -5,6 +5,10 @@
 //! - [`source`]: tables behind HTTP, for scans.
 //! - [`split_points`]: where a server says that a table is cut.
 //! - [`purge`]: deletes of many rows, in as few requests as can be.
+#![cfg_attr(
+    feature = "cli",
+    doc = "- [`verbs`]: the command line, with the feature `cli`."
+)]
 
 pub mod purge;
 pub mod scan;
@@ -13,5 +17,7 @@ pub mod scan;
 mod server;
 pub mod source;
 mod split_points;
+#[cfg(feature = "cli")]
+pub mod verbs;
 
 pub use split_points::{SplitPointsError, split_points};
