@@ -3,7 +3,8 @@
 use super::connection::Connection;
 use super::failure::Failure;
 use crate::source::{Traffic, TrafficCounts};
-use indicatif::{BinaryBytes, HumanCount, ProgressBar, ProgressStyle};
+use indicatif::{BinaryBytes, HumanCount, ProgressBar, ProgressState, ProgressStyle};
+use std::fmt;
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -78,17 +79,21 @@ impl Talk {
         let (bar, template) = match whole {
             None => (
                 ProgressBar::new_spinner(),
-                format!("{{spinner}} {{human_pos}} {noun}  {{per_sec}}  {{msg}}  {{elapsed}}"),
+                format!("{{spinner}} {{human_pos}} {noun}  {{rate}}  {{msg}}  {{elapsed}}"),
             ),
             Some(whole) => (
                 ProgressBar::new(whole),
                 format!(
-                    "{{wide_bar}} {{human_pos}}/{{human_len}} {noun}  {{per_sec}}  {{msg}}  {{eta}} left"
+                    "{{wide_bar}} {{human_pos}}/{{human_len}} {noun}  {{rate}}  {{msg}}  {{eta}} left"
                 ),
             ),
         };
         let style = ProgressStyle::with_template(&template);
-        self.bar = bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+        let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner());
+        let style = style.with_key("rate", |state: &ProgressState, to: &mut dyn fmt::Write| {
+            let _ = write!(to, "{}/s", HumanCount(state.per_sec() as u64));
+        });
+        self.bar = bar.with_style(style);
         self.bar.enable_steady_tick(TICK);
     }
 

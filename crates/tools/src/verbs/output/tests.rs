@@ -62,15 +62,15 @@ fn entities_keep_their_types_but_in_tables() {
     assert_eq!(rows(Form::Json), format!("[\n{first},\n{second}\n]\n"));
     assert_eq!(
         rows(Form::Csv),
-        "PartitionKey,RowKey,Age,Age@type,Big,Big@type,Text,Text@type\n\
-         p,1,42,Edm.Int32,,,\"a,\"\"b\"\"\n\",Edm.String\n\
-         p,22,,,5000000000,Edm.Int64,,Edm.String\n"
+        "PartitionKey,RowKey,Big,Big@type,Age,Age@type,Text,Text@type\n\
+         p,1,,,42,Edm.Int32,\"a,\"\"b\"\"\n\",Edm.String\n\
+         p,22,5000000000,Edm.Int64,,,,Edm.String\n"
     );
     assert_eq!(
         rows(Form::Table),
-        "PartitionKey  RowKey  Age         Big  Text\n\
-         p             1        42              a,\"b\"\\n\n\
-         p             22           5000000000\n"
+        "PartitionKey  RowKey         Big  Age  Text\n\
+         p             1                    42  a,\"b\"\\n\n\
+         p             22      5000000000\n"
     );
 }
 
