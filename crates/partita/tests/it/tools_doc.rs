@@ -2,7 +2,7 @@
 //!
 //! `PARTITA_REWRITE_DOCS=1` puts what the commands print into the page instead, to be read as prose before it is committed.
 //!
-//! A block is a list of commands, each a line that begins with `$ `, with what it prints on stdout and stderr under it; an exit
+//! A block is a list of commands, each a line that begins with `$ `, with what it prints on stdout and then on stderr under it; an exit
 //! code other than 0 is the line `[exit 1]`. All run in one directory against one server. Times, sizes and resume tokens differ
 //! from run to run, and are not compared.
 
@@ -41,14 +41,15 @@ impl Shell {
         let line = line.replace(ADMIN, &self.server.admin());
         let mut command: Command = command_at(Path::new("sh"));
         let output = command
-            .args(["-c", &format!("exec 2>&1; {line}")])
+            .args(["-c", &line])
             .current_dir(self.home.path())
             .env("PATH", path)
             .env("AZURE_STORAGE_CONNECTION_STRING", &self.connection)
             .stdin(Stdio::null())
             .output()
             .unwrap();
-        let mut text = String::from_utf8(output.stdout).unwrap();
+        // Of several programs in a pipe, nobody knows which writes first: data comes before talk.
+        let mut text = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
         text = text.replace(&self.server.admin(), ADMIN);
         if !output.status.success() {
             writeln!(text, "[exit {}]", output.status.code().unwrap()).unwrap();

@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 /// How often a bar turns while nothing happens.
 const TICK: Duration = Duration::from_millis(120);
 
-/// Writes one line to stderr. There is nobody to tell when that fails.
+/// Writes one line to stderr, in one piece: others may write there too. There is nobody to tell when that fails.
 pub(super) fn say(line: &str) {
-    let _ = writeln!(io::stderr(), "{line}");
+    let _ = io::stderr().write_all(format!("{line}\n").as_bytes());
 }
 
 /// A number with its thousands set off.
