@@ -89,7 +89,9 @@ fn plain(line: &str) -> String {
         parts.truncate(parts.len().saturating_sub(2));
         return parts.join(", ");
     }
-    without_times(line)
+    // A date-time whose last digits are zeros is shorter, and with it its column.
+    let words: Vec<_> = line.split_whitespace().collect();
+    without_times(&words.join(" "))
 }
 
 /// The line with each date-time, also one that is percent-encoded, replaced.
@@ -145,5 +147,9 @@ fn what_differs_from_run_to_run_is_left_out() {
     );
     let etag = "W/\"datetime'2026-11-21T20%3A32%3A11.123Z'\" and 2026";
     assert_eq!(plain(etag), "W/\"datetime'TIME'\" and 2026");
+    assert_eq!(
+        plain("2026-11-21T20:32:11Z   5"),
+        plain("2026-11-21T20:32:11.5Z  5")
+    );
     assert_eq!(plain("with --resume scan1.abc"), "with --resume TOKEN");
 }
