@@ -2,5 +2,22 @@
 //! server that speaks it.
 //!
 //! - [`scan`]: every row of a table, or of a part of it, read by many requests at once.
+//! - [`source`]: tables behind HTTP, for scans.
+//! - [`split_points`]: where a server says that a table is cut.
+//! - [`purge`]: deletes of many rows, in as few requests as can be.
+#![cfg_attr(
+    feature = "cli",
+    doc = "- [`verbs`]: the command line, with the feature `cli`."
+)]
 
+pub mod purge;
 pub mod scan;
+#[cfg(test)]
+#[path = "../../client/tests/example/server.rs"]
+mod server;
+pub mod source;
+mod split_points;
+#[cfg(feature = "cli")]
+pub mod verbs;
+
+pub use split_points::{SplitPointsError, split_points};

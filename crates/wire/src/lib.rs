@@ -33,9 +33,9 @@ pub use date::{HttpDate, parse_http_date};
 pub use error::{BodyForm, ErrorBody, ErrorCode, Failure, Occurrence};
 pub use filter::{FILTER_BYTES_MAX, FILTER_DEPTH_MAX, parse_filter};
 pub use json::{
-    EntityFormat, EntityWriter, MEMBERS_MAX, PageReader, RowReader, TableWriter, code_of_limit,
-    entity_url, push_entity_path, push_entity_url, read_entity, read_row, read_table_name,
-    table_url, write_entity, write_table_name,
+    EntityBody, EntityFormat, EntityWriter, MEMBERS_MAX, PageReader, RowReader, TableWriter,
+    code_of_limit, entity_url, push_entity_path, push_entity_url, push_value_text, read_entity,
+    read_row, read_table_name, read_value_text, table_url, write_entity, write_table_name,
 };
 pub use operation::Operation;
 pub use select::{SELECT_NAMES_MAX, Select};

@@ -12,6 +12,7 @@ pub use etag::ETag;
 pub use serialize::ConvertError;
 
 use partita_model::{DateTime, Value};
+use partita_wire::read_row;
 use serde::de::DeserializeOwned;
 use serde::ser::Serialize;
 use std::sync::Arc;
@@ -144,6 +145,24 @@ impl Entity {
     /// [`ConvertError`] where the bytes are no page of OData JSON.
     pub fn read_page(body: &[u8]) -> Result<Vec<Self>, ConvertError> {
         entities(body).map_err(|failure| ConvertError(failure.to_string()))
+    }
+
+    /// Reads one entity from JSON as the protocol has it: types that JSON does not show are annotated
+    /// (`"Hits@odata.type":"Edm.Int64","Hits":"7"`), `odata.etag` and `Timestamp` are what the service keeps, a null is no
+    /// property. Keys that are not there are empty.
+    ///
+    /// ```
+    /// # use partita_client::{Entity, Value};
+    /// let text = r#"{"PartitionKey":"p","RowKey":"r","Hits@odata.type":"Edm.Int64","Hits":"7"}"#;
+    /// assert_eq!(Entity::read(text.as_bytes())?.get("Hits"), Some(&Value::Int64(7)));
+    /// # Ok::<(), partita_client::ConvertError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ConvertError`] where the bytes are no JSON object, or a value does not fit its type.
+    pub fn read(body: &[u8]) -> Result<Self, ConvertError> {
+        let read = read_row(body, |row| EntityDecoder::default().entity(row));
+        read.map_err(|failure| ConvertError(failure.text().to_owned()))
     }
 
     /// Makes an entity of a structure or map. Its fields `PartitionKey` and `RowKey` are the keys; `Timestamp` and

@@ -21,6 +21,25 @@ pub struct Continuation(Vec<(&'static str, String)>);
 pub struct InvalidContinuation;
 
 impl Continuation {
+    /// Where a query of entities goes on, from the values of `x-ms-continuation-NextPartitionKey` and `-NextRowKey` as they came.
+    #[must_use]
+    pub fn from_tokens(next_partition_key: &str, next_row_key: Option<&str>) -> Self {
+        let mut tokens = vec![(PARTITION_KEY, next_partition_key.to_owned())];
+        tokens.extend(next_row_key.map(|token| (ROW_KEY, token.to_owned())));
+        Self(tokens)
+    }
+
+    /// The tokens of a query of entities: that for NextPartitionKey, and that for NextRowKey, which may be absent. `None` for a
+    /// query of tables.
+    #[must_use]
+    pub fn tokens(&self) -> Option<(&str, Option<&str>)> {
+        let token = |name| {
+            let mut tokens = self.parameters();
+            tokens.find_map(|(other, token)| (other == name).then_some(token))
+        };
+        Some((token(PARTITION_KEY)?, token(ROW_KEY)))
+    }
+
     pub(crate) fn of_entities(reply: &Reply) -> Option<Self> {
         Self::of(reply, &[PARTITION_KEY, ROW_KEY])
     }
@@ -99,9 +118,8 @@ mod tests {
     proptest! {
         #[test]
         fn its_text_is_read_back(partition_key in ".+", row_key in proptest::option::of(".+")) {
-            let mut parts = vec![(PARTITION_KEY, partition_key)];
-            parts.extend(row_key.map(|token| (ROW_KEY, token)));
-            let continuation = Continuation(parts);
+            let continuation = Continuation::from_tokens(&partition_key, row_key.as_deref());
+            prop_assert_eq!(continuation.tokens(), Some((&*partition_key, row_key.as_deref())));
             prop_assert_eq!(continuation.to_string().parse(), Ok(continuation));
         }
     }

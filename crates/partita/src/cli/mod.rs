@@ -15,6 +15,8 @@ pub(crate) mod argument {
     pub(crate) const TOOL: &str = "tool";
     pub(crate) const ACCOUNT: &str = "account";
     pub(crate) const FILTER: &str = "filter";
+    pub(crate) const SHELL: &str = "shell";
+    pub(crate) const DIRECTORY: &str = "directory";
 }
 
 const ABOUT: &str = "Azure Table storage that you run yourself";
@@ -32,6 +34,9 @@ pub(crate) fn command() -> Command {
         .subcommand(config())
         .subcommand(connect())
         .subcommand(explain())
+        .subcommands(partita_tools::verbs::commands())
+        .subcommand(completions())
+        .subcommand(man())
 }
 
 /// What `azurite` and `azurite-table` take: the flags of `serve`, without a verb.
@@ -81,6 +86,29 @@ fn explain() -> Command {
         .about("Tell what a query with this filter would read")
         .arg(filter)
         .arg(output())
+}
+
+fn completions() -> Command {
+    let shell = Arg::new(argument::SHELL)
+        .required(true)
+        .value_parser(clap::value_parser!(clap_complete::Shell))
+        .help("For which shell");
+    Command::new("completions")
+        .about("Print the completions of this command line for a shell")
+        .arg(shell)
+        .after_help("Such as: partita completions bash > ~/.local/share/bash-completion/completions/partita")
+}
+
+fn man() -> Command {
+    let directory = Arg::new(argument::DIRECTORY)
+        .required(true)
+        .value_name("DIR")
+        .value_parser(clap::value_parser!(std::path::PathBuf))
+        .help("Where to write them; made if it is not there");
+    Command::new("man")
+        .about("Write the manual pages of this command line")
+        .arg(directory)
+        .after_help("Such as: partita man ~/.local/share/man/man1")
 }
 
 fn output() -> Arg {

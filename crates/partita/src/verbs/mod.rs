@@ -1,12 +1,15 @@
-//! The verbs, one file each.
+//! The verbs that concern this binary and its server, one file each. Those that work on any account are the toolbox's.
 
+mod completions;
 mod config_show;
 mod connect;
 mod explain;
+mod man;
 pub(crate) mod serve;
 
 use std::process::ExitCode;
 
+use anyhow::Context as _;
 use clap::ArgMatches;
 use partita_server::config::{Settings, Values};
 
@@ -22,7 +25,11 @@ pub(crate) fn run(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
         },
         Some(("connect", matches)) => connect::run(matches),
         Some(("explain", matches)) => explain::run(matches),
-        _ => unreachable!("clap lets only known verbs through"),
+        Some(("completions", matches)) => completions::run(matches),
+        Some(("man", matches)) => man::run(matches),
+        Some((name, matches)) => partita_tools::verbs::run(name, matches)
+            .with_context(|| format!("there is no verb {name}")),
+        None => unreachable!("clap lets only known verbs through"),
     }
 }
 

@@ -8,4 +8,6 @@
 mod process;
 mod request;
 mod serve;
+mod tools;
+mod tools_doc;
 mod verbs;

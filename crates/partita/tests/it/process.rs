@@ -55,34 +55,72 @@ impl Server {
         Server::start_command(&mut command)
     }
 
+    /// Starts `serve` with its admin port open. Port 0 would switch that off, so one is looked for that is free; somebody else may
+    /// take it first, and then it is another.
+    pub(crate) fn start_with_admin(arguments: &[&str]) -> Server {
+        loop {
+            let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+            let port = free.local_addr().unwrap().port();
+            drop(free);
+            let mut command = command();
+            command
+                .args(["serve", "--table-port", "0", "--admin-port"])
+                .arg(port.to_string())
+                .args(arguments);
+            let child = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+            let mut server = Server::of(child.spawn().unwrap());
+            if server.wait_until_ready() {
+                return server;
+            }
+            let (_, _, talk) = server.wait();
+            assert!(talk.contains("--admin-port chooses another"), "{talk}");
+        }
+    }
+
     /// Starts a command that serves and waits until it is ready.
     pub(crate) fn start_command(command: &mut Command) -> Server {
-        let mut child = command
+        let child = command
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
+        let mut server = Server::of(child);
+        if !server.wait_until_ready() {
+            let (_, _, talk) = server.wait();
+            panic!("the server ended early: {talk}");
+        }
+        server
+    }
+
+    fn of(mut child: Child) -> Server {
         let stdout = child.stdout.take().map(BufReader::new);
-        let mut server = Server {
+        Server {
             child,
             stdout,
             start: Vec::new(),
-        };
+        }
+    }
+
+    /// Reads its first lines; false if it ends instead.
+    fn wait_until_ready(&mut self) -> bool {
         loop {
-            let line = server.line();
+            let line = self.next_line();
+            if line.is_empty() {
+                return false;
+            }
+            let line = line.trim_end().to_owned();
             let ready = line.starts_with("partita ");
-            server.start.push(line);
+            self.start.push(line);
             if ready {
-                return server;
+                return true;
             }
         }
     }
 
     /// The next line of stdout.
     pub(crate) fn line(&mut self) -> String {
-        let mut line = String::new();
-        let stdout = self.stdout.as_mut().unwrap();
-        if stdout.read_line(&mut line).unwrap() == 0 {
+        let line = self.next_line();
+        if line.is_empty() {
             let mut talk = String::new();
             self.child
                 .stderr
@@ -93,6 +131,13 @@ impl Server {
             panic!("the server ended early: {talk}");
         }
         line.trim_end().to_owned()
+    }
+
+    fn next_line(&mut self) -> String {
+        let mut line = String::new();
+        let stdout = self.stdout.as_mut().unwrap();
+        stdout.read_line(&mut line).unwrap();
+        line
     }
 
     /// Closes our end of its stdout.
@@ -108,6 +153,13 @@ impl Server {
             .find(|line| line.contains("successfully listening at"))
             .unwrap();
         line.rsplit_once("//").unwrap().1.to_owned()
+    }
+
+    /// The URL of the admin port, as printed.
+    pub(crate) fn admin(&self) -> String {
+        let ready = self.start.last().unwrap();
+        let (_, admin) = ready.split_once("admin at ").unwrap();
+        admin.split(',').next().unwrap().to_owned()
     }
 
     /// Sends a signal.

@@ -54,7 +54,7 @@ mod run;
 mod source;
 mod step;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod token;
 
 pub use bounds::{Bounds, Lower, Upper};

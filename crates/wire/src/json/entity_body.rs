@@ -4,42 +4,66 @@ use super::entity_writer::push_property;
 use super::text::{push_string, push_text};
 use partita_model::{PropertyRef, ValueRef, is_plain};
 
-/// Appends an entity as the body of an insert, update or merge. Types that JSON does not show are annotated, so that every
-/// value comes back as it is, but for minus zero: the service stores zero. Doubles are annotated always, because Azurite takes
-/// `5.0` for an integer, being JavaScript. Names and texts are escaped, not checked.
+/// Writes an entity member by member, for whoever has no list of them: `{`, members, `}`.
+///
+/// Types that JSON does not show are annotated, so that every value comes back as it is, but for minus zero: the service stores
+/// zero. Doubles are annotated always, because Azurite takes `5.0` for an integer, being JavaScript. Names and texts are escaped,
+/// not checked.
+#[derive(Debug)]
+pub struct EntityBody<'o>(&'o mut Vec<u8>);
+
+impl<'o> EntityBody<'o> {
+    /// Begins an entity behind what is there.
+    pub fn begin(out: &'o mut Vec<u8>) -> Self {
+        out.push(b'{');
+        Self(out)
+    }
+
+    /// Appends a property; the keys are ones, of String.
+    #[inline]
+    pub fn property(&mut self, name: &str, value: ValueRef<'_>) {
+        let plain = matches!(value, ValueRef::String(text) if is_plain(text));
+        if let ValueRef::Double(value) = value
+            && value.is_finite()
+        {
+            self.0.push(b'"');
+            push_text(name, self.0);
+            self.0.extend_from_slice(b"@odata.type\":\"Edm.Double\",");
+        }
+        if is_plain(name) {
+            push_property(&PropertyRef { name, value, plain }, true, self.0);
+        } else {
+            let mut escaped = Vec::with_capacity(name.len() + 8);
+            push_text(name, &mut escaped);
+            let name = &String::from_utf8_lossy(&escaped);
+            push_property(&PropertyRef { name, value, plain }, true, self.0);
+        }
+    }
+
+    /// Ends the entity.
+    pub fn end(self) {
+        // A last comma makes room for the brace.
+        match self.0.last_mut() {
+            Some(last) if *last == b',' => *last = b'}',
+            _ => self.0.push(b'}'),
+        }
+    }
+}
+
+/// Appends an entity as the body of an insert, update or merge, as [`EntityBody`] writes it.
 pub fn write_entity<'e>(
     partition_key: &str,
     row_key: &str,
     properties: impl IntoIterator<Item = (&'e str, ValueRef<'e>)>,
     out: &mut Vec<u8>,
 ) {
-    out.extend_from_slice(b"{\"PartitionKey\":");
-    push_string(partition_key, is_plain(partition_key), out);
-    out.extend_from_slice(b",\"RowKey\":");
-    push_string(row_key, is_plain(row_key), out);
-    out.push(b',');
+    let mut body = EntityBody::begin(out);
+    body.property("PartitionKey", ValueRef::String(partition_key));
+    body.property("RowKey", ValueRef::String(row_key));
     for (name, value) in properties {
-        let plain = matches!(value, ValueRef::String(text) if is_plain(text));
-        if let ValueRef::Double(value) = value
-            && value.is_finite()
-        {
-            out.push(b'"');
-            push_text(name, out);
-            out.extend_from_slice(b"@odata.type\":\"Edm.Double\",");
-        }
-        if is_plain(name) {
-            push_property(&PropertyRef { name, value, plain }, true, out);
-        } else {
-            let mut escaped = Vec::with_capacity(name.len() + 8);
-            push_text(name, &mut escaped);
-            let name = &String::from_utf8_lossy(&escaped);
-            push_property(&PropertyRef { name, value, plain }, true, out);
-        }
+        body.property(name, value);
     }
-    // The last comma makes room for the brace.
-    if let Some(last) = out.last_mut() {
-        *last = b'}';
-    }
+    body.end();
 }
 
 /// Appends the body of Create Table.
@@ -52,7 +76,9 @@ pub fn write_table_name(table: &str, out: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{PageReader, read_entity, read_row, read_table_name};
+    use crate::{
+        PageReader, push_value_text, read_entity, read_row, read_table_name, read_value_text,
+    };
     use partita_model::{DateTime, Guid, Properties, PropertiesBuilder, Value};
     use proptest::prelude::*;
 
@@ -114,6 +140,13 @@ mod tests {
     }
 
     #[test]
+    fn an_entity_without_members() {
+        let mut out = b"x".to_vec();
+        EntityBody::begin(&mut out).end();
+        assert_eq!(out, b"x{}");
+    }
+
+    #[test]
     fn doubles_say_what_they_are() {
         let model = vec![
             ("D".to_owned(), Value::Double(5.0)),
@@ -141,6 +174,11 @@ mod tests {
         assert_eq!(row.timestamp().unwrap(), Some(time));
         assert_eq!(listed(row).unwrap(), [("A".to_owned(), Value::Int32(1))]);
         let row = page.next_row().unwrap().unwrap();
+        assert_eq!(
+            row.source(),
+            r#"{"C@odata.type":"Edm.Int64","C":"7"}"#,
+            "the row alone, without what surrounds it"
+        );
         assert_eq!(row.etag().unwrap(), None);
         assert_eq!(row.partition_key().unwrap(), None);
         assert_eq!(row.timestamp().unwrap(), None);
@@ -184,6 +222,14 @@ mod tests {
             }).unwrap();
             // Debug text, because NaN differs from itself.
             prop_assert_eq!(format!("{read:?}"), format!("{model:?}"));
+        }
+
+        #[test]
+        fn a_value_is_read_back_from_its_text(value in value()) {
+            let mut text = String::new();
+            push_value_text(value.as_ref(), &mut text);
+            let read = read_value_text(value.edm_type(), &text).unwrap();
+            prop_assert_eq!(format!("{read:?}"), format!("{value:?}"));
         }
 
         #[test]

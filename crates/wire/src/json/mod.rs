@@ -15,7 +15,7 @@ mod table_writer;
 mod text;
 mod typed_value;
 
-pub use entity_body::{write_entity, write_table_name};
+pub use entity_body::{EntityBody, write_entity, write_table_name};
 pub use entity_reader::{MEMBERS_MAX, read_entity};
 pub use entity_url::{entity_url, push_entity_path, push_entity_url, table_url};
 pub use entity_writer::{EntityFormat, EntityWriter};
@@ -24,6 +24,7 @@ pub(crate) use members::read_members;
 pub use page_reader::{PageReader, RowReader, read_row};
 pub use table_reader::read_table_name;
 pub use table_writer::TableWriter;
+pub use typed_value::{push_value_text, read_value_text};
 
 #[cfg(test)]
 mod tests;

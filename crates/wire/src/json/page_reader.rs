@@ -27,6 +27,7 @@ pub struct PageReader<'a> {
 /// One row of an answer, not decoded yet.
 #[derive(Debug)]
 pub struct RowReader<'r, 'a> {
+    source: &'a str,
     members: &'r Members<'a>,
     scratch: &'r mut Scratch,
 }
@@ -81,9 +82,10 @@ impl<'a> PageReader<'a> {
         if self.begun && !self.scanner.take(b',') {
             return Err(unreadable());
         }
-        self.members.read(&mut self.scanner)?;
+        let source = self.scanner.taking(|scanner| self.members.read(scanner))?;
         (self.begun, self.ended) = (true, false);
         Ok(Some(RowReader {
+            source,
             members: &self.members,
             scratch: &mut self.scratch,
         }))
@@ -112,17 +114,24 @@ pub fn read_row<T>(
     read: impl FnOnce(RowReader<'_, '_>) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let mut page = PageReader::at(Scanner::new(body).ok_or_else(unreadable)?);
-    page.members.read(&mut page.scanner)?;
+    let source = page.scanner.taking(|scanner| page.members.read(scanner))?;
     if !page.scanner.is_done() {
         return Err(unreadable());
     }
     read(RowReader {
+        source,
         members: &page.members,
         scratch: &mut page.scratch,
     })
 }
 
 impl<'a> RowReader<'_, 'a> {
+    /// The row as it stands in the answer: a JSON object, for whoever keeps it to read later, by [`read_row`].
+    #[must_use]
+    pub const fn source(&self) -> &'a str {
+        self.source
+    }
+
     /// The PartitionKey, if the answer shows it.
     ///
     /// # Errors

@@ -62,6 +62,18 @@ impl<'a> Scanner<'a> {
         taken
     }
 
+    /// What `take` takes, as text. White space before it does not count.
+    #[inline]
+    pub(super) fn taking<E>(
+        &mut self,
+        take: impl FnOnce(&mut Self) -> Result<(), E>,
+    ) -> Result<&'a str, E> {
+        self.skip_blanks();
+        let begin = self.at;
+        take(self)?;
+        Ok(self.text.get(begin..self.at).unwrap_or_default())
+    }
+
     /// Whether nothing but white space is left.
     pub(super) fn is_done(&mut self) -> bool {
         self.skip_blanks();

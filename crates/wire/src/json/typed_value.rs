@@ -11,11 +11,12 @@
 //! with and without point, and as strings. That numbers may come as strings for every numeric type is the rule of the
 //! OData library that the service is built on.
 
+use super::double::push_double;
 use super::scanner::{Token, unescape};
 use crate::{ErrorCode, Failure};
 use base64::Engine as _;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
-use partita_model::{DateTime, EdmType, Guid, ParseDateTimeError, ValueRef};
+use partita_model::{DateTime, EdmType, Guid, ParseDateTimeError, Value, ValueRef};
 
 /// Padding is required, but bits after the last byte need not be zero: what .NET reads.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -61,6 +62,34 @@ impl Scratch {
             }
         };
         Ok(Some(value))
+    }
+}
+
+/// The value of a type that a text stands for, in the form in which the type's values stand in JSON: Binary as Base64, NaN and the
+/// infinities by name. A String is its own text.
+///
+/// # Errors
+/// 400 InvalidInput for a text that stands for no such value; 400 OutOfRangeInput for a date-time before 1601.
+pub fn read_value_text(edm: EdmType, text: &str) -> Result<Value, Failure> {
+    typed_text("value", text, Some(edm), &mut Vec::new()).map(|value| value.to_value())
+}
+
+/// Appends the text that [`read_value_text`] reads back as the value.
+pub fn push_value_text(value: ValueRef<'_>, out: &mut String) {
+    match value {
+        ValueRef::String(text) => out.push_str(text),
+        ValueRef::Binary(bytes) => BASE64.encode_string(bytes, out),
+        ValueRef::Boolean(value) => out.push_str(if value { "true" } else { "false" }),
+        ValueRef::Int32(value) => out.push_str(itoa::Buffer::new().format(value)),
+        ValueRef::Int64(value) => out.push_str(itoa::Buffer::new().format(value)),
+        ValueRef::Double(value) => {
+            let mut text = Vec::with_capacity(24);
+            push_double(value, &mut text);
+            let text = String::from_utf8_lossy(&text);
+            out.push_str(text.trim_matches('"'));
+        }
+        ValueRef::DateTime(value) => out.push_str(&value.text()),
+        ValueRef::Guid(value) => out.push_str(&value.text()),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Tests of the scan as a whole.
 
 mod odd_servers;
-mod property;
+pub(crate) mod property;
 mod running;
 mod worked_example;
 

@@ -16,14 +16,14 @@ use std::sync::Mutex;
 /// Ends of encodings, quotes, surrogate pairs that share their first half, non-characters, NUL.
 const KEY: &str = "[\u{0}'ab\u{D7FF}\u{E000}\u{FFFE}\u{FFFF}\u{10000}\u{10001}\u{10FFFF}]{0,4}";
 
-fn rows() -> impl Strategy<Value = Vec<MemoryRow>> {
+fn rows(key: &'static str) -> impl Strategy<Value = Vec<MemoryRow>> {
     let row_key = "[a\u{FFFF}\u{10000}]{0,3}";
-    let any = vec((KEY, row_key), 0..60);
-    let one_giant = (KEY, vec(row_key, 0..60)).prop_map(|(key, row_keys)| {
+    let any = vec((key, row_key), 0..60);
+    let one_giant = (key, vec(row_key, 0..60)).prop_map(|(key, row_keys)| {
         let with_key = |row_key| (key.clone(), row_key);
         row_keys.into_iter().map(with_key).collect()
     });
-    let all_unique = vec(KEY.prop_map(|key| (key, String::new())), 0..60);
+    let all_unique = vec(key.prop_map(|key| (key, String::new())), 0..60);
     let keys = prop_oneof![any, one_giant, all_unique];
     (keys, vec(0..3_i32, 60)).prop_map(|(keys, numbers)| {
         let rows = keys.into_iter().zip(numbers);
@@ -36,30 +36,31 @@ fn rows() -> impl Strategy<Value = Vec<MemoryRow>> {
     })
 }
 
-fn bounds() -> impl Strategy<Value = Bounds> {
-    let lower = prop_oneof![KEY.prop_map(Lower::From), KEY.prop_map(Lower::After)];
-    let upper = prop_oneof![KEY.prop_map(Upper::Before), KEY.prop_map(Upper::Through)];
+fn bounds(key: &'static str) -> impl Strategy<Value = Bounds> {
+    let lower = prop_oneof![key.prop_map(Lower::From), key.prop_map(Lower::After)];
+    let upper = prop_oneof![key.prop_map(Upper::Before), key.prop_map(Upper::Through)];
     prop_oneof![
         3 => Just(Bounds::default()),
-        1 => KEY.prop_map(|key| Bounds::of_prefix(&key)),
+        1 => key.prop_map(|key| Bounds::of_prefix(&key)),
         1 => (lower, upper).prop_map(|(lower, upper)| Bounds { lower, upper }),
     ]
 }
 
 #[derive(Debug, Clone)]
-struct Case {
-    rows: Vec<MemoryRow>,
+pub(crate) struct Case {
+    pub(crate) rows: Vec<MemoryRow>,
     examined_max: usize,
-    bounds: Bounds,
-    split_points: Vec<String>,
-    strategy: scan::Strategy,
-    query: Query,
-    frontier: FrontierOptions,
+    pub(crate) bounds: Bounds,
+    pub(crate) split_points: Vec<String>,
+    pub(crate) strategy: scan::Strategy,
+    pub(crate) query: Query,
+    pub(crate) frontier: FrontierOptions,
     /// What happens, one after the other; then all runs to its end.
     events: Vec<u16>,
 }
 
-fn case() -> impl Strategy<Value = Case> {
+/// Scans of tables whose PartitionKeys fit the pattern.
+pub(crate) fn case(key: &'static str) -> impl Strategy<Value = Case> {
     let strategy = prop_oneof![
         1 => Just(scan::Strategy::Serial),
         4 => Just(scan::Strategy::Prefix),
@@ -90,10 +91,10 @@ fn case() -> impl Strategy<Value = Case> {
         0..30_usize,
     );
     let tables = (
-        rows(),
+        rows(key),
         prop_oneof![Just(1000), 1..8_usize],
-        bounds(),
-        vec(KEY, 0..5),
+        bounds(key),
+        vec(key, 0..5),
     );
     let parts = (
         tables,
@@ -253,7 +254,7 @@ impl<'a> World<'a> {
 }
 
 /// What the scan has to return, by looking at the rows.
-fn expected(case: &Case) -> Vec<MemoryRow> {
+pub(crate) fn expected(case: &Case) -> Vec<MemoryRow> {
     let options = case.query.options();
     let table = MemoryTable::new(case.rows.clone(), 1);
     let within = table
@@ -274,7 +275,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
-    fn every_row_is_found_once(case in case()) {
+    fn every_row_is_found_once(case in case(KEY)) {
         let mut world = World::new(&case);
         for &event in &case.events {
             world.happen(event);

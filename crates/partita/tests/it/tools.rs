@@ -1,0 +1,397 @@
+//! What the page `docs/tools.md` cannot show: signals, pipes that close, questions, split points, whole exit codes.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+
+use crate::process::{Server, command, read};
+
+/// A server, and how the toolbox finds it.
+struct World {
+    server: Server,
+    connection: String,
+}
+
+impl World {
+    fn new() -> Self {
+        Self::on(Server::start(&["--in-memory"]))
+    }
+
+    fn on(mut server: Server) -> Self {
+        let connection = server.line();
+        Self { server, connection }
+    }
+
+    fn command(&self, arguments: &str) -> Command {
+        let mut command = command();
+        command
+            .args(arguments.split_whitespace())
+            .env("AZURE_STORAGE_CONNECTION_STRING", &self.connection);
+        command
+    }
+
+    /// Exit code, stdout, stderr.
+    fn run(&self, arguments: &str) -> (i32, String, String) {
+        read(self.command(arguments).output().unwrap())
+    }
+
+    /// The same with text on stdin.
+    fn run_on(&self, arguments: &str, input: &str) -> (i32, String, String) {
+        let mut child = self.start(self.command(arguments).stdin(Stdio::piped()));
+        let mut stdin = child.stdin.take().unwrap();
+        stdin.write_all(input.as_bytes()).unwrap();
+        drop(stdin);
+        read(child.wait_with_output().unwrap())
+    }
+
+    fn start(&self, command: &mut Command) -> Child {
+        let piped = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        piped.spawn().unwrap()
+    }
+
+    /// Makes a table of so many rows of about a kilobyte in each partition.
+    fn fill(&self, table: &str, partitions: &[(&str, usize)]) {
+        assert_eq!(self.run(&format!("table create {table}")).0, 0);
+        let filler = "x".repeat(1000);
+        let rows = partitions.iter().flat_map(|(partition, rows)| {
+            let filler = &filler;
+            (0..*rows).map(move |row| {
+                format!(
+                    "{{\"PartitionKey\":\"{partition}\",\"RowKey\":\"{row:05}\",\"N\":{row},\"Filler\":\"{filler}\"}}\n"
+                )
+            })
+        });
+        let input: String = rows.collect();
+        let (code, _, talk) = self.run_on(&format!("entity insert {table} --stdin"), &input);
+        assert_eq!(code, 0, "{talk}");
+    }
+}
+
+fn signal(child: &Child, signal: &str) {
+    let sent = Command::new("kill")
+        .args([signal, &child.id().to_string()])
+        .status();
+    assert!(sent.unwrap().success());
+}
+
+/// The keys of JSON lines.
+fn keys(data: &str) -> Vec<(String, String)> {
+    let rows = data.lines().map(|line| {
+        let row: serde_json::Value = serde_json::from_str(line).unwrap();
+        let key = |name: &str| row[name].as_str().unwrap().to_owned();
+        (key("PartitionKey"), key("RowKey"))
+    });
+    rows.collect()
+}
+
+#[test]
+fn an_interrupted_scan_goes_on_where_it_stopped() {
+    let world = World::new();
+    world.fill("many", &[("a", 800), ("b", 800), ("c", 400)]);
+    for (line, interrupt) in [
+        ("scan many --page-rows 50 --jobs 3", "-INT"),
+        ("scan many --page-rows 50 --jobs 3 --unordered", "-TERM"),
+    ] {
+        let mut child = world.start(&mut world.command(line));
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        // Two megabytes do not fit into the pipe: once the first row is there, the last is not yet written.
+        let mut data = String::new();
+        stdout.read_line(&mut data).unwrap();
+        signal(&child, interrupt);
+        stdout.read_to_string(&mut data).unwrap();
+        let mut talk = String::new();
+        child
+            .stderr
+            .take()
+            .unwrap()
+            .read_to_string(&mut talk)
+            .unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(2), "{talk}");
+        let before = keys(&data);
+        assert!((1..2000).contains(&before.len()), "{}", before.len());
+        let (_, token) = talk
+            .lines()
+            .next()
+            .unwrap()
+            .split_once("--resume ")
+            .unwrap();
+        assert!(talk.ends_with("error: interrupted\n"), "{talk}");
+
+        let (code, data, talk) = world.run(&format!("{line} --resume {token}"));
+        assert_eq!(code, 0, "{talk}");
+        let mut all = before;
+        all.extend(keys(&data));
+        if line.contains("--unordered") {
+            all.sort();
+        }
+        let whole = keys(&world.run("scan many --strategy serial").1);
+        assert_eq!(all, whole);
+
+        let other = world.run(&format!("scan other --resume {token}"));
+        assert_eq!(other.0, 2);
+        assert!(
+            other.2.contains("is from table many, not other"),
+            "{}",
+            other.2
+        );
+        let other = world.run(&format!("scan many --filter N --resume {token}"));
+        assert!(other.2.contains("another filter"), "{}", other.2);
+        let other = world.run(&format!("count many --resume {token}"));
+        assert!(
+            other.2.contains("no resume token of partita count"),
+            "{}",
+            other.2
+        );
+    }
+}
+
+#[test]
+fn a_pipe_that_closes_is_no_failure() {
+    let world = World::new();
+    world.fill("many", &[("a", 1000)]);
+    let mut child = world.start(&mut world.command("scan many --page-rows 10"));
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    stdout.read_line(&mut String::new()).unwrap();
+    drop(stdout);
+    assert_eq!(
+        read(child.wait_with_output().unwrap()),
+        (0, String::new(), String::new())
+    );
+}
+
+#[test]
+fn every_strategy_finds_the_same_rows() {
+    let world = World::on(Server::start_with_admin(&["--in-memory"]));
+    world.fill("many", &[("a", 30), ("b", 2), ("ba", 3), ("c", 1)]);
+    let admin = world.server.admin();
+    let address = admin.strip_prefix("http://").unwrap();
+    let mut stream = TcpStream::connect(address).unwrap();
+    let body = r#"{"account":"devstoreaccount1","table":"many","partition_key":"b"}"#;
+    let request = format!(
+        "POST /admin/v1/ranges/1/split HTTP/1.1\r\nHost: {address}\r\nx-partita-admin: 1\r\nConnection: close\r\n\
+         Content-Length: {}\r\n\r\n{body}",
+        body.len(),
+    );
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+
+    let (code, serial, talk) = world.run("scan many --strategy serial");
+    assert_eq!((code, keys(&serial).len()), (0, 36));
+    // A page ends where a range does.
+    assert!(talk.starts_with("36 rows, 2 requests, "), "{talk}");
+    for strategy in ["prefix", "ranges", "auto"] {
+        let line = format!("scan many --admin {admin} --strategy {strategy} --page-rows 7");
+        let (code, data, _) = world.run(&line);
+        assert_eq!((code, data), (0, serial.clone()), "{strategy}");
+    }
+    let by_ranges = world.run(&format!("scan many --admin {admin} --strategy ranges"));
+    assert!(
+        by_ranges.2.starts_with("36 rows, 2 requests, "),
+        "{}",
+        by_ranges.2
+    );
+
+    for (line, expected) in [
+        ("scan many --strategy ranges", "needs --admin"),
+        (
+            "scan many --strategy ranges --admin http://127.0.0.1:1",
+            "does not answer",
+        ),
+        (
+            "scan many --strategy auto --admin http://127.0.0.1:1",
+            "does not answer",
+        ),
+    ] {
+        let (code, data, talk) = world.run(line);
+        assert_eq!((code, &*data), (2, ""));
+        assert!(talk.contains(expected), "{talk}");
+    }
+}
+
+#[test]
+fn bounds_cut_the_table() {
+    let world = World::new();
+    world.fill("many", &[("a", 1), ("b", 1), ("ba", 1), ("c", 1)]);
+    for (bounds, expected) in [
+        ("--prefix b", vec!["b", "ba"]),
+        ("--from b", vec!["b", "ba", "c"]),
+        ("--after b --before c", vec!["ba"]),
+        ("--through b", vec!["a", "b"]),
+        ("--from x", vec![]),
+    ] {
+        let (code, data, _) = world.run(&format!("scan many {bounds}"));
+        let found: Vec<_> = keys(&data).into_iter().map(|(key, _)| key).collect();
+        assert_eq!(found, expected, "{bounds}");
+        assert_eq!(code, i32::from(expected.is_empty()), "{bounds}");
+        let (_, data, _) = world.run(&format!("partitions many {bounds} -o csv"));
+        let listed: Vec<_> = data.lines().skip(1).collect();
+        assert_eq!(listed, expected, "{bounds}");
+        let (_, data, _) = world.run(&format!("count many {bounds}"));
+        assert_eq!(data.trim(), expected.len().to_string(), "{bounds}");
+    }
+    assert_eq!(world.run("scan many --prefix b --from b").0, 2);
+}
+
+#[test]
+fn what_destroys_needs_a_yes_where_nobody_can_be_asked() {
+    let world = World::new();
+    world.fill("many", &[("a", 2)]);
+    for line in [
+        "table delete many",
+        "entity delete many a 00000",
+        "purge many N(ge)0",
+    ] {
+        let mut command = world.command("");
+        command.args(line.split(' ').map(|word| word.replace("N(ge)0", "N ge 0")));
+        let (code, data, talk) = read(command.output().unwrap());
+        assert_eq!((code, &*data), (2, ""));
+        assert!(
+            talk.contains("add --yes, as there is no terminal to ask on"),
+            "{talk}"
+        );
+    }
+    assert_eq!(world.run("count many").1, "2\n");
+}
+
+#[test]
+fn a_purge_deletes_what_it_says() {
+    let world = World::new();
+    world.fill("many", &[("a", 250), ("b", 100), ("c", 3)]);
+    let purge = |flags: &str| {
+        let mut command = world.command(&format!("purge many {flags}"));
+        read(command.arg("N ge 1").output().unwrap())
+    };
+    let cost = "350 rows in 3 partitions match; deleting them takes 5 requests";
+    let (code, data, talk) = purge("--dry-run");
+    assert_eq!((code, &*data), (0, ""));
+    assert!(talk.starts_with(cost), "{talk}");
+    assert_eq!(world.run("count many").1, "353\n");
+    let (code, data, talk) = purge("--yes --jobs 2");
+    assert_eq!((code, &*data), (0, ""), "{talk}");
+    // One request finds them, one finds them again.
+    let (told, last) = talk.trim_end().split_once('\n').unwrap();
+    assert!(
+        told.starts_with(cost) && last.starts_with("350 rows deleted, 7 requests, "),
+        "{talk}"
+    );
+    assert_eq!(world.run("count many").1, "3\n");
+    let (code, _, talk) = purge("--yes");
+    assert_eq!(code, 1);
+    assert!(talk.starts_with("0 rows deleted, 1 request, "), "{talk}");
+}
+
+#[test]
+fn exit_codes_tell_nothing_found_from_failure() {
+    let world = World::new();
+    world.fill("many", &[("a", 1)]);
+    for (line, expected) in [
+        ("entity get many a 00000", 0),
+        ("entity get many a 1", 1),
+        ("entity get nothing a 1", 2),
+        ("entity delete many a 1 --yes", 1),
+        ("entity replace many a 1 N=1", 1),
+        ("entity merge many a 00000 N=1 --if-match W/\"x\"", 2),
+        ("entity insert many a 00000", 2),
+        ("entity insert many a", 2),
+        ("entity insert many", 2),
+        ("entity query many PartitionKey", 1),
+        ("entity query many )", 2),
+        ("table show many", 0),
+        ("table show nothing", 1),
+        ("table delete nothing --yes", 1),
+        ("table create many", 2),
+        ("table create many --if-not-exists", 0),
+        ("count many Missing", 1),
+        ("count nothing", 2),
+        ("partitions many", 0),
+        (
+            "scan many --endpoint http://127.0.0.1:1/devstoreaccount1 --sas sv=1&sig=x --retries 0",
+            2,
+        ),
+        ("scan many --account other", 2),
+    ] {
+        let (code, _, talk) = world.run(line);
+        assert_eq!(code, expected, "{line}: {talk}");
+        assert_eq!(
+            talk.lines()
+                .last()
+                .unwrap_or_default()
+                .starts_with("error: "),
+            code == 2 && !talk.contains("Usage:"),
+            "{talk}"
+        );
+    }
+}
+
+#[test]
+fn rows_of_a_scan_go_back_in_as_they_were() {
+    let world = World::new();
+    let input = r#"{"PartitionKey":"é \"","RowKey":"","A@odata.type":"Edm.Int64","A":"5","B@odata.type":"Edm.Double","B":5.0,"C@odata.type":"Edm.Binary","C":"AAE=","D@odata.type":"Edm.DateTime","D":"1999-12-31T23:59:59.1234567Z","E@odata.type":"Edm.Guid","E":"01010101-0101-0101-0101-010101010101","F":true,"G":5,"H":"text\n"}"#;
+    for table in ["one", "two", "three"] {
+        assert_eq!(world.run(&format!("table create {table}")).0, 0);
+    }
+    assert_eq!(world.run_on("entity insert one --stdin", input).0, 0);
+    let without_times = |data: &str| {
+        let rows = data.lines().map(|line| {
+            let mut row: serde_json::Value = serde_json::from_str(line).unwrap();
+            row.as_object_mut().unwrap().remove("Timestamp").unwrap();
+            row
+        });
+        rows.collect::<Vec<_>>()
+    };
+    let (_, first, _) = world.run("scan one");
+    let original: serde_json::Value = serde_json::from_str(input).unwrap();
+    let mut row = without_times(&first).remove(0);
+    row.as_object_mut().unwrap().remove("Timestamp@odata.type");
+    assert_eq!(row, original);
+    assert_eq!(world.run_on("entity insert two --stdin", &first).0, 0);
+    let (_, array, _) = world.run("entity query two -o json --etag");
+    assert_eq!(
+        world
+            .run_on("entity upsert three --stdin --replace", &array)
+            .0,
+        0
+    );
+    let (_, third, _) = world.run("scan three");
+    assert_eq!(without_times(&third), without_times(&first));
+    let (code, _, talk) = world.run_on("entity insert two --stdin", &first);
+    assert!(code == 2 && talk.contains("EntityAlreadyExists"), "{talk}");
+}
+
+#[test]
+fn completions_and_manual_pages_know_every_verb() {
+    let world = World::new();
+    for shell in ["bash", "zsh", "fish"] {
+        let (code, script, _) = world.run(&format!("completions {shell}"));
+        assert_eq!(code, 0);
+        for word in [
+            "partitions",
+            "upsert",
+            "--strategy",
+            "--unordered",
+            "--in-memory",
+        ] {
+            let word = if shell == "fish" {
+                word.trim_start_matches("--")
+            } else {
+                word
+            };
+            assert!(script.contains(word), "{shell}: {word}");
+        }
+    }
+    let home = tempfile::tempdir().unwrap();
+    let pages = home.path().join("man/man1");
+    let (code, data, _) = world.run(&format!("man {}", pages.display()));
+    assert_eq!((code, &*data), (0, ""));
+    for page in [
+        "partita.1",
+        "partita-scan.1",
+        "partita-table-delete.1",
+        "partita-entity-insert.1",
+    ] {
+        let text = std::fs::read_to_string(pages.join(page)).unwrap();
+        assert!(text.contains(".SH SYNOPSIS"), "{page}");
+    }
+}

@@ -1,0 +1,155 @@
+//! `docs/tools.md` is true: every command in its `console` blocks is run, and what it prints is what stands there.
+//!
+//! `PARTITA_REWRITE_DOCS=1` puts what the commands print into the page instead, to be read as prose before it is committed.
+//!
+//! A block is a list of commands, each a line that begins with `$ `, with what it prints on stdout and then on stderr under it; an exit
+//! code other than 0 is the line `[exit 1]`. All run in one directory against one server. Times, sizes and resume tokens differ
+//! from run to run, and are not compared.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::process::{Server, command_at};
+
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/tools.md");
+/// How the page calls the server's admin port.
+const ADMIN: &str = "http://127.0.0.1:10010";
+
+/// The shell in which commands run, as on the machine of a user of that server.
+struct Shell {
+    server: Server,
+    connection: String,
+    home: tempfile::TempDir,
+}
+
+impl Shell {
+    fn new() -> Self {
+        let mut server = Server::start_with_admin(&["--in-memory"]);
+        let connection = server.line();
+        Self {
+            server,
+            connection,
+            home: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    /// What a command prints, and its exit code where it is not 0.
+    fn run(&self, line: &str) -> String {
+        let bin = Path::new(env!("CARGO_BIN_EXE_partita")).parent().unwrap();
+        let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+        let line = line.replace(ADMIN, &self.server.admin());
+        let mut command: Command = command_at(Path::new("sh"));
+        let output = command
+            .args(["-c", &line])
+            .current_dir(self.home.path())
+            .env("PATH", path)
+            .env("AZURE_STORAGE_CONNECTION_STRING", &self.connection)
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        // Of several programs in a pipe, nobody knows which writes first: data comes before talk.
+        let mut text = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+        text = text.replace(&self.server.admin(), ADMIN);
+        if !output.status.success() {
+            writeln!(text, "[exit {}]", output.status.code().unwrap()).unwrap();
+        }
+        text
+    }
+}
+
+/// The page with the outputs that its commands have now.
+fn rewritten(page: &str, shell: &Shell) -> String {
+    let mut out = String::new();
+    let mut in_block = false;
+    for line in page.lines() {
+        let is_command = in_block && line.starts_with("$ ");
+        if line.starts_with("```") {
+            in_block = line == "```console";
+        } else if in_block && !is_command {
+            continue;
+        }
+        out.push_str(line);
+        out.push('\n');
+        if is_command {
+            out.push_str(&shell.run(&line[2..]));
+        }
+    }
+    out
+}
+
+/// A line without what differs from run to run.
+fn plain(line: &str) -> String {
+    if let Some((before, _)) = line.split_once("--resume ") {
+        return format!("{before}--resume TOKEN");
+    }
+    // The last line ends with bytes and seconds.
+    if line.ends_with(" s") && line.contains(" request") {
+        let mut parts: Vec<_> = line.split(", ").collect();
+        parts.truncate(parts.len().saturating_sub(2));
+        return parts.join(", ");
+    }
+    // A date-time whose last digits are zeros is shorter, and with it its column.
+    let words: Vec<_> = line.split_whitespace().collect();
+    without_times(&words.join(" "))
+}
+
+/// The line with each date-time, also one that is percent-encoded, replaced.
+fn without_times(line: &str) -> String {
+    let mut out = String::new();
+    let mut rest = line;
+    while let Some(at) = rest.find("20") {
+        let shape = rest
+            .as_bytes()
+            .get(at..at + 11)
+            .is_some_and(|text| (text[4], text[7], text[10]) == (b'-', b'-', b'T'));
+        let end = rest[at..].find('Z').filter(|_| shape);
+        let (taken, skipped) = match end {
+            Some(end) => (at, at + end + 1),
+            None => (at + 2, at + 2),
+        };
+        out.push_str(&rest[..taken]);
+        if end.is_some() {
+            out.push_str("TIME");
+        }
+        rest = &rest[skipped..];
+    }
+    out + rest
+}
+
+#[test]
+fn every_command_of_the_page_prints_what_stands_there() {
+    let page = std::fs::read_to_string(PAGE).unwrap();
+    let now = rewritten(&page, &Shell::new());
+    if std::env::var_os("PARTITA_REWRITE_DOCS").is_some() {
+        std::fs::write(PAGE, now).unwrap();
+        return;
+    }
+    let lines = |text: &str| text.lines().map(plain).collect::<Vec<_>>();
+    let (expected, now) = (lines(&page), lines(&now));
+    for (at, (expected, now)) in expected.iter().zip(&now).enumerate() {
+        assert_eq!(expected, now, "docs/tools.md, about line {}", at + 1);
+    }
+    assert_eq!(
+        expected.len(),
+        now.len(),
+        "docs/tools.md has more or fewer lines"
+    );
+    let commands = page.lines().filter(|line| line.starts_with("$ ")).count();
+    assert!(commands > 20, "the page has {commands} commands");
+}
+
+#[test]
+fn what_differs_from_run_to_run_is_left_out() {
+    assert_eq!(
+        plain("2 rows, 1 request, 10 B, 0.01 s"),
+        "2 rows, 1 request"
+    );
+    let etag = "W/\"datetime'2026-11-21T20%3A32%3A11.123Z'\" and 2026";
+    assert_eq!(plain(etag), "W/\"datetime'TIME'\" and 2026");
+    assert_eq!(
+        plain("2026-11-21T20:32:11Z   5"),
+        plain("2026-11-21T20:32:11.5Z  5")
+    );
+    assert_eq!(plain("with --resume scan1.abc"), "with --resume TOKEN");
+}

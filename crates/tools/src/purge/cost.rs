@@ -1,0 +1,51 @@
+//! What a purge will cost, counted beforehand.
+
+use partita_model::limits::BATCH_OPERATIONS_MAX;
+
+/// Counts the rows that a purge would delete, as they come in the table's order, and the requests that it would take.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PurgeCost {
+    rows: u64,
+    partitions: u64,
+    requests: u64,
+    partition_key: Option<String>,
+    /// Rows of the last partition.
+    partition_rows: u64,
+}
+
+impl PurgeCost {
+    /// Counts a row.
+    pub fn add(&mut self, partition_key: &str) {
+        if self.partition_key.as_deref() != Some(partition_key) {
+            self.partition_key = Some(partition_key.to_owned());
+            self.partitions += 1;
+            self.partition_rows = 0;
+        }
+        if self
+            .partition_rows
+            .is_multiple_of(BATCH_OPERATIONS_MAX as u64)
+        {
+            self.requests += 1;
+        }
+        self.partition_rows += 1;
+        self.rows += 1;
+    }
+
+    /// Rows to delete.
+    #[must_use]
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Partitions in which they lie.
+    #[must_use]
+    pub fn partitions(&self) -> u64 {
+        self.partitions
+    }
+
+    /// Requests that delete them, those that find them not counted.
+    #[must_use]
+    pub fn requests(&self) -> u64 {
+        self.requests
+    }
+}

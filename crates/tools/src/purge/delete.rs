@@ -1,0 +1,61 @@
+//! One group of rows, deleted.
+
+use super::grouping::{Doomed, DoomedRow};
+use partita_client::{Error, TableClient, TransactionAction};
+
+/// What deleting a group has come to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Deleted {
+    /// Rows deleted.
+    pub rows: u64,
+    /// Rows that were gone already.
+    pub gone: u64,
+    /// Rows that were written since they were found, and are kept.
+    pub changed: u64,
+}
+
+/// Deletes rows of one partition. A transaction fails as a whole when one of its rows has changed, so that row is left out and the
+/// others are tried again: at most once for each row.
+pub(super) async fn delete(table: &TableClient, doomed: Doomed) -> Result<Deleted, Error> {
+    let mut rows = doomed.rows;
+    let mut done = Deleted::default();
+    while !rows.is_empty() {
+        let (at, error) = match try_all(table, &rows).await {
+            Ok(()) => {
+                done.rows += rows.len() as u64;
+                break;
+            }
+            Err(failed) => failed,
+        };
+        if at >= rows.len() {
+            return Err(error);
+        }
+        if error.is_precondition_failed() {
+            done.changed += 1;
+        } else if error.code_text() == "ResourceNotFound" {
+            done.gone += 1;
+        } else {
+            return Err(error);
+        }
+        rows.remove(at);
+    }
+    Ok(done)
+}
+
+/// Deletes all or none. An error says which row is at fault.
+async fn try_all(table: &TableClient, rows: &[DoomedRow]) -> Result<(), (usize, Error)> {
+    if let [row] = rows {
+        let deleted = table.delete_entity(&row.partition_key, &row.row_key, &row.if_match);
+        return deleted.await.map_err(|error| (0, error));
+    }
+    let actions = rows.iter().map(|row| TransactionAction::Delete {
+        partition_key: row.partition_key.clone(),
+        row_key: row.row_key.clone(),
+        if_match: row.if_match.clone(),
+    });
+    let actions: Vec<_> = actions.collect();
+    match table.submit_transaction(&actions).await {
+        Ok(_) => Ok(()),
+        Err(error) => Err((error.operation_index().unwrap_or(usize::MAX), error)),
+    }
+}

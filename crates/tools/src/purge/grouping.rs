@@ -1,0 +1,104 @@
+//! Rows to delete, grouped into transactions: of one partition, 100 at most.
+
+use crate::scan::{Keyed as _, SourceError};
+use crate::source::TableRow;
+use partita_client::{ETag, IfMatch};
+use partita_model::limits::BATCH_OPERATIONS_MAX;
+
+/// A row to delete.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DoomedRow {
+    /// Its PartitionKey.
+    pub partition_key: String,
+    /// Its RowKey.
+    pub row_key: String,
+    /// The version to delete; any where the server did not say.
+    pub if_match: IfMatch,
+}
+
+/// Rows of one partition to delete with one request, 1 to 100.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Doomed {
+    pub(super) rows: Vec<DoomedRow>,
+}
+
+/// Groups rows that come in the table's order.
+#[derive(Debug, Default)]
+pub struct Grouping {
+    rows: Vec<DoomedRow>,
+}
+
+impl DoomedRow {
+    /// A row in the version that was read.
+    pub(super) fn of(row: &TableRow) -> Result<Self, SourceError> {
+        let etag = row.read(|row| Ok(row.etag()?.map(|etag| ETag::from(&*etag))))?;
+        Ok(Self {
+            partition_key: row.partition_key().to_owned(),
+            row_key: row.row_key().to_owned(),
+            if_match: etag.map_or(IfMatch::Any, IfMatch::ETag),
+        })
+    }
+}
+
+impl Grouping {
+    /// Adds a row; gives the group that is complete by that, if one is.
+    #[must_use]
+    pub fn add(&mut self, row: DoomedRow) -> Option<Doomed> {
+        let first = self.rows.first();
+        let fits = first.is_none_or(|first| first.partition_key == row.partition_key);
+        let complete = if fits && self.rows.len() < BATCH_OPERATIONS_MAX {
+            None
+        } else {
+            Some(std::mem::take(&mut self.rows))
+        };
+        self.rows.push(row);
+        complete.map(|rows| Doomed { rows })
+    }
+
+    /// The last group.
+    #[must_use]
+    pub fn finish(self) -> Option<Doomed> {
+        let Self { rows } = self;
+        (!rows.is_empty()).then_some(Doomed { rows })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::PurgeCost;
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn groups_are_of_one_partition_and_not_too_large(sizes in proptest::collection::vec(1..250_usize, 0..6)) {
+            let rows = sizes.iter().enumerate().flat_map(|(partition, &size)| {
+                (0..size).map(move |row| DoomedRow {
+                    partition_key: partition.to_string(),
+                    row_key: row.to_string(),
+                    if_match: IfMatch::Any,
+                })
+            });
+            let rows: Vec<_> = rows.collect();
+            let mut grouping = Grouping::default();
+            let mut cost = PurgeCost::default();
+            let mut groups = Vec::new();
+            for row in &rows {
+                groups.extend(grouping.add(row.clone()));
+                cost.add(&row.partition_key);
+            }
+            groups.extend(grouping.finish());
+            for group in &groups {
+                prop_assert!((1..=BATCH_OPERATIONS_MAX).contains(&group.rows.len()));
+                prop_assert!(group.rows.iter().all(|row| row.partition_key == group.rows[0].partition_key));
+            }
+            prop_assert_eq!(cost.requests(), groups.len() as u64);
+            prop_assert_eq!(cost.rows(), rows.len() as u64);
+            prop_assert_eq!(cost.partitions(), sizes.len() as u64);
+            let fewest: usize = sizes.iter().map(|size| size.div_ceil(BATCH_OPERATIONS_MAX)).sum();
+            prop_assert_eq!(groups.len(), fewest);
+            let grouped: Vec<_> = groups.into_iter().flat_map(|group| group.rows).collect();
+            prop_assert_eq!(grouped, rows);
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Deletes of many rows: those that a scan finds, grouped by partition into transactions, several at a time.
+//!
+//! Promises:
+//! - a row is deleted only in the version that the scan saw: one that was written since is kept, and counted;
+//! - a row that somebody else deleted meanwhile is no failure;
+//! - stopped anywhere, a purge is gone on with by starting it again: what is deleted is not found any more.
+
+mod cost;
+mod delete;
+mod grouping;
+#[cfg(test)]
+mod tests;
+
+pub use cost::PurgeCost;
+pub use delete::Deleted;
+pub use grouping::{Doomed, DoomedRow, Grouping};
+
+use crate::scan::{Scan, ScanError, SourceError};
+use crate::source::{TableRow, TableSource};
+use partita_client::TableClient;
+use std::collections::VecDeque;
+use thiserror::Error;
+use tokio::task::JoinSet;
+
+/// Why a purge did not go on.
+#[derive(Debug, Error)]
+pub enum PurgeError {
+    /// The rows could not be found.
+    #[error("the rows to delete could not be read")]
+    Scan(#[source] ScanError),
+    /// A row that was found is none.
+    #[error("a row cannot be read")]
+    Row(#[source] SourceError),
+    /// Rows could not be deleted.
+    #[error("rows could not be deleted")]
+    Delete(#[source] partita_client::Error),
+}
+
+/// A purge under way. Deletes run as tasks that it owns; dropped, it leaves those under way to happen or not.
+#[derive(Debug)]
+pub struct Purge {
+    scan: Scan<TableSource>,
+    table: TableClient,
+    jobs: usize,
+    grouping: Option<Grouping>,
+    waiting: VecDeque<Doomed>,
+    running: JoinSet<partita_client::Result<Deleted>>,
+}
+
+impl Purge {
+    /// Deletes what a scan finds, so many requests at a time. The scan has to be one of keys in the table's order, or transactions
+    /// are smaller than they could be.
+    #[must_use]
+    pub fn new(scan: Scan<TableSource>, table: TableClient, jobs: usize) -> Self {
+        Self {
+            scan,
+            table,
+            jobs: jobs.max(1),
+            grouping: Some(Grouping::default()),
+            waiting: VecDeque::new(),
+            running: JoinSet::new(),
+        }
+    }
+
+    /// What the next request has come to; `None` when all is done. May be dropped at any time without losing a row.
+    ///
+    /// # Errors
+    /// [`PurgeError`]. What was found and not deleted is forgotten then; begin again.
+    pub async fn next(&mut self) -> Option<Result<Deleted, PurgeError>> {
+        loop {
+            while self.running.len() < self.jobs
+                && let Some(doomed) = self.waiting.pop_front()
+            {
+                let table = self.table.clone();
+                self.running
+                    .spawn(async move { delete::delete(&table, doomed).await });
+            }
+            // Enough is found to keep everybody busy, or all is.
+            let reads = self.grouping.is_some() && self.waiting.len() < self.jobs;
+            tokio::select! {
+                batch = self.scan.next(), if reads => {
+                    if let Err(error) = self.found(batch) {
+                        return Some(Err(error));
+                    }
+                }
+                Some(done) = self.running.join_next() => {
+                    return Some(joined(done).map_err(PurgeError::Delete));
+                }
+                else => return None,
+            }
+        }
+    }
+
+    fn found(
+        &mut self,
+        batch: Option<Result<crate::scan::Batch<TableRow>, ScanError>>,
+    ) -> Result<(), PurgeError> {
+        match batch {
+            Some(batch) => {
+                let rows = batch.map_err(PurgeError::Scan)?.rows;
+                if let Some(grouping) = &mut self.grouping {
+                    for row in &rows {
+                        let row = DoomedRow::of(row).map_err(PurgeError::Row)?;
+                        self.waiting.extend(grouping.add(row));
+                    }
+                }
+            }
+            None => {
+                let last = self.grouping.take().and_then(Grouping::finish);
+                self.waiting.extend(last);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn joined<T>(done: Result<T, tokio::task::JoinError>) -> T {
+    match done {
+        Ok(done) => done,
+        // Only a purge that is dropped aborts its tasks, so this one panicked.
+        Err(error) => std::panic::resume_unwind(error.into_panic()),
+    }
+}

@@ -1,0 +1,68 @@
+//! Pages of a table behind HTTP, for scans: [`crate::scan::PageSource`] over the client.
+//!
+//! - Retries are the client's, by its policy; a scan sees a failure only when they have ended.
+//! - A page is read once on its way in, for the keys; what else a row holds is decoded by whoever wants it. Rows lend from the
+//!   answer's bytes: no row allocates.
+//! - [`Traffic`] counts what goes over the wire.
+
+mod row;
+#[cfg(test)]
+mod tests;
+mod traffic;
+
+pub use row::TableRow;
+pub use traffic::{Traffic, TrafficCounts};
+
+use crate::scan::{Continuation, Page, PageRequest, PageSource, SourceError};
+use partita_client::{Filter, QueryOptions, TableClient};
+
+/// A table as a source of pages.
+#[derive(Debug, Clone)]
+pub struct TableSource {
+    table: TableClient,
+}
+
+impl TableSource {
+    /// The table of a client.
+    #[must_use]
+    pub fn new(table: TableClient) -> Self {
+        Self { table }
+    }
+
+    /// Its client.
+    #[must_use]
+    pub fn table(&self) -> &TableClient {
+        &self.table
+    }
+}
+
+impl PageSource for TableSource {
+    type Row = TableRow;
+
+    async fn page(&self, request: PageRequest) -> Result<Page<TableRow>, SourceError> {
+        let PageRequest {
+            filter,
+            select,
+            top,
+            continuation,
+        } = request;
+        let mut options = QueryOptions::new().select(select).top(u32::try_from(top)?);
+        if let Some(filter) = filter {
+            options = options.filter(Filter::raw(filter));
+        }
+        let from = continuation.map(|token| {
+            let row_key = token.next_row_key.as_deref();
+            partita_client::Continuation::from_tokens(&token.next_partition_key, row_key)
+        });
+        let page = self.table.query_page(&options, from.as_ref()).await?;
+        let tokens = page
+            .continuation()
+            .and_then(partita_client::Continuation::tokens);
+        let continuation = tokens.map(|(partition_key, row_key)| Continuation {
+            next_partition_key: partition_key.to_owned(),
+            next_row_key: row_key.map(str::to_owned),
+        });
+        let rows = row::read(&page)?;
+        Ok(Page { rows, continuation })
+    }
+}

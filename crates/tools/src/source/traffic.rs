@@ -1,0 +1,48 @@
+//! What goes over the wire, counted.
+
+use partita_client::{AttemptEvent, Decision, RetryObserver};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Counts what a client sends and receives: to be given to it as its observer. All figures only grow.
+#[derive(Debug, Default)]
+pub struct Traffic {
+    requests: AtomicU64,
+    retries: AtomicU64,
+    bytes: AtomicU64,
+}
+
+/// What was counted so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TrafficCounts {
+    /// Attempts, each a request of HTTP.
+    pub requests: u64,
+    /// Attempts that failed and were followed by another.
+    pub retries: u64,
+    /// Bytes of bodies, both ways.
+    pub bytes: u64,
+}
+
+impl Traffic {
+    /// What was counted so far.
+    #[must_use]
+    pub fn counts(&self) -> TrafficCounts {
+        let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        TrafficCounts {
+            requests: read(&self.requests),
+            retries: read(&self.retries),
+            bytes: read(&self.bytes),
+        }
+    }
+}
+
+impl RetryObserver for Traffic {
+    fn attempt(&self, event: &AttemptEvent<'_>) {
+        let (sent, received) = event.bytes;
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        self.bytes
+            .fetch_add((sent + received) as u64, Ordering::Relaxed);
+        if matches!(event.decision, Decision::Retry { .. }) {
+            self.retries.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}

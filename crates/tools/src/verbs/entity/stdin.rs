@@ -1,0 +1,136 @@
+//! Entities as JSON on stdin: one object, several one after the other, or an array of them; what `--output json` and `jsonl` write.
+
+use super::super::failure::Failure;
+use partita_client::Entity;
+use serde_json::value::RawValue;
+use std::io::Read;
+
+/// Reads entities one by one.
+pub(super) struct Entities<R: Read> {
+    values: serde_json::StreamDeserializer<'static, serde_json::de::IoRead<R>, Box<RawValue>>,
+    /// The rest of an array.
+    array: std::vec::IntoIter<Box<RawValue>>,
+    count: usize,
+}
+
+/// Whether an object shows keys.
+#[derive(serde::Deserialize)]
+struct Keys {
+    #[serde(rename = "PartitionKey")]
+    partition_key: Option<String>,
+    #[serde(rename = "RowKey")]
+    row_key: Option<String>,
+}
+
+impl<R: Read> Entities<R> {
+    pub(super) fn new(from: R) -> Self {
+        Self {
+            values: serde_json::Deserializer::from_reader(from).into_iter(),
+            array: Vec::new().into_iter(),
+            count: 0,
+        }
+    }
+
+    /// The next entity. `keys` are its keys if they stand on the command line; else it has to show its own.
+    pub(super) fn next(&mut self, keys: Option<(&str, &str)>) -> Result<Option<Entity>, Failure> {
+        let Some(raw) = self.next_value()? else {
+            return Ok(None);
+        };
+        self.count += 1;
+        let at =
+            |what: String| Failure::usage(format!("entity {} of the input: {what}", self.count));
+        let entity = Entity::read(raw.get().as_bytes()).map_err(|error| at(error.to_string()))?;
+        let (partition_key, row_key) = match keys {
+            Some((partition_key, row_key)) => (partition_key.to_owned(), row_key.to_owned()),
+            None => {
+                let keys: Keys =
+                    serde_json::from_str(raw.get()).map_err(|error| at(error.to_string()))?;
+                let missing = |name: &str| at(format!("{name} is missing"));
+                (
+                    keys.partition_key.ok_or_else(|| missing("PartitionKey"))?,
+                    keys.row_key.ok_or_else(|| missing("RowKey"))?,
+                )
+            }
+        };
+        Ok(Some(entity.with_keys(partition_key, row_key)))
+    }
+
+    fn next_value(&mut self) -> Result<Option<Box<RawValue>>, Failure> {
+        loop {
+            if let Some(raw) = self.array.next() {
+                return Ok(Some(raw));
+            }
+            let Some(value) = self.values.next() else {
+                return Ok(None);
+            };
+            let raw = value.map_err(read)?;
+            if !raw.get().starts_with('[') {
+                return Ok(Some(raw));
+            }
+            let array: Vec<Box<RawValue>> = serde_json::from_str(raw.get()).map_err(read)?;
+            self.array = array.into_iter();
+        }
+    }
+}
+
+fn read(error: serde_json::Error) -> Failure {
+    match error.io_error_kind() {
+        Some(_) => Failure::Input(error.into()),
+        None => Failure::usage(format!("the input is not JSON: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use partita_client::Value;
+
+    fn all(text: &str, keys: Option<(&str, &str)>) -> Result<Vec<Entity>, String> {
+        let mut entities = Entities::new(text.as_bytes());
+        let mut found = Vec::new();
+        while let Some(entity) = entities.next(keys).map_err(|failure| failure.chain())? {
+            found.push(entity);
+        }
+        Ok(found)
+    }
+
+    #[test]
+    fn objects_lines_and_arrays() {
+        let one = r#"{"PartitionKey":"p","RowKey":"1","odata.etag":"x","N@odata.type":"Edm.Int64","N":"7"}"#;
+        let two = r#"{"PartitionKey":"p","RowKey":"2"}"#;
+        for text in [
+            format!("{one}\n{two}\n"),
+            format!("[\n{one},\n{two}\n]\n"),
+            format!("{one}[{two}]"),
+        ] {
+            let found = all(&text, None).unwrap();
+            let keys: Vec<_> = found.iter().map(Entity::row_key).collect();
+            assert_eq!(keys, ["1", "2"], "{text}");
+            assert_eq!(found[0].get("N"), Some(&Value::Int64(7)));
+            assert_eq!(found[0].etag(), None, "it is an entity to write");
+        }
+        assert_eq!(all("", None).unwrap(), []);
+        assert_eq!(all("[]", None).unwrap(), []);
+        let named = all(r#"{"N":1}"#, Some(("a", "b"))).unwrap();
+        assert_eq!((named[0].partition_key(), named[0].row_key()), ("a", "b"));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_place() {
+        for (text, expected) in [
+            (
+                r#"{"PartitionKey":"p"}"#,
+                "entity 1 of the input: RowKey is missing",
+            ),
+            ("{", "the input is not JSON"),
+            ("5", "entity 1 of the input"),
+            (
+                r#"[{"PartitionKey":"p","RowKey":"r","N":[1]}]"#,
+                "entity 1 of the input",
+            ),
+        ] {
+            let refused = all(text, None).unwrap_err();
+            assert!(refused.contains(expected), "{refused}");
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! JSON, by lines or as one array.
+
+use super::super::failure::Failure;
+use super::Shown;
+use partita_client::ValueRef;
+use partita_wire::{EntityBody, push_value_text};
+use std::io::Write;
+
+/// Writes objects as they come.
+pub(super) struct JsonWriter {
+    /// Whether they are the elements of an array.
+    array: bool,
+    first: bool,
+    /// Used again for each object.
+    object: Vec<u8>,
+}
+
+impl JsonWriter {
+    pub(super) fn lines() -> Self {
+        Self {
+            array: false,
+            first: true,
+            object: Vec::new(),
+        }
+    }
+
+    pub(super) fn array() -> Self {
+        Self {
+            array: true,
+            ..Self::lines()
+        }
+    }
+
+    pub(super) fn row(&mut self, shown: &Shown<'_>, to: &mut impl Write) -> Result<(), Failure> {
+        self.object.clear();
+        if self.array {
+            let before: &[u8] = if self.first { b"[\n" } else { b",\n" };
+            self.object.extend_from_slice(before);
+        }
+        self.first = false;
+        push_object(shown, &mut self.object)?;
+        if !self.array {
+            self.object.push(b'\n');
+        }
+        to.write_all(&self.object).map_err(Failure::Output)
+    }
+
+    pub(super) fn end(&mut self, to: &mut impl Write) -> Result<(), Failure> {
+        let end: &[u8] = match (self.array, self.first) {
+            (true, true) => b"[]\n",
+            (true, false) => b"\n]\n",
+            (false, _) => b"",
+        };
+        to.write_all(end).map_err(Failure::Output)
+    }
+}
+
+fn push_object(shown: &Shown<'_>, out: &mut Vec<u8>) -> Result<(), Failure> {
+    if shown.is_entity() {
+        let mut body = EntityBody::begin(out);
+        shown.each(|name, value| body.property(name, value))?;
+        body.end();
+        return Ok(());
+    }
+    let mut object = serde_json::Map::new();
+    shown.each(|name, value| {
+        object.insert(name.to_owned(), plain(value));
+    })?;
+    let text = serde_json::Value::Object(object).to_string();
+    out.extend_from_slice(text.as_bytes());
+    Ok(())
+}
+
+/// A field of a record: numbers are numbers, as nobody reads a type from them.
+fn plain(value: ValueRef<'_>) -> serde_json::Value {
+    match value {
+        ValueRef::Boolean(value) => value.into(),
+        ValueRef::Int32(value) => value.into(),
+        ValueRef::Int64(value) => value.into(),
+        ValueRef::Double(value) => value.into(),
+        other => {
+            let mut text = String::new();
+            push_value_text(other, &mut text);
+            text.into()
+        }
+    }
+}
