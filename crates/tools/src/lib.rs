@@ -2,5 +2,7 @@
 //! server that speaks it.
 //!
 //! - [`scan`]: every row of a table, or of a part of it, read by many requests at once.
+//! - [`formats`]: rows as files: CSV, JSON lines, Parquet.
 
+pub mod formats;
 pub mod scan;
