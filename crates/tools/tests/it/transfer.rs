@@ -489,3 +489,19 @@ async fn dry_runs_only_count() {
     );
     server.stop().await;
 }
+
+/// Exports of the first 40 rows that are in the repository, as version 1 wrote them.
+#[tokio::test]
+async fn exports_of_version_1_are_read() {
+    let (server, client) = started().await;
+    let source = table(&client, "source", &rows(40)).await;
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/export-1");
+    for name in ["csv", "jsonl", "parquet"] {
+        let target = client.table_client(name);
+        import_from(&fixtures.join(name), &target, Mode::Insert)
+            .await
+            .unwrap();
+        assert_same(&source, &target, 40).await;
+    }
+    server.stop().await;
+}
