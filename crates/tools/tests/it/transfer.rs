@@ -387,6 +387,11 @@ async fn what_is_there_is_not_written_over() {
     };
     let counts = export_to(&source, &parts, &options).await.unwrap();
     assert_eq!((counts.rows_read, counts.rows_written), (0, 10));
+    // Killed when only the empty directory was left to be removed.
+    let partial = directory.path().join("rows.csv.partial");
+    fs::create_dir(&partial).unwrap();
+    export_to(&source, &file, &options).await.unwrap();
+    assert!(file.exists() && !partial.exists());
     options.format = Format::Jsonl;
     let error = export_to(&source, &parts, &options).await.unwrap_err();
     assert!(matches!(error, TransferError::OtherJob(_)), "{error:?}");

@@ -161,7 +161,14 @@ impl Work {
             }
             return Ok(manifest);
         }
+        let columns = self.options.columns.as_ref();
+        let mut manifest = Manifest::new(source, self.options.format, columns);
         if let Some(file) = self.file.as_ref().filter(|file| file.exists()) {
+            // The directory goes when the file is there, and its manifest goes just before it.
+            if self.options.resume && directory.is_dir() {
+                manifest.progress = Progress::Complete;
+                return Ok(manifest);
+            }
             return Err(TransferError::AlreadyThere(file.clone()));
         }
         std::fs::create_dir_all(directory).map_err(TransferError::io(directory))?;
@@ -170,8 +177,6 @@ impl Work {
         if entries.any(|entry| entry.is_ok_and(is_strange)) {
             return Err(TransferError::AlreadyThere(directory.clone()));
         }
-        let columns = self.options.columns.as_ref();
-        let manifest = Manifest::new(source, self.options.format, columns);
         manifest.save(directory)?;
         Ok(manifest)
     }
