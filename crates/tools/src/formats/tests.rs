@@ -249,6 +249,49 @@ fn parquet_in_several_groups() {
     );
 }
 
+fn of_others(name: &str) -> PathBuf {
+    let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/others");
+    PathBuf::from(fixtures).join(name)
+}
+
+/// Written by pyarrow 26 with its usual compression.
+#[test]
+fn parquet_as_others_write_it() {
+    let reader = EntityReader::open(&of_others("pyarrow.parquet"), Format::Parquet).unwrap();
+    let read: Vec<Entity> = reader.map(Result::unwrap).collect();
+    let time = |text| DateTime::parse(text).unwrap();
+    let mut first = Entity::new("p", "1");
+    first
+        .insert("Small", 1)
+        .insert("Long", 1_i64 << 40)
+        .insert("Float", 0.5)
+        .insert("Millis", time("2024-01-02T03:04:05.006Z"))
+        .insert("Nanos", DateTime::UNIX_EPOCH)
+        .insert("Bytes", vec![0_u8, 255])
+        .insert("Flag", true)
+        .insert("Text", "x");
+    let mut third = Entity::new("q", "");
+    third
+        .insert("Small", -3)
+        .insert("Long", 0_i64)
+        .insert("Float", f64::NAN)
+        .insert("Nanos", time("1970-01-01T00:00:00.0000001Z"))
+        .insert("Bytes", Vec::<u8>::new())
+        .insert("Flag", false)
+        .insert("Text", "");
+    let expected = [first, Entity::new("p", "2"), third];
+    let plain = |entities: &[Entity]| -> Vec<_> {
+        entities.iter().map(|entity| plain(entity, true)).collect()
+    };
+    assert_eq!(plain(&read), plain(&expected));
+    let nested = EntityReader::open(&of_others("nested.parquet"), Format::Parquet);
+    let error = nested.unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "this is no such file: the column List.list.element is not flat"
+    );
+}
+
 #[test]
 fn formats_by_name() {
     for (name, format) in [
