@@ -5,11 +5,14 @@
 //! - [`source`]: tables behind HTTP, for scans.
 //! - [`split_points`]: where a server says that a table is cut.
 //! - [`purge`]: deletes of many rows, in as few requests as can be.
+//! - [`formats`]: rows as files: CSV, JSON lines, Parquet.
+//! - [`transfer`]: tables to files and back, tables to tables, and what two tables differ in.
 #![cfg_attr(
     feature = "cli",
     doc = "- [`verbs`]: the command line, with the feature `cli`."
 )]
 
+pub mod formats;
 pub mod purge;
 pub mod scan;
 #[cfg(test)]
@@ -17,6 +20,7 @@ pub mod scan;
 mod server;
 pub mod source;
 mod split_points;
+pub mod transfer;
 #[cfg(feature = "cli")]
 pub mod verbs;
 

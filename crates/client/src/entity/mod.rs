@@ -56,6 +56,23 @@ impl Entity {
         }
     }
 
+    /// An entity of what somebody read elsewhere: a file, another store. Nothing is looked at: of two properties of one name both
+    /// are sent, and the service refuses them.
+    #[must_use]
+    pub fn from_parts(
+        (partition_key, row_key): (String, String),
+        timestamp: Option<DateTime>,
+        properties: Vec<(Arc<str>, Value)>,
+    ) -> Self {
+        Self {
+            partition_key,
+            row_key,
+            timestamp,
+            etag: None,
+            properties,
+        }
+    }
+
     /// Its PartitionKey.
     #[must_use]
     pub fn partition_key(&self) -> &str {

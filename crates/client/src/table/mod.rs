@@ -13,7 +13,7 @@ pub use submit_transaction::{TransactionAction, TransactionOutcome};
 
 use crate::pipeline::{Pipeline, Reply};
 use crate::request::Request;
-use crate::{Credential, ETag, Entity, Error, ErrorKind, Result, TableServiceClient};
+use crate::{Credential, ETag, Endpoint, Entity, Error, ErrorKind, Result, TableServiceClient};
 use partita_wire::{Method, Operation, TableSasTerms, push_entity_path, write_entity};
 use std::sync::Arc;
 
@@ -93,6 +93,12 @@ impl TableClient {
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Where its account is.
+    #[must_use]
+    pub fn endpoint(&self) -> &Endpoint {
+        self.service.endpoint()
     }
 
     /// Makes the table.

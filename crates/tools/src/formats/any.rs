@@ -1,0 +1,178 @@
+//! The formats by their names.
+
+use super::{FormatError, Schema, csv, jsonl, parquet};
+use partita_client::Entity;
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io::{BufReader, Write};
+use std::path::Path;
+
+/// Level of zstd: the fastest of the usual ones. Higher levels cost more time than they save in bytes on rows.
+const ZSTD_LEVEL: i32 = 1;
+/// Read at a time, in bytes.
+const BUFFER_BYTES: usize = 128 * 1024;
+
+/// How rows are written to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Format {
+    /// Columns with their types, as Azure Storage Explorer writes and reads them.
+    Csv,
+    /// An entity a line, as the service writes it.
+    Jsonl,
+    /// The same, compressed.
+    #[serde(rename = "jsonl.zst")]
+    JsonlZstd,
+    /// Apache Parquet, compressed.
+    Parquet,
+}
+
+impl Format {
+    /// Every format.
+    pub const ALL: [Self; 4] = [Self::Csv, Self::Jsonl, Self::JsonlZstd, Self::Parquet];
+
+    /// How names of its files end, without the dot.
+    #[must_use]
+    pub const fn extension(self) -> &'static str {
+        match self {
+            Self::Csv => "csv",
+            Self::Jsonl => "jsonl",
+            Self::JsonlZstd => "jsonl.zst",
+            Self::Parquet => "parquet",
+        }
+    }
+
+    /// The format of a file by its name.
+    #[must_use]
+    pub fn of_path(path: &Path) -> Option<Self> {
+        let name = path.file_name()?.to_str()?.to_ascii_lowercase();
+        let is = |format: &Self| name.ends_with(&format!(".{}", format.extension()));
+        Self::ALL.into_iter().find(is)
+    }
+
+    /// Whether its columns must be known before the first row is written.
+    #[must_use]
+    pub const fn has_columns(self) -> bool {
+        match self {
+            Self::Csv | Self::Parquet => true,
+            Self::Jsonl | Self::JsonlZstd => false,
+        }
+    }
+}
+
+/// Writes entities in any of the formats.
+pub struct EntityWriter<W: Write + Send>(Writer<W>);
+
+enum Writer<W: Write + Send> {
+    Csv(csv::Writer<W>),
+    Jsonl(jsonl::Writer<W>),
+    JsonlZstd(jsonl::Writer<zstd::Encoder<'static, W>>),
+    Parquet(parquet::Writer<W>),
+}
+
+impl<W: Write + Send> EntityWriter<W> {
+    /// Begins a file. A format without columns does not look at the schema.
+    ///
+    /// # Errors
+    /// [`FormatError::Io`].
+    pub fn new(format: Format, schema: &Schema, out: W) -> Result<Self, FormatError> {
+        Ok(Self(match format {
+            Format::Csv => Writer::Csv(csv::Writer::new(schema.clone(), out)?),
+            Format::Jsonl => Writer::Jsonl(jsonl::Writer::new(out)),
+            Format::JsonlZstd => {
+                let compressed = zstd::Encoder::new(out, ZSTD_LEVEL)?;
+                Writer::JsonlZstd(jsonl::Writer::new(compressed))
+            }
+            Format::Parquet => Writer::Parquet(parquet::Writer::new(schema.clone(), out)?),
+        }))
+    }
+
+    /// Appends a row. After an error the file is of no use.
+    ///
+    /// # Errors
+    /// [`FormatError::Io`], [`FormatError::NoColumn`].
+    pub fn write(&mut self, entity: &Entity) -> Result<(), FormatError> {
+        match &mut self.0 {
+            Writer::Csv(writer) => writer.write(entity),
+            Writer::Jsonl(writer) => writer.write(entity),
+            Writer::JsonlZstd(writer) => writer.write(entity),
+            Writer::Parquet(writer) => writer.write(entity),
+        }
+    }
+
+    /// Ends the file.
+    ///
+    /// # Errors
+    /// [`FormatError::Io`].
+    pub fn finish(self) -> Result<W, FormatError> {
+        match self.0 {
+            Writer::Csv(writer) => writer.finish(),
+            Writer::Jsonl(writer) => writer.finish(),
+            Writer::JsonlZstd(writer) => Ok(writer.finish()?.finish()?),
+            Writer::Parquet(writer) => writer.finish(),
+        }
+    }
+}
+
+/// What a format's reader does.
+pub(super) trait ReadEntities: Send {
+    /// The next row; none behind the last one.
+    fn read(&mut self) -> Result<Option<Entity>, FormatError>;
+}
+
+/// Reads the entities of a file, one after the other. After an error there are none.
+pub struct EntityReader {
+    reader: Box<dyn ReadEntities>,
+    ended: bool,
+}
+
+impl EntityReader {
+    /// Begins to read a file.
+    ///
+    /// # Errors
+    /// [`FormatError::Io`], [`FormatError::File`].
+    pub fn open(path: &Path, format: Format) -> Result<Self, FormatError> {
+        let file = File::open(path)?;
+        let reader: Box<dyn ReadEntities> = match format {
+            Format::Csv => Box::new(csv::Reader::new(file)?),
+            Format::Jsonl => {
+                let lines = BufReader::with_capacity(BUFFER_BYTES, file);
+                Box::new(jsonl::Reader::new(lines))
+            }
+            Format::JsonlZstd => {
+                let lines = BufReader::with_capacity(BUFFER_BYTES, zstd::Decoder::new(file)?);
+                Box::new(jsonl::Reader::new(lines))
+            }
+            Format::Parquet => Box::new(parquet::Reader::new(file)?),
+        };
+        Ok(Self {
+            reader,
+            ended: false,
+        })
+    }
+}
+
+impl Iterator for EntityReader {
+    type Item = Result<Entity, FormatError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.ended {
+            return None;
+        }
+        let read = self.reader.read().transpose();
+        self.ended = !matches!(read, Some(Ok(_)));
+        read
+    }
+}
+
+impl<W: Write + Send> std::fmt::Debug for EntityWriter<W> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("EntityWriter")
+    }
+}
+
+impl std::fmt::Debug for EntityReader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("EntityReader")
+    }
+}

@@ -1,0 +1,20 @@
+//! CSV with typed columns, as Azure Storage Explorer writes and reads them:
+//!
+//! ```text
+//! PartitionKey,RowKey,Timestamp,Age,Age@type,Name,Name@type
+//! people,1,2024-01-02T03:04:05.1234567Z,42,Edm.Int32,"O""Brien, Miles",Edm.String
+//! people,2,2024-01-02T03:04:05.1234567Z,,,,Edm.String
+//! ```
+//!
+//! Each property has a column for its values and one for their types, so that a property of several types is no trouble. A row
+//! that lacks the property leaves both empty; an empty text has its type. Quotes and line ends are those of RFC 4180.
+
+mod reader;
+mod value;
+mod writer;
+
+pub(super) use reader::Reader;
+pub(super) use writer::Writer;
+
+/// What stands behind a property's name in the name of its column of types.
+const TYPE_SUFFIX: &str = "@type";

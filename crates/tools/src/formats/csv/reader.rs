@@ -1,0 +1,149 @@
+//! Reads CSV, our own and others'.
+//!
+//! - Columns come in any order; PartitionKey and RowKey must be there, Timestamp may.
+//! - A column without a column of types, and a cell whose type is empty, is a text. There, an empty cell is no property.
+//! - Keys may be empty texts. Spaces belong to values.
+
+use super::super::FormatError;
+use super::super::any::ReadEntities;
+use super::{TYPE_SUFFIX, value};
+use partita_client::Entity;
+use partita_model::{DateTime, EdmType};
+use std::collections::HashMap;
+use std::io::{self, Read};
+use std::sync::Arc;
+
+/// Longest record, in bytes. The largest entity has less than 2 MiB; a quote that is never closed makes one record of all that
+/// follows.
+const RECORD_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// A property's columns.
+struct Property {
+    name: Arc<str>,
+    value_at: usize,
+    type_at: Option<usize>,
+}
+
+/// Reads entities, a record each.
+pub(in super::super) struct Reader<R> {
+    records: csv::Reader<Bounded<R>>,
+    record: csv::StringRecord,
+    partition_key_at: usize,
+    row_key_at: usize,
+    timestamp_at: Option<usize>,
+    properties: Vec<Property>,
+    row: u64,
+}
+
+impl<R: Read> Reader<R> {
+    pub(in super::super) fn new(input: R) -> Result<Self, FormatError> {
+        let input = Bounded {
+            input,
+            left: RECORD_BYTES_MAX,
+        };
+        let mut records = csv::ReaderBuilder::new().from_reader(input);
+        let header = match records.headers() {
+            Ok(header) => header.clone(),
+            Err(error) => return Err(file_error(error)),
+        };
+        let mut places = HashMap::new();
+        for (at, name) in header.iter().enumerate() {
+            if places.insert(name, at).is_some() {
+                let what = format!("the column {name} is there twice");
+                return Err(FormatError::File(what));
+            }
+        }
+        let key = |name| {
+            let missing = || FormatError::File(format!("the column {name} is missing"));
+            places.get(name).copied().ok_or_else(missing)
+        };
+        let is_property = |name: &&str| {
+            !matches!(*name, "PartitionKey" | "RowKey" | "Timestamp" | "")
+                && !name.ends_with(TYPE_SUFFIX)
+        };
+        let properties = header.iter().filter(is_property).filter_map(|name| {
+            Some(Property {
+                name: Arc::from(name),
+                value_at: *places.get(name)?,
+                type_at: places.get(&*format!("{name}{TYPE_SUFFIX}")).copied(),
+            })
+        });
+        Ok(Self {
+            partition_key_at: key("PartitionKey")?,
+            row_key_at: key("RowKey")?,
+            timestamp_at: places.get("Timestamp").copied(),
+            properties: properties.collect(),
+            records,
+            record: csv::StringRecord::new(),
+            row: 0,
+        })
+    }
+
+    fn entity(&self) -> Result<Entity, String> {
+        let cell = |at: usize| self.record.get(at).unwrap_or_default();
+        let timestamp = match self.timestamp_at.map_or("", cell) {
+            "" => None,
+            text => Some(DateTime::parse(text).map_err(|error| format!("Timestamp: {error}"))?),
+        };
+        let mut properties = Vec::with_capacity(self.properties.len());
+        for Property {
+            name,
+            value_at,
+            type_at,
+        } in &self.properties
+        {
+            let text = cell(*value_at);
+            let edm = match type_at.map_or("", cell) {
+                "" if text.is_empty() => continue,
+                "" => EdmType::String,
+                edm => EdmType::from_name(edm).ok_or_else(|| format!("{name}: no type {edm}"))?,
+            };
+            let value = value::from_text(text, edm);
+            let value = value.ok_or_else(|| format!("{name} is no {}", edm.name()))?;
+            properties.push((Arc::clone(name), value));
+        }
+        let keys = [self.partition_key_at, self.row_key_at].map(|at| cell(at).to_owned());
+        Ok(Entity::from_parts(keys.into(), timestamp, properties))
+    }
+}
+
+impl<R: Read + Send> ReadEntities for Reader<R> {
+    fn read(&mut self) -> Result<Option<Entity>, FormatError> {
+        self.records.get_mut().left = RECORD_BYTES_MAX;
+        let row = self.row + 1;
+        match self.records.read_record(&mut self.record) {
+            Ok(false) => return Ok(None),
+            Ok(true) => self.row = row,
+            Err(error) if error.is_io_error() => return Err(FormatError::Io(error.into())),
+            Err(error) => return Err(FormatError::row(row, error)),
+        }
+        let entity = self.entity().map_err(|what| FormatError::row(row, what))?;
+        Ok(Some(entity))
+    }
+}
+
+fn file_error(error: csv::Error) -> FormatError {
+    if error.is_io_error() {
+        FormatError::Io(error.into())
+    } else {
+        FormatError::File(error.to_string())
+    }
+}
+
+/// Gives up when a record is too long.
+struct Bounded<R> {
+    input: R,
+    left: usize,
+}
+
+impl<R: Read> Read for Bounded<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.left == 0 {
+            let what = "the record is too long: a quote is not closed";
+            return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+        }
+        let read = self.input.read(buffer)?;
+        self.left = self.left.saturating_sub(read);
+        Ok(read)
+    }
+}

@@ -1,0 +1,140 @@
+//! What the columns of a file mean: our own layout, or that of any flat file.
+
+use super::super::FormatError;
+use super::DIGIT_SUFFIX;
+use parquet::basic::{ConvertedType, IntType, LogicalType, TimeUnit, Type as Physical};
+use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
+use std::sync::Arc;
+
+/// Where a value of a column goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Role {
+    PartitionKey,
+    RowKey,
+    Timestamp,
+    /// The last digit of the Timestamp.
+    TimestampDigit,
+    /// A property.
+    Property(Arc<str>),
+    /// The last digit of a DateTime that another column of the row has.
+    Digit(Arc<str>),
+}
+
+/// How a value of a column is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    String,
+    Binary,
+    Boolean,
+    Int32,
+    Int64,
+    Double,
+    /// Units of time since 1970, so many in a second.
+    Time(i64),
+    Guid,
+}
+
+/// A column.
+#[derive(Debug)]
+pub(super) struct Meaning {
+    pub(super) name: String,
+    pub(super) role: Role,
+    pub(super) kind: Kind,
+    /// The level at which there is a value: 0 in a column that always has one.
+    pub(super) level: i16,
+}
+
+/// The columns of a file.
+pub(super) fn meanings(schema: &SchemaDescriptor) -> Result<Vec<Meaning>, FormatError> {
+    let meanings: Vec<_> = schema
+        .columns()
+        .iter()
+        .map(|column| meaning(column))
+        .collect::<Result<_, _>>()?;
+    for (role, name) in [
+        (Role::PartitionKey, "PartitionKey"),
+        (Role::RowKey, "RowKey"),
+    ] {
+        let is_key = |meaning: &&Meaning| meaning.role == role && meaning.kind == Kind::String;
+        if meanings.iter().filter(is_key).count() != 1 {
+            return Err(FormatError::File(format!("{name} is no column of texts")));
+        }
+    }
+    Ok(meanings)
+}
+
+fn meaning(column: &ColumnDescriptor) -> Result<Meaning, FormatError> {
+    let name = column.path().string();
+    let unfit = |what: &str| FormatError::File(format!("the column {name} {what}"));
+    if column.path().parts().len() > 1 || column.max_rep_level() > 0 || column.max_def_level() > 1 {
+        return Err(unfit("is not flat"));
+    }
+    let kind = kind(column).ok_or_else(|| unfit("has a type that tables do not have"))?;
+    let role = role(&name);
+    let is_fit = match role {
+        Role::Timestamp => matches!(kind, Kind::Time(_)),
+        Role::TimestampDigit | Role::Digit(_) => kind == Kind::Int32,
+        Role::PartitionKey | Role::RowKey | Role::Property(_) => true,
+    };
+    if !is_fit {
+        return Err(unfit("has another type than its name says"));
+    }
+    Ok(Meaning {
+        role,
+        kind,
+        level: column.max_def_level(),
+        name,
+    })
+}
+
+fn role(name: &str) -> Role {
+    // Names of properties have no `@`.
+    let property = |name: &str| Arc::from(name.split('@').next().unwrap_or_default());
+    match name {
+        "PartitionKey" => Role::PartitionKey,
+        "RowKey" => Role::RowKey,
+        "Timestamp" => Role::Timestamp,
+        name => match name.strip_suffix(DIGIT_SUFFIX) {
+            Some("Timestamp") => Role::TimestampDigit,
+            Some(name) => Role::Digit(property(name)),
+            None => Role::Property(property(name)),
+        },
+    }
+}
+
+fn kind(column: &ColumnDescriptor) -> Option<Kind> {
+    let (logical, converted) = (column.logical_type_ref(), column.converted_type());
+    Some(match (column.physical_type(), logical, converted) {
+        (Physical::BOOLEAN, None, ConvertedType::NONE) => Kind::Boolean,
+        (Physical::FLOAT | Physical::DOUBLE, None, ConvertedType::NONE) => Kind::Double,
+        (Physical::INT32, None, ConvertedType::NONE) => Kind::Int32,
+        (Physical::INT32, Some(LogicalType::Integer(int)), _) if fits_32(int) => Kind::Int32,
+        (Physical::INT64, None, ConvertedType::NONE) => Kind::Int64,
+        (Physical::INT64, Some(LogicalType::Integer(int)), _) if int.is_signed => Kind::Int64,
+        (Physical::INT64, Some(LogicalType::Timestamp(time)), _) => Kind::Time(match time.unit {
+            TimeUnit::MILLIS => 1_000,
+            TimeUnit::MICROS => 1_000_000,
+            TimeUnit::NANOS => 1_000_000_000,
+        }),
+        (Physical::INT64, None, ConvertedType::TIMESTAMP_MILLIS) => Kind::Time(1_000),
+        (Physical::INT64, None, ConvertedType::TIMESTAMP_MICROS) => Kind::Time(1_000_000),
+        (
+            Physical::BYTE_ARRAY,
+            Some(LogicalType::String | LogicalType::Enum | LogicalType::Json),
+            _,
+        )
+        | (
+            Physical::BYTE_ARRAY,
+            None,
+            ConvertedType::UTF8 | ConvertedType::ENUM | ConvertedType::JSON,
+        ) => Kind::String,
+        (Physical::BYTE_ARRAY, None, ConvertedType::NONE) => Kind::Binary,
+        (Physical::FIXED_LEN_BYTE_ARRAY, Some(LogicalType::Uuid), _) => Kind::Guid,
+        (Physical::FIXED_LEN_BYTE_ARRAY, None, ConvertedType::NONE) => Kind::Binary,
+        _ => return None,
+    })
+}
+
+fn fits_32(int: &IntType) -> bool {
+    int.is_signed || int.bit_width < 32
+}

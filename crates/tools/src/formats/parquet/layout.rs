@@ -1,0 +1,94 @@
+//! From the columns of a schema to those of a file.
+
+use super::super::{Column, Schema};
+use super::DIGIT_SUFFIX;
+use parquet::basic::{LogicalType, Repetition, TimeUnit, Type as Physical};
+use parquet::errors::ParquetError;
+use parquet::schema::types::{Type, TypePtr};
+use partita_model::EdmType;
+use std::sync::Arc;
+
+/// Columns before those of properties: PartitionKey, RowKey, Timestamp and its last digit.
+pub(super) const KNOWN_COLUMNS: usize = 4;
+
+/// Where the columns of a property lie in the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place {
+    /// The one with the values.
+    pub(super) value: usize,
+    /// The one with the last digits of DateTimes.
+    pub(super) digit: Option<usize>,
+}
+
+/// The columns of a file.
+#[derive(Debug)]
+pub(super) struct Layout {
+    pub(super) root: TypePtr,
+    /// The places of the schema's columns, in their order.
+    pub(super) places: Vec<Place>,
+}
+
+impl Layout {
+    pub(super) fn new(schema: &Schema) -> Result<Self, ParquetError> {
+        let digit = |name: &str| primitive(&format!("{name}{DIGIT_SUFFIX}"), EdmType::Int32, true);
+        let mut fields = vec![
+            primitive("PartitionKey", EdmType::String, false)?,
+            primitive("RowKey", EdmType::String, false)?,
+            primitive("Timestamp", EdmType::DateTime, true)?,
+            digit("Timestamp")?,
+        ];
+        let mut places = Vec::new();
+        for (at, column) in schema.columns().iter().enumerate() {
+            let name = name_of(schema, at, column);
+            let value = fields.len();
+            fields.push(primitive(&name, column.edm, true)?);
+            let mut place = Place { value, digit: None };
+            if column.fine {
+                place.digit = Some(fields.len());
+                fields.push(digit(&name)?);
+            }
+            places.push(place);
+        }
+        let root = Type::group_type_builder("entity").with_fields(fields);
+        Ok(Self {
+            root: Arc::new(root.build()?),
+            places,
+        })
+    }
+}
+
+fn name_of(schema: &Schema, at: usize, column: &Column) -> String {
+    let Column { property, edm, .. } = column;
+    if schema.is_first(at, column) {
+        property.clone()
+    } else {
+        format!("{property}@{}", edm.name())
+    }
+}
+
+fn primitive(name: &str, edm: EdmType, optional: bool) -> Result<TypePtr, ParquetError> {
+    let (physical, logical, length) = match edm {
+        EdmType::String => (Physical::BYTE_ARRAY, Some(LogicalType::String), -1),
+        EdmType::Binary => (Physical::BYTE_ARRAY, None, -1),
+        EdmType::Boolean => (Physical::BOOLEAN, None, -1),
+        EdmType::Int32 => (Physical::INT32, None, -1),
+        EdmType::Int64 => (Physical::INT64, None, -1),
+        EdmType::Double => (Physical::DOUBLE, None, -1),
+        EdmType::DateTime => {
+            let micros = LogicalType::timestamp(true, TimeUnit::MICROS);
+            (Physical::INT64, Some(micros), -1)
+        }
+        EdmType::Guid => (Physical::FIXED_LEN_BYTE_ARRAY, Some(LogicalType::Uuid), 16),
+    };
+    let repetition = if optional {
+        Repetition::OPTIONAL
+    } else {
+        Repetition::REQUIRED
+    };
+    let built = Type::primitive_type_builder(name, physical)
+        .with_logical_type(logical)
+        .with_length(length)
+        .with_repetition(repetition)
+        .build()?;
+    Ok(Arc::new(built))
+}

@@ -1,0 +1,251 @@
+//! Reads Parquet.
+
+use super::super::FormatError;
+use super::super::any::ReadEntities;
+use super::columns::{Kind, Meaning, Role, meanings};
+use super::io_error;
+use super::types::{from_units, with_digit};
+use parquet::column::reader::ColumnReader;
+use parquet::data_type::{ByteArray, FixedLenByteArray};
+use parquet::errors::ParquetError;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use partita_client::Entity;
+use partita_model::{DateTime, Guid, Value};
+use std::fs::File;
+use std::sync::Arc;
+
+/// Rows that are put together at a time.
+const ROWS_AT_A_TIME: usize = 1024;
+
+/// Reads entities, some rows of all columns at a time.
+pub(in super::super) struct Reader {
+    file: SerializedFileReader<File>,
+    meanings: Vec<Meaning>,
+    /// The group to open next.
+    next_group: usize,
+    columns: Vec<ColumnReader>,
+    rows_left_in_group: usize,
+    ready: std::vec::IntoIter<Entity>,
+    row: u64,
+}
+
+/// An entity of which some columns have been read.
+#[derive(Default)]
+struct Draft {
+    partition_key: Option<String>,
+    row_key: Option<String>,
+    timestamp: Option<DateTime>,
+    properties: Vec<(Arc<str>, Value)>,
+}
+
+impl Reader {
+    pub(in super::super) fn new(file: File) -> Result<Self, FormatError> {
+        let file = SerializedFileReader::new(file).map_err(file_error)?;
+        let meanings = meanings(file.metadata().file_metadata().schema_descr())?;
+        Ok(Self {
+            file,
+            meanings,
+            next_group: 0,
+            columns: Vec::new(),
+            rows_left_in_group: 0,
+            ready: Vec::new().into_iter(),
+            row: 0,
+        })
+    }
+
+    /// Whether there are more rows to be read.
+    fn open_group(&mut self) -> Result<bool, FormatError> {
+        while self.rows_left_in_group == 0 {
+            if self.next_group >= self.file.num_row_groups() {
+                return Ok(false);
+            }
+            let group = self
+                .file
+                .get_row_group(self.next_group)
+                .map_err(file_error)?;
+            self.next_group += 1;
+            let rows = group.metadata().num_rows();
+            self.rows_left_in_group = usize::try_from(rows)
+                .map_err(|_| FormatError::File("a group has less than no rows".to_owned()))?;
+            let columns = (0..self.meanings.len()).map(|at| group.get_column_reader(at));
+            self.columns = columns.collect::<Result<_, _>>().map_err(file_error)?;
+        }
+        Ok(true)
+    }
+
+    fn read_rows(&mut self) -> Result<(), FormatError> {
+        let rows = self.rows_left_in_group.min(ROWS_AT_A_TIME);
+        let mut drafts: Vec<Draft> = std::iter::repeat_with(Draft::default).take(rows).collect();
+        for (meaning, column) in self.meanings.iter().zip(&mut self.columns) {
+            let cells = Cells::read(column, meaning, rows).map_err(file_error)?;
+            for (at, value) in cells.into_iter() {
+                let draft = drafts.get_mut(at);
+                let put = draft.and_then(|draft| draft.put(&meaning.role, value));
+                put.ok_or_else(|| {
+                    let what = format!("{}: a value that no table can have", meaning.name);
+                    FormatError::row(self.row + at as u64 + 1, what)
+                })?;
+            }
+        }
+        let mut entities = Vec::with_capacity(rows);
+        for draft in drafts {
+            self.row += 1;
+            let entity = draft.finish();
+            entities.push(entity.ok_or_else(|| FormatError::row(self.row, "a key is missing"))?);
+        }
+        self.rows_left_in_group -= rows;
+        self.ready = entities.into_iter();
+        Ok(())
+    }
+}
+
+impl ReadEntities for Reader {
+    fn read(&mut self) -> Result<Option<Entity>, FormatError> {
+        if let Some(entity) = self.ready.next() {
+            return Ok(Some(entity));
+        }
+        if !self.open_group()? {
+            return Ok(None);
+        }
+        self.read_rows()?;
+        Ok(self.ready.next())
+    }
+}
+
+impl Draft {
+    /// Puts a value of a column in its place; `None` where it does not belong there.
+    fn put(&mut self, role: &Role, value: Option<Value>) -> Option<()> {
+        match (role, value?) {
+            (Role::PartitionKey, Value::String(key)) => self.partition_key = Some(key),
+            (Role::RowKey, Value::String(key)) => self.row_key = Some(key),
+            (Role::Timestamp, Value::DateTime(time)) => self.timestamp = Some(time),
+            (Role::TimestampDigit, Value::Int32(digit)) => {
+                self.timestamp = Some(with_digit(self.timestamp?, digit)?);
+            }
+            (Role::Property(name), value) => self.properties.push((Arc::clone(name), value)),
+            // Its column is behind that of the time.
+            (Role::Digit(name), Value::Int32(digit)) => {
+                let mut properties = self.properties.iter_mut().rev();
+                match properties.find(|(other, _)| other == name) {
+                    Some((_, Value::DateTime(time))) => *time = with_digit(*time, digit)?,
+                    _ => return None,
+                }
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn finish(self) -> Option<Entity> {
+        let keys = (self.partition_key?, self.row_key?);
+        Some(Entity::from_parts(keys, self.timestamp, self.properties))
+    }
+}
+
+/// The values of some rows of a column.
+struct Cells {
+    /// Of each row, the level; empty in a column that always has a value.
+    levels: Vec<i16>,
+    /// The level at which there is a value.
+    level: i16,
+    rows: usize,
+    values: std::vec::IntoIter<Option<Value>>,
+}
+
+impl Cells {
+    fn read(
+        column: &mut ColumnReader,
+        meaning: &Meaning,
+        rows: usize,
+    ) -> Result<Self, ParquetError> {
+        let mut levels = Vec::new();
+        /// Reads the values of one physical type, each through a function.
+        macro_rules! values {
+            ($column:expr, $type:ty, $of:expr) => {{
+                let mut values: Vec<$type> = Vec::new();
+                let mut read = 0;
+                while read < rows {
+                    let into = Some(&mut levels);
+                    let (records, ..) =
+                        $column.read_records(rows - read, into, None, &mut values)?;
+                    if records == 0 {
+                        let what = "a column ends before its rows do";
+                        return Err(ParquetError::General(what.to_owned()));
+                    }
+                    read += records;
+                }
+                let of: fn(Kind, $type) -> Option<Value> = $of;
+                values
+                    .into_iter()
+                    .map(|value| of(meaning.kind, value))
+                    .collect::<Vec<_>>()
+            }};
+        }
+        let values = match column {
+            ColumnReader::BoolColumnReader(column) => {
+                values!(column, bool, |_, value| Some(Value::Boolean(value)))
+            }
+            ColumnReader::Int32ColumnReader(column) => {
+                values!(column, i32, |_, value| Some(Value::Int32(value)))
+            }
+            ColumnReader::Int64ColumnReader(column) => values!(column, i64, of_int64),
+            ColumnReader::FloatColumnReader(column) => {
+                values!(column, f32, |_, value| Some(Value::Double(value.into())))
+            }
+            ColumnReader::DoubleColumnReader(column) => {
+                values!(column, f64, |_, value| Some(Value::Double(value)))
+            }
+            ColumnReader::ByteArrayColumnReader(column) => {
+                values!(column, ByteArray, |kind, value| of_bytes(
+                    kind,
+                    value.data()
+                ))
+            }
+            ColumnReader::FixedLenByteArrayColumnReader(column) => {
+                values!(column, FixedLenByteArray, |kind, value| of_bytes(
+                    kind,
+                    value.data()
+                ))
+            }
+            ColumnReader::Int96ColumnReader(_) => {
+                return Err(ParquetError::NYI("times of 96 bits".to_owned()));
+            }
+        };
+        Ok(Self {
+            levels,
+            level: meaning.level,
+            rows,
+            values: values.into_iter(),
+        })
+    }
+
+    /// The rows that have a value, by their index, and the value; `None` for one that no table can have.
+    fn into_iter(mut self) -> impl Iterator<Item = (usize, Option<Value>)> {
+        (0..self.rows).filter_map(move |row| {
+            let is_there = self.level == 0 || self.levels.get(row) == Some(&self.level);
+            is_there.then(|| (row, self.values.next().flatten()))
+        })
+    }
+}
+
+fn of_int64(kind: Kind, value: i64) -> Option<Value> {
+    match kind {
+        Kind::Time(per_second) => from_units(value, per_second).map(Value::DateTime),
+        _ => Some(Value::Int64(value)),
+    }
+}
+
+fn of_bytes(kind: Kind, bytes: &[u8]) -> Option<Value> {
+    match kind {
+        Kind::String => Some(Value::String(str::from_utf8(bytes).ok()?.to_owned())),
+        Kind::Guid => Some(Value::Guid(Guid(bytes.try_into().ok()?))),
+        _ => Some(Value::Binary(bytes.to_vec())),
+    }
+}
+
+fn file_error(error: ParquetError) -> FormatError {
+    match error {
+        ParquetError::External(_) => io_error(error),
+        other => FormatError::File(other.to_string()),
+    }
+}

@@ -1,0 +1,68 @@
+//! Times as numbers of Parquet's units.
+
+use partita_model::DateTime;
+
+/// 100 ns in a microsecond.
+const TICKS_PER_MICRO: i64 = 10;
+
+/// Microseconds since 1970, and the digit behind them.
+pub(super) fn to_micros(time: DateTime) -> (i64, i32) {
+    let ticks = time.ticks().cast_signed() - DateTime::UNIX_EPOCH.ticks().cast_signed();
+    let digit = ticks.rem_euclid(TICKS_PER_MICRO);
+    let digit = i32::try_from(digit).expect("a digit is small");
+    (ticks.div_euclid(TICKS_PER_MICRO), digit)
+}
+
+/// The time of a number of units since 1970; `None` outside of the service's range. Of nanoseconds the last two digits go.
+pub(super) fn from_units(units: i64, per_second: i64) -> Option<DateTime> {
+    const TICKS_PER_SECOND: i64 = 10_000_000;
+    let ticks = if per_second <= TICKS_PER_SECOND {
+        units.checked_mul(TICKS_PER_SECOND / per_second)?
+    } else {
+        units.div_euclid(per_second / TICKS_PER_SECOND)
+    };
+    from_ticks(ticks.checked_add(DateTime::UNIX_EPOCH.ticks().cast_signed())?)
+}
+
+/// The time with a digit added behind its microseconds.
+pub(super) fn with_digit(time: DateTime, digit: i32) -> Option<DateTime> {
+    let fits = (0..10).contains(&digit) && time.ticks().is_multiple_of(10);
+    let ticks = time.ticks().cast_signed() + i64::from(digit);
+    fits.then(|| from_ticks(ticks)).flatten()
+}
+
+fn from_ticks(ticks: i64) -> Option<DateTime> {
+    DateTime::from_ticks(u64::try_from(ticks).ok()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_ends_of_time() {
+        for time in [DateTime::MIN, DateTime::UNIX_EPOCH, DateTime::MAX] {
+            let (micros, digit) = to_micros(time);
+            let read = from_units(micros, 1_000_000).unwrap();
+            assert_eq!(with_digit(read, digit), Some(time));
+        }
+        assert_eq!(to_micros(DateTime::UNIX_EPOCH), (0, 0));
+        assert_eq!(from_units(i64::MAX, 1000), None);
+        assert_eq!(
+            from_units(i64::MIN, 1_000_000_000),
+            DateTime::parse("1677-09-21T00:12:43.1452241Z").ok()
+        );
+        assert_eq!(with_digit(DateTime::UNIX_EPOCH, 10), None);
+    }
+
+    proptest! {
+        #[test]
+        fn round_trip(ticks in DateTime::MIN.ticks()..=DateTime::MAX.ticks()) {
+            let time = DateTime::from_ticks(ticks).unwrap();
+            let (micros, digit) = to_micros(time);
+            let read = from_units(micros, 1_000_000).and_then(|read| with_digit(read, digit));
+            prop_assert_eq!(read, Some(time));
+        }
+    }
+}

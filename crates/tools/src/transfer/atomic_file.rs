@@ -1,0 +1,65 @@
+//! Small files that are there whole or not at all, whenever the machine stops.
+//!
+//! ```text
+//! write name.tmp ─▶ sync it ─▶ rename to name ─▶ sync the directory
+//! ```
+
+use super::TransferError;
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+/// The name under which a file is written before it gets its own.
+pub(super) fn temporary(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".tmp");
+    PathBuf::from(name)
+}
+
+/// Replaces a file.
+///
+/// # Errors
+/// [`TransferError::Io`]; the file is then the old one or the new one.
+pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<(), TransferError> {
+    let temporary = temporary(path);
+    let written = File::create(&temporary).and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.sync_all()
+    });
+    written.map_err(TransferError::io(&temporary))?;
+    rename(&temporary, path)
+}
+
+/// Gives a file that has been synced its name, for good.
+///
+/// # Errors
+/// [`TransferError::Io`].
+pub(super) fn rename(from: &Path, to: &Path) -> Result<(), TransferError> {
+    fs::rename(from, to).map_err(TransferError::io(to))?;
+    sync_directory_of(to)
+}
+
+/// Removes a file, if it is there.
+///
+/// # Errors
+/// [`TransferError::Io`].
+pub(super) fn remove(path: &Path) -> Result<(), TransferError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(TransferError::io(path)(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn sync_directory_of(path: &Path) -> Result<(), TransferError> {
+    let parent = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
+    let parent = parent.unwrap_or(Path::new("."));
+    // Where directories cannot be opened (Windows), renaming is all there is.
+    match File::open(parent) {
+        Ok(directory) if cfg!(unix) => directory.sync_all().map_err(TransferError::io(parent)),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,160 @@
+//! From the rows as they were fetched to the files that were asked for. Runs on a thread of its own.
+//!
+//! Parts are made one for one and the manifest replaced after each, so that a run that goes on makes the rest of them. A single
+//! file is made at once, and again from its beginning if that is stopped.
+
+use super::Work;
+use crate::formats::{EntityReader, Format};
+use crate::transfer::manifest::{MANIFEST_FILE, Manifest, Part, Progress};
+use crate::transfer::observer::Event;
+use crate::transfer::part_file::{PartWriter, verify, verify_size};
+use crate::transfer::{TransferError, atomic_file, size};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+/// Rows that are reported at a time.
+const ROWS_IN_EVENT: u64 = 1000;
+
+/// The directory in which a single file is made.
+pub(super) fn partial_directory(file: &Path) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(".partial");
+    PathBuf::from(name)
+}
+
+impl Work {
+    /// Whether fetched rows are not yet in the files that were asked for.
+    pub(super) fn is_staged(&self) -> bool {
+        self.file.is_some() || self.fetched_format() != self.options.format
+    }
+
+    pub(super) fn fetched_name(&self, at: usize) -> String {
+        if self.is_staged() {
+            format!("fetched-{at:05}.{}", Format::JsonlZstd.extension())
+        } else {
+            self.part_name(at)
+        }
+    }
+
+    fn written(&self, rows: &mut u64, bytes: &mut u64) {
+        let (rows, bytes) = (std::mem::take(rows), std::mem::take(bytes));
+        self.observer.event(&Event::Written { rows, bytes });
+    }
+
+    fn part_name(&self, at: usize) -> String {
+        format!("part-{at:05}.{}", self.options.format.extension())
+    }
+}
+
+/// Makes what is left to be made. Gives rows and files of the whole export.
+pub(super) fn finish(work: &Work, mut manifest: Manifest) -> Result<(u64, u64), TransferError> {
+    let directory = &work.directory;
+    if manifest.progress == Progress::Converting {
+        if work.is_staged() {
+            work.observer.event(&Event::Converting {
+                rows: manifest.rows,
+            });
+        }
+        match &work.file {
+            Some(file) => manifest.parts = vec![make_file(work, &manifest, file)?],
+            None if work.is_staged() => make_parts(work, &mut manifest)?,
+            None => {}
+        }
+        manifest.progress = Progress::Complete;
+        if work.file.is_none() {
+            manifest.staged.clear();
+        }
+        manifest.save(directory)?;
+    }
+    let (rows, files) = (manifest.rows, manifest.parts.len() as u64);
+    if let Some(file) = &work.file {
+        for part in &manifest.parts {
+            verify_size(file, part)?;
+        }
+        for part in &manifest.staged {
+            atomic_file::remove(&directory.join(&part.file))?;
+        }
+        remove_leftovers(directory)?;
+        // Last, because it is what says that all is done.
+        atomic_file::remove(&directory.join(MANIFEST_FILE))?;
+        std::fs::remove_dir(directory).map_err(TransferError::io(directory))?;
+        return Ok((rows, files));
+    }
+    for (path, part) in manifest.files(directory) {
+        verify_size(&path, part)?;
+    }
+    remove_leftovers(directory)?;
+    Ok((rows, files))
+}
+
+/// One part of each file that was fetched, which goes when it is no longer needed.
+fn make_parts(work: &Work, manifest: &mut Manifest) -> Result<(), TransferError> {
+    for at in 0..manifest.staged.len() {
+        let Some(staged) = manifest.staged.get(at).cloned() else {
+            break;
+        };
+        let fetched = work.directory.join(&staged.file);
+        if at >= manifest.parts.len() {
+            let path = work.directory.join(work.part_name(at));
+            let mut part = PartWriter::create(path.clone(), manifest.format, &manifest.columns)?;
+            copy_rows(work, &staged, &mut part)?;
+            manifest.parts.push(part.finish()?);
+            manifest.save(&work.directory)?;
+            work.observer.event(&Event::Saved);
+            let rows = staged.rows;
+            work.observer.event(&Event::File { path: &path, rows });
+        }
+        atomic_file::remove(&fetched)?;
+    }
+    Ok(())
+}
+
+fn make_file(work: &Work, manifest: &Manifest, file: &Path) -> Result<Part, TransferError> {
+    let mut whole = PartWriter::create(file.to_owned(), manifest.format, &manifest.columns)?;
+    for staged in &manifest.staged {
+        copy_rows(work, staged, &mut whole)?;
+    }
+    let part = whole.finish()?;
+    let rows = part.rows;
+    work.observer.event(&Event::File { path: file, rows });
+    Ok(part)
+}
+
+fn copy_rows(work: &Work, staged: &Part, to: &mut PartWriter) -> Result<(), TransferError> {
+    let path = work.directory.join(&staged.file);
+    verify(&path, staged)?;
+    let rows = EntityReader::open(&path, Format::JsonlZstd).map_err(TransferError::rows(&path))?;
+    let (mut rows_since, mut bytes_since) = (0, 0);
+    for entity in rows {
+        let entity = entity.map_err(TransferError::rows(&path))?;
+        to.write(&entity)?;
+        rows_since += 1;
+        bytes_since += size::entity_bytes(&entity);
+        if rows_since == ROWS_IN_EVENT {
+            work.written(&mut rows_since, &mut bytes_since);
+        }
+    }
+    work.written(&mut rows_since, &mut bytes_since);
+    Ok(())
+}
+
+/// Whether it is a file of ours that has not got its name.
+pub(super) fn is_leftover(name: &OsStr) -> bool {
+    let name = name.to_string_lossy();
+    let is_ours = ["part-", "fetched-", MANIFEST_FILE]
+        .iter()
+        .any(|begin| name.starts_with(begin));
+    is_ours && name.ends_with(".tmp")
+}
+
+/// Removes what runs that were killed left behind.
+fn remove_leftovers(directory: &Path) -> Result<(), TransferError> {
+    let entries = directory.read_dir().map_err(TransferError::io(directory))?;
+    for entry in entries {
+        let entry = entry.map_err(TransferError::io(directory))?;
+        if is_leftover(&entry.file_name()) {
+            atomic_file::remove(&entry.path())?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,308 @@
+//! Rows gathered by partition, as long as there is room: a plain state machine.
+//!
+//! Invariants:
+//! - a batch has rows of one partition, each key once, at most [`BATCH_OPERATIONS_MAX`] of them and [`BATCH_BYTES_MAX`];
+//! - no key is in two batches that are gathered or under way: the row waits, and all that come behind it;
+//! - rows gathered and waiting are at most [`ROWS_MAX`] and those of one chunk.
+
+use super::marks::ChunkId;
+use crate::transfer::size::{entity_bytes, operation_bytes_max};
+use partita_client::Entity;
+use partita_model::limits::{BATCH_OPERATIONS_MAX, BODY_BYTES_MAX};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::hash::{BuildHasher as _, RandomState};
+
+/// Rows gathered, so that many small partitions in no order still make batches.
+const ROWS_MAX: usize = 20_000;
+/// Bytes of rows gathered.
+const BYTES_MAX: u64 = 64 * 1024 * 1024;
+/// Bytes of a batch's operations: what the service takes, less the batch's own frame.
+const BATCH_BYTES_MAX: u64 = BODY_BYTES_MAX as u64 - 16 * 1024;
+
+/// Rows of one partition.
+#[derive(Debug, Default)]
+pub(super) struct Batch {
+    pub(super) rows: Vec<Entity>,
+    pub(super) receipt: Receipt,
+    bytes: u64,
+}
+
+/// What of a batch is needed when it has been written.
+#[derive(Debug, Default)]
+pub(super) struct Receipt {
+    /// From which chunks how many rows are.
+    pub(super) chunks: Vec<(ChunkId, usize)>,
+    /// By the service's formula.
+    pub(super) row_bytes: u64,
+    keys: Vec<u64>,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    row: Entity,
+    key: u64,
+    chunk: ChunkId,
+    bytes: u64,
+}
+
+/// Rows gathered.
+#[derive(Debug, Default)]
+pub(super) struct Batches {
+    /// Batches that can take more rows, by their age.
+    open: BTreeMap<u64, Batch>,
+    /// The open batch of each partition.
+    by_partition: HashMap<String, u64>,
+    born: u64,
+    full: VecDeque<Batch>,
+    /// Rows behind one whose key is gathered or under way, and that row.
+    waiting: VecDeque<Waiting>,
+    /// Hashes of the keys gathered and under way. Two keys with one hash only wait for each other.
+    keys: HashSet<u64>,
+    hasher: RandomState,
+    rows: usize,
+    bytes: u64,
+}
+
+impl Batches {
+    /// Takes rows of a chunk.
+    pub(super) fn add(&mut self, rows: Vec<Entity>, chunk: ChunkId) {
+        for row in rows {
+            let bytes = operation_bytes_max(&row);
+            let key = self.hasher.hash_one((row.partition_key(), row.row_key()));
+            (self.rows, self.bytes) = (self.rows + 1, self.bytes + bytes);
+            self.waiting.push_back(Waiting {
+                row,
+                key,
+                chunk,
+                bytes,
+            });
+        }
+        self.gather();
+    }
+
+    /// A batch to write now: a full one; else the oldest if there is no room, if a row waits for another, or if no more rows come.
+    pub(super) fn next(&mut self, is_ended: bool) -> Option<Batch> {
+        let batch = match self.full.pop_front() {
+            Some(batch) => batch,
+            None if is_ended || self.is_full() || !self.waiting.is_empty() => {
+                let oldest = *self.open.first_key_value()?.0;
+                self.close(oldest)?
+            }
+            None => return None,
+        };
+        self.rows -= batch.rows.len();
+        self.bytes -= batch.bytes;
+        Some(batch)
+    }
+
+    /// The batch has been written.
+    pub(super) fn done(&mut self, receipt: &Receipt) {
+        for key in &receipt.keys {
+            self.keys.remove(key);
+        }
+        self.gather();
+    }
+
+    /// Whether there is no room.
+    pub(super) fn is_full(&self) -> bool {
+        self.rows >= ROWS_MAX || self.bytes >= BYTES_MAX
+    }
+
+    /// Whether nothing is gathered, waiting or under way.
+    pub(super) fn is_empty(&self) -> bool {
+        self.rows == 0 && self.keys.is_empty()
+    }
+
+    /// Puts waiting rows into batches, up to one that has to wait.
+    fn gather(&mut self) {
+        while let Some(next) = self.waiting.front() {
+            if !self.keys.insert(next.key) {
+                break;
+            }
+            if let Some(next) = self.waiting.pop_front() {
+                self.put(next);
+            }
+        }
+    }
+
+    fn put(&mut self, next: Waiting) {
+        let partition = next.row.partition_key();
+        let mut place = self.by_partition.get(partition).copied();
+        let is_too_large = |batch: &Batch| batch.bytes + next.bytes > BATCH_BYTES_MAX;
+        if let Some(at) = place.take_if(|at| self.open.get(at).is_some_and(is_too_large)) {
+            let batch = self.close(at);
+            self.full.extend(batch);
+        }
+        let place = place.unwrap_or_else(|| {
+            self.born += 1;
+            self.by_partition.insert(partition.to_owned(), self.born);
+            self.born
+        });
+        let batch = self.open.entry(place).or_default();
+        batch.push(next);
+        if batch.rows.len() == BATCH_OPERATIONS_MAX {
+            let batch = self.close(place);
+            self.full.extend(batch);
+        }
+    }
+
+    /// Takes an open batch out.
+    fn close(&mut self, place: u64) -> Option<Batch> {
+        let batch = self.open.remove(&place)?;
+        if let Some(first) = batch.rows.first() {
+            self.by_partition.remove(first.partition_key());
+        }
+        Some(batch)
+    }
+}
+
+impl Batch {
+    fn push(&mut self, next: Waiting) {
+        let Waiting {
+            row,
+            key,
+            chunk,
+            bytes,
+        } = next;
+        let receipt = &mut self.receipt;
+        receipt.keys.push(key);
+        receipt.row_bytes += entity_bytes(&row);
+        match receipt.chunks.last_mut() {
+            Some((last, rows)) if *last == chunk => *rows += 1,
+            _ => receipt.chunks.push((chunk, 1)),
+        }
+        self.bytes += bytes;
+        self.rows.push(row);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn row(partition: &str, row: &str) -> Entity {
+        Entity::new(partition, row)
+    }
+
+    fn keys(batch: &Batch) -> Vec<(&str, &str)> {
+        let keys = |row| (Entity::partition_key(row), Entity::row_key(row));
+        batch.rows.iter().map(keys).collect()
+    }
+
+    #[test]
+    fn rows_of_one_partition_are_written_together() {
+        let mut batches = Batches::default();
+        batches.add(vec![row("a", "1"), row("b", "1"), row("a", "2")], 0);
+        assert!(batches.next(false).is_none(), "there is room for more");
+        batches.add(vec![row("b", "2")], 1);
+        let first = batches.next(true).unwrap();
+        assert_eq!(keys(&first), [("a", "1"), ("a", "2")]);
+        let second = batches.next(true).unwrap();
+        assert_eq!(second.receipt.chunks, [(0, 1), (1, 1)]);
+        batches.done(&first.receipt);
+        assert!(!batches.is_empty());
+        batches.done(&second.receipt);
+        assert!(batches.is_empty());
+    }
+
+    #[test]
+    fn a_row_waits_for_the_one_before_it() {
+        let mut batches = Batches::default();
+        batches.add(
+            vec![row("a", "1"), row("b", "1"), row("a", "1"), row("c", "1")],
+            0,
+        );
+        let first = batches.next(false).unwrap();
+        assert_eq!(keys(&first), [("a", "1")]);
+        let other = batches.next(false).unwrap();
+        assert_eq!(keys(&other), [("b", "1")]);
+        assert!(batches.next(true).is_none());
+        batches.done(&first.receipt);
+        assert_eq!(keys(&batches.next(true).unwrap()), [("a", "1")]);
+        assert_eq!(keys(&batches.next(true).unwrap()), [("c", "1")]);
+    }
+
+    #[test]
+    fn batches_are_bounded_in_bytes() {
+        let mut large = row("a", "1");
+        for name in ["a", "b", "c", "d", "e", "f"] {
+            large.insert(name, "\u{1}".repeat(32 * 1024));
+        }
+        let rows = (0..10).map(|at| large.clone().with_keys("a", at.to_string()));
+        let mut batches = Batches::default();
+        batches.add(rows.collect(), 0);
+        let mut written = 0;
+        while let Some(batch) = batches.next(true) {
+            assert!(batch.bytes <= BATCH_BYTES_MAX && batch.rows.len() <= 3);
+            written += batch.rows.len();
+        }
+        assert_eq!(written, 10);
+    }
+
+    proptest! {
+        /// Whatever comes and whenever writes end: each row is written once, in the order of its key, in batches that the service takes.
+        #[test]
+        fn every_row_is_written_once(
+            chunks in proptest::collection::vec(proptest::collection::vec((0..4_u8, 0..150_u8), 0..200), 0..6),
+            events in proptest::collection::vec(any::<u8>(), 0..60),
+        ) {
+            let mut batches = Batches::default();
+            let (mut under_way, mut written, mut sent) = (Vec::<Batch>::new(), Vec::new(), Vec::new());
+            let mut chunks = chunks.into_iter().enumerate();
+            let mut events = events.into_iter();
+            let mut count = 0;
+            let mut is_ended = false;
+            while !(is_ended && batches.is_empty()) {
+                match events.next().unwrap_or(if is_ended { 1 } else { 0 }) % 4 {
+                    0 => match chunks.next() {
+                        None => is_ended = true,
+                        Some((id, rows)) => {
+                            let rows = rows.into_iter().map(|(partition, key)| {
+                                count += 1;
+                                let mut row = row(&partition.to_string(), &key.to_string());
+                                row.insert("n", count);
+                                row
+                            });
+                            let rows: Vec<_> = rows.collect();
+                            sent.extend(rows.clone());
+                            batches.add(rows, id as u64);
+                        }
+                    },
+                    1 => match batches.next(is_ended) {
+                        Some(batch) => under_way.push(batch),
+                        None if !under_way.is_empty() => {
+                            let batch = under_way.swap_remove(0);
+                            batches.done(&batch.receipt);
+                            written.push(batch);
+                        }
+                        None => {}
+                    },
+                    at if !under_way.is_empty() => {
+                        let batch = under_way.swap_remove(usize::from(at) % under_way.len());
+                        batches.done(&batch.receipt);
+                        written.push(batch);
+                    }
+                    _ => {}
+                }
+            }
+            for batch in &written {
+                let mut keys = keys(batch);
+                prop_assert!(!keys.is_empty() && keys.len() <= BATCH_OPERATIONS_MAX);
+                prop_assert!(keys.iter().all(|key| key.0 == keys[0].0));
+                keys.sort();
+                keys.dedup();
+                prop_assert_eq!(keys.len(), batch.rows.len());
+            }
+            let of = |rows: Vec<Entity>| {
+                let mut by_key = BTreeMap::<_, Vec<_>>::new();
+                for row in rows {
+                    let key = (row.partition_key().to_owned(), row.row_key().to_owned());
+                    by_key.entry(key).or_default().push(format!("{:?}", row.get("n")));
+                }
+                by_key
+            };
+            prop_assert_eq!(of(written.into_iter().flat_map(|batch| batch.rows).collect()), of(sent));
+        }
+    }
+}

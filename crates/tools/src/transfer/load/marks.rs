@@ -1,0 +1,85 @@
+//! Which chunks of rows are written, when writes end in any order.
+
+use std::collections::VecDeque;
+
+/// A chunk's number.
+pub(super) type ChunkId = u64;
+
+/// The chunks that are not written, and what comes behind each.
+pub(super) struct Marks<M> {
+    /// The oldest one's number.
+    first: ChunkId,
+    open: VecDeque<Open<M>>,
+}
+
+struct Open<M> {
+    /// Rows that are not written.
+    rows: usize,
+    mark: M,
+}
+
+impl<M> Default for Marks<M> {
+    fn default() -> Self {
+        Self {
+            first: 0,
+            open: VecDeque::new(),
+        }
+    }
+}
+
+impl<M> Marks<M> {
+    /// A chunk of so many rows.
+    pub(super) fn begin(&mut self, rows: usize, mark: M) -> ChunkId {
+        self.open.push_back(Open { rows, mark });
+        self.first + self.open.len() as u64 - 1
+    }
+
+    /// So many rows of the chunk are written.
+    ///
+    /// # Panics
+    /// If it had fewer.
+    pub(super) fn written(&mut self, chunk: ChunkId, rows: usize) {
+        let at = usize::try_from(chunk - self.first).expect("chunks are few");
+        let open = self.open.get_mut(at).expect("the chunk is not written yet");
+        open.rows = open
+            .rows
+            .checked_sub(rows)
+            .expect("no row is written twice");
+    }
+
+    /// The last mark up to which all is written, if it is a new one.
+    pub(super) fn reached(&mut self) -> Option<M> {
+        let mut reached = None;
+        while self.open.front().is_some_and(|open| open.rows == 0) {
+            self.first += 1;
+            reached = self.open.pop_front();
+        }
+        reached.map(|open| open.mark)
+    }
+
+    /// Whether all is written and said.
+    pub(super) fn is_empty(&self) -> bool {
+        self.open.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_waits_for_what_is_before_it() {
+        let mut marks = Marks::default();
+        let [a, b, c] = [(3, 'a'), (1, 'b'), (0, 'c')].map(|(rows, mark)| marks.begin(rows, mark));
+        assert_eq!(marks.reached(), None);
+        marks.written(b, 1);
+        marks.written(a, 2);
+        assert_eq!(marks.reached(), None);
+        marks.written(a, 1);
+        assert_eq!(marks.reached(), Some('c'));
+        assert!(marks.is_empty() && c == 2);
+        let d = marks.begin(1, 'd');
+        marks.written(d, 1);
+        assert_eq!((d, marks.reached(), marks.reached()), (3, Some('d'), None));
+    }
+}

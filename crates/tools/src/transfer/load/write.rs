@@ -1,0 +1,240 @@
+//! Writes a batch, in each of the modes.
+//!
+//! | mode | at first | where a row is there already |
+//! | --- | --- | --- |
+//! | merge, replace | one transaction of upserts | – |
+//! | insert | one transaction of inserts | an error; after a write that may have happened, row by row, and success if it is the same |
+//! | skip existing | one transaction of inserts | the rows that are there are asked for, the others inserted; at last row by row |
+//!
+//! The client repeats what failed, and tells its own first success apart. What it gives up with an unknown outcome is written once
+//! more here: an upsert as it is, an insert as one that may have happened.
+
+use super::Mode;
+use super::batches::{Batch, Receipt};
+use crate::transfer::TransferError;
+use crate::transfer::diff::differences;
+use partita_client::{
+    Entity, Error, ErrorCode, Filter, Outcome, QueryOptions, Result, TableClient,
+    TransactionAction, UpdateMode,
+};
+use partita_model::compare_utf16;
+use std::collections::HashSet;
+
+/// How often a write of unknown outcome is written, the first time included.
+const ATTEMPTS: usize = 3;
+
+/// Writes batches to a table.
+#[derive(Debug)]
+pub(super) struct Writer {
+    /// None to write nothing.
+    pub(super) table: Option<TableClient>,
+    pub(super) mode: Mode,
+    /// Whether a run before may have written the rows.
+    pub(super) is_resumed: bool,
+}
+
+/// A batch that has been written.
+#[derive(Debug)]
+pub(super) struct Written {
+    pub(super) receipt: Receipt,
+    pub(super) written: u64,
+    /// Rows that were there.
+    pub(super) skipped: u64,
+}
+
+/// What came of some rows: how many are written; the others were there.
+struct Done(usize);
+
+/// Why rows cannot be written.
+enum Refused {
+    /// The row at that index is there.
+    Exists(usize),
+    Failed(Box<Error>),
+}
+
+impl From<Error> for Refused {
+    fn from(error: Error) -> Self {
+        Self::Failed(Box::new(error))
+    }
+}
+
+impl Writer {
+    /// Writes the rows of a batch, all of them or those that have to be. If the future is dropped, it may have happened.
+    ///
+    /// # Errors
+    /// [`TransferError::Write`], [`TransferError::Exists`].
+    pub(super) async fn write(&self, batch: Batch) -> std::result::Result<Written, TransferError> {
+        let Batch { rows, receipt, .. } = batch;
+        let count = rows.len();
+        let done = match &self.table {
+            Some(table) => self.write_to(table, &rows).await?,
+            None => Done(count),
+        };
+        Ok(Written {
+            receipt,
+            written: done.0 as u64,
+            skipped: (count - done.0) as u64,
+        })
+    }
+
+    async fn write_to(
+        &self,
+        table: &TableClient,
+        rows: &[Entity],
+    ) -> std::result::Result<Done, TransferError> {
+        let mut may_have_happened = self.is_resumed;
+        let mut attempt = 1;
+        loop {
+            let written = match self.mode {
+                Mode::Merge => upsert(table, rows, UpdateMode::Merge).await,
+                Mode::Replace => upsert(table, rows, UpdateMode::Replace).await,
+                Mode::Insert => insert(table, rows, may_have_happened).await,
+                Mode::SkipExisting => insert_missing(table, rows).await,
+            };
+            let refused = match written {
+                Ok(done) => return Ok(done),
+                Err(refused) => refused,
+            };
+            match refused {
+                Refused::Failed(error)
+                    if error.outcome() == Outcome::MayHaveHappened && attempt < ATTEMPTS =>
+                {
+                    may_have_happened = true;
+                    attempt += 1;
+                }
+                refused => return Err(refused.of(rows)),
+            }
+        }
+    }
+}
+
+impl Refused {
+    /// The error, with the row that it is about.
+    fn of(self, rows: &[Entity]) -> TransferError {
+        let at = match &self {
+            Self::Exists(at) => *at,
+            Self::Failed(error) => error.operation_index().unwrap_or_default(),
+        };
+        let row = rows.get(at).or(rows.first());
+        let keys = row.map(|row| (row.partition_key().to_owned(), row.row_key().to_owned()));
+        let (partition_key, row_key) = keys.unwrap_or_default();
+        match self {
+            Self::Exists(_) => TransferError::Exists {
+                partition_key,
+                row_key,
+            },
+            Self::Failed(source) => TransferError::Write {
+                partition_key,
+                row_key,
+                source,
+            },
+        }
+    }
+}
+
+async fn upsert(table: &TableClient, rows: &[Entity], mode: UpdateMode) -> Result<Done, Refused> {
+    if let [row] = rows {
+        table.upsert_entity(row, mode).await?;
+    } else {
+        let action = |row: &Entity| TransactionAction::Upsert(row.clone(), mode);
+        let actions: Vec<_> = rows.iter().map(action).collect();
+        table.submit_transaction(&actions).await?;
+    }
+    Ok(Done(rows.len()))
+}
+
+/// Inserts all rows or none.
+async fn insert_at_once(table: &TableClient, rows: &[Entity]) -> Result<Done, Refused> {
+    let inserted = match rows {
+        [] => Ok(()),
+        [row] => table.create_entity(row).await.map(drop),
+        rows => {
+            let actions: Vec<_> = rows
+                .iter()
+                .cloned()
+                .map(TransactionAction::Create)
+                .collect();
+            table.submit_transaction(&actions).await.map(drop)
+        }
+    };
+    match inserted {
+        Ok(()) => Ok(Done(rows.len())),
+        Err(error) if error.code() == Some(ErrorCode::EntityAlreadyExists) => {
+            Err(Refused::Exists(error.operation_index().unwrap_or_default()))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+async fn insert(
+    table: &TableClient,
+    rows: &[Entity],
+    may_have_happened: bool,
+) -> Result<Done, Refused> {
+    match insert_at_once(table, rows).await {
+        Err(Refused::Exists(_)) if may_have_happened => {}
+        inserted => return inserted,
+    }
+    for (at, row) in rows.iter().enumerate() {
+        match insert_at_once(table, std::slice::from_ref(row)).await {
+            Err(Refused::Exists(_)) => {
+                let keys = (row.partition_key(), row.row_key());
+                let found = table.get_entity_if_exists(keys.0, keys.1).await?;
+                if !found.is_some_and(|found| differences(row, &found).is_empty()) {
+                    return Err(Refused::Exists(at));
+                }
+            }
+            Ok(Done(_)) => {}
+            Err(failed) => return Err(failed),
+        }
+    }
+    Ok(Done(rows.len()))
+}
+
+async fn insert_missing(table: &TableClient, rows: &[Entity]) -> Result<Done, Refused> {
+    match insert_at_once(table, rows).await {
+        Err(Refused::Exists(_)) if rows.len() == 1 => return Ok(Done(0)),
+        Err(Refused::Exists(_)) => {}
+        inserted => return inserted,
+    }
+    if let Some(there) = row_keys_between(table, rows).await? {
+        let is_missing = |row: &&Entity| !there.contains(row.row_key());
+        let missing: Vec<Entity> = rows.iter().filter(is_missing).cloned().collect();
+        match insert_at_once(table, &missing).await {
+            // Somebody else inserts, too.
+            Err(Refused::Exists(_)) => {}
+            inserted => return inserted,
+        }
+    }
+    let mut written = 0;
+    for row in rows {
+        match insert_at_once(table, std::slice::from_ref(row)).await {
+            Err(Refused::Exists(_)) => {}
+            inserted => written += inserted?.0,
+        }
+    }
+    Ok(Done(written))
+}
+
+/// The RowKeys that are there from the first to the last of the rows, which are of one partition; none if that takes more than a
+/// page.
+async fn row_keys_between(table: &TableClient, rows: &[Entity]) -> Result<Option<HashSet<String>>> {
+    let mut keys: Vec<&str> = rows.iter().map(Entity::row_key).collect();
+    keys.sort_by(|a, b| compare_utf16(a, b));
+    let (Some(row), Some(first), Some(last)) = (rows.first(), keys.first(), keys.last()) else {
+        return Ok(None);
+    };
+    let partition = Filter::pk().eq(row.partition_key());
+    let between = partition
+        .and(Filter::rk().ge(*first))
+        .and(Filter::rk().le(*last));
+    let options = QueryOptions::new().filter(between).select(["RowKey"]);
+    let page = table.query_page(&options, None).await?;
+    if page.continuation().is_some() {
+        return Ok(None);
+    }
+    let entities = page.entities()?.into_iter();
+    Ok(Some(
+        entities.map(|entity| entity.row_key().to_owned()).collect(),
+    ))
+}

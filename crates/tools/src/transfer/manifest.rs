@@ -1,0 +1,320 @@
+//! The manifest of an export: which files there are, what is in them, and while it runs, where it stands.
+//!
+//! ```text
+//! fetching ──all rows fetched──▶ converting ──all parts written──▶ complete
+//!    parts grow, `resume`            parts grow, `staged` is read       only parts
+//!    says where to go on
+//! ```
+//!
+//! Formats whose columns need not be known go from fetching to complete at once. The text is replaced as a whole after each part, so
+//! that what it names is there; a file that it does not name is of no account.
+
+use super::{TransferError, atomic_file};
+use crate::formats::{Format, Schema};
+use crate::scan::ResumeToken;
+use partita_client::Entity;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fs;
+use std::io::Read as _;
+use std::path::{Component, Path, PathBuf};
+
+/// The name of a manifest in the directory of its export.
+pub const MANIFEST_FILE: &str = "_manifest.json";
+/// The version that is written, and the only one that is read.
+pub const MANIFEST_VERSION: u64 = 1;
+
+/// What tells it from other files.
+const MANIFEST_KIND: &str = "partita-export";
+/// Largest manifest, in bytes: 10,000 columns and 100,000 parts fit in.
+const MANIFEST_BYTES_MAX: u64 = 128 * 1024 * 1024;
+
+/// The manifest of an export.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    /// `partita-export`.
+    pub kind: String,
+    /// [`MANIFEST_VERSION`].
+    pub version: u64,
+    /// How far it is.
+    pub progress: Progress,
+    /// Which rows they are.
+    pub source: Source,
+    /// The format of the parts.
+    pub format: Format,
+    /// Rows of all parts.
+    pub rows: u64,
+    /// Their properties and types, in the order in which they were met, or as they were declared.
+    pub columns: Schema,
+    /// Whether the columns were declared.
+    pub declared: bool,
+    /// The files, in the table's order.
+    pub parts: Vec<Part>,
+    /// Files that are to become parts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub staged: Vec<Part>,
+    /// Where fetching goes on.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "token_to_text",
+        deserialize_with = "token_from_text"
+    )]
+    pub resume: Option<ResumeToken>,
+}
+
+/// How far an export is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Progress {
+    /// Rows are being fetched.
+    Fetching,
+    /// All rows are there, and are being written with all columns.
+    Converting,
+    /// All parts are there.
+    Complete,
+}
+
+/// Which rows an export has.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Source {
+    /// The account's endpoint.
+    pub endpoint: String,
+    /// The table.
+    pub table: String,
+    /// The filter; none for all rows.
+    pub filter: Option<String>,
+    /// The properties; none for all.
+    pub select: Vec<String>,
+}
+
+/// A file of rows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Part {
+    /// Its name, in the directory of the manifest.
+    pub file: String,
+    /// Its rows.
+    pub rows: u64,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// The SHA-256 of its bytes, in hex.
+    pub sha256: String,
+    /// The keys of its first row.
+    pub first: Option<Keys>,
+    /// Those of its last.
+    pub last: Option<Keys>,
+}
+
+/// The keys of a row.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "PascalCase")]
+pub struct Keys {
+    /// PartitionKey.
+    pub partition_key: String,
+    /// RowKey.
+    pub row_key: String,
+}
+
+impl Keys {
+    pub(super) fn of(entity: &Entity) -> Self {
+        Self {
+            partition_key: entity.partition_key().to_owned(),
+            row_key: entity.row_key().to_owned(),
+        }
+    }
+}
+
+impl Manifest {
+    /// That of an export which begins.
+    #[must_use]
+    pub(super) fn new(source: Source, format: Format, columns: Option<&Schema>) -> Self {
+        Self {
+            kind: MANIFEST_KIND.to_owned(),
+            version: MANIFEST_VERSION,
+            progress: Progress::Fetching,
+            source,
+            format,
+            rows: 0,
+            columns: columns.cloned().unwrap_or_default(),
+            declared: columns.is_some(),
+            parts: Vec::new(),
+            staged: Vec::new(),
+            resume: None,
+        }
+    }
+
+    /// Reads the manifest of a directory; none where there is none.
+    ///
+    /// # Errors
+    /// [`TransferError::Version`], [`TransferError::Damaged`], [`TransferError::Io`].
+    pub fn load(directory: &Path) -> Result<Option<Self>, TransferError> {
+        let path = directory.join(MANIFEST_FILE);
+        let Some(manifest) =
+            load::<Self>(&path, MANIFEST_KIND, MANIFEST_VERSION, MANIFEST_BYTES_MAX)?
+        else {
+            return Ok(None);
+        };
+        for part in manifest.parts.iter().chain(&manifest.staged) {
+            if !is_plain_name(&part.file) {
+                let what = format!("{:?} is no name of a file beside it", part.file);
+                return Err(TransferError::damaged(&path, what));
+            }
+        }
+        Ok(Some(manifest))
+    }
+
+    /// Writes the manifest of a directory.
+    pub(super) fn save(&self, directory: &Path) -> Result<(), TransferError> {
+        save(&directory.join(MANIFEST_FILE), self)
+    }
+
+    /// The files in their directory, with the parts that they are.
+    pub(super) fn files<'a>(
+        &'a self,
+        directory: &'a Path,
+    ) -> impl Iterator<Item = (PathBuf, &'a Part)> {
+        self.parts
+            .iter()
+            .map(|part| (directory.join(&part.file), part))
+    }
+}
+
+/// Whether a name leads to the directory's own file, whoever wrote the manifest.
+fn is_plain_name(name: &str) -> bool {
+    let mut components = Path::new(name).components();
+    let first = components.next();
+    matches!(first, Some(Component::Normal(_)))
+        && components.next().is_none()
+        && !name.contains(['/', '\\', ':'])
+}
+
+/// What every file of a transfer begins with, whatever its version.
+#[derive(Deserialize)]
+struct Head {
+    kind: String,
+    version: u64,
+}
+
+/// Reads a file of this kind and version; none where there is none.
+pub(super) fn load<T: DeserializeOwned>(
+    path: &Path,
+    kind: &str,
+    version: u64,
+    bytes_max: u64,
+) -> Result<Option<T>, TransferError> {
+    let mut text = Vec::new();
+    match fs::File::open(path).and_then(|file| file.take(bytes_max).read_to_end(&mut text)) {
+        Ok(_) => {}
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(TransferError::io(path)(error)),
+    }
+    let damaged = |error: serde_json::Error| TransferError::damaged(path, error);
+    let head: Head = serde_json::from_slice(&text).map_err(damaged)?;
+    if head.kind != kind {
+        return Err(TransferError::damaged(path, format!("it is no {kind}")));
+    }
+    if head.version != version {
+        return Err(TransferError::Version {
+            path: path.to_owned(),
+            version: head.version,
+        });
+    }
+    serde_json::from_slice(&text).map(Some).map_err(damaged)
+}
+
+/// Writes such a file.
+pub(super) fn save(path: &Path, content: &impl Serialize) -> Result<(), TransferError> {
+    let mut text =
+        serde_json::to_vec_pretty(content).map_err(|error| TransferError::damaged(path, error))?;
+    text.push(b'\n');
+    atomic_file::replace(path, &text)
+}
+
+fn token_to_text<S: Serializer>(
+    token: &Option<ResumeToken>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match token {
+        Some(token) => serializer.collect_str(token),
+        None => serializer.serialize_none(),
+    }
+}
+
+fn token_from_text<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<ResumeToken>, D::Error> {
+    let text = Option::<String>::deserialize(deserializer)?;
+    let token = text.map(|text| text.parse()).transpose();
+    token.map_err(serde::de::Error::custom)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn manifest() -> Manifest {
+        let source = Source {
+            endpoint: "http://127.0.0.1/a".to_owned(),
+            table: "T123".to_owned(),
+            filter: None,
+            select: Vec::new(),
+        };
+        let mut manifest = Manifest::new(source, Format::Csv, None);
+        manifest.parts.push(Part {
+            file: "part-00000.csv".to_owned(),
+            rows: 0,
+            bytes: 0,
+            sha256: String::new(),
+            first: None,
+            last: None,
+        });
+        manifest
+    }
+
+    fn loaded(manifest: &serde_json::Value) -> Result<Option<Manifest>, TransferError> {
+        let directory = tempfile::tempdir().unwrap();
+        fs::write(directory.path().join(MANIFEST_FILE), manifest.to_string()).unwrap();
+        Manifest::load(directory.path())
+    }
+
+    #[test]
+    fn what_is_saved_is_loaded() {
+        let directory = tempfile::tempdir().unwrap();
+        assert_eq!(Manifest::load(directory.path()).unwrap(), None);
+        manifest().save(directory.path()).unwrap();
+        assert_eq!(Manifest::load(directory.path()).unwrap(), Some(manifest()));
+    }
+
+    #[test]
+    fn other_versions_and_kinds_are_refused() {
+        let mut text = serde_json::to_value(manifest()).unwrap();
+        text["version"] = 2.into();
+        // What a later version has besides is not looked at before its version.
+        text["news"] = true.into();
+        assert!(matches!(
+            loaded(&text),
+            Err(TransferError::Version { version: 2, .. })
+        ));
+        text["version"] = 1.into();
+        assert!(matches!(loaded(&text), Err(TransferError::Damaged { .. })));
+        text.as_object_mut().unwrap().remove("news");
+        assert!(loaded(&text).unwrap().is_some());
+        text["kind"] = "other".into();
+        assert!(matches!(loaded(&text), Err(TransferError::Damaged { .. })));
+    }
+
+    #[test]
+    fn names_do_not_lead_elsewhere() {
+        for name in ["../a", "/a", "a/b", "a\\b", "", ".", "..", "c:a"] {
+            let mut text = serde_json::to_value(manifest()).unwrap();
+            text["parts"][0]["file"] = name.into();
+            assert!(
+                matches!(loaded(&text), Err(TransferError::Damaged { .. })),
+                "{name}"
+            );
+        }
+    }
+}

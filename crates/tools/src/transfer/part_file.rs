@@ -1,0 +1,166 @@
+//! Files of rows that know their checksum: SHA-256 of their bytes.
+
+use super::atomic_file::{rename, temporary};
+use super::manifest::{Keys, Part};
+use super::{TransferError, size};
+use crate::formats::{EntityWriter, Format, Schema};
+use partita_client::Entity;
+use sha2::{Digest as _, Sha256};
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{self, BufWriter, Read as _, Write};
+use std::path::{Path, PathBuf};
+
+/// Written and read at a time, in bytes.
+const BUFFER_BYTES: usize = 128 * 1024;
+
+/// A file that hashes what is written to it.
+struct HashedFile {
+    file: BufWriter<File>,
+    hash: Sha256,
+    bytes: u64,
+}
+
+impl Write for HashedFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.file.write(bytes)?;
+        self.hash.update(bytes.get(..written).unwrap_or_default());
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+/// A file of rows that is being written. It has its name only when it is whole.
+pub(super) struct PartWriter {
+    path: PathBuf,
+    writer: EntityWriter<HashedFile>,
+    rows: u64,
+    row_bytes: u64,
+    keys: Option<(Keys, Keys)>,
+}
+
+impl PartWriter {
+    pub(super) fn create(
+        path: PathBuf,
+        format: Format,
+        schema: &Schema,
+    ) -> Result<Self, TransferError> {
+        let temporary = temporary(&path);
+        let file = File::create(&temporary).map_err(TransferError::io(&temporary))?;
+        let file = HashedFile {
+            file: BufWriter::with_capacity(BUFFER_BYTES, file),
+            hash: Sha256::new(),
+            bytes: 0,
+        };
+        let writer = EntityWriter::new(format, schema, file).map_err(TransferError::rows(&path))?;
+        Ok(Self {
+            path,
+            writer,
+            rows: 0,
+            row_bytes: 0,
+            keys: None,
+        })
+    }
+
+    pub(super) fn write(&mut self, entity: &Entity) -> Result<(), TransferError> {
+        self.writer
+            .write(entity)
+            .map_err(TransferError::rows(&self.path))?;
+        self.rows += 1;
+        self.row_bytes += size::entity_bytes(entity);
+        let keys = Keys::of(entity);
+        match &mut self.keys {
+            Some((_, last)) => *last = keys,
+            none => *none = Some((keys.clone(), keys)),
+        }
+        Ok(())
+    }
+
+    /// Rows so far.
+    pub(super) fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Bytes of the rows so far, by the service's formula.
+    pub(super) fn row_bytes(&self) -> u64 {
+        self.row_bytes
+    }
+
+    /// Ends the file and gives it its name, for good.
+    pub(super) fn finish(self) -> Result<Part, TransferError> {
+        let Self { path, writer, .. } = self;
+        let file = writer.finish().map_err(TransferError::rows(&path))?;
+        let HashedFile { file, hash, bytes } = file;
+        let temporary = temporary(&path);
+        let synced = file.into_inner().map_err(io::IntoInnerError::into_error);
+        let synced = synced.and_then(|file| file.sync_all());
+        synced.map_err(TransferError::io(&temporary))?;
+        rename(&temporary, &path)?;
+        let name = path.file_name().and_then(|name| name.to_str());
+        let (first, last) = self.keys.unzip();
+        Ok(Part {
+            file: name.unwrap_or_default().to_owned(),
+            rows: self.rows,
+            bytes,
+            sha256: hex(hash),
+            first,
+            last,
+        })
+    }
+}
+
+/// The checksum of a file.
+///
+/// # Errors
+/// [`TransferError::Io`].
+pub(super) fn checksum(path: &Path) -> Result<String, TransferError> {
+    let hashed = File::open(path).and_then(|mut file| {
+        let mut hash = Sha256::new();
+        let mut buffer = vec![0; BUFFER_BYTES];
+        loop {
+            let read = file.read(&mut buffer)?;
+            if read == 0 {
+                return Ok(hex(hash));
+            }
+            hash.update(buffer.get(..read).unwrap_or_default());
+        }
+    });
+    hashed.map_err(TransferError::io(path))
+}
+
+/// Refuses a file that is not the part that was written.
+///
+/// # Errors
+/// [`TransferError::Damaged`], [`TransferError::Io`].
+pub(super) fn verify(path: &Path, part: &Part) -> Result<(), TransferError> {
+    verify_size(path, part)?;
+    if checksum(path)? == part.sha256 {
+        return Ok(());
+    }
+    Err(TransferError::damaged(path, "its checksum is another one"))
+}
+
+/// The same by its size only.
+///
+/// # Errors
+/// [`TransferError::Damaged`], [`TransferError::Io`].
+pub(super) fn verify_size(path: &Path, part: &Part) -> Result<(), TransferError> {
+    let bytes = path.metadata().map_err(TransferError::io(path))?.len();
+    if bytes == part.bytes {
+        return Ok(());
+    }
+    let what = format!("it has {bytes} bytes instead of {}", part.bytes);
+    Err(TransferError::damaged(path, what))
+}
+
+fn hex(hash: Sha256) -> String {
+    let mut text = String::with_capacity(64);
+    for byte in hash.finalize() {
+        write!(text, "{byte:02x}").expect("a text takes all that is written");
+    }
+    text
+}

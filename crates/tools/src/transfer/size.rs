@@ -1,0 +1,68 @@
+//! What rows weigh.
+
+use partita_client::Entity;
+use partita_model::{Value, utf16_len};
+
+/// What a property's JSON takes besides its name and text, at most: quotes, colon, comma, the annotation with the longest type,
+/// and a number or Guid.
+const PROPERTY_BYTES: u64 = 96;
+/// What an operation of a batch takes besides its entity, at most: headers, and a URL with a base of up to 512 bytes.
+const OPERATION_BYTES: u64 = 1024;
+
+/// The size of an entity by the service's formula, in bytes (model: "size of an entity").
+pub(super) fn entity_bytes(entity: &Entity) -> u64 {
+    let keys = 2 * (utf16_len(entity.partition_key()) + utf16_len(entity.row_key()));
+    let properties = entity
+        .iter()
+        .map(|(name, value)| 8 + 2 * utf16_len(name) + value.as_ref().size_bytes());
+    (4 + keys + properties.sum::<usize>()) as u64
+}
+
+/// What an operation on the entity takes in the body of a batch, in bytes, at most.
+pub(super) fn operation_bytes_max(entity: &Entity) -> u64 {
+    // In the URL a byte of a key takes three, and a quote six.
+    let keys = [entity.partition_key(), entity.row_key()]
+        .map(|key| 6 * key.len() as u64 + json_bytes(key));
+    let properties = entity.iter().map(|(name, value)| {
+        let text = match value {
+            Value::String(text) => json_bytes(text),
+            Value::Binary(bytes) => (bytes.len() as u64).div_ceil(3) * 4,
+            _ => 0,
+        };
+        // The name stands before its value, and before its type.
+        PROPERTY_BYTES + 2 * json_bytes(name) + text
+    });
+    OPERATION_BYTES + keys.into_iter().sum::<u64>() + properties.sum::<u64>()
+}
+
+/// A text with its escapes: `\u0001` for what has no letter of its own.
+fn json_bytes(text: &str) -> u64 {
+    let byte = |byte: u8| match byte {
+        0..=0x1F | 0x7F => 6,
+        b'"' | b'\\' => 2,
+        _ => 1,
+    };
+    text.bytes().map(byte).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_body_is_not_larger(entities in crate::formats::tests::entities()) {
+            for entity in entities {
+                let mut body = Vec::new();
+                let properties = entity.iter().map(|(name, value)| (name, value.as_ref()));
+                let keys = (entity.partition_key(), entity.row_key());
+                partita_wire::write_entity(keys.0, keys.1, properties, &mut body);
+                let mut path = Vec::new();
+                partita_wire::push_entity_path("Table", keys.0, keys.1, &mut path);
+                let bytes = (body.len() + path.len() + 500) as u64;
+                prop_assert!(bytes <= operation_bytes_max(&entity), "{bytes}");
+            }
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! The state file of an import or a copy: where it goes on if it is run again.
+//!
+//! It holds what the job is, so that another one does not go on from there, and a mark: all rows before it are written. Rows
+//! behind the mark may be written, too; to write them again changes nothing, or is told apart.
+
+use super::blocking::blocking;
+use super::load::LoadOptions;
+use super::observer::{Event, Observer};
+use super::{TransferError, atomic_file, manifest};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+const STATE_KIND: &str = "partita-transfer";
+const STATE_VERSION: u64 = 1;
+/// Largest state, in bytes: the token of a scan with some thousand open steps.
+const STATE_BYTES_MAX: u64 = 16 * 1024 * 1024;
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct State<M> {
+    kind: String,
+    version: u64,
+    job: serde_json::Value,
+    mark: Option<M>,
+}
+
+/// Keeps the marks of a job.
+pub(super) struct Checkpoint<M> {
+    path: Option<PathBuf>,
+    job: serde_json::Value,
+    observer: Arc<dyn Observer>,
+    /// The last mark reached, if it is not kept yet.
+    unsaved: Option<M>,
+    rows_since: u64,
+    rows_between_marks: u64,
+}
+
+/// How a job begins.
+pub(super) struct Begun<M> {
+    pub(super) checkpoint: Checkpoint<M>,
+    /// Where to go on; none at the beginning.
+    pub(super) mark: Option<M>,
+    /// Whether a run before may have written rows behind the mark.
+    pub(super) is_resumed: bool,
+}
+
+impl<M: Serialize + DeserializeOwned + Send + 'static> Checkpoint<M> {
+    /// Begins a job, or goes on with it.
+    ///
+    /// # Errors
+    /// [`TransferError::AlreadyThere`] where there is a state and the job is not to be resumed, [`TransferError::OtherJob`] where
+    /// it is another job's; those of the file.
+    pub(super) async fn begin(
+        options: &LoadOptions,
+        job: serde_json::Value,
+        observer: &Arc<dyn Observer>,
+    ) -> Result<Begun<M>, TransferError> {
+        let checkpoint = Self {
+            // A dry run keeps none.
+            path: options.state.clone().filter(|_| !options.dry_run),
+            job,
+            observer: Arc::clone(observer),
+            unsaved: None,
+            rows_since: 0,
+            rows_between_marks: options.rows_between_marks,
+        };
+        let Some(path) = checkpoint.path.clone() else {
+            return Ok(Begun {
+                checkpoint,
+                mark: None,
+                is_resumed: false,
+            });
+        };
+        let found = path.clone();
+        let state = blocking(move || {
+            manifest::load::<State<M>>(&found, STATE_KIND, STATE_VERSION, STATE_BYTES_MAX)
+        });
+        let Some(state) = state.await? else {
+            // From now on a run that finds it knows that rows may have been written.
+            checkpoint.save(None).await?;
+            return Ok(Begun {
+                checkpoint,
+                mark: None,
+                is_resumed: false,
+            });
+        };
+        if !options.resume {
+            return Err(TransferError::AlreadyThere(path));
+        }
+        if state.job != checkpoint.job {
+            return Err(TransferError::OtherJob(path));
+        }
+        Ok(Begun {
+            checkpoint,
+            mark: state.mark,
+            is_resumed: true,
+        })
+    }
+
+    /// So many rows more are written, and with them all before the mark.
+    pub(super) async fn reached(&mut self, mark: M, rows: u64) -> Result<(), TransferError> {
+        self.unsaved = Some(mark);
+        self.rows_since += rows;
+        if self.rows_since >= self.rows_between_marks {
+            self.flush().await?;
+        }
+        Ok(())
+    }
+
+    /// Keeps the last mark: before a failure is reported.
+    pub(super) async fn flush(&mut self) -> Result<(), TransferError> {
+        if let Some(mark) = self.unsaved.take() {
+            self.rows_since = 0;
+            self.save(Some(mark)).await?;
+        }
+        Ok(())
+    }
+
+    /// Ends the job: nothing is left to go on with.
+    pub(super) async fn end(self) -> Result<(), TransferError> {
+        match self.path {
+            Some(path) => blocking(move || atomic_file::remove(&path)).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn save(&self, mark: Option<M>) -> Result<(), TransferError> {
+        let Some(path) = self.path.clone() else {
+            return Ok(());
+        };
+        let state = State {
+            kind: STATE_KIND.to_owned(),
+            version: STATE_VERSION,
+            job: self.job.clone(),
+            mark,
+        };
+        blocking(move || manifest::save(&path, &state)).await?;
+        self.observer.event(&Event::Saved);
+        Ok(())
+    }
+}

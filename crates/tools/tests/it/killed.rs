@@ -1,0 +1,213 @@
+//! Transfers that are killed, at any of their events, and go on.
+//!
+//! A test runs itself as a child process, which does the job and aborts at the event it is told; nothing of it survives but what
+//! is on the disk and in the tables.
+
+use crate::server;
+use crate::tables::{assert_same, reader, rows, started, table};
+use partita_client::TableServiceClient;
+use partita_tools::formats::Format;
+use partita_tools::transfer::{
+    Destination, Event, ExportOptions, ImportOptions, LoadOptions, Mode, Observer, copy, export,
+    import,
+};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+const CHILD: &str = "PARTITA_TRANSFER_CHILD";
+
+/// What a child is to do: the words of one environment variable.
+struct Job<'a> {
+    verb: &'a str,
+    connection: String,
+    path: PathBuf,
+    format: Format,
+    mode: Mode,
+}
+
+/// Kills its process at an event.
+struct Killer {
+    events_left: AtomicUsize,
+}
+
+impl Observer for Killer {
+    fn event(&self, _: &Event<'_>) {
+        if self.events_left.fetch_sub(1, Ordering::SeqCst) == 1 {
+            std::process::abort();
+        }
+    }
+}
+
+/// Does the job that the environment names, if it names one.
+fn is_child() -> bool {
+    let Ok(text) = std::env::var(CHILD) else {
+        return false;
+    };
+    let words: Vec<&str> = text.split('|').collect();
+    let [verb, connection, path, format, mode, events] = words[..] else {
+        panic!("six words: {text}");
+    };
+    let client = TableServiceClient::from_connection_string(connection).unwrap();
+    let (source, target) = (client.table_client("source"), client.table_client("target"));
+    let observer: Arc<dyn Observer> = Arc::new(Killer {
+        events_left: AtomicUsize::new(events.parse().unwrap()),
+    });
+    let path = Path::new(path);
+    let load = LoadOptions {
+        mode: serde_json::from_str(mode).unwrap(),
+        state: Some(path.with_extension("state")),
+        resume: true,
+        rows_between_marks: 200,
+        jobs: 3,
+        ..LoadOptions::default()
+    };
+    let work = async {
+        match verb {
+            "export" => {
+                let options = ExportOptions {
+                    format: serde_json::from_str(format).unwrap(),
+                    part_rows_max: 250,
+                    resume: true,
+                    ..ExportOptions::default()
+                };
+                let to = match Format::of_path(path) {
+                    Some(_) => Destination::File(path.to_owned()),
+                    None => Destination::Directory(path.to_owned()),
+                };
+                export(&reader(&source, 90), &to, &options, &observer).await
+            }
+            "import" => {
+                let options = ImportOptions { format: None, load };
+                import(path, &target, &options, &observer).await
+            }
+            _ => copy(&reader(&source, 90), &target, &load, &observer).await,
+        }
+    };
+    tokio::runtime::Runtime::new()
+        .unwrap()
+        .block_on(work)
+        .unwrap();
+    true
+}
+
+/// Runs a job in children until one comes to its end, the n-th of them killed at so many times n events. Says how many were killed.
+async fn run_killed(test: &'static str, job: &Job<'_>, step: usize) -> usize {
+    let Job {
+        verb,
+        connection,
+        path,
+        format,
+        mode,
+    } = job;
+    let [format, mode] =
+        [serde_json::to_string(format), serde_json::to_string(mode)].map(Result::unwrap);
+    for killed in 0..1000 {
+        let events = killed * step + 1;
+        let words = format!(
+            "{verb}|{connection}|{}|{format}|{mode}|{events}",
+            path.display()
+        );
+        let child = tokio::task::spawn_blocking(move || {
+            let this = std::env::current_exe().unwrap();
+            let arguments = ["--exact", test, "--nocapture"];
+            Command::new(this)
+                .args(arguments)
+                .env(CHILD, words)
+                .output()
+                .unwrap()
+        });
+        let output = child.await.unwrap();
+        if output.status.success() {
+            return killed;
+        }
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            output.status.code().is_none(),
+            "not killed, but failed: {said}"
+        );
+    }
+    panic!("it never came to its end");
+}
+
+#[tokio::test]
+async fn exports_go_on() {
+    // The child's work has a runtime of its own, on a thread of its own.
+    if tokio::task::spawn_blocking(is_child).await.unwrap() {
+        return;
+    }
+    let (server, client) = started().await;
+    let source = table(&client, "source", &rows(1000)).await;
+    let directory = tempfile::tempdir().unwrap();
+    for (name, format) in [
+        ("parquet", Format::Parquet),
+        ("jsonl", Format::Jsonl),
+        ("rows.csv", Format::Csv),
+    ] {
+        let job = Job {
+            verb: "export",
+            connection: server::connection_string(&server),
+            path: directory.path().join(name),
+            format,
+            mode: Mode::Insert,
+        };
+        let killed = run_killed("killed::exports_go_on", &job, 1).await;
+        assert!(killed > 3, "{name}: killed {killed} times");
+        let target = client.table_client(&format!("target{}", name.len()));
+        let options = ImportOptions::default();
+        import(&job.path, &target, &options, &crate::tables::silent())
+            .await
+            .unwrap();
+        assert_same(&source, &target, 1000).await;
+        if job.path.is_dir() {
+            let strange = |name: &str| !name.starts_with("part-") && name != "_manifest.json";
+            let entries = std::fs::read_dir(&job.path).unwrap();
+            let mut names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+            assert_eq!(names.find(|name| strange(name)), None);
+        }
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn imports_and_copies_go_on() {
+    if tokio::task::spawn_blocking(is_child).await.unwrap() {
+        return;
+    }
+    let (server, client) = started().await;
+    let source = table(&client, "source", &rows(1500)).await;
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("rows.parquet");
+    let to = Destination::File(file.clone());
+    let options = ExportOptions {
+        format: Format::Parquet,
+        ..ExportOptions::default()
+    };
+    export(
+        &reader(&source, 1000),
+        &to,
+        &options,
+        &crate::tables::silent(),
+    )
+    .await
+    .unwrap();
+    for verb in ["import", "copy"] {
+        for mode in [Mode::Insert, Mode::Merge] {
+            let job = Job {
+                verb,
+                connection: server::connection_string(&server),
+                path: file.clone(),
+                format: Format::Parquet,
+                mode,
+            };
+            let killed = run_killed("killed::imports_and_copies_go_on", &job, 5).await;
+            assert!(killed > 3, "{verb} {mode:?}: killed {killed} times");
+            let target = client.table_client("target");
+            assert_same(&source, &target, 1500).await;
+            assert!(!file.with_extension("state").exists());
+            target.delete().await.unwrap();
+        }
+    }
+    server.stop().await;
+}

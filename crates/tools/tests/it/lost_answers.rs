@@ -1,0 +1,111 @@
+//! Writes whose answers are lost: the server has done them, and nobody was told.
+
+use crate::server;
+use crate::tables::{assert_same, reader, rows, silent, started, table};
+use partita_client::{ClientOptions, RetryBudget, RetryPolicy, TableServiceClient};
+use partita_tools::transfer::{LoadOptions, Mode, copy};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+
+/// Stands before a server and loses those answers, by their number, that it is told to; and with an answer its connection.
+async fn lossy(
+    server: SocketAddr,
+    listener: TcpListener,
+    is_lost: fn(usize) -> bool,
+    lost: Arc<AtomicUsize>,
+) {
+    let answers = Arc::new(AtomicUsize::new(0));
+    let mut connections = JoinSet::new();
+    loop {
+        let (client, _) = listener.accept().await.unwrap();
+        let (answers, lost) = (Arc::clone(&answers), Arc::clone(&lost));
+        connections.spawn(async move {
+            let server = TcpStream::connect(server).await.unwrap();
+            let (mut from_client, mut to_client) = client.into_split();
+            let (mut from_server, mut to_server) = server.into_split();
+            let forward = tokio::io::copy(&mut from_client, &mut to_server);
+            let back = async {
+                let mut buffer = vec![0; 64 * 1024];
+                loop {
+                    let read = from_server.read(&mut buffer).await?;
+                    if read == 0 {
+                        return Ok::<(), std::io::Error>(());
+                    }
+                    if is_lost(answers.fetch_add(1, Ordering::SeqCst)) {
+                        lost.fetch_add(1, Ordering::SeqCst);
+                        return Ok(());
+                    }
+                    to_client.write_all(&buffer[..read]).await?;
+                }
+            };
+            // Whichever ends first takes the connection along.
+            tokio::select! {
+                _ = forward => {}
+                _ = back => {}
+            }
+        });
+    }
+}
+
+/// Copies a table through a lossy connection, in every mode that does not depend on what is there.
+async fn copies(retry: RetryPolicy, jobs: usize, is_lost: fn(usize) -> bool, lost_min: usize) {
+    let (server, client) = started().await;
+    let source = table(&client, "source", &rows(1000)).await;
+    let direct = server::connection_string(&server);
+    for mode in [Mode::Insert, Mode::Replace, Mode::SkipExisting] {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let lost = Arc::new(AtomicUsize::new(0));
+        let mut proxy = JoinSet::new();
+        proxy.spawn(lossy(
+            server.listening().table,
+            listener,
+            is_lost,
+            Arc::clone(&lost),
+        ));
+        let text = direct.replace(&server.listening().table.to_string(), &address.to_string());
+        let options = ClientOptions {
+            retry,
+            retry_budget: RetryBudget::UNBOUNDED,
+            ..ClientOptions::default()
+        };
+        let through = TableServiceClient::from_connection_string_with(&text, options).unwrap();
+        let target = client.create_table("target").await.unwrap();
+        let options = LoadOptions {
+            mode,
+            create_table: false,
+            jobs,
+            ..LoadOptions::default()
+        };
+        let through = through.table_client("target");
+        copy(&reader(&source, 100), &through, &options, &silent())
+            .await
+            .unwrap();
+        assert!(lost.load(Ordering::SeqCst) >= lost_min, "answers were lost");
+        assert_same(&source, &target, 1000).await;
+        target.delete().await.unwrap();
+    }
+    server.stop().await;
+}
+
+/// The client repeats what it may, and tells its own first success apart.
+#[tokio::test]
+async fn nothing_is_lost_with_an_answer() {
+    let retry = RetryPolicy::Fixed {
+        retries: 20,
+        wait: Duration::ZERO,
+    };
+    copies(retry, 3, |answer| answer % 4 == 1, 5).await;
+}
+
+/// A client that repeats nothing leaves the outcome open: that of a batch, here, and of one with a row.
+#[tokio::test]
+async fn an_unknown_outcome_is_told_apart() {
+    copies(RetryPolicy::None, 1, |answer| answer == 2, 1).await;
+    copies(RetryPolicy::None, 1, |answer| answer == 0, 1).await;
+}

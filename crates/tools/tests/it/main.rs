@@ -1,0 +1,13 @@
+//! Transfers against a real server.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "all of it is tests, though not every function is marked so"
+)]
+
+mod killed;
+mod lost_answers;
+#[path = "../../../client/tests/example/server.rs"]
+mod server;
+mod tables;
+mod transfer;

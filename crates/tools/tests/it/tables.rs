@@ -1,0 +1,124 @@
+//! Tables of a server, and rows for them.
+
+use crate::server;
+use partita_client::{
+    DateTime, Entity, Guid, TableClient, TableServiceClient, TransactionAction, UpdateMode, Value,
+};
+use partita_server::Server;
+use partita_tools::scan::{Bounds, Order, Query, QueryOptions, Strategy};
+use partita_tools::transfer::{
+    Diff, DiffCounts, Difference, Observer, Silent, TableReader, TableSource,
+};
+use std::sync::Arc;
+
+pub(crate) async fn started() -> (Server, TableServiceClient) {
+    let server = server::start(&[]).await;
+    let text = server::connection_string(&server);
+    let client = TableServiceClient::from_connection_string(&text).unwrap();
+    (server, client)
+}
+
+/// Keys at the edges of what the service takes, several types for one property, partitions of all sizes.
+pub(crate) fn rows(count: usize) -> Vec<Entity> {
+    let partitions = [
+        "",
+        "O'Brien, \"Miles\"",
+        "a b%+&=;:@",
+        "é\u{D7FF}",
+        "\u{10000}",
+        "\u{1F600}x",
+        "\u{FFFD}",
+        "\u{FFFF}",
+        "zzz",
+    ];
+    let row = |at: usize| {
+        // One partition has half of the rows.
+        let partition = if at.is_multiple_of(2) {
+            "half"
+        } else {
+            partitions[at / 2 % partitions.len()]
+        };
+        let mut entity = Entity::new(partition, format!("{:06}'\u{10FFFF}", at * 7919 % count));
+        entity.insert("N", i32::try_from(at).unwrap());
+        let value = match at % 11 {
+            0 => Value::String(String::new()),
+            1 => Value::String("line 1\r\nline \"2\", \u{1}\u{FFFF}\u{1F600}".to_owned()),
+            2 => Value::Binary(vec![0, 255, 10]),
+            3 => Value::Binary(Vec::new()),
+            4 => Value::Int64(i64::MIN + 1),
+            5 => Value::Double(f64::NAN),
+            6 => Value::Double(f64::NEG_INFINITY),
+            7 => Value::Double(5.0),
+            8 => Value::DateTime(DateTime::from_ticks(DateTime::MIN.ticks() + at as u64).unwrap()),
+            9 => Value::Guid(Guid([u8::try_from(at % 256).unwrap(); 16])),
+            _ => Value::Boolean(at.is_multiple_of(2)),
+        };
+        entity.insert("Any", value);
+        if at.is_multiple_of(5) {
+            entity
+                .insert("When", DateTime::UNIX_EPOCH)
+                .insert("Größe", 1.5);
+        }
+        entity
+    };
+    (0..count).map(row).collect()
+}
+
+/// A table of these rows.
+pub(crate) async fn table(client: &TableServiceClient, name: &str, rows: &[Entity]) -> TableClient {
+    let table = client.create_table(name).await.unwrap();
+    let mut sorted = rows.to_vec();
+    sorted.sort_by(|a, b| a.partition_key().cmp(b.partition_key()));
+    for partition in sorted.chunk_by(|a, b| a.partition_key() == b.partition_key()) {
+        for batch in partition.chunks(100) {
+            let upsert = |row: &Entity| TransactionAction::Upsert(row.clone(), UpdateMode::Replace);
+            let actions: Vec<_> = batch.iter().map(upsert).collect();
+            table.submit_transaction(&actions).await.unwrap();
+        }
+    }
+    table
+}
+
+/// How a table is read, in pages of a few rows.
+pub(crate) fn reader(table: &TableClient, page_rows: usize) -> TableReader<TableSource> {
+    let options = QueryOptions {
+        page_rows,
+        ..QueryOptions::default()
+    };
+    TableReader {
+        table: Arc::new(TableSource(table.clone())),
+        endpoint: table.endpoint().to_string(),
+        name: table.name().to_owned(),
+        query: Query::new(options).unwrap(),
+        steps: Strategy::Prefix.plan(&Bounds::default(), &[], 4),
+        jobs: 4,
+    }
+}
+
+/// What two tables differ in.
+pub(crate) async fn diff(left: &TableClient, right: &TableClient) -> (Vec<Difference>, DiffCounts) {
+    let [left, right] =
+        [left, right].map(|table| reader(table, 1000).scan(Order::Table, None).unwrap());
+    let mut diff = Diff::new(left, right);
+    let mut found = Vec::new();
+    while let Some(difference) = diff.next().await {
+        found.push(difference.unwrap());
+    }
+    (found, diff.counts())
+}
+
+pub(crate) async fn assert_same(left: &TableClient, right: &TableClient, rows: usize) {
+    let (found, counts) = diff(left, right).await;
+    assert_eq!(found, []);
+    assert_eq!(
+        counts,
+        DiffCounts {
+            same: rows as u64,
+            ..DiffCounts::default()
+        }
+    );
+}
+
+pub(crate) fn silent() -> Arc<dyn Observer> {
+    Arc::new(Silent)
+}

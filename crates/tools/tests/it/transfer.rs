@@ -1,0 +1,512 @@
+//! Export, import, copy and diff, and what they refuse.
+
+use crate::tables::{assert_same, diff, reader, rows, silent, started, table};
+use partita_client::{Entity, TableClient, UpdateMode, Value};
+use partita_model::EdmType;
+use partita_tools::formats::{Column, EntityReader, Format, Schema};
+use partita_tools::transfer::{
+    Counts, Destination, DiffCounts, Difference, ExportOptions, ImportOptions, LoadOptions,
+    Manifest, Mode, Progress, PropertyDifference, TransferError, copy, export, import,
+};
+use std::fs;
+use std::path::Path;
+
+fn exporting(format: Format) -> ExportOptions {
+    ExportOptions {
+        format,
+        part_rows_max: 300,
+        ..ExportOptions::default()
+    }
+}
+
+fn importing(mode: Mode) -> ImportOptions {
+    ImportOptions {
+        format: None,
+        load: LoadOptions {
+            mode,
+            ..LoadOptions::default()
+        },
+    }
+}
+
+async fn export_to(
+    from: &TableClient,
+    to: &Path,
+    options: &ExportOptions,
+) -> Result<Counts, TransferError> {
+    let to = match Format::of_path(to) {
+        Some(_) => Destination::File(to.to_owned()),
+        None => Destination::Directory(to.to_owned()),
+    };
+    export(&reader(from, 70), &to, options, &silent()).await
+}
+
+async fn import_from(from: &Path, to: &TableClient, mode: Mode) -> Result<Counts, TransferError> {
+    import(from, to, &importing(mode), &silent()).await
+}
+
+#[tokio::test]
+async fn what_is_exported_and_imported_is_the_same() {
+    let (server, client) = started().await;
+    let source = table(&client, "source", &rows(1000)).await;
+    let directory = tempfile::tempdir().unwrap();
+    for (at, format) in Format::ALL.into_iter().enumerate() {
+        for kind in ["directory", "file"] {
+            let name = match kind {
+                "file" => format!("rows.{}", format.extension()),
+                _ => format!("rows{at}"),
+            };
+            let path = directory.path().join(name);
+            let counts = export_to(&source, &path, &exporting(format)).await.unwrap();
+            assert_eq!(
+                (counts.rows_read, counts.rows_written),
+                (1000, 1000),
+                "{format:?} {kind}"
+            );
+            let target = client.table_client(&format!("target{at}{kind}"));
+            let counts = import_from(&path, &target, Mode::Insert).await.unwrap();
+            assert_eq!((counts.rows_read, counts.rows_written), (1000, 1000));
+            assert_same(&source, &target, 1000).await;
+        }
+    }
+    // Nothing is left but what was asked for.
+    let mut names: Vec<_> = fs::read_dir(directory.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    names.sort();
+    let expected = [
+        "rows.csv",
+        "rows.jsonl",
+        "rows.jsonl.zst",
+        "rows.parquet",
+        "rows0",
+        "rows1",
+        "rows2",
+        "rows3",
+    ];
+    assert_eq!(names, expected);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_manifest_says_what_is_there() {
+    let (server, client) = started().await;
+    let source = table(&client, "source", &rows(1000)).await;
+    let directory = tempfile::tempdir().unwrap();
+    export_to(&source, directory.path(), &exporting(Format::Parquet))
+        .await
+        .unwrap();
+    let manifest = Manifest::load(directory.path()).unwrap().unwrap();
+    assert_eq!(
+        (manifest.progress, manifest.rows),
+        (Progress::Complete, 1000)
+    );
+    assert_eq!(
+        manifest.columns.properties().collect::<Vec<_>>(),
+        ["N", "Any", "When", "Größe"]
+    );
+    assert!(manifest.parts.len() >= 3 && manifest.staged.is_empty());
+    let mut all = Vec::new();
+    for part in &manifest.parts {
+        let path = directory.path().join(&part.file);
+        let rows: Vec<Entity> = EntityReader::open(&path, Format::Parquet)
+            .unwrap()
+            .map(Result::unwrap)
+            .collect();
+        assert_eq!(rows.len() as u64, part.rows);
+        let (first, last) = (part.first.as_ref().unwrap(), part.last.as_ref().unwrap());
+        assert_eq!(rows[0].row_key(), first.row_key);
+        assert_eq!(rows[rows.len() - 1].partition_key(), last.partition_key);
+        all.extend(rows);
+    }
+    // The table's order, and the service's Timestamps with all their digits.
+    let whole = directory.path().join("whole.jsonl");
+    export_to(&source, &whole, &exporting(Format::Jsonl))
+        .await
+        .unwrap();
+    let whole: Vec<Entity> = EntityReader::open(&whole, Format::Jsonl)
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    let keys = |entity: &Entity| {
+        let keys = [entity.partition_key(), entity.row_key()].map(str::to_owned);
+        (keys, entity.timestamp().unwrap())
+    };
+    assert!(all.iter().map(keys).eq(whole.iter().map(keys)));
+    let names = fs::read_dir(directory.path()).unwrap().count();
+    assert_eq!(names, manifest.parts.len() + 2);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn an_empty_table_makes_an_empty_export() {
+    let (server, client) = started().await;
+    let source = table(&client, "source", &[]).await;
+    let directory = tempfile::tempdir().unwrap();
+    for (at, format) in Format::ALL.into_iter().enumerate() {
+        for name in [format!("d{at}"), format!("f.{}", format.extension())] {
+            let path = directory.path().join(name);
+            export_to(&source, &path, &exporting(format)).await.unwrap();
+            let target = client.table_client("target");
+            let counts = import_from(&path, &target, Mode::Insert).await.unwrap();
+            assert_eq!(counts.rows_read, 0);
+        }
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn declared_columns_are_written_at_once() {
+    let (server, client) = started().await;
+    let mut row = Entity::new("p", "r");
+    row.insert("N", 1);
+    let source = table(&client, "source", std::slice::from_ref(&row)).await;
+    let directory = tempfile::tempdir().unwrap();
+    let column = Column {
+        property: "N".to_owned(),
+        edm: EdmType::Int32,
+        fine: false,
+    };
+    let options = ExportOptions {
+        columns: Some(Schema::new([column]).unwrap()),
+        ..exporting(Format::Parquet)
+    };
+    export_to(&source, &directory.path().join("a"), &options)
+        .await
+        .unwrap();
+    let target = client.table_client("target");
+    import_from(&directory.path().join("a"), &target, Mode::Insert)
+        .await
+        .unwrap();
+    assert_same(&source, &target, 1).await;
+    row.insert("Other", 1);
+    source.upsert_entity(&row, UpdateMode::Merge).await.unwrap();
+    let error = export_to(&source, &directory.path().join("b"), &options)
+        .await
+        .unwrap_err();
+    assert!(matches!(error, TransferError::Rows { .. }), "{error:?}");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn copies_and_differences() {
+    let (server, client) = started().await;
+    let source = table(&client, "source", &rows(1000)).await;
+    let target = client.table_client("target");
+    let counts = copy(
+        &reader(&source, 70),
+        &target,
+        &LoadOptions::default(),
+        &silent(),
+    )
+    .await
+    .unwrap();
+    assert_eq!((counts.rows_read, counts.rows_written), (1000, 1000));
+    assert!(counts.writes < 200, "batches were made: {}", counts.writes);
+    assert_same(&source, &target, 1000).await;
+
+    let mut changed = Entity::new("half", "000000'\u{10FFFF}");
+    changed.insert("N", 0_i64).insert("New", "");
+    target
+        .upsert_entity(&changed, UpdateMode::Merge)
+        .await
+        .unwrap();
+    let [left_only, right_only] = [Entity::new("half", "zz"), Entity::new("\u{FFFE}", "")];
+    source.create_entity(&left_only).await.unwrap();
+    target.create_entity(&right_only).await.unwrap();
+    let (found, counts) = diff(&source, &target).await;
+    let expected = DiffCounts {
+        same: 999,
+        differ: 1,
+        left_only: 1,
+        right_only: 1,
+    };
+    assert_eq!(counts, expected);
+    let [
+        Difference::Differs { properties, .. },
+        Difference::LeftOnly(left),
+        Difference::RightOnly(right),
+    ] = &found[..]
+    else {
+        panic!("{found:?}");
+    };
+    let property = |name: &str, left: Option<Value>, right: Option<Value>| PropertyDifference {
+        name: name.to_owned(),
+        left,
+        right,
+    };
+    let expected = [
+        property("N", Some(Value::Int32(0)), Some(Value::Int64(0))),
+        property("New", None, Some(Value::String(String::new()))),
+    ];
+    assert_eq!(properties[..], expected);
+    assert_eq!((left.row_key(), right.partition_key()), ("zz", "\u{FFFE}"));
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn modes_do_what_they_say() {
+    let (server, client) = started().await;
+    let mut new = rows(400);
+    for row in &mut new {
+        row.insert("New", true);
+    }
+    let source = table(&client, "source", &new).await;
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("rows.jsonl");
+    export_to(&source, &file, &exporting(Format::Jsonl))
+        .await
+        .unwrap();
+    let old: Vec<Entity> = rows(400)
+        .into_iter()
+        .step_by(3)
+        .map(|row| {
+            let mut row = Entity::new(row.partition_key(), row.row_key());
+            row.insert("Old", 1);
+            row
+        })
+        .collect();
+    let (olds, all) = (old.len() as u64, 400);
+
+    let target = table(&client, "insert", &old).await;
+    let error = import_from(&file, &target, Mode::Insert).await.unwrap_err();
+    assert!(matches!(error, TransferError::Exists { .. }), "{error:?}");
+
+    let target = table(&client, "skip", &old).await;
+    let counts = import_from(&file, &target, Mode::SkipExisting)
+        .await
+        .unwrap();
+    assert_eq!(
+        (counts.rows_written, counts.rows_skipped),
+        (all - olds, olds)
+    );
+    let (_, counts) = diff(&source, &target).await;
+    assert_eq!((counts.same, counts.differ), (all - olds, olds));
+
+    let target = table(&client, "merge", &old).await;
+    import_from(&file, &target, Mode::Merge).await.unwrap();
+    let (found, counts) = diff(&source, &target).await;
+    assert_eq!((counts.same, counts.differ), (all - olds, olds));
+    let is_old = |difference: &Difference| match difference {
+        Difference::Differs { properties, .. } => {
+            properties.len() == 1 && properties[0].name == "Old"
+        }
+        _ => false,
+    };
+    assert!(found.iter().all(is_old));
+
+    let target = table(&client, "replace", &old).await;
+    import_from(&file, &target, Mode::Replace).await.unwrap();
+    assert_same(&source, &target, 400).await;
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn rows_of_one_key_are_written_in_their_order() {
+    let (server, client) = started().await;
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("rows.csv");
+    let mut text = "PartitionKey,RowKey,n,n@type\n".to_owned();
+    for at in 0..500 {
+        text.push_str(&format!("p,{},{at},Edm.Int32\n", at % 3));
+    }
+    fs::write(&file, text).unwrap();
+    let target = client.table_client("target");
+    let counts = import_from(&file, &target, Mode::Replace).await.unwrap();
+    assert_eq!(counts.rows_written, 500);
+    for (row_key, last) in [("0", 498), ("1", 499), ("2", 497)] {
+        let row = target.get_entity("p", row_key).await.unwrap();
+        assert_eq!(row.get("n"), Some(&Value::Int32(last)));
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_damaged_part_is_named() {
+    let (server, client) = started().await;
+    let source = table(&client, "source", &rows(1000)).await;
+    let directory = tempfile::tempdir().unwrap();
+    export_to(&source, directory.path(), &exporting(Format::Csv))
+        .await
+        .unwrap();
+    let path = directory.path().join("part-00001.csv");
+    let good = fs::read(&path).unwrap();
+    let target = client.table_client("target");
+    let mut flipped = good.clone();
+    flipped[good.len() / 2] ^= 1;
+    for bad in [&flipped[..], &good[1..], &[]] {
+        fs::write(&path, bad).unwrap();
+        let error = import_from(directory.path(), &target, Mode::Replace)
+            .await
+            .unwrap_err();
+        assert!(
+            matches!(&error, TransferError::Damaged { path: named, .. } if *named == path),
+            "{error:?}"
+        );
+        assert!(
+            error.to_string().contains("part-00001.csv is damaged"),
+            "{error}"
+        );
+    }
+    fs::remove_file(&path).unwrap();
+    let error = import_from(directory.path(), &target, Mode::Replace)
+        .await
+        .unwrap_err();
+    assert!(error.to_string().contains("part-00001.csv"), "{error}");
+    fs::write(&path, good).unwrap();
+    import_from(directory.path(), &target, Mode::Replace)
+        .await
+        .unwrap();
+    assert_same(&source, &target, 1000).await;
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn what_is_there_is_not_written_over() {
+    let (server, client) = started().await;
+    let source = table(&client, "source", &rows(10)).await;
+    let directory = tempfile::tempdir().unwrap();
+    let (parts, file) = (
+        directory.path().join("parts"),
+        directory.path().join("rows.csv"),
+    );
+    for path in [&parts, &file] {
+        export_to(&source, path, &exporting(Format::Csv))
+            .await
+            .unwrap();
+        let error = export_to(&source, path, &exporting(Format::Csv))
+            .await
+            .unwrap_err();
+        assert!(matches!(error, TransferError::AlreadyThere(_)), "{error:?}");
+    }
+    // Going on with what is complete changes nothing; going on with something else is refused.
+    let mut options = ExportOptions {
+        resume: true,
+        ..exporting(Format::Csv)
+    };
+    let counts = export_to(&source, &parts, &options).await.unwrap();
+    assert_eq!((counts.rows_read, counts.rows_written), (0, 10));
+    // Killed when only the empty directory was left to be removed.
+    let partial = directory.path().join("rows.csv.partial");
+    fs::create_dir(&partial).unwrap();
+    export_to(&source, &file, &options).await.unwrap();
+    assert!(file.exists() && !partial.exists());
+    options.format = Format::Jsonl;
+    let error = export_to(&source, &parts, &options).await.unwrap_err();
+    assert!(matches!(error, TransferError::OtherJob(_)), "{error:?}");
+    let error = export_to(&source, directory.path(), &exporting(Format::Csv))
+        .await
+        .unwrap_err();
+    assert!(matches!(error, TransferError::AlreadyThere(_)), "{error:?}");
+    // A manifest of another version, and an export that has not come to its end.
+    let manifest = parts.join("_manifest.json");
+    let text = fs::read_to_string(&manifest).unwrap();
+    let target = client.table_client("target");
+    fs::write(&manifest, text.replace("\"version\": 1", "\"version\": 9")).unwrap();
+    let error = import_from(&parts, &target, Mode::Insert)
+        .await
+        .unwrap_err();
+    assert!(
+        matches!(error, TransferError::Version { version: 9, .. }),
+        "{error:?}"
+    );
+    fs::write(&manifest, text.replace("\"complete\"", "\"fetching\"")).unwrap();
+    let error = import_from(&parts, &target, Mode::Insert)
+        .await
+        .unwrap_err();
+    assert!(matches!(error, TransferError::Incomplete(_)), "{error:?}");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_state_is_of_one_job() {
+    let (server, client) = started().await;
+    let directory = tempfile::tempdir().unwrap();
+    let (file, state) = (
+        directory.path().join("rows.csv"),
+        directory.path().join("state"),
+    );
+    fs::write(&file, "PartitionKey,RowKey\np,1\np,\u{1}2\n").unwrap();
+    let target = client.table_client("target");
+    let mut options = importing(Mode::Insert);
+    options.load.state = Some(state.clone());
+    // The service refuses the second key, so the job stops.
+    let error = import(&file, &target, &options, &silent())
+        .await
+        .unwrap_err();
+    assert!(matches!(error, TransferError::Write { .. }), "{error:?}");
+    let error = import(&file, &target, &options, &silent())
+        .await
+        .unwrap_err();
+    assert!(matches!(error, TransferError::AlreadyThere(_)), "{error:?}");
+    options.load.resume = true;
+    fs::write(&file, "PartitionKey,RowKey\np,1\np,2\n").unwrap();
+    let error = import(&file, &target, &options, &silent())
+        .await
+        .unwrap_err();
+    assert!(matches!(error, TransferError::OtherJob(_)), "{error:?}");
+    fs::remove_file(&state).unwrap();
+    import(&file, &target, &options, &silent()).await.unwrap();
+    assert!(!state.exists());
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn dry_runs_only_count() {
+    let (server, client) = started().await;
+    let source = table(&client, "source", &rows(300)).await;
+    let directory = tempfile::tempdir().unwrap();
+    let (file, state) = (
+        directory.path().join("rows.csv"),
+        directory.path().join("state"),
+    );
+    let options = ExportOptions {
+        dry_run: true,
+        ..exporting(Format::Csv)
+    };
+    let counted = export_to(&source, &file, &options).await.unwrap();
+    assert_eq!(counted.rows_read, 300);
+    assert!(!file.exists());
+    let counts = export_to(&source, &file, &exporting(Format::Csv))
+        .await
+        .unwrap();
+    assert_eq!((counts.bytes, counts.rows_read), (counted.bytes, 300));
+    let target = client.table_client("target");
+    let load = LoadOptions {
+        dry_run: true,
+        state: Some(state.clone()),
+        ..LoadOptions::default()
+    };
+    let options = ImportOptions { format: None, load };
+    let imported = import(&file, &target, &options, &silent()).await.unwrap();
+    let copied = copy(&reader(&source, 70), &target, &options.load, &silent())
+        .await
+        .unwrap();
+    for counts in [imported, copied] {
+        assert_eq!((counts.rows_read, counts.rows_written), (300, 300));
+    }
+    assert!(!state.exists());
+    assert!(target.get_entity("", "").await.unwrap_err().is_not_found());
+    assert!(
+        target.delete().await.unwrap_err().is_not_found(),
+        "no table was made"
+    );
+    server.stop().await;
+}
+
+/// Exports of the first 40 rows that are in the repository, as version 1 wrote them.
+#[tokio::test]
+async fn exports_of_version_1_are_read() {
+    let (server, client) = started().await;
+    let source = table(&client, "source", &rows(40)).await;
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/export-1");
+    for name in ["csv", "jsonl", "parquet"] {
+        let target = client.table_client(name);
+        import_from(&fixtures.join(name), &target, Mode::Insert)
+            .await
+            .unwrap();
+        assert_same(&source, &target, 40).await;
+    }
+    server.stop().await;
+}
