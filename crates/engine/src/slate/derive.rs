@@ -117,8 +117,13 @@ pub(super) async fn rewrite(core: &Core, opened: &Opened) -> Result<(), ChangeEr
     let sources: Vec<SourceId> = level0
         .chain(runs.map(|run| SourceId::SortedRun(run.id)))
         .collect();
+    // A source stays listed, without files, until no checkpoint from before the rewrite is left.
+    let shares = manifest
+        .external_dbs()
+        .iter()
+        .any(|db| !db.sst_ids.is_empty());
     // One file, and its own: nothing would come of it but garbage.
-    if manifest.external_dbs().is_empty() && sources.len() <= 1 {
+    if !shares && sources.len() <= 1 {
         return Ok(());
     }
     let admin = admin(core, opened.range);
