@@ -4,11 +4,11 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use partita_bench::admin;
 use partita_bench::rng::Rng;
 
-use super::admin;
 use super::sentinels;
-use crate::crash::TABLE;
+use crate::checkers::TABLE;
 
 /// Beyond so many ranges none is split.
 const RANGES_MAX: usize = 12;
