@@ -104,8 +104,19 @@ impl Standing {
     }
 
     /// The table service, once the data is open.
+    #[cfg(test)]
     pub(crate) fn service(&self) -> Option<&Arc<Service>> {
         self.open.get().map(|(_, service)| service)
+    }
+
+    /// Ranges and table service, once the data is open.
+    pub(crate) fn open(&self) -> Option<(&Arc<Manager>, &Arc<Service>)> {
+        self.open.get().map(|(manager, service)| (manager, service))
+    }
+
+    /// The wall time.
+    pub(crate) fn now(&self) -> SystemTime {
+        self.clock.now()
     }
 
     /// Whether only this machine reaches the admin port.

@@ -10,9 +10,11 @@ use hyper::StatusCode;
 use partita_cluster::{ChangeRefused, Manager, Served, rate};
 use partita_model::{AccountName, TableName};
 use partita_range::RangeId;
-use partita_table::{Place, Service, TableNames};
+use partita_table::{Service, TableNames};
 use serde::Deserialize;
 use serde_json::{Value, json};
+
+use super::places::{place, table_place};
 
 /// Hot partitions shown of each range.
 const HOT_MAX: usize = 5;
@@ -65,7 +67,10 @@ fn range(manager: &Manager, served: &Served, names: &TableNames) -> Value {
     let growth: Vec<Value> = heat
         .growth()
         .iter()
-        .map(|table| json!({ "table": table_place(&table.table, names), "pattern": table.pattern }))
+        .map(|table| {
+            let place = table_place(&table.table, names);
+            json!({ "table": place.map(|place| place.table), "pattern": table.pattern })
+        })
         .collect();
     let (bounds, shape) = (served.range.bounds(), served.range.engine().shape());
     json!({
@@ -82,35 +87,6 @@ fn range(manager: &Manager, served: &Served, names: &TableNames) -> Value {
         "hot_partitions": hot,
         "growth": growth,
     })
-}
-
-/// A bound in words; null at the ends of the key space.
-fn place(key: &Bytes, names: &TableNames) -> Value {
-    let Some(Place {
-        account,
-        table,
-        table_id,
-        partition_key,
-    }) = names.place(key)
-    else {
-        return Value::Null;
-    };
-    json!({
-        "key": BASE64_STANDARD.encode(key),
-        "account": account,
-        "table": table,
-        "table_id": table_id.0.to_string(),
-        "partition_key": partition_key,
-    })
-}
-
-/// The table that keys begin with, in words.
-fn table_place(prefix: &Bytes, names: &TableNames) -> Value {
-    let mut key = prefix.to_vec();
-    // The first partition of the table, so that the key is whole.
-    key.push(0);
-    let place = names.place(&key);
-    place.map_or(Value::Null, |place| json!(place.table))
 }
 
 /// What an action may be told.
