@@ -104,14 +104,13 @@ impl Standing {
     }
 
     /// The table service, once the data is open.
-    #[cfg(test)]
     pub(crate) fn service(&self) -> Option<&Arc<Service>> {
         self.open.get().map(|(_, service)| service)
     }
 
     /// Ranges and table service, once the data is open.
     pub(crate) fn open(&self) -> Option<(&Arc<Manager>, &Arc<Service>)> {
-        self.open.get().map(|(manager, service)| (manager, service))
+        Some((self.manager()?, self.service()?))
     }
 
     /// The wall time.

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use hyper::StatusCode;
 use partita_cluster::{ChangeRefused, Manager, Served, rate};
 use partita_model::{AccountName, TableName};
-use partita_range::RangeId;
+use partita_range::{Range, RangeId};
 use partita_table::{Service, TableNames};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -21,6 +21,10 @@ const HOT_MAX: usize = 5;
 
 /// The longest that an action keeps writes waiting on purpose.
 const FREEZE_MAX: Duration = Duration::from_secs(1);
+
+/// How long a checkpoint keeps files when nobody says, and at most, in seconds.
+const CHECKPOINT_S: u64 = 60;
+const CHECKPOINT_S_MAX: u64 = 86_400;
 
 /// An answer: status and body.
 pub(super) type Answer = (StatusCode, Value);
@@ -103,6 +107,8 @@ struct Wish {
     with: Option<u64>,
     /// How long to keep writes waiting.
     milliseconds: Option<u64>,
+    /// How long to keep files.
+    seconds: Option<u64>,
 }
 
 /// Does something to a range.
@@ -133,10 +139,11 @@ pub(super) async fn act(
         "split" => split(manager, service, id, wish).await,
         "merge" => merge(manager, id, wish).await,
         "flush" | "compact" | "collect" | "freeze" => tend(manager, id, action, wish).await,
+        "checkpoint" => checkpoint(manager, id, wish).await,
         _ => refused(
             StatusCode::NOT_FOUND,
             "NoSuchAction",
-            "split, merge, flush, compact, collect, freeze",
+            "split, merge, flush, checkpoint, compact, collect, freeze",
         ),
     }
 }
@@ -225,14 +232,41 @@ async fn merge(manager: &Arc<Manager>, id: RangeId, wish: Wish) -> Answer {
     }
 }
 
-async fn tend(manager: &Arc<Manager>, id: RangeId, action: &str, wish: Wish) -> Answer {
+fn find(manager: &Manager, id: RangeId) -> Option<Arc<Range>> {
     let ranges = manager.map().ranges();
-    let served = ranges
-        .iter()
-        .find(|served| served.range.id() == id)
-        .cloned();
-    drop(ranges);
-    let Some(Served { range, .. }) = served else {
+    let served = ranges.iter().find(|served| served.range.id() == id)?;
+    Some(Arc::clone(&served.range))
+}
+
+/// Moves all rows to files and keeps these for a while.
+async fn checkpoint(manager: &Manager, id: RangeId, wish: Wish) -> Answer {
+    let seconds = wish.seconds.unwrap_or(CHECKPOINT_S);
+    if !(1..=CHECKPOINT_S_MAX).contains(&seconds) {
+        let text = format!("seconds is a number from 1 to {CHECKPOINT_S_MAX}");
+        return refused(StatusCode::BAD_REQUEST, "InvalidBody", &text);
+    }
+    let Some(range) = find(manager, id) else {
+        return change_refused(&ChangeRefused::NoSuchRange(id));
+    };
+    let failed = |error: String| refused(StatusCode::SERVICE_UNAVAILABLE, "Failed", &error);
+    if let Err(error) = range.engine().flush().await {
+        return failed(error.to_string());
+    }
+    match range
+        .engine()
+        .checkpoint(Duration::from_secs(seconds))
+        .await
+    {
+        Ok(name) => (
+            StatusCode::OK,
+            json!({ "checkpoint": name, "seconds": seconds }),
+        ),
+        Err(error) => failed(error.to_string()),
+    }
+}
+
+async fn tend(manager: &Arc<Manager>, id: RangeId, action: &str, wish: Wish) -> Answer {
+    let Some(range) = find(manager, id) else {
         return change_refused(&ChangeRefused::NoSuchRange(id));
     };
     let done = match action {

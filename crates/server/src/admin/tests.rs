@@ -348,6 +348,16 @@ async fn ranges_are_shown_and_changed() {
         let (status, body) = act(address, &format!("2/{action}"), r#"{"milliseconds":1}"#).await;
         assert_eq!((status, &body["done"]), (200, &true.into()), "{action}");
     }
+    let (status, kept) = act(address, "2/checkpoint", r#"{"seconds":5}"#).await;
+    assert_eq!((status, &kept["seconds"]), (200, &5.into()), "{kept}");
+    fields_are_documented(&kept);
+    for body in [
+        r#"{"seconds":0}"#,
+        r#"{"seconds":86401}"#,
+        r#"{"seconds":-1}"#,
+    ] {
+        assert_eq!(act(address, "2/checkpoint", body).await.0, 400, "{body}");
+    }
     let (status, merged) = act(address, "3/merge", r#"{"with":2}"#).await;
     assert_eq!((status, &merged["into"]), (200, &4.into()));
     assert_eq!(ranges().await["ranges"].as_array().unwrap().len(), 1);
