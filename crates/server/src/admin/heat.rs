@@ -15,7 +15,7 @@ use super::places::place;
 use super::ranges::{Answer, refused};
 use super::status::rfc3339;
 
-const PARAMETERS: [&str; 6] = ["from", "to", "step", "table", "metric", "rows"];
+const PARAMETERS: [&str; 7] = ["from", "last", "to", "step", "table", "metric", "rows"];
 
 /// The finest piece of time that is kept.
 const STEP_S_MIN: u64 = 10;
@@ -110,8 +110,15 @@ fn wish(query: Option<&str>, now: SystemTime) -> Result<Wish, Refused> {
         since.unwrap_or_default().as_secs()
     };
     let to = asked.time("to")?.map_or_else(|| seconds(now), seconds);
-    let from = asked.time("from")?.map(seconds);
-    let from = from.unwrap_or_else(|| to.saturating_sub(SHOWN_S));
+    let last_s = asked.number("last", STEP_S_MIN..=KEPT_S)?;
+    let from = match (asked.time("from")?.map(seconds), last_s) {
+        (Some(_), Some(_)) => {
+            let text = "from and last both say when it begins: give one of them";
+            return Err(Refused(text.to_owned()));
+        }
+        (Some(from), None) => from,
+        (None, last_s) => to.saturating_sub(last_s.unwrap_or(SHOWN_S)),
+    };
     if from >= to || to - from > KEPT_S {
         let text = "from is before to, by 24 hours at most: that is how long heat is kept";
         return Err(Refused(text.to_owned()));
@@ -203,6 +210,7 @@ mod tests {
             (wish.step_s, wish.shape.columns, wish.shape.rows),
             (10, 361, 64)
         );
+        assert_eq!(asked("last=600").unwrap().from_s, 1_769_999_520);
         let day = asked("from=1769913723&metric=p99_us&rows=9").unwrap();
         assert_eq!((day.step_s, day.metric, day.shape.rows), (240, "p99_us", 9));
         let minutes = asked("from=2026-02-02T02:00:00Z&to=2026-02-02T02:30:00Z&step=60").unwrap();
@@ -217,6 +225,8 @@ mod tests {
         for (query, expected) in [
             ("from=5&to=5", "before to"),
             ("from=0", "24 hours"),
+            ("last=86401", "from 10 to 86400"),
+            ("from=1769996520&last=60", "give one of them"),
             ("step=15", "multiple of 10"),
             ("step=0", "from 10 to 86400"),
             ("rows=513", "from 1 to 512"),
