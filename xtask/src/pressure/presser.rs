@@ -51,7 +51,9 @@ fn one(admin: SocketAddr, rng: &mut Rng, done: &mut Done) -> anyhow::Result<()> 
         0..30 if ranges.len() < RANGES_MAX => ("split", String::new()),
         30..45 if ranges.len() < RANGES_MAX => ("split", place(rng)),
         0..75 => ("merge", String::new()),
-        75..80 => ("flush", String::new()),
+        75..78 => ("flush", String::new()),
+        // For a second, so that it keeps nothing from going in the end.
+        78..80 => ("checkpoint", r#"{"seconds":1}"#.to_owned()),
         80..88 => ("compact", String::new()),
         88..94 => ("collect", String::new()),
         _ => (

@@ -11,7 +11,7 @@ use hyper::{Method, Request, Response, StatusCode};
 use partita_range::RowMemory;
 use serde_json::json;
 
-use super::{ranges, status};
+use super::{heat, hot, ranges, status};
 use crate::metrics::{self, Process, Surroundings};
 use crate::standing::Standing;
 
@@ -45,6 +45,19 @@ pub(super) async fn answer(
             metrics_page(standing),
         ),
         "/admin/v1/status" => json_page(StatusCode::OK, &status::status(standing)),
+        "/admin/v1/heat" | "/admin/v1/hot" => {
+            let Some((manager, service)) = standing.open() else {
+                return starting();
+            };
+            let query = request.uri().query();
+            let (status, body) = if path == "/admin/v1/heat" {
+                heat::heat(manager, service, query, standing.now()).await
+            } else {
+                let balances = standing.settings.store.balance.is_some();
+                hot::hot(manager, service, query, balances).await
+            };
+            json_page(status, &body)
+        }
         _ => {
             let pages = [
                 "/healthz",
@@ -52,6 +65,8 @@ pub(super) async fn answer(
                 "/metrics",
                 "/admin/v1/status",
                 "/admin/v1/ranges",
+                "/admin/v1/heat",
+                "/admin/v1/hot",
             ];
             json_page(
                 StatusCode::NOT_FOUND,
@@ -67,13 +82,8 @@ async fn ranges_page(
     rest: &str,
     standing: &Standing,
 ) -> Response<Full<Bytes>> {
-    let (Some(manager), Some(service)) = (standing.manager(), standing.service()) else {
-        let (status, body) = ranges::refused(
-            StatusCode::SERVICE_UNAVAILABLE,
-            "Starting",
-            "the data is being opened",
-        );
-        return json_page(status, &body);
+    let Some((manager, service)) = standing.open() else {
+        return starting();
     };
     let (status, body) = match rest.strip_prefix('/').map(|rest| rest.split_once('/')) {
         None if matches!(*request.method(), Method::GET | Method::HEAD) => {
@@ -101,6 +111,12 @@ async fn ranges_page(
             "an action is /admin/v1/ranges/ID/ACTION",
         ),
     };
+    json_page(status, &body)
+}
+
+fn starting() -> Response<Full<Bytes>> {
+    let status = StatusCode::SERVICE_UNAVAILABLE;
+    let (status, body) = ranges::refused(status, "Starting", "the data is being opened");
     json_page(status, &body)
 }
 
