@@ -34,6 +34,7 @@ pub use serde_text::{DATE_TIME_NEWTYPE, GUID_NEWTYPE};
 pub use service_properties::{CorsRule, Logging, Metrics, ServiceProperties};
 pub use stored::{
     Properties, PropertiesBuilder, PropertyIter, PropertyRef, Stored, StoredError, is_plain,
+    restamped,
 };
 pub use utf16::{compare as compare_utf16, len as utf16_len};
 pub use value::{EdmType, Value, ValueRef};
