@@ -8,6 +8,7 @@ mod get_table;
 mod places;
 mod query_tables;
 mod record;
+mod restore_table;
 mod service_properties;
 mod sweep;
 
@@ -15,6 +16,7 @@ pub(crate) use get_table::CatalogMemo;
 pub use get_table::Table;
 pub use places::{Place, TableNames};
 pub use query_tables::{TablePage, TableToken};
+pub use restore_table::{Restored, SnapshotTable, snapshot_tables};
 pub(crate) use sweep::sweep;
 
 use bytes::Bytes;
