@@ -4,11 +4,13 @@
 //!   ends where its range ends.
 //! - [`MapStore`]: the map as it is kept, one transaction a change.
 //! - [`SnapshotRecord`]: the whole store at one instant; [`SnapshotReader`] reads it.
+//! - [`backup`]: a snapshot as files that need nothing else to be read.
 //! - [`Manager`]: the one role that changes the map: opens the ranges, splits, merges, and removes what is left over.
 //!
 //! Here the manager and all ranges are in one process. Nothing above may assume that: a range is known by its id and epoch, and
 //! a write can find it in transit.
 
+pub mod backup;
 mod balance;
 pub mod heat_history;
 mod key_text;

@@ -8,6 +8,7 @@
 mod process;
 mod request;
 mod serve;
+mod snapshots;
 mod tools;
 mod tools_doc;
 mod verbs;

@@ -7,6 +7,7 @@
 
 mod pages;
 mod ranges;
+mod snapshots;
 mod status;
 
 #[cfg(test)]
