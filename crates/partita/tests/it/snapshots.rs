@@ -34,8 +34,7 @@ impl World {
 
     /// Kills the server without a warning, and starts it anew on this directory.
     fn restart(&mut self, data: &str) {
-        self.server.signal("-KILL");
-        self.server.wait_silently();
+        self.server.kill();
         let (server, connection) = serve(&self.path(data), self.home.path());
         (self.server, self.connection) = (server, connection);
     }
