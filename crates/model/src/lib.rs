@@ -16,6 +16,7 @@ mod names;
 mod serde_text;
 mod service_properties;
 mod stored;
+mod time_to_live;
 mod utf16;
 mod value;
 
@@ -36,5 +37,6 @@ pub use stored::{
     Properties, PropertiesBuilder, PropertyIter, PropertyRef, Stored, StoredError, is_plain,
     restamped,
 };
+pub use time_to_live::{InvalidTimeToLive, TimeToLive};
 pub use utf16::{compare as compare_utf16, len as utf16_len};
 pub use value::{EdmType, Value, ValueRef};

@@ -10,13 +10,13 @@
 
 use super::record::{DroppedRecord, TableRecord, decode, encode};
 use super::{dropped_key, name_key};
-use crate::{Error, Service};
+use crate::entity::Expiry;
+use crate::{Error, Service, Table};
 use bytes::Bytes;
 use partita_cluster::{SnapshotReader, SnapshotScan};
 use partita_engine::Batch;
 use partita_model::{
-    AccountName, DateTime, KeyKind, KeyReader, StoredError, TableId, TableName, TableSpace,
-    restamped,
+    AccountName, DateTime, KeyKind, KeyReader, TableId, TableName, TableSpace, restamped,
 };
 use std::time::Duration;
 
@@ -98,6 +98,9 @@ impl Service {
         let row = found.next(1, CHUNK_BYTES).await?.pop();
         let (_, row) = row.ok_or(Error::NoSuchTable)?;
         let record: TableRecord = decode(&row)?;
+        // What had expired then stays away: with a new Timestamp it would live again.
+        let then = snapshot.record().created;
+        let expiry = Expiry::new(&Table::from_row(account, &row)?, then);
         let key = name_key(account, into);
         if self.get(&key).await?.is_some() {
             return Err(Error::TableAlreadyExists);
@@ -114,7 +117,8 @@ impl Service {
         let from = TableSpace::new(account.as_str(), TableId(record.id));
         let to = TableSpace::new(account.as_str(), id);
         let scan = snapshot.scan(from.prefix(), Some(&from.end()));
-        let restored = self.copy_rows(scan, &from, &to, note).await?;
+        let copy = Copy { from, to, expiry };
+        let restored = self.copy_rows(scan, &copy, note).await?;
 
         let locked = self.lock(&[key.clone(), dropped.clone()]).await?;
         if locked.read(&key).await?.is_some() {
@@ -136,8 +140,7 @@ impl Service {
     async fn copy_rows(
         &self,
         mut scan: SnapshotScan,
-        from: &TableSpace,
-        to: &TableSpace,
+        copy: &Copy,
         note: &(dyn Fn(Restored) + Sync),
     ) -> Result<Restored, Error> {
         let mut restored = Restored::default();
@@ -148,15 +151,12 @@ impl Service {
             }
             // One for all, as in a transaction: they are different entities.
             let now = self.stamps().next();
-            let copied: Result<Vec<_>, StoredError> = rows
-                .iter()
-                .map(|(key, row)| {
-                    let rest = key.get(from.prefix().len()..).unwrap_or_default();
-                    let key = [to.prefix().as_ref(), rest].concat();
-                    Ok((Bytes::from(key), restamped(row, now)?))
-                })
-                .collect();
-            let copied = copied?;
+            let mut copied = Vec::with_capacity(rows.len());
+            for (key, row) in rows {
+                if !copy.expiry.has(&row)? {
+                    copied.push((copy.key(&key), restamped(&row, now)?));
+                }
+            }
             restored.rows += copied.len() as u64;
             let bytes = copied.iter().map(|(key, row)| key.len() + row.len());
             restored.bytes += bytes.sum::<usize>() as u64;
@@ -194,6 +194,21 @@ impl Service {
             batch.put(key.clone(), row.clone());
         }
         Ok(locked.commit(batch).await?)
+    }
+}
+
+/// Which rows are copied, and where.
+struct Copy {
+    from: TableSpace,
+    to: TableSpace,
+    expiry: Expiry,
+}
+
+impl Copy {
+    /// The key in the new table.
+    fn key(&self, key: &Bytes) -> Bytes {
+        let rest = key.get(self.from.prefix().len()..).unwrap_or_default();
+        [self.to.prefix().as_ref(), rest].concat().into()
     }
 }
 

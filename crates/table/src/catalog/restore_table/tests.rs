@@ -53,9 +53,13 @@ impl World {
     }
 
     async fn snapshot(&self) -> SnapshotReader {
+        self.snapshot_of(DateTime::MIN).await
+    }
+
+    async fn snapshot_of(&self, created: DateTime) -> SnapshotReader {
         let name: SnapshotName = "s".parse().unwrap();
         self.manager
-            .create_snapshot(name.clone(), DateTime::MIN)
+            .create_snapshot(name.clone(), created)
             .await
             .unwrap();
         self.manager.read_snapshot(&name).await.unwrap()
@@ -249,4 +253,19 @@ async fn a_restore_that_is_broken_off_leaves_nothing() {
     let second = world.table("Second").await.unwrap();
     assert_eq!(world.entities(&second).await.len(), 600);
     tasks.shut_down();
+}
+
+#[tokio::test]
+async fn what_had_expired_stays_away() {
+    let world = World::new().await;
+    let table = world.create("People").await;
+    world.put(&table, ("p", "r"), every_type(1)).await;
+    let ttl = partita_model::TimeToLive::from_seconds(3600).unwrap();
+    let (mine, people) = (account(), name("People"));
+    let set = world.service.set_time_to_live(&mine, &people, Some(ttl));
+    set.await.unwrap();
+    let snapshot = world.snapshot_of(DateTime::MAX).await;
+    let restored = world.restore(&snapshot, "People", "Again").await.unwrap();
+    assert_eq!(restored, Restored::default());
+    assert_eq!(world.table("Again").await.unwrap().ttl, Some(ttl));
 }
