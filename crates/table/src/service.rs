@@ -4,9 +4,12 @@ use crate::Error;
 use crate::catalog::{CatalogMemo, expire, sweep};
 use crate::stamps::Stamps;
 use bytes::Bytes;
+use parking_lot::Mutex;
 use partita_cluster::{PartitionMap, Route};
+use partita_model::TableId;
 use partita_range::Locked;
 use partita_rt::{Clock, Tasks};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Notify;
@@ -43,6 +46,7 @@ pub struct Service {
     settings: ServiceSettings,
     memo: CatalogMemo,
     dropped: Arc<Notify>,
+    restoring: Mutex<HashSet<TableId>>,
     expiring: Notify,
 }
 
@@ -59,6 +63,7 @@ impl Service {
             settings,
             memo,
             dropped,
+            restoring: Mutex::default(),
             expiring: Notify::new(),
         }
     }
@@ -109,6 +114,11 @@ impl Service {
 
     pub(crate) fn memo(&self) -> &CatalogMemo {
         &self.memo
+    }
+
+    /// Tables that are being brought back from a snapshot: they are recorded as dropped until all of them is there.
+    pub(crate) fn restoring(&self) -> &Mutex<HashSet<TableId>> {
+        &self.restoring
     }
 
     /// Told when a table was dropped.

@@ -159,13 +159,13 @@ pub(super) async fn collect(core: &Core, range: RangeId) -> Result<(), ChangeErr
     collected.map_err(refused)
 }
 
-fn admin(core: &Core, range: RangeId) -> Admin {
+pub(super) fn admin(core: &Core, range: RangeId) -> Admin {
     AdminBuilder::new(database_path(range), core.data.store())
         .with_wal_admin(Arc::new(NoWal))
         .build()
 }
 
-fn refused(error: impl std::error::Error + Send + Sync + 'static) -> ChangeError {
+pub(super) fn refused(error: impl std::error::Error + Send + Sync + 'static) -> ChangeError {
     ChangeError::Store(Arc::new(error))
 }
 

@@ -9,6 +9,7 @@ mod operate;
 mod process;
 mod request;
 mod serve;
+mod snapshots;
 mod tools;
 mod tools_doc;
 mod verbs;

@@ -11,6 +11,7 @@ mod hot;
 mod pages;
 mod places;
 mod ranges;
+mod snapshots;
 mod status;
 
 #[cfg(test)]

@@ -316,6 +316,6 @@ pub(super) fn refused(status: StatusCode, code: &str, message: &str) -> Answer {
     (status, json!({ "error": error }))
 }
 
-fn milliseconds(time: Duration) -> f64 {
+pub(super) fn milliseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1000.0
 }

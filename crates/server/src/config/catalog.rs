@@ -139,6 +139,16 @@ pub(crate) static GARBAGE_AGE: Setting = Setting {
     ..PLAIN
 };
 
+pub(crate) static BACKUP_PLACES: Setting = Setting {
+    key: "store.backup-places",
+    flag: "backup-place",
+    takes: Takes::Many("PLACE"),
+    default: "",
+    group: DATA,
+    help: "Where backups and restored stores may be written: absolute paths and URLs, with all that lies in them",
+    ..PLAIN
+};
+
 pub(crate) static BALANCE: Setting = Setting {
     key: "ranges.balance",
     flag: "balance",
@@ -423,6 +433,7 @@ pub static ALL: &[&Setting] = &[
     &BLOCK_CACHE_BYTES,
     &ENTITY_CACHE_BYTES,
     &GARBAGE_AGE,
+    &BACKUP_PLACES,
     &BALANCE,
     &SPLIT_BYTES,
     &SPLIT_RATE,

@@ -90,8 +90,17 @@ fn store(values: &Values) -> Result<Store, Error> {
         block_cache_bytes: values.read(&c::BLOCK_CACHE_BYTES, SIZE, quantity::bytes)?,
         entity_cache_bytes: values.read(&c::ENTITY_CACHE_BYTES, SIZE, quantity::bytes)?,
         garbage_age: time(values, &c::GARBAGE_AGE)?,
+        backup_places: backup_places(values)?,
         balance: balance(values)?,
     })
+}
+
+fn backup_places(values: &Values) -> Result<Vec<partita_rt::Place>, Error> {
+    let places = values.list(&c::BACKUP_PLACES);
+    let parsed = places.iter().map(|place| partita_rt::Place::parse(place));
+    parsed
+        .collect::<Result<_, _>>()
+        .map_err(|error| values.of(&c::BACKUP_PLACES).wrong(error.to_string()))
 }
 
 fn balance(values: &Values) -> Result<Option<BalanceSettings>, Error> {
