@@ -7,6 +7,7 @@
 
 mod faults;
 mod faulty_server;
+mod log_tail;
 mod on_the_server;
 #[path = "../example/server.rs"]
 mod server;
