@@ -7,6 +7,8 @@
 
 mod killed;
 mod lost_answers;
+mod migrate_killed;
+mod migrations;
 #[path = "../../../client/tests/example/server.rs"]
 mod server;
 mod tables;
