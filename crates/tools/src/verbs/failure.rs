@@ -1,5 +1,6 @@
 //! How a verb ends.
 
+use crate::migrate::{MigrateError, MigrationsError};
 use crate::purge::PurgeError;
 use crate::scan::{InvalidQuery, InvalidToken, ScanError};
 use crate::split_points::SplitPointsError;
@@ -63,6 +64,10 @@ pub(super) enum Failure {
     Scan(#[from] ScanError),
     #[error(transparent)]
     Purge(#[from] PurgeError),
+    #[error(transparent)]
+    Migrate(#[from] MigrateError),
+    #[error(transparent)]
+    Migrations(#[from] MigrationsError),
     #[error(transparent)]
     Query(#[from] InvalidQuery),
     #[error(transparent)]

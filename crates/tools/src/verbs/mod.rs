@@ -12,6 +12,8 @@ mod connection;
 mod count;
 mod entity;
 mod failure;
+mod log;
+mod migrate;
 mod output;
 mod partitions;
 mod purge;
@@ -20,6 +22,7 @@ mod resume;
 mod scan;
 mod table;
 mod talk;
+mod time;
 
 use clap::{ArgMatches, Command};
 use failure::{End, Failure};
@@ -34,7 +37,12 @@ pub fn commands() -> Vec<Command> {
         count::command(),
         purge::command(),
     ];
-    let of_nouns = [table::command(), entity::command()];
+    let of_nouns = [
+        table::command(),
+        entity::command(),
+        log::command(),
+        migrate::command(),
+    ];
     of_nouns
         .into_iter()
         .chain(on_rows.map(connection::add))
@@ -49,11 +57,14 @@ pub fn run(name: &str, matches: &ArgMatches) -> Option<ExitCode> {
         .enable_all()
         .build();
     let outcome = match (name, runtime) {
+        ("log" | "migrate", Err(error)) => Err(Failure::Input(error)),
         ("table" | "entity" | "scan" | "partitions" | "count" | "purge", Err(error)) => {
             Err(Failure::Input(error))
         }
         ("table", Ok(runtime)) => runtime.block_on(table::run(matches)),
         ("entity", Ok(runtime)) => runtime.block_on(entity::run(matches)),
+        ("log", Ok(runtime)) => runtime.block_on(log::run(matches)),
+        ("migrate", Ok(runtime)) => runtime.block_on(migrate::run(matches)),
         ("scan", Ok(runtime)) => runtime.block_on(scan::run(matches)),
         ("partitions", Ok(runtime)) => runtime.block_on(partitions::run(matches)),
         ("count", Ok(runtime)) => runtime.block_on(count::run(matches)),
