@@ -7,6 +7,7 @@
 //! - [`split_points`]: where a server says that a table is cut.
 //! - [`purge`]: deletes of many rows, in as few requests as can be.
 //! - [`formats`]: rows as files: CSV, JSON lines, Parquet.
+//! - [`migrate`]: versioned changes of tables, run once each.
 //! - [`transfer`]: tables to files and back, tables to tables, and what two tables differ in.
 #![cfg_attr(
     feature = "cli",
@@ -14,7 +15,9 @@
 )]
 
 pub mod admin;
+mod batching;
 pub mod formats;
+pub mod migrate;
 pub mod purge;
 pub mod scan;
 #[cfg(test)]
@@ -23,6 +26,7 @@ mod server;
 pub mod source;
 mod split_points;
 pub mod transfer;
+mod type_names;
 #[cfg(feature = "cli")]
 pub mod verbs;
 

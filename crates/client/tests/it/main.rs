@@ -8,6 +8,7 @@
 mod extension;
 mod faults;
 mod faulty_server;
+mod log_tail;
 mod on_the_server;
 #[path = "../example/server.rs"]
 mod server;

@@ -13,6 +13,8 @@ use std::process::{Command, Stdio};
 use crate::process::{Server, command_at};
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/tools.md");
+/// What the page calls `$EXAMPLES`.
+const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
 /// How the page calls the server's admin port.
 const ADMIN: &str = "http://127.0.0.1:10010";
 
@@ -44,6 +46,9 @@ impl Shell {
             .args(["-c", &line])
             .current_dir(self.home.path())
             .env("PATH", path)
+            .env("EXAMPLES", EXAMPLES)
+            .env("USER", "obrien")
+            .env("HOSTNAME", "ds9")
             .env("AZURE_STORAGE_CONNECTION_STRING", &self.connection)
             .env("PARTITA_ADMIN", self.server.admin())
             .stdin(Stdio::null())
@@ -96,7 +101,30 @@ fn plain(line: &str) -> String {
     }
     // A date-time whose last digits are zeros is shorter, and with it its column.
     let words: Vec<_> = line.split_whitespace().collect();
-    without_times(&words.join(" "))
+    without_process(&without_log_keys(&without_times(&words.join(" "))))
+}
+
+/// The line without the number of a process.
+fn without_process(line: &str) -> String {
+    let Some((before, rest)) = line.split_once(", process ") else {
+        return line.to_owned();
+    };
+    let rest = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+    format!("{before}, process ID{rest}")
+}
+
+/// The line with each key of a log, 19 digits of this century and the next, replaced.
+fn without_log_keys(line: &str) -> String {
+    let is_key = |text: &str| text.len() == 19 && text.starts_with("25");
+    let pieces = line.split_inclusive(|c: char| !c.is_ascii_digit());
+    let piece = |piece: &str| {
+        let digits = piece.trim_end_matches(|c: char| !c.is_ascii_digit());
+        match is_key(digits) {
+            true => piece.replace(digits, "KEY"),
+            false => piece.to_owned(),
+        }
+    };
+    pieces.map(piece).collect()
 }
 
 /// The line with each date-time, also one that is percent-encoded, replaced.
@@ -158,4 +186,8 @@ fn what_differs_from_run_to_run_is_left_out() {
     );
     assert_eq!(plain("{\"transit_ms\":\"0.1\"}"), "{\"transit_ms\"");
     assert_eq!(plain("with --resume scan1.abc"), "with --resume TOKEN");
+    assert_eq!(
+        plain("web-1,2516209262999999999,x 2516"),
+        "web-1,KEY,x 2516"
+    );
 }

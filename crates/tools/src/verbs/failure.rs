@@ -1,6 +1,7 @@
 //! How a verb ends.
 
 use crate::admin::AdminError;
+use crate::migrate::{MigrateError, MigrationsError};
 use crate::purge::PurgeError;
 use crate::scan::{InvalidQuery, InvalidToken, ScanError};
 use std::error::Error;
@@ -63,6 +64,10 @@ pub(super) enum Failure {
     Scan(#[from] ScanError),
     #[error(transparent)]
     Purge(#[from] PurgeError),
+    #[error(transparent)]
+    Migrate(#[from] MigrateError),
+    #[error(transparent)]
+    Migrations(#[from] MigrationsError),
     #[error(transparent)]
     Query(#[from] InvalidQuery),
     #[error(transparent)]

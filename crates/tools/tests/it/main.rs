@@ -8,6 +8,8 @@
 mod admin_port;
 mod killed;
 mod lost_answers;
+mod migrate_killed;
+mod migrations;
 #[path = "../../../client/tests/example/server.rs"]
 mod server;
 mod tables;
