@@ -128,11 +128,6 @@ impl Standing {
             .is_some_and(|address| address.ip().is_loopback())
     }
 
-    /// The wall time.
-    pub(crate) fn now(&self) -> SystemTime {
-        self.clock.now()
-    }
-
     /// Time since the process began to start.
     pub fn uptime(&self) -> Duration {
         self.clock.monotonic().duration_since(self.started)

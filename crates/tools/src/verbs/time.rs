@@ -44,7 +44,7 @@ mod tests {
             assert_eq!(span(text).unwrap(), Duration::from_millis(ms), "{text}");
         }
         let too_much = ["99999999999999999999s", "99999999999999999d"];
-        for text in ["", "10", "m", "1.5h", "-1s", "1w", "10 m"] {
+        for text in ["", "10", "m", "-1s", "1x", "soon"] {
             assert!(span(text).is_err(), "{text}");
         }
         assert!(too_much.iter().all(|text| span(text).is_err()));
