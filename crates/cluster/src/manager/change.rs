@@ -332,6 +332,7 @@ impl Manager {
         let gone = self.watchers.lock().remove(&id);
         let (manager, shutdown) = (Arc::clone(self), self.tasks.shutdown());
         old.retire();
+        self.keep_last_window(&old);
         drop(old);
         self.tasks.spawn("retire a range", async move {
             if let Some(gone) = gone {

@@ -69,6 +69,8 @@ mod tests {
     use crate::heat_history::{MapShape, Metric};
     use crate::map_store::ObjectMapStore;
     use partita_engine::memory::MemoryDatabases;
+    use partita_model::{TableId, TableSpace};
+    use partita_range::RangeId;
     use partita_range::heat::{Access, Request};
     use partita_rt::Tasks;
     use partita_rt::object_store::memory::InMemory;
@@ -169,6 +171,21 @@ mod tests {
         drop(killed);
         let last = Process::start(&store, &clock).await;
         assert!((last.known(&clock) - 8.0).abs() < 1e-6);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_split_loses_no_heat() {
+        let (store, clock) = (
+            Arc::new(InMemory::new()),
+            TestClock(tokio::time::Instant::now()),
+        );
+        let process = Process::start(&store, &clock).await;
+        process.read(3);
+        let at = TableSpace::new("account", TableId(1)).partition("m");
+        process.manager.split(RangeId(1), Some(at)).await.unwrap();
+        process.read(4);
+        pass(10).await;
+        assert!((process.known(&clock) - 7.0).abs() < 1e-6);
     }
 
     #[tokio::test(start_paused = true)]

@@ -3,8 +3,8 @@
 use super::{ChangeRefused, Manager};
 use crate::balance::{Action, Balancer, Observed};
 use crate::heat_history::{Archive, HeatHistory, RangeWindow, until_next_window};
-use partita_range::RangeId;
 use partita_range::heat::{SplitAdvice, Window};
+use partita_range::{Bounds, Range, RangeId};
 use partita_rt::{Clock, Shutdown};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,11 +16,16 @@ pub(super) struct Watched {
     pub(super) history: Arc<HeatHistory>,
     /// The last window of each range.
     pub(super) windows: HashMap<RangeId, Window>,
+    /// What ranges saw last that were replaced since windows were closed: it is closed with the others. At most [`REPLACED_MAX`].
+    replaced: Vec<(Bounds, Window)>,
     /// How often a range stayed hot and had no key to split it at.
     pub(super) no_split_key: u64,
     /// Splits and merges that the balancer made.
     pub(super) balanced: u64,
 }
+
+/// Ranges whose last window is kept until windows are closed; of more the heat is lost. Changes take a tenth of a second each.
+const REPLACED_MAX: usize = 128;
 
 impl Manager {
     /// A day of heat.
@@ -92,6 +97,15 @@ impl Manager {
         }
     }
 
+    /// Closes the window of a range that was replaced, or the load that led to a split would be missing where it is looked for.
+    pub(super) fn keep_last_window(&self, range: &Range) {
+        let window = range.heat().roll(tokio::time::Instant::now().into_std());
+        let replaced = &mut self.watched.lock().replaced;
+        if replaced.len() < REPLACED_MAX {
+            replaced.push((range.bounds().clone(), window));
+        }
+    }
+
     /// Closes the window of every range and keeps it.
     fn close_windows(&self, clock: &dyn Clock) {
         let (now, ranges) = (clock.monotonic(), self.map.ranges());
@@ -99,16 +113,22 @@ impl Manager {
             .iter()
             .map(|served| served.range.heat().roll(now))
             .collect();
-        let kept: Vec<RangeWindow<'_>> = ranges
-            .iter()
+        let (history, replaced) = {
+            let mut watched = self.watched.lock();
+            let replaced = std::mem::take(&mut watched.replaced);
+            (Arc::clone(&watched.history), replaced)
+        };
+        let bounds = ranges.iter().map(|served| served.range.bounds());
+        let replaced = replaced.iter().map(|(bounds, window)| (bounds, window));
+        let kept: Vec<RangeWindow<'_>> = bounds
             .zip(&windows)
-            .map(|(served, window)| RangeWindow {
-                start: served.range.bounds().start.clone(),
-                end: served.range.bounds().end.clone(),
+            .chain(replaced)
+            .map(|(bounds, window)| RangeWindow {
+                start: bounds.start.clone(),
+                end: bounds.end.clone(),
                 window,
             })
             .collect();
-        let history = Arc::clone(&self.watched.lock().history);
         history.record(clock.now(), &kept);
         let mut watched = self.watched.lock();
         let ids = ranges.iter().map(|served| served.range.id());

@@ -89,8 +89,19 @@ pub struct RangeCounts {
     reason = "named as the fields that docs/format/map.md describes"
 )]
 pub enum Change {
-    Split { range: u64, left: u64, right: u64 },
-    Merge { left: u64, right: u64, into: u64 },
+    Split {
+        range: u64,
+        left: u64,
+        right: u64,
+    },
+    Merge {
+        left: u64,
+        right: u64,
+        into: u64,
+    },
+    /// One of a later version.
+    #[serde(other)]
+    Other,
 }
 
 impl fmt::Display for Change {
@@ -102,6 +113,7 @@ impl fmt::Display for Change {
             Self::Merge { left, right, into } => {
                 write!(f, "ranges {left} and {right} are being merged into {into}")
             }
+            Self::Other => f.write_str("ranges are being changed"),
         }
     }
 }
