@@ -111,6 +111,11 @@ impl Standing {
         self.open.get().map(|(_, service)| service)
     }
 
+    /// Ranges and table service, once the data is open.
+    pub(crate) fn open(&self) -> Option<(&Arc<Manager>, &Arc<Service>)> {
+        Some((self.manager()?, self.service()?))
+    }
+
     /// Whether only this machine reaches the admin port.
     pub(crate) fn admin_is_local(&self) -> bool {
         self.listening

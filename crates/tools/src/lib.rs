@@ -3,6 +3,7 @@
 //!
 //! - [`scan`]: every row of a table, or of a part of it, read by many requests at once.
 //! - [`source`]: tables behind HTTP, for scans.
+//! - [`admin`]: Partita's admin port.
 //! - [`split_points`]: where a server says that a table is cut.
 //! - [`purge`]: deletes of many rows, in as few requests as can be.
 //! - [`formats`]: rows as files: CSV, JSON lines, Parquet.
@@ -12,6 +13,7 @@
     doc = "- [`verbs`]: the command line, with the feature `cli`."
 )]
 
+pub mod admin;
 pub mod formats;
 pub mod purge;
 pub mod scan;
@@ -24,4 +26,4 @@ pub mod transfer;
 #[cfg(feature = "cli")]
 pub mod verbs;
 
-pub use split_points::{SplitPointsError, split_points};
+pub use split_points::split_points;

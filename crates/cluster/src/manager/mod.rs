@@ -12,6 +12,7 @@
 //! - a database is removed only when its range is in no record's map and nobody reads its files.
 
 mod change;
+mod keep_heat;
 mod recover;
 mod snapshots;
 mod split_key;

@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 use std::ops::Bound;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -197,6 +198,14 @@ impl Engine for MemoryEngine {
 
     async fn collect(&self) -> Result<(), ChangeError> {
         Ok(())
+    }
+
+    /// There are no files to keep.
+    async fn checkpoint(&self, _lifetime: Duration) -> Result<String, ChangeError> {
+        if self.core.health.get() == Health::Closed {
+            return Err(ChangeError::Unavailable);
+        }
+        Ok("memory".to_owned())
     }
 
     async fn close(&self) {

@@ -5,6 +5,7 @@
     reason = "a test that cannot go on panics; the lint knows test functions only"
 )]
 
+mod operate;
 mod process;
 mod request;
 mod serve;

@@ -12,7 +12,7 @@ use partita_range::RowMemory;
 use serde_json::json;
 
 use super::snapshots::Doers;
-use super::{ranges, snapshots, status};
+use super::{heat, hot, ranges, snapshots, status};
 use crate::metrics::{self, Process, Surroundings};
 use crate::standing::Standing;
 
@@ -53,6 +53,19 @@ pub(super) async fn answer(
             metrics_page(standing),
         ),
         "/admin/v1/status" => json_page(StatusCode::OK, &status::status(standing)),
+        "/admin/v1/heat" | "/admin/v1/hot" => {
+            let Some((manager, service)) = standing.open() else {
+                return starting();
+            };
+            let query = request.uri().query();
+            let (status, body) = if path == "/admin/v1/heat" {
+                heat::heat(manager, service, query, standing.now()).await
+            } else {
+                let balances = standing.settings.store.balance.is_some();
+                hot::hot(manager, service, query, balances).await
+            };
+            json_page(status, &body)
+        }
         _ => {
             let pages = [
                 "/healthz",
@@ -60,6 +73,8 @@ pub(super) async fn answer(
                 "/metrics",
                 "/admin/v1/status",
                 "/admin/v1/ranges",
+                "/admin/v1/heat",
+                "/admin/v1/hot",
                 "/admin/v1/snapshots",
                 "/admin/v1/jobs",
             ];
@@ -77,7 +92,7 @@ async fn ranges_page(
     rest: &str,
     standing: &Standing,
 ) -> Response<Full<Bytes>> {
-    let (Some(manager), Some(service)) = (standing.manager(), standing.service()) else {
+    let Some((manager, service)) = standing.open() else {
         return starting();
     };
     let (status, body) = match rest.strip_prefix('/').map(|rest| rest.split_once('/')) {
@@ -107,7 +122,7 @@ async fn snapshots_page(
     rest: &str,
     standing: &Standing,
 ) -> Response<Full<Bytes>> {
-    let (Some(manager), Some(service)) = (standing.manager(), standing.service()) else {
+    let Some((manager, service)) = standing.open() else {
         return starting();
     };
     let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
@@ -135,11 +150,8 @@ async fn snapshots_page(
 }
 
 fn starting() -> Response<Full<Bytes>> {
-    let (status, body) = ranges::refused(
-        StatusCode::SERVICE_UNAVAILABLE,
-        "Starting",
-        "the data is being opened",
-    );
+    let status = StatusCode::SERVICE_UNAVAILABLE;
+    let (status, body) = ranges::refused(status, "Starting", "the data is being opened");
     json_page(status, &body)
 }
 

@@ -152,8 +152,10 @@ pub(crate) static BACKUP_PLACES: Setting = Setting {
 pub(crate) static BALANCE: Setting = Setting {
     key: "ranges.balance",
     flag: "balance",
+    takes: Takes::One("HOW"),
+    default: "size",
     group: DATA,
-    help: "Split ranges that are large or hot and merge cold ones, without being asked",
+    help: "What is done unasked: `size` splits large ranges and merges cold ones, `load` splits hot ones too, `off` neither",
     ..PLAIN
 };
 

@@ -106,11 +106,17 @@ fn backup_places(values: &Values) -> Result<Vec<partita_rt::Place>, Error> {
 fn balance(values: &Values) -> Result<Option<BalanceSettings>, Error> {
     let split_bytes = values.read(&c::SPLIT_BYTES, SIZE, quantity::bytes)?;
     let split_rate = count(values, &c::SPLIT_RATE)?;
-    let wanted = values.switch(&c::BALANCE)?;
+    let by_load = values.read(&c::BALANCE, "`off`, `size` or `load`", |text| match text {
+        "off" => Some(None),
+        "size" => Some(Some(false)),
+        "load" => Some(Some(true)),
+        _ => None,
+    })?;
     #[allow(clippy::cast_precision_loss, reason = "a rate that is a whole number")]
-    Ok(wanted.then(|| BalanceSettings {
+    Ok(by_load.map(|by_load| BalanceSettings {
         split_bytes,
         split_rate: split_rate as f64,
+        by_load,
         ..BalanceSettings::default()
     }))
 }

@@ -41,6 +41,17 @@ impl TableNames {
             partition_key,
         })
     }
+
+    /// The tables of a name, in any case, with their accounts; of one account if that is given.
+    #[must_use]
+    pub fn find(&self, account: Option<&str>, name: &str) -> Vec<(&str, TableId)> {
+        let found = self.0.iter().filter(|((of, _), table)| {
+            account.is_none_or(|account| account == of) && table.eq_ignore_ascii_case(name)
+        });
+        found
+            .map(|((account, id), _)| (account.as_str(), *id))
+            .collect()
+    }
 }
 
 impl Service {

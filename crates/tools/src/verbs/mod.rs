@@ -12,12 +12,14 @@ mod connection;
 mod count;
 mod entity;
 mod failure;
+mod operate;
 mod output;
 mod partitions;
 mod purge;
 mod reading;
 mod resume;
 mod scan;
+mod screen;
 mod table;
 mod talk;
 
@@ -38,6 +40,7 @@ pub fn commands() -> Vec<Command> {
     of_nouns
         .into_iter()
         .chain(on_rows.map(connection::add))
+        .chain(operate::commands())
         .collect()
 }
 
@@ -58,6 +61,10 @@ pub fn run(name: &str, matches: &ArgMatches) -> Option<ExitCode> {
         ("partitions", Ok(runtime)) => runtime.block_on(partitions::run(matches)),
         ("count", Ok(runtime)) => runtime.block_on(count::run(matches)),
         ("purge", Ok(runtime)) => runtime.block_on(purge::run(matches)),
+        ("hot" | "ranges" | "heat" | "status" | "admin", Err(error)) => Err(Failure::Input(error)),
+        ("hot" | "ranges" | "heat" | "status" | "admin", Ok(runtime)) => {
+            runtime.block_on(operate::run(name, matches))
+        }
         _ => return None,
     };
     Some(exit_code(outcome))
