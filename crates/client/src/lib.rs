@@ -73,9 +73,9 @@ pub use table::{IfMatch, TableClient, TransactionAction, TransactionOutcome, Upd
 
 pub use partita_model::{
     AccessPolicy, CorsRule, DateTime, EdmType, Guid, Logging, Metrics, ServiceProperties,
-    SignedIdentifier, Value, ValueRef,
+    SignedIdentifier, TimeToLive, Value, ValueRef,
 };
 pub use partita_wire::{
     AccountKey, AccountSasTerms, ErrorCode, GeoReplication, KeyBound, KeyRange, Operation,
-    PageReader, RowReader, SasTerms, TableSasTerms,
+    PageReader, RowReader, SasTerms, TableSasTerms, TableSettings,
 };

@@ -3,6 +3,7 @@
 //!
 //! - [`scan`]: every row of a table, or of a part of it, read by many requests at once.
 //! - [`source`]: tables behind HTTP, for scans.
+//! - [`admin`]: Partita's admin port.
 //! - [`split_points`]: where a server says that a table is cut.
 //! - [`purge`]: deletes of many rows, in as few requests as can be.
 //! - [`formats`]: rows as files: CSV, JSON lines, Parquet.
@@ -13,6 +14,7 @@
     doc = "- [`verbs`]: the command line, with the feature `cli`."
 )]
 
+pub mod admin;
 mod batching;
 pub mod formats;
 pub mod migrate;
@@ -28,4 +30,4 @@ mod type_names;
 #[cfg(feature = "cli")]
 pub mod verbs;
 
-pub use split_points::{SplitPointsError, split_points};
+pub use split_points::split_points;

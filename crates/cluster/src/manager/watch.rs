@@ -2,7 +2,7 @@
 
 use super::{ChangeRefused, Manager};
 use crate::balance::{Action, Balancer, Observed};
-use crate::heat_history::{HeatHistory, RangeWindow, until_next_window};
+use crate::heat_history::{Archive, HeatHistory, RangeWindow, until_next_window};
 use partita_range::RangeId;
 use partita_range::heat::{SplitAdvice, Window};
 use partita_rt::{Clock, Shutdown};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 #[derive(Debug, Default)]
 pub(super) struct Watched {
     /// A day of it.
-    pub(super) history: HeatHistory,
+    pub(super) history: Arc<HeatHistory>,
     /// The last window of each range.
     pub(super) windows: HashMap<RangeId, Window>,
     /// How often a range stayed hot and had no key to split it at.
@@ -25,7 +25,8 @@ pub(super) struct Watched {
 impl Manager {
     /// A day of heat.
     pub fn with_heat<T>(&self, read: impl FnOnce(&HeatHistory) -> T) -> T {
-        read(&self.watched.lock().history)
+        let history = Arc::clone(&self.watched.lock().history);
+        read(&history)
     }
 
     /// The window of a range that was closed last; none for one that was made since.
@@ -41,10 +42,16 @@ impl Manager {
         (watched.no_split_key, watched.balanced)
     }
 
-    /// Watches until shutdown, and acts on what it sees if a balancer is given.
-    pub fn start_watching(self: &Arc<Self>, clock: Arc<dyn Clock>, balancer: Option<Balancer>) {
+    /// Watches until shutdown, and acts on what it sees if a balancer is given. What it sees is kept over restarts if there is an
+    /// archive for it.
+    pub fn start_watching(
+        self: &Arc<Self>,
+        clock: Arc<dyn Clock>,
+        balancer: Option<Balancer>,
+        archive: Option<Archive>,
+    ) {
         let (manager, shutdown) = (Arc::clone(self), self.tasks.shutdown());
-        let watching = manager.watch(clock, balancer, shutdown);
+        let watching = manager.watch(clock, balancer, archive, shutdown);
         self.tasks.spawn("watch ranges", watching);
     }
 
@@ -52,14 +59,28 @@ impl Manager {
         self: Arc<Self>,
         clock: Arc<dyn Clock>,
         mut balancer: Option<Balancer>,
+        mut archive: Option<Archive>,
         shutdown: Shutdown,
     ) {
-        loop {
+        if let Some(archive) = &mut archive {
             tokio::select! {
                 () = shutdown.requested() => return,
+                () = self.load_heat(archive, &*clock) => {}
+            }
+        }
+        let keeping = archive.map(|archive| self.keep_heat(archive, Arc::clone(&clock)));
+        loop {
+            tokio::select! {
+                () = shutdown.requested() => {
+                    self.close_windows(&*clock);
+                    return;
+                }
                 () = tokio::time::sleep(until_next_window(clock.now())) => {}
             }
             self.close_windows(&*clock);
+            if let Some(keeping) = &keeping {
+                keeping.send_replace(());
+            }
             let Some(balancer) = &mut balancer else {
                 continue;
             };
@@ -87,8 +108,9 @@ impl Manager {
                 window,
             })
             .collect();
+        let history = Arc::clone(&self.watched.lock().history);
+        history.record(clock.now(), &kept);
         let mut watched = self.watched.lock();
-        watched.history.record(clock.now(), &kept);
         let ids = ranges.iter().map(|served| served.range.id());
         watched.windows = ids.zip(windows.iter().cloned()).collect();
     }

@@ -3,7 +3,7 @@
 //! `PARTITA_REWRITE_DOCS=1` puts what the commands print into the page instead, to be read as prose before it is committed.
 //!
 //! A block is a list of commands, each a line that begins with `$ `, with what it prints on stdout and then on stderr under it; an exit
-//! code other than 0 is the line `[exit 1]`. All run in one directory against one server. Times, sizes and resume tokens differ
+//! code other than 0 is the line `[exit 1]`. All run in one directory against one server. Times, sizes, waits and resume tokens differ
 //! from run to run, and are not compared.
 
 use std::fmt::Write as _;
@@ -50,6 +50,7 @@ impl Shell {
             .env("USER", "obrien")
             .env("HOSTNAME", "ds9")
             .env("AZURE_STORAGE_CONNECTION_STRING", &self.connection)
+            .env("PARTITA_ADMIN", self.server.admin())
             .stdin(Stdio::null())
             .output()
             .unwrap();
@@ -93,6 +94,10 @@ fn plain(line: &str) -> String {
         let mut parts: Vec<_> = line.split(", ").collect();
         parts.truncate(parts.len().saturating_sub(2));
         return parts.join(", ");
+    }
+    // How long writes waited.
+    if let Some((before, _)) = line.split_once("\"transit_ms\":") {
+        return format!("{before}\"transit_ms\"");
     }
     // A date-time whose last digits are zeros is shorter, and with it its column.
     let words: Vec<_> = line.split_whitespace().collect();
@@ -179,6 +184,7 @@ fn what_differs_from_run_to_run_is_left_out() {
         plain("2026-11-21T20:32:11Z   5"),
         plain("2026-11-21T20:32:11.5Z  5")
     );
+    assert_eq!(plain("{\"transit_ms\":\"0.1\"}"), "{\"transit_ms\"");
     assert_eq!(plain("with --resume scan1.abc"), "with --resume TOKEN");
     assert_eq!(
         plain("web-1,2516209262999999999,x 2516"),

@@ -1,9 +1,9 @@
 //! How a verb ends.
 
+use crate::admin::AdminError;
 use crate::migrate::{MigrateError, MigrationsError};
 use crate::purge::PurgeError;
 use crate::scan::{InvalidQuery, InvalidToken, ScanError};
-use crate::split_points::SplitPointsError;
 use std::error::Error;
 use std::io;
 use std::process::ExitCode;
@@ -73,7 +73,7 @@ pub(super) enum Failure {
     #[error(transparent)]
     Token(#[from] InvalidToken),
     #[error(transparent)]
-    SplitPoints(#[from] SplitPointsError),
+    Admin(#[from] AdminError),
     /// A row that is none.
     #[error("a row cannot be read")]
     Row(#[source] Box<dyn Error + Send + Sync>),

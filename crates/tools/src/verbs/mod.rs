@@ -14,12 +14,14 @@ mod entity;
 mod failure;
 mod log;
 mod migrate;
+mod operate;
 mod output;
 mod partitions;
 mod purge;
 mod reading;
 mod resume;
 mod scan;
+mod screen;
 mod table;
 mod talk;
 mod time;
@@ -46,6 +48,7 @@ pub fn commands() -> Vec<Command> {
     of_nouns
         .into_iter()
         .chain(on_rows.map(connection::add))
+        .chain(operate::commands())
         .collect()
 }
 
@@ -69,6 +72,10 @@ pub fn run(name: &str, matches: &ArgMatches) -> Option<ExitCode> {
         ("partitions", Ok(runtime)) => runtime.block_on(partitions::run(matches)),
         ("count", Ok(runtime)) => runtime.block_on(count::run(matches)),
         ("purge", Ok(runtime)) => runtime.block_on(purge::run(matches)),
+        ("hot" | "ranges" | "heat" | "status" | "admin", Err(error)) => Err(Failure::Input(error)),
+        ("hot" | "ranges" | "heat" | "status" | "admin", Ok(runtime)) => {
+            runtime.block_on(operate::run(name, matches))
+        }
         _ => return None,
     };
     Some(exit_code(outcome))

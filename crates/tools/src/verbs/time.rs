@@ -7,22 +7,10 @@ use std::time::Duration;
 /// What the help says.
 pub(super) const SPAN_HELP: &str = "such as 500ms, 30s, 10m, 2h or 7d";
 
-/// Reads a span of time: a whole number and its unit.
+/// Reads a span of time: whole numbers with their units.
 pub(super) fn span(text: &str) -> Result<Duration, Failure> {
-    let invalid = || Failure::usage(format!("{text:?} is no span of time, {SPAN_HELP}"));
-    let unit_at = text.find(|c: char| !c.is_ascii_digit());
-    let (number, unit) = text.split_at(unit_at.ok_or_else(invalid)?);
-    let number: u64 = number.parse().map_err(|_| invalid())?;
-    let unit_ms: u64 = match unit {
-        "ms" => 1,
-        "s" => 1000,
-        "m" => 60_000,
-        "h" => 3_600_000,
-        "d" => 86_400_000,
-        _ => return Err(invalid()),
-    };
-    let ms = number.checked_mul(unit_ms).ok_or_else(invalid)?;
-    Ok(Duration::from_millis(ms))
+    humantime::parse_duration(text)
+        .map_err(|_| Failure::usage(format!("{text:?} is no span of time, {SPAN_HELP}")))
 }
 
 /// Reads a time: a date-time, or a span before now.

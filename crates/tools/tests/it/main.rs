@@ -1,10 +1,11 @@
-//! Transfers against a real server.
+//! Transfers and the admin port against a real server.
 
 #![allow(
     clippy::unwrap_used,
     reason = "all of it is tests, though not every function is marked so"
 )]
 
+mod admin_port;
 mod killed;
 mod lost_answers;
 mod migrate_killed;
