@@ -13,6 +13,7 @@ mod sweep;
 
 pub(crate) use get_table::CatalogMemo;
 pub use get_table::Table;
+pub(crate) use places::place_in;
 pub use places::{Place, TableNames};
 pub use query_tables::{TablePage, TableToken};
 pub(crate) use sweep::sweep;

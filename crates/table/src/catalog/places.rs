@@ -47,6 +47,24 @@ impl TableNames {
     }
 }
 
+/// Where a key of a table lies; without PartitionKey when it is of no partition.
+pub(crate) fn place_in(table: &Table, key: &[u8]) -> Place {
+    let mut fields = KeyReader::of_kind(key, KeyKind::Entity).ok();
+    let mut text = |is_account: bool| {
+        let fields = fields.as_mut()?;
+        if !is_account {
+            fields.table_id().ok()?;
+        }
+        Some(fields.text().ok()?.into_owned())
+    };
+    Place {
+        account: text(true).unwrap_or_default(),
+        table: Some(table.name.clone()),
+        table_id: table.id,
+        partition_key: text(false).unwrap_or_default(),
+    }
+}
+
 impl Service {
     /// The names of all tables of all accounts, up to ten thousand.
     ///

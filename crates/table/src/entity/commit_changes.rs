@@ -1,9 +1,11 @@
 //! Insert, Update, Merge, Delete Entity and Entity Group Transaction: one path, for one change or many.
 //!
-//! Check the changes → lock their entities → read them → apply each change → one engine batch. What is refused on the
-//! way has changed nothing; what is committed is durable, all of it, when this returns.
+//! Check the changes → pay the targets, wait for a turn → lock their entities → read them → apply each change → one engine
+//! batch. What is refused on the way has changed nothing; what is committed is durable, all of it, when this returns.
 
 use super::change::{Change, Changed};
+use crate::admission::{Admitted, write_cost};
+use crate::targets::{Cost, Way};
 use crate::{BatchError, Error, Service, Table};
 use bytes::Bytes;
 use partita_engine::Batch;
@@ -22,6 +24,10 @@ impl Service {
     pub async fn change_entity(&self, table: &Table, change: Change) -> Result<Changed, Error> {
         change.check()?;
         let key = table.space.entity(&change.partition_key, &change.row_key);
+        let bytes = change.bytes();
+        self.pay(table, &key, Way::In, || cost(1, bytes))?;
+        let gate = &self.admission().writes;
+        let _place = gate.enter(&key, write_cost(1, key.len() + bytes)).await?;
         let too_early = match is_planted(Bug::EtagOutsideLock) {
             true => Some(self.get(&key).await?),
             false => None,
@@ -61,6 +67,15 @@ impl Service {
             return Ok(Vec::new());
         }
         let at = |index: usize| move |error: Error| BatchError { index, error };
+        let bytes: usize = changes.iter().map(Change::bytes).sum();
+        let _places = match keys.first() {
+            Some(key) => Some(
+                self.admit(table, key, keys.len(), bytes)
+                    .await
+                    .map_err(at(0))?,
+            ),
+            None => None,
+        };
         // One partition lies in one range.
         let locked = self.lock(&keys).await.map_err(at(0))?;
         let current = locked
@@ -84,6 +99,32 @@ impl Service {
             .await
             .map_err(|error| at(0)(error.into()))?;
         Ok(done)
+    }
+}
+
+impl Service {
+    /// Lets a transaction of so many rows and bytes in: it has paid its targets, and has its turn.
+    async fn admit(
+        &self,
+        table: &Table,
+        key: &Bytes,
+        rows: usize,
+        bytes: usize,
+    ) -> Result<(Admitted<'_>, Admitted<'_>), Error> {
+        self.pay(table, key, Way::In, || cost(rows, bytes))?;
+        let transaction = self.admission().transactions.enter(key, 1).await?;
+        let gate = &self.admission().writes;
+        let write = gate
+            .enter(key, write_cost(rows, rows * key.len() + bytes))
+            .await?;
+        Ok((transaction, write))
+    }
+}
+
+const fn cost(rows: usize, bytes: usize) -> Cost {
+    Cost {
+        entities: rows as u64,
+        bytes: bytes as u64,
     }
 }
 

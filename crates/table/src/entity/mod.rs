@@ -3,6 +3,7 @@
 mod change;
 mod commit_changes;
 mod get_entity;
+mod meter;
 mod query_entities;
 mod row_data;
 

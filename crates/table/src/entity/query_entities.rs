@@ -1,10 +1,12 @@
 //! Query Entities: one page.
 //!
-//! A page ends when it is full, when its time or its bytes are used up, where a range ends, or with the last row. It says
+//! A page ends when it is full, when its time or its bytes are used up, when it passes a target, where a range ends, or with the
+//! last row. It says
 //! where the next one begins: at the next row that passes, or, when it ended early, at the next row to look at. That is a
 //! key, not a place: it stays good when rows, or ranges, come and go.
 
 use super::RowData;
+use super::meter::Meter;
 use crate::{Cut, Error, Plan, QueryClass, Service, Span, Table};
 use bytes::Bytes;
 use partita_cluster::Served;
@@ -83,9 +85,15 @@ impl Service {
             let row_key = from.row_key.clone().unwrap_or_default();
             plan.resume(&Cut::Before(from.partition_key.clone(), row_key));
         }
+        let start = plan.spans.first().map(|span| span.start.key(&table.space));
+        if let (Some(targets), Some(start)) = (self.targets(), &start) {
+            let allowed = targets.check(began, table, start);
+            allowed.inspect_err(|_| self.note_throttled(start, 1))?;
+        }
         let mut reading = Reading {
             service: self,
             space: &table.space,
+            meter: Meter::new(self, table),
             residual: plan.residual.as_ref(),
             top: query.top,
             deadline: began + self.settings().page_time_max,
@@ -100,8 +108,10 @@ impl Service {
             mut rows,
             rows_read,
             bytes_read,
+            meter,
             ..
         } = reading;
+        meter.finish(start);
         let next = next.map(|key| token(&table.space, &key)).transpose()?;
         if is_planted(Bug::TokenOffByOne) && next.is_some() {
             rows.pop();
@@ -153,6 +163,7 @@ fn token(space: &TableSpace, key: &[u8]) -> Result<EntityToken, Error> {
 struct Reading<'a> {
     service: &'a Service,
     space: &'a TableSpace,
+    meter: Meter<'a>,
     residual: Option<&'a Filter>,
     top: usize,
     deadline: Instant,
@@ -171,6 +182,9 @@ impl Reading<'_> {
             return Ok(None);
         }
         for span in spans {
+            if self.meter.pay() {
+                return Ok(Some(span.start.key(self.space)));
+            }
             if let Some(next) = self.read_span(span).await? {
                 return Ok(Some(next));
             }
@@ -217,6 +231,9 @@ impl Reading<'_> {
         end: Bytes,
     ) -> Result<Option<Bytes>, Error> {
         let wanted = (self.top - self.rows.len() + 1).min(CHUNK_ROWS_MAX);
+        let gate = &self.service.admission().scans;
+        let mut place = gate.enter(&start, 1).await?;
+        let in_turn = start.clone();
         let mut scan = range
             .scan(KeyRange::half_open(start, end), ScanHint::page(wanted))
             .await?;
@@ -235,29 +252,42 @@ impl Reading<'_> {
                     return Ok(Some(next));
                 }
             }
+            if self.meter.pay() {
+                // The next page begins at the next row, whichever that is.
+                let next = scan.next(1, 1).await?;
+                return Ok(next.into_iter().next().map(|(key, _)| key));
+            }
             chunk_rows = CHUNK_ROWS_MAX;
             // Between chunks others get their turn: a filter that lets nothing pass reads for seconds.
+            drop(place);
             tokio::task::yield_now().await;
+            place = gate.enter(&in_turn, 1).await?;
         }
     }
 
     /// Looks at a row; when the page cannot take it, its key is where the next page begins.
     fn take(&mut self, key: Bytes, value: Bytes) -> Result<Option<Bytes>, Error> {
+        if !self.meter.may_look(&key)? {
+            return Ok(Some(key));
+        }
         self.rows_read += 1;
         self.bytes_read += key.len() + value.len();
         let row = RowData { key, value };
+        let bytes = row.key.len() + row.value.len();
         if let Some(residual) = self.residual
             && !residual.matches(&row.entity(self.space)?)?
         {
+            self.meter.row(&row.key, bytes);
             return Ok(None);
         }
-        let bytes = row.key.len() + row.value.len();
         let full = self.rows.len() >= self.top
             || (!self.rows.is_empty()
                 && self.bytes_kept + bytes > self.service.settings().page_bytes_max);
         if full {
             return Ok(Some(row.key));
         }
+        // The row that did not fit is paid by the next page.
+        self.meter.row(&row.key, bytes);
         self.bytes_kept += bytes;
         self.rows.push(row);
         Ok(None)
