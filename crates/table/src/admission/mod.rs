@@ -4,7 +4,7 @@
 //!
 //! | turnstile | before | counted in | as much at a time as |
 //! | --- | --- | --- | --- |
-//! | writes | the commit pipeline | bytes of rows, and 128 for each row | keeps two groups of the commit loop busy |
+//! | writes | the commit pipeline | bytes of rows, and 128 for each row | is durable within some 40 ms, 512 KiB to 8 MiB |
 //! | transactions | the writes | transactions | `--batches-max` |
 //! | scans | the processors | pieces of pages (1,024 rows) | keeps all cores busy |
 //!
@@ -20,6 +20,7 @@
 //! - whoever comes while others wait, waits behind its own flow's: nobody overtakes.
 
 mod fair_queue;
+mod pace;
 mod turns;
 
 #[cfg(test)]
@@ -27,11 +28,12 @@ mod tests;
 
 use crate::Error;
 use fair_queue::{FairQueue, Ticket};
+use pace::{Pace, Work};
 use parking_lot::Mutex;
 use partita_model::{indivisible_prefix, table_prefix};
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
 pub(crate) use fair_queue::Flow;
@@ -43,7 +45,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 const ROW_COST: usize = 128;
 
 /// Bytes of writes in the pipeline. One group of the commit loop takes up to 4 MiB, and the next one gathers meanwhile; more
-/// would only wait there, in order of arrival.
+/// would only wait there, in order of arrival. Where that takes long it is less (`pace`).
 const WRITE_COST_MAX: u64 = 8 << 20;
 
 /// The turnstiles of a service.
@@ -74,13 +76,15 @@ pub(crate) fn write_cost(rows: usize, bytes: usize) -> u64 {
 /// Lets requests through as long as there is room, and then in fair order.
 #[derive(Debug)]
 pub(crate) struct Turnstile {
-    capacity: u64,
+    capacity_max: u64,
     hasher: RandomState,
     state: Mutex<State>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct State {
+    capacity: u64,
+    pace: Pace,
     in_use: u64,
     queue: FairQueue,
     waiters: HashMap<Ticket, oneshot::Sender<()>>,
@@ -89,9 +93,15 @@ struct State {
 impl Turnstile {
     pub(crate) fn new(capacity: u64) -> Self {
         Self {
-            capacity,
+            capacity_max: capacity,
             hasher: RandomState::new(),
-            state: Mutex::default(),
+            state: Mutex::new(State {
+                capacity,
+                pace: Pace::default(),
+                in_use: 0,
+                queue: FairQueue::default(),
+                waiters: HashMap::new(),
+            }),
         }
     }
 
@@ -101,12 +111,9 @@ impl Turnstile {
     /// # Errors
     /// [`Error::Busy`] when its turn did not come within [`PATIENCE`].
     pub(crate) async fn enter(&self, key: &[u8], cost: u64) -> Result<Admitted<'_>, Error> {
-        let cost = cost.min(self.capacity);
+        let cost = cost.min(self.capacity_max);
         let Some(mut waiting) = self.try_enter(key, cost) else {
-            return Ok(Admitted {
-                turnstile: self,
-                cost,
-            });
+            return Ok(Admitted::new(self, cost));
         };
         match tokio::time::timeout(PATIENCE, waiting.turn()).await {
             Ok(()) => Ok(waiting.into_admitted()),
@@ -117,7 +124,7 @@ impl Turnstile {
     /// Takes a place, or one in the queue.
     fn try_enter(&self, key: &[u8], cost: u64) -> Option<Waiting<'_>> {
         let mut state = self.state.lock();
-        if state.queue.is_empty() && state.in_use + cost <= self.capacity {
+        if state.queue.is_empty() && state.has_room(cost) {
             state.in_use += cost;
             return None;
         }
@@ -144,18 +151,27 @@ impl Turnstile {
     }
 
     /// Gives back a place, and hands on what is free.
-    fn leave(&self, cost: u64) {
+    fn leave(&self, cost: u64, worked: Option<Work>) {
         let mut state = self.state.lock();
         state.in_use -= cost;
-        state.hand_on(self.capacity);
+        if let Some(work) = worked.filter(|_| !state.queue.is_empty()) {
+            let (capacity, max) = (state.capacity, self.capacity_max);
+            state.capacity = state.pace.capacity(capacity, max, work);
+        }
+        state.hand_on();
     }
 }
 
 impl State {
+    /// Whether a request of this cost fits; one that is larger than the turnstile just now goes alone.
+    const fn has_room(&self, cost: u64) -> bool {
+        self.in_use == 0 || self.in_use + cost <= self.capacity
+    }
+
     /// Lets in whom there is room for, in order: a large one is not overtaken for ever by small ones.
-    fn hand_on(&mut self, capacity: u64) {
+    fn hand_on(&mut self) {
         while let Some((_, cost)) = self.queue.first() {
-            if self.in_use + cost > capacity {
+            if !self.has_room(cost) {
                 return;
             }
             let Some(waiter) = self
@@ -177,11 +193,27 @@ impl State {
 pub(crate) struct Admitted<'a> {
     turnstile: &'a Turnstile,
     cost: u64,
+    worked: Option<Work>,
+}
+
+impl<'a> Admitted<'a> {
+    const fn new(turnstile: &'a Turnstile, cost: u64) -> Self {
+        Self {
+            turnstile,
+            cost,
+            worked: None,
+        }
+    }
+
+    /// Tells how long what stands behind the turnstile took, until `ended`: from that the turnstile learns how much to let in.
+    pub(crate) const fn worked(&mut self, took: Duration, ended: Instant) {
+        self.worked = Some(Work { took, ended });
+    }
 }
 
 impl Drop for Admitted<'_> {
     fn drop(&mut self) {
-        self.turnstile.leave(self.cost);
+        self.turnstile.leave(self.cost, self.worked.take());
     }
 }
 
@@ -203,10 +235,7 @@ impl<'a> Waiting<'a> {
 
     fn into_admitted(mut self) -> Admitted<'a> {
         self.ticket = None;
-        Admitted {
-            turnstile: self.turnstile,
-            cost: self.cost,
-        }
+        Admitted::new(self.turnstile, self.cost)
     }
 }
 
@@ -223,6 +252,6 @@ impl Drop for Waiting<'_> {
             state.in_use -= self.cost;
         }
         // Whoever stands behind a large one that left may fit now.
-        state.hand_on(self.turnstile.capacity);
+        state.hand_on();
     }
 }

@@ -26,8 +26,10 @@ impl Service {
         let key = table.space.entity(&change.partition_key, &change.row_key);
         let bytes = change.bytes();
         self.pay(table, &key, Way::In, || cost(1, bytes))?;
-        let gate = &self.admission().writes;
-        let _place = gate.enter(&key, write_cost(1, key.len() + bytes)).await?;
+        let turnstile = &self.admission().writes;
+        let mut admitted = turnstile
+            .enter(&key, write_cost(1, key.len() + bytes))
+            .await?;
         let too_early = match is_planted(Bug::EtagOutsideLock) {
             true => Some(self.get(&key).await?),
             false => None,
@@ -40,7 +42,10 @@ impl Service {
         let changed = change.apply(key, current.as_deref(), self.stamps().next())?;
         let mut batch = Batch::with_capacity(1);
         put(&mut batch, &changed);
+        let began = self.clock().monotonic();
         locked.commit(batch).await?;
+        let ended = self.clock().monotonic();
+        admitted.worked(ended - began, ended);
         Ok(changed)
     }
 
@@ -63,19 +68,13 @@ impl Service {
             "the reader bounds a transaction"
         );
         let keys = checked_keys(table, &changes)?;
-        if keys.is_empty() {
+        let Some(first) = keys.first() else {
             return Ok(Vec::new());
-        }
-        let at = |index: usize| move |error: Error| BatchError { index, error };
-        let bytes: usize = changes.iter().map(Change::bytes).sum();
-        let _places = match keys.first() {
-            Some(key) => Some(
-                self.admit(table, key, keys.len(), bytes)
-                    .await
-                    .map_err(at(0))?,
-            ),
-            None => None,
         };
+        let at = |index: usize| move |error: Error| BatchError { index, error };
+        let bytes = changes.iter().map(Change::bytes).sum();
+        let admitted = self.admit(table, first, keys.len(), bytes).await;
+        let (_transaction, mut write) = admitted.map_err(at(0))?;
         // One partition lies in one range.
         let locked = self.lock(&keys).await.map_err(at(0))?;
         let current = locked
@@ -94,10 +93,13 @@ impl Service {
             put(&mut batch, &changed);
             done.push(changed);
         }
+        let began = self.clock().monotonic();
         locked
             .commit(batch)
             .await
             .map_err(|error| at(0)(error.into()))?;
+        let ended = self.clock().monotonic();
+        write.worked(ended - began, ended);
         Ok(done)
     }
 }
@@ -113,8 +115,8 @@ impl Service {
     ) -> Result<(Admitted<'_>, Admitted<'_>), Error> {
         self.pay(table, key, Way::In, || cost(rows, bytes))?;
         let transaction = self.admission().transactions.enter(key, 1).await?;
-        let gate = &self.admission().writes;
-        let write = gate
+        let turnstile = &self.admission().writes;
+        let write = turnstile
             .enter(key, write_cost(rows, rows * key.len() + bytes))
             .await?;
         Ok((transaction, write))

@@ -358,9 +358,9 @@ fn the_hot_ones_are_remembered_past_the_bound() {
     );
     let mut buckets = Buckets::new(100);
     let mut hot = 0;
-    for step in 0..100_000 {
-        // A stranger every 10 us, and the hot one each time it may.
-        let now = step * 10_000;
+    for step in 0..10_000 {
+        // A stranger every 100 us, and the hot one each time it may.
+        let now = step * 100_000;
         buckets.take(1_000 + step, rates, now, one);
         if buckets.wait(7, rates, now, one).0 == 0 {
             buckets.take(7, rates, now, one);
@@ -389,7 +389,7 @@ fn full_buckets_go_as_others_come() {
         },
     );
     let mut buckets = Buckets::new(10_000);
-    for step in 0..100_000 {
+    for step in 0..10_000 {
         // Full again after a millisecond.
         buckets.take(step, rates, step * 100_000, one);
     }
