@@ -2,7 +2,7 @@
 //!
 //! Without a clock and without threads: what comes in and goes out is the whole story.
 
-use super::turns::Turns;
+use super::turns::{Order, Turns};
 #[cfg(test)]
 use std::collections::BTreeMap;
 use std::collections::{HashMap, VecDeque};
@@ -18,7 +18,7 @@ pub(crate) struct Flow {
 }
 
 /// The queue. Bounded by who puts in: a request each, of those that connections have under way.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct FairQueue {
     accounts: Turns,
     waiting: HashMap<u64, Account>,
@@ -27,10 +27,31 @@ pub(super) struct FairQueue {
 }
 
 /// Requests of one account.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Account {
     partitions: Turns,
     waiting: HashMap<u64, VecDeque<(Ticket, u64)>>,
+}
+
+impl Default for FairQueue {
+    fn default() -> Self {
+        Self {
+            accounts: Turns::new(Order::Start),
+            waiting: HashMap::new(),
+            tickets: 0,
+            len: 0,
+        }
+    }
+}
+
+impl Default for Account {
+    /// By finish: a small request does not stand behind the large ones of many other partitions.
+    fn default() -> Self {
+        Self {
+            partitions: Turns::new(Order::Finish),
+            waiting: HashMap::new(),
+        }
+    }
 }
 
 impl FairQueue {
@@ -41,8 +62,8 @@ impl FairQueue {
         let account = self.waiting.entry(flow.account).or_default();
         let requests = account.waiting.entry(flow.partition).or_default();
         requests.push_back((self.tickets, cost));
-        account.partitions.join(flow.partition);
-        self.accounts.join(flow.account);
+        account.partitions.join(flow.partition, cost);
+        self.accounts.join(flow.account, cost);
         self.tickets
     }
 
@@ -60,13 +81,15 @@ impl FairQueue {
         let partition = account.partitions.first()?;
         let requests = account.waiting.get_mut(&partition)?;
         let (ticket, cost) = requests.pop_front()?;
-        let partition_waits = !requests.is_empty();
-        if !partition_waits {
+        let next = requests.front().map(|(_, cost)| *cost);
+        if next.is_none() {
             account.waiting.remove(&partition);
         }
-        account.partitions.served(partition, cost, partition_waits);
+        account.partitions.served(partition, cost, next);
         let account_waits = !account.waiting.is_empty();
-        self.accounts.served(in_turn, cost, account_waits);
+        // In order of start it does not matter what the account asks for next.
+        let next = account_waits.then_some(0);
+        self.accounts.served(in_turn, cost, next);
         self.taken_out();
         Some(ticket)
     }
@@ -84,9 +107,11 @@ impl FairQueue {
         if requests.len() == before {
             return;
         }
-        if requests.is_empty() {
-            account.waiting.remove(&flow.partition);
-            account.partitions.leave(flow.partition);
+        let first = requests.front().map(|(_, cost)| *cost);
+        account.partitions.leave(flow.partition);
+        match first {
+            Some(cost) => account.partitions.join(flow.partition, cost),
+            None => drop(account.waiting.remove(&flow.partition)),
         }
         if account.waiting.is_empty() {
             self.accounts.leave(flow.account);
@@ -102,7 +127,7 @@ impl FairQueue {
     fn taken_out(&mut self) {
         self.len -= 1;
         if self.len == 0 {
-            self.accounts = Turns::default();
+            self.accounts = Turns::new(Order::Start);
             self.waiting.clear();
             return;
         }

@@ -98,6 +98,52 @@ fn a_hot_partition_costs_the_account_s_others_a_turn() {
 }
 
 #[test]
+fn a_small_request_does_not_stand_behind_large_ones_of_many_partitions() {
+    let mut simulation = Simulation::new();
+    // Each large one is of a partition of its own: by arrival the small one would wait for all.
+    for partition in 0..500 {
+        simulation.ask(flow(1, partition), 100);
+    }
+    let (mut longest, mut times) = (0, 0);
+    for step in 0..3_000 {
+        if step % 20 == 0 {
+            simulation.ask(flow(1, 1_000), 2);
+        }
+        let (whose, waited, cost) = simulation.serve();
+        if whose.partition == 1_000 {
+            (longest, times) = (longest.max(waited), times + 1);
+        } else {
+            simulation.ask(flow(1, 2_000 + step), cost);
+        }
+    }
+    assert!(
+        times > 100 && longest <= 11 * 100,
+        "{times} times, {longest}"
+    );
+}
+
+#[test]
+fn a_large_request_is_not_put_off_for_ever_by_small_ones_of_others() {
+    let mut simulation = Simulation::new();
+    simulation.ask(flow(1, 0), 100);
+    for partition in 1..=10 {
+        simulation.ask(flow(1, partition), 2);
+    }
+    let mut waited = None;
+    for step in 0..10_000 {
+        let (whose, wait, cost) = simulation.serve();
+        if whose.partition == 0 {
+            waited = Some(wait);
+            break;
+        }
+        // Each of a partition that never asked before.
+        simulation.ask(flow(1, 100 + step), cost);
+    }
+    // A share of one in eleven makes 1,100 of its 100.
+    assert!(waited.is_some_and(|waited| waited <= 1_200), "{waited:?}");
+}
+
+#[test]
 fn an_account_gains_nothing_by_many_partitions() {
     let mut simulation = Simulation::new();
     for partition in 0..1_000 {
