@@ -143,11 +143,12 @@ impl Server {
         let (manager, heat) = open_ranges(&settings.store, background.clone()).await?;
         let balancer = settings.store.balance.map(Balancer::new);
         manager.start_watching(Arc::clone(&clock), balancer, heat);
-        let service = Arc::new(Service::new(
+        let service = Service::new(
             Arc::clone(manager.map()),
             Arc::clone(&clock),
             service_settings(&settings.limits),
-        ));
+        );
+        let service = Arc::new(service.with_targets(settings.targets.clone()));
         service.start(&background);
         standing.opened(Arc::clone(&manager), Arc::clone(&service));
         let (tls_config, authority) = loaded.map_or((None, None), |loaded| {
@@ -219,6 +220,7 @@ fn service_settings(limits: &Limits) -> ServiceSettings {
     ServiceSettings {
         // Longer than any request takes, its body and its answer included.
         drop_grace: limits.request_timeout + 2 * limits.stall_timeout + DROP_GRACE_SPARE,
+        transactions_max: limits.batches_max,
         ..ServiceSettings::default()
     }
 }

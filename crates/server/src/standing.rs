@@ -116,6 +116,11 @@ impl Standing {
         Some((self.manager()?, self.service()?))
     }
 
+    /// The wall time.
+    pub(crate) fn now(&self) -> SystemTime {
+        self.clock.now()
+    }
+
     /// Whether only this machine reaches the admin port.
     pub(crate) fn admin_is_local(&self) -> bool {
         self.listening

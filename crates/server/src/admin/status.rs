@@ -6,6 +6,7 @@ use partita_cluster::{Manager, Served};
 use partita_engine::{Distribution, Stats};
 use partita_range::RowMemory;
 use partita_range::heat::{Counts, Latency};
+use partita_table::{BusyReason, Limited};
 use serde_json::{Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
@@ -13,6 +14,9 @@ use time::format_description::well_known::Rfc3339;
 use crate::config::Place;
 use crate::metrics::{OperationReading, Process, Reading};
 use crate::standing::Standing;
+
+/// Those over a target that are shown.
+const LIMITED_MAX: usize = 10;
 
 /// The whole status.
 pub(super) fn status(standing: &Standing) -> Value {
@@ -44,6 +48,8 @@ pub(super) fn status(standing: &Standing) -> Value {
         "load": standing.manager().and_then(|manager| load(manager)),
         "ranges": standing.manager().map(|manager| ranges(manager, settings.store.balance.is_some())),
         "requests": requests(&reading),
+        "busy": busy(&reading),
+        "limited": limited(standing),
         "connections": { "open": reading.connections, "opened": reading.connections_opened },
         "engine": standing.engine_stats().map(|stats| engine(&stats)),
         "entity_cache": entity_cache(standing),
@@ -119,6 +125,35 @@ fn requests(reading: &Reading) -> Value {
         .map(OperationReading::requests)
         .sum();
     json!({ "total": total, "in_flight": reading.in_flight, "operations": operations })
+}
+
+/// Requests that were not executed, by reason.
+fn busy(reading: &Reading) -> Value {
+    let counts = BusyReason::WORDS.iter().zip(reading.busy);
+    counts.map(|(word, count)| (*word, count)).collect()
+}
+
+/// Who was over a target in the last minute.
+fn limited(standing: &Standing) -> Value {
+    let service = standing.service();
+    let limited = service.map_or_else(Vec::new, |service| service.limited(LIMITED_MAX));
+    let one = |limited: Limited| {
+        let Limited {
+            scope,
+            account,
+            table,
+            partition_key,
+            throttled,
+        } = limited;
+        json!({
+            "target": scope.as_str(),
+            "account": account,
+            "table": table,
+            "partition_key": partition_key,
+            "throttled": throttled,
+        })
+    };
+    limited.into_iter().map(one).collect()
 }
 
 fn operation(reading: &OperationReading) -> Value {

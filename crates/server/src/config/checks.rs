@@ -14,6 +14,7 @@ use super::parts::{
 };
 use super::quantity;
 use super::setting::Setting;
+use super::targets::targets;
 use super::values::{Source, Values};
 
 impl Settings {
@@ -31,6 +32,7 @@ impl Settings {
             tls: tls(values)?,
             oauth: oauth(values)?,
             limits: limits(values)?,
+            targets: targets(values)?,
             log: log(values)?,
         };
         check_exposure(values, &settings)?;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use partita_cluster::BalanceSettings;
+use partita_table::TargetSettings;
 
 use super::accounts::Account;
 
@@ -24,6 +25,8 @@ pub struct Settings {
     pub oauth: Oauth,
     /// Bounds for everything a stranger controls.
     pub limits: Limits,
+    /// Scalability targets; none by default.
+    pub targets: TargetSettings,
     /// What is logged, and where.
     pub log: Log,
 }

@@ -23,6 +23,7 @@ mod truncate_table;
 pub(crate) use expire::expire;
 pub(crate) use get_table::CatalogMemo;
 pub use get_table::Table;
+pub(crate) use places::place_in;
 pub use places::{Place, TableNames};
 pub use query_tables::{TablePage, TableToken};
 pub use restore_table::{Restored, SnapshotTable, snapshot_tables};

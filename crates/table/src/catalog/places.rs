@@ -1,5 +1,6 @@
 //! Where a key lies, in words: for operators, who know accounts and tables by their names.
 
+use super::Table;
 use crate::{Error, Service};
 use bytes::Bytes;
 use partita_model::{AccountName, KeyKind, KeyReader, TableId, TableName};
@@ -51,6 +52,24 @@ impl TableNames {
         found
             .map(|((account, id), _)| (account.as_str(), *id))
             .collect()
+    }
+}
+
+/// Where a key of a table lies; without PartitionKey when it is of no partition.
+pub(crate) fn place_in(table: &Table, key: &[u8]) -> Place {
+    let mut fields = KeyReader::of_kind(key, KeyKind::Entity).ok();
+    let mut text = |is_account: bool| {
+        let fields = fields.as_mut()?;
+        if !is_account {
+            fields.table_id().ok()?;
+        }
+        Some(fields.text().ok()?.into_owned())
+    };
+    Place {
+        account: text(true).unwrap_or_default(),
+        table: Some(table.name.clone()),
+        table_id: table.id,
+        partition_key: text(false).unwrap_or_default(),
     }
 }
 
