@@ -4,39 +4,69 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 
+use crate::gate::Gate;
 use crate::process::{Server, command, read};
 
 /// A server, and how the toolbox finds it.
-struct World {
+pub(crate) struct World {
     server: Server,
     connection: String,
+    /// Where verbs keep how far they are.
+    state: tempfile::TempDir,
 }
 
 impl World {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::on(Server::start(&["--in-memory"]))
     }
 
     fn on(mut server: Server) -> Self {
         let connection = server.line();
-        Self { server, connection }
+        Self {
+            server,
+            connection,
+            state: tempfile::tempdir().unwrap(),
+        }
     }
 
-    fn command(&self, arguments: &str) -> Command {
+    /// The server's connection string.
+    pub(crate) fn connection(&self) -> &str {
+        &self.connection
+    }
+
+    /// A gate before the server.
+    pub(crate) fn gate(&self, may_pass: usize) -> Gate {
+        Gate::before(&self.server.table(), may_pass)
+    }
+
+    /// The same server's connection through a gate.
+    pub(crate) fn through(&self, gate: &Gate) -> String {
+        let direct = self.server.table();
+        self.connection.replace(&direct, gate.address())
+    }
+
+    /// How many files verbs have left to go on with.
+    pub(crate) fn states(&self) -> usize {
+        let states = self.state.path().join("partita").read_dir();
+        states.map_or(0, Iterator::count)
+    }
+
+    pub(crate) fn command(&self, arguments: &str) -> Command {
         let mut command = command();
         command
             .args(arguments.split_whitespace())
-            .env("AZURE_STORAGE_CONNECTION_STRING", &self.connection);
+            .env("AZURE_STORAGE_CONNECTION_STRING", &self.connection)
+            .env("XDG_STATE_HOME", self.state.path());
         command
     }
 
     /// Exit code, stdout, stderr.
-    fn run(&self, arguments: &str) -> (i32, String, String) {
+    pub(crate) fn run(&self, arguments: &str) -> (i32, String, String) {
         read(self.command(arguments).output().unwrap())
     }
 
     /// The same with text on stdin.
-    fn run_on(&self, arguments: &str, input: &str) -> (i32, String, String) {
+    pub(crate) fn run_on(&self, arguments: &str, input: &str) -> (i32, String, String) {
         let mut child = self.start(self.command(arguments).stdin(Stdio::piped()));
         let mut stdin = child.stdin.take().unwrap();
         stdin.write_all(input.as_bytes()).unwrap();
@@ -44,13 +74,13 @@ impl World {
         read(child.wait_with_output().unwrap())
     }
 
-    fn start(&self, command: &mut Command) -> Child {
+    pub(crate) fn start(&self, command: &mut Command) -> Child {
         let piped = command.stdout(Stdio::piped()).stderr(Stdio::piped());
         piped.spawn().unwrap()
     }
 
     /// Makes a table of so many rows of about a kilobyte in each partition.
-    fn fill(&self, table: &str, partitions: &[(&str, usize)]) {
+    pub(crate) fn fill(&self, table: &str, partitions: &[(&str, usize)]) {
         assert_eq!(self.run(&format!("table create {table}")).0, 0);
         let filler = "x".repeat(1000);
         let rows = partitions.iter().flat_map(|(partition, rows)| {
@@ -67,7 +97,7 @@ impl World {
     }
 }
 
-fn signal(child: &Child, signal: &str) {
+pub(crate) fn signal(child: &Child, signal: &str) {
     let sent = Command::new("kill")
         .args([signal, &child.id().to_string()])
         .status();
@@ -75,7 +105,7 @@ fn signal(child: &Child, signal: &str) {
 }
 
 /// The keys of JSON lines.
-fn keys(data: &str) -> Vec<(String, String)> {
+pub(crate) fn keys(data: &str) -> Vec<(String, String)> {
     let rows = data.lines().map(|line| {
         let row: serde_json::Value = serde_json::from_str(line).unwrap();
         let key = |name: &str| row[name].as_str().unwrap().to_owned();

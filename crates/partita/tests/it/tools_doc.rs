@@ -45,6 +45,7 @@ impl Shell {
             .current_dir(self.home.path())
             .env("PATH", path)
             .env("AZURE_STORAGE_CONNECTION_STRING", &self.connection)
+            .env("XDG_STATE_HOME", self.home.path().join("state"))
             .stdin(Stdio::null())
             .output()
             .unwrap();

@@ -3,6 +3,8 @@
 use crate::purge::PurgeError;
 use crate::scan::{InvalidQuery, InvalidToken, ScanError};
 use crate::split_points::SplitPointsError;
+use crate::transfer::TransferError;
+use partita_client::ErrorKind;
 use std::error::Error;
 use std::io;
 use std::process::ExitCode;
@@ -15,6 +17,8 @@ pub(super) enum End {
     Done,
     /// Nothing was found: exit code 1.
     NothingFound,
+    /// What was compared differs: exit code 1.
+    Differs,
 }
 
 impl End {
@@ -31,7 +35,7 @@ impl From<End> for ExitCode {
     fn from(end: End) -> Self {
         match end {
             End::Done => Self::SUCCESS,
-            End::NothingFound => Self::from(1),
+            End::NothingFound | End::Differs => Self::from(1),
         }
     }
 }
@@ -62,6 +66,8 @@ pub(super) enum Failure {
     #[error(transparent)]
     Scan(#[from] ScanError),
     #[error(transparent)]
+    Transfer(Box<TransferError>),
+    #[error(transparent)]
     Purge(#[from] PurgeError),
     #[error(transparent)]
     Query(#[from] InvalidQuery),
@@ -72,6 +78,12 @@ pub(super) enum Failure {
     /// A row that is none.
     #[error("a row cannot be read")]
     Row(#[source] Box<dyn Error + Send + Sync>),
+}
+
+impl From<TransferError> for Failure {
+    fn from(error: TransferError) -> Self {
+        Self::Transfer(Box::new(error))
+    }
 }
 
 impl Failure {
@@ -88,6 +100,24 @@ impl Failure {
     /// Whether the reader of our output went away, as `head` does: no failure of ours.
     pub(super) fn is_closed_pipe(&self) -> bool {
         matches!(self, Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
+    }
+
+    /// Whether no connection could be made.
+    pub(super) fn is_nobody_there(&self) -> bool {
+        type ClientError = partita_client::Error;
+        let is_connect = |error: &ClientError| error.kind() == ErrorKind::Connect;
+        if let Self::Client(error) = self {
+            return is_connect(error);
+        }
+        let mut next = self.source();
+        while let Some(error) = next {
+            let boxed = || Some(&**error.downcast_ref::<Box<ClientError>>()?);
+            if error.downcast_ref().or_else(boxed).is_some_and(is_connect) {
+                return true;
+            }
+            next = error.source();
+        }
+        false
     }
 
     /// The failure with its causes, each after a colon.
