@@ -1,7 +1,7 @@
 //! The service: what the operations share.
 
 use crate::Error;
-use crate::catalog::{CatalogMemo, sweep};
+use crate::catalog::{CatalogMemo, expire, sweep};
 use crate::stamps::Stamps;
 use bytes::Bytes;
 use partita_cluster::{PartitionMap, Route};
@@ -43,6 +43,7 @@ pub struct Service {
     settings: ServiceSettings,
     memo: CatalogMemo,
     dropped: Arc<Notify>,
+    expiring: Notify,
 }
 
 impl Service {
@@ -58,14 +59,19 @@ impl Service {
             settings,
             memo,
             dropped,
+            expiring: Notify::new(),
         }
     }
 
-    /// Starts the background work: removing the rows of dropped tables.
+    /// Starts the background work: removing the rows of dropped tables, and entities that expired.
     pub fn start(self: &Arc<Self>, tasks: &Tasks) {
         tasks.spawn(
             "sweep dropped tables",
             sweep(Arc::clone(self), tasks.shutdown()),
+        );
+        tasks.spawn(
+            "remove expired entities",
+            expire(Arc::clone(self), tasks.shutdown()),
         );
     }
 
@@ -108,5 +114,10 @@ impl Service {
     /// Told when a table was dropped.
     pub(crate) fn dropped(&self) -> &Notify {
         &self.dropped
+    }
+
+    /// Told when the time to live of a table was set.
+    pub(crate) fn expiring(&self) -> &Notify {
+        &self.expiring
     }
 }

@@ -4,13 +4,22 @@
 mod access_policies;
 mod create_table;
 mod delete_table;
+mod each_table;
+mod expire;
 mod get_table;
 mod places;
 mod query_tables;
 mod record;
+mod rename_table;
 mod service_properties;
 mod sweep;
+mod table_settings;
+mod table_walk;
+#[cfg(test)]
+mod tests;
+mod truncate_table;
 
+pub(crate) use expire::expire;
 pub(crate) use get_table::CatalogMemo;
 pub use get_table::Table;
 pub use places::{Place, TableNames};

@@ -1,6 +1,6 @@
 //! Get Entity.
 
-use super::RowData;
+use super::{Expiry, RowData};
 use crate::{Error, Service, Table};
 
 impl Service {
@@ -15,7 +15,9 @@ impl Service {
         row_key: &str,
     ) -> Result<RowData, Error> {
         let key = table.space.entity(partition_key, row_key);
-        let value = self.get(&key).await?.ok_or(Error::EntityNotFound)?;
+        let value = self.get(&key).await?;
+        let alive = Expiry::new(table, self.stamps().now()).alive(value)?;
+        let value = alive.ok_or(Error::EntityNotFound)?;
         Ok(RowData { key, value })
     }
 }

@@ -4,7 +4,7 @@
 //! where the next one begins: at the next row that passes, or, when it ended early, at the next row to look at. That is a
 //! key, not a place: it stays good when rows, or ranges, come and go.
 
-use super::RowData;
+use super::{Expiry, RowData};
 use crate::{Cut, Error, Plan, QueryClass, Service, Span, Table};
 use bytes::Bytes;
 use partita_cluster::Served;
@@ -87,6 +87,7 @@ impl Service {
             service: self,
             space: &table.space,
             residual: plan.residual.as_ref(),
+            expiry: Expiry::new(table, self.stamps().now()),
             top: query.top,
             deadline: began + self.settings().page_time_max,
             rows: Vec::new(),
@@ -154,6 +155,7 @@ struct Reading<'a> {
     service: &'a Service,
     space: &'a TableSpace,
     residual: Option<&'a Filter>,
+    expiry: Expiry,
     top: usize,
     deadline: Instant,
     rows: Vec<RowData>,
@@ -245,6 +247,9 @@ impl Reading<'_> {
     fn take(&mut self, key: Bytes, value: Bytes) -> Result<Option<Bytes>, Error> {
         self.rows_read += 1;
         self.bytes_read += key.len() + value.len();
+        if self.expiry.has(&value)? {
+            return Ok(None);
+        }
         let row = RowData { key, value };
         if let Some(residual) = self.residual
             && !residual.matches(&row.entity(self.space)?)?
