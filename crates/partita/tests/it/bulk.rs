@@ -452,6 +452,7 @@ fn what_cannot_be_done_is_said() {
             "copy many nothing",
             "there is no table nothing: --create-table makes it",
         ),
+        ("copy many a --create-table", "400 OutOfRangeInput"),
         ("copy nothing other --create-table", "404 TableNotFound"),
         ("import nothing.csv many", "nothing.csv: No such file"),
         (

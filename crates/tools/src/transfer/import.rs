@@ -126,7 +126,7 @@ async fn run(
     load: &LoadOptions,
     observer: &Arc<dyn Observer>,
 ) -> Result<Counts, TransferError> {
-    load.prepare(table).await?;
+    let begun = begun.unless(load.prepare(table).await).await?;
     let (chunks, taken) = mpsc::channel(CHUNKS_WAITING);
     let mut reading = JoinSet::new();
     reading.spawn_blocking(move || {
