@@ -18,6 +18,9 @@ pub struct ClientOptions {
     pub attempt_timeout: Duration,
     /// How long a connection may take to be made, TLS included only in the attempt's own time.
     pub connect_timeout: Duration,
+    /// For how long to try until a first connection is made, whatever the policy: so a server that is not there is told soon, and one
+    /// that goes away later is waited for. None to try as often as the policy says.
+    pub first_connection_timeout: Option<Duration>,
     /// How long a request may take with all its attempts and waits. No attempt begins that it leaves no time for.
     pub operation_timeout: Option<Duration>,
     /// For how long an idle connection is kept. Servers and load balancers drop them after some minutes, unseen.
@@ -40,6 +43,7 @@ impl Default for ClientOptions {
             retry_after_max: Duration::from_secs(60),
             attempt_timeout: Duration::from_secs(35),
             connect_timeout: Duration::from_secs(5),
+            first_connection_timeout: None,
             operation_timeout: None,
             idle_timeout: Duration::from_secs(60),
             idle_connections_max: 256,

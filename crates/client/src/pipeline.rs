@@ -22,6 +22,7 @@ use partita_wire::{
     ErrorBody, HttpDate, Method, Operation, Query, SignedRequest, Style, Target, read_batch_answer,
 };
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tracing::Instrument as _;
 
@@ -39,6 +40,8 @@ pub(crate) struct Pipeline {
     user_agent: HeaderValue,
     transport: Transport,
     bucket: Bucket,
+    /// Whether a connection was ever made.
+    was_connected: AtomicBool,
 }
 
 /// An answer with a status below 300.
@@ -146,6 +149,7 @@ impl Pipeline {
                 .map_err(|_| Error::input("the application's name cannot stand in a header"))?,
             transport: Transport::new(&options, tls)?,
             bucket: Bucket::new(options.retry_budget),
+            was_connected: AtomicBool::new(false),
             endpoint,
             secondary,
             credential,
@@ -247,6 +251,16 @@ impl Pipeline {
             .attempt_timeout
             .min(left.unwrap_or(Duration::MAX));
         let sent = tokio::time::timeout(limit, self.transport.send(signed)).await;
+        if !matches!(
+            &sent,
+            Err(_)
+                | Ok(Err(SendError {
+                    kind: ErrorKind::Connect,
+                    ..
+                }))
+        ) {
+            self.was_connected.store(true, Ordering::Relaxed);
+        }
         let answer = match sent {
             Err(_) => {
                 let message = format!("no answer within {} ms", limit.as_millis());
@@ -285,11 +299,15 @@ impl Pipeline {
             return Decision::GiveUp(GiveUp::AskedTooLong);
         }
         let wait = asked.unwrap_or_else(|| policy.random_wait(attempt));
-        if self
-            .options
-            .operation_timeout
-            .is_some_and(|all| begun.elapsed() + wait >= all)
-        {
+        let is_not_there =
+            error.kind() == ErrorKind::Connect && !self.was_connected.load(Ordering::Relaxed);
+        let first = self.options.first_connection_timeout;
+        let limits = [
+            self.options.operation_timeout,
+            first.filter(|_| is_not_there),
+        ];
+        let ends = begun.elapsed() + wait;
+        if limits.into_iter().flatten().any(|limit| ends >= limit) {
             return Decision::GiveUp(GiveUp::OutOfTime);
         }
         if !self.bucket.take() {

@@ -14,6 +14,7 @@ use partita_server::Server;
 
 use crate::faulty_server::{Act, FaultyServer, status};
 use crate::server;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 /// Keeps the decision after each attempt.
 #[derive(Debug, Default)]
@@ -309,6 +310,41 @@ async fn a_server_that_hangs_is_not_waited_for() {
         (ErrorKind::TimedOut, Outcome::MayHaveHappened)
     );
     assert_eq!(decisions.all(), [Decision::GiveUp(GiveUp::OutOfTime)]);
+}
+
+/// Who was never there is given up before the policy ends; who was, is waited for.
+#[tokio::test]
+async fn a_first_connection_is_not_waited_for() {
+    for answers in [false, true] {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let (mut options, decisions) = quick();
+        options.first_connection_timeout = Some(Duration::ZERO);
+        let table = table(listener.local_addr().unwrap(), options);
+        if answers {
+            let answer = async {
+                let (mut stream, _) = listener.accept().await.unwrap();
+                let mut head = Vec::new();
+                while !head.ends_with(b"\r\n\r\n") {
+                    head.push(stream.read_u8().await.unwrap());
+                }
+                let page = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 12\r\n\r\n{\"value\":[]}";
+                stream.write_all(page).await.unwrap();
+            };
+            let options = QueryOptions::new();
+            let (page, ()) = tokio::join!(table.query_page(&options, None), answer);
+            page.unwrap();
+        }
+        drop(listener);
+        let error = table.query_page(&QueryOptions::new(), None).await;
+        assert_eq!(error.unwrap_err().kind(), ErrorKind::Connect);
+        let again = retry(RetryReason::Connect);
+        let (done, used_up) = (Decision::Done, Decision::GiveUp(GiveUp::AttemptsUsedUp));
+        let expected = match answers {
+            false => vec![Decision::GiveUp(GiveUp::OutOfTime)],
+            true => vec![done, again, again, used_up],
+        };
+        assert_eq!(decisions.all(), expected);
+    }
 }
 
 #[tokio::test]

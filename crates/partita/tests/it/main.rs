@@ -5,6 +5,8 @@
     reason = "a test that cannot go on panics; the lint knows test functions only"
 )]
 
+mod bulk;
+mod gate;
 mod log_verbs;
 mod migrate_verbs;
 mod operate;

@@ -4,12 +4,15 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 
+use crate::gate::Gate;
 use crate::process::{Server, command, read};
 
 /// A server, and how the toolbox finds it.
 pub(crate) struct World {
     pub(crate) server: Server,
     connection: String,
+    /// Where verbs keep how far they are.
+    state: tempfile::TempDir,
 }
 
 impl World {
@@ -19,14 +22,41 @@ impl World {
 
     fn on(mut server: Server) -> Self {
         let connection = server.line();
-        Self { server, connection }
+        Self {
+            server,
+            connection,
+            state: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    /// The server's connection string.
+    pub(crate) fn connection(&self) -> &str {
+        &self.connection
+    }
+
+    /// A gate before the server.
+    pub(crate) fn gate(&self, may_pass: usize) -> Gate {
+        Gate::before(&self.server.table(), may_pass)
+    }
+
+    /// The same server's connection through a gate.
+    pub(crate) fn through(&self, gate: &Gate) -> String {
+        let direct = self.server.table();
+        self.connection.replace(&direct, gate.address())
+    }
+
+    /// How many files verbs have left to go on with.
+    pub(crate) fn states(&self) -> usize {
+        let states = self.state.path().join("partita").read_dir();
+        states.map_or(0, Iterator::count)
     }
 
     pub(crate) fn command(&self, arguments: &str) -> Command {
         let mut command = command();
         command
             .args(arguments.split_whitespace())
-            .env("AZURE_STORAGE_CONNECTION_STRING", &self.connection);
+            .env("AZURE_STORAGE_CONNECTION_STRING", &self.connection)
+            .env("XDG_STATE_HOME", self.state.path());
         command
     }
 
@@ -50,7 +80,7 @@ impl World {
     }
 
     /// Makes a table of so many rows of about a kilobyte in each partition.
-    fn fill(&self, table: &str, partitions: &[(&str, usize)]) {
+    pub(crate) fn fill(&self, table: &str, partitions: &[(&str, usize)]) {
         assert_eq!(self.run(&format!("table create {table}")).0, 0);
         let filler = "x".repeat(1000);
         let rows = partitions.iter().flat_map(|(partition, rows)| {
@@ -75,7 +105,7 @@ pub(crate) fn signal(child: &Child, signal: &str) {
 }
 
 /// The keys of JSON lines.
-fn keys(data: &str) -> Vec<(String, String)> {
+pub(crate) fn keys(data: &str) -> Vec<(String, String)> {
     let rows = data.lines().map(|line| {
         let row: serde_json::Value = serde_json::from_str(line).unwrap();
         let key = |name: &str| row[name].as_str().unwrap().to_owned();

@@ -51,6 +51,7 @@ impl Shell {
             .env("HOSTNAME", "ds9")
             .env("AZURE_STORAGE_CONNECTION_STRING", &self.connection)
             .env("PARTITA_ADMIN", self.server.admin())
+            .env("XDG_STATE_HOME", self.home.path().join("state"))
             .stdin(Stdio::null())
             .output()
             .unwrap();

@@ -1,11 +1,14 @@
 //! The formats by their names.
 
 use super::{FormatError, Schema, csv, jsonl, parquet};
+use bytes::Bytes;
 use partita_client::Entity;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
-use std::io::{BufReader, Write};
+use std::io::{self, BufReader, Read, Write};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Level of zstd: the fastest of the usual ones. Higher levels cost more time than they save in bytes on rows.
 const ZSTD_LEVEL: i32 = 1;
@@ -118,12 +121,32 @@ impl<W: Write + Send> EntityWriter<W> {
 pub(super) trait ReadEntities: Send {
     /// The next row; none behind the last one.
     fn read(&mut self) -> Result<Option<Entity>, FormatError>;
+
+    /// How many rows there are, if the file says so.
+    fn rows(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// Reads the entities of a file, one after the other. After an error there are none.
 pub struct EntityReader {
     reader: Box<dyn ReadEntities>,
+    taken_bytes: Arc<AtomicU64>,
     ended: bool,
+}
+
+/// Counts what is read of a stream.
+struct Counted<R> {
+    input: R,
+    taken_bytes: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.input.read(buffer)?;
+        self.taken_bytes.fetch_add(read as u64, Ordering::Relaxed);
+        Ok(read)
+    }
 }
 
 impl EntityReader {
@@ -133,22 +156,71 @@ impl EntityReader {
     /// [`FormatError::Io`], [`FormatError::File`].
     pub fn open(path: &Path, format: Format) -> Result<Self, FormatError> {
         let file = File::open(path)?;
-        let reader: Box<dyn ReadEntities> = match format {
-            Format::Csv => Box::new(csv::Reader::new(file)?),
+        match format {
+            Format::Parquet => Ok(Self::of(parquet::Reader::new(file)?, Arc::default())),
+            _ => Self::of_stream(file, format),
+        }
+    }
+
+    /// Begins to read what comes, which ends with the stream. Parquet cannot be read so: it begins with its end.
+    ///
+    /// # Errors
+    /// [`FormatError::Io`], [`FormatError::File`].
+    pub fn of_stream(
+        input: impl Read + Send + 'static,
+        format: Format,
+    ) -> Result<Self, FormatError> {
+        let taken_bytes = Arc::<AtomicU64>::default();
+        let input = Counted {
+            input,
+            taken_bytes: Arc::clone(&taken_bytes),
+        };
+        Ok(match format {
+            Format::Csv => Self::of(csv::Reader::new(input)?, taken_bytes),
             Format::Jsonl => {
-                let lines = BufReader::with_capacity(BUFFER_BYTES, file);
-                Box::new(jsonl::Reader::new(lines))
+                let lines = BufReader::with_capacity(BUFFER_BYTES, input);
+                Self::of(jsonl::Reader::new(lines), taken_bytes)
             }
             Format::JsonlZstd => {
-                let lines = BufReader::with_capacity(BUFFER_BYTES, zstd::Decoder::new(file)?);
-                Box::new(jsonl::Reader::new(lines))
+                let lines = BufReader::with_capacity(BUFFER_BYTES, zstd::Decoder::new(input)?);
+                Self::of(jsonl::Reader::new(lines), taken_bytes)
             }
-            Format::Parquet => Box::new(parquet::Reader::new(file)?),
-        };
-        Ok(Self {
-            reader,
-            ended: false,
+            Format::Parquet => {
+                let what = "Parquet cannot be read from a stream";
+                return Err(FormatError::File(what.to_owned()));
+            }
         })
+    }
+
+    /// Begins to read a file that is in memory.
+    ///
+    /// # Errors
+    /// [`FormatError::Io`], [`FormatError::File`].
+    pub fn of_bytes(bytes: Bytes, format: Format) -> Result<Self, FormatError> {
+        match format {
+            Format::Parquet => Ok(Self::of(parquet::Reader::new(bytes)?, Arc::default())),
+            _ => Self::of_stream(io::Cursor::new(bytes), format),
+        }
+    }
+
+    fn of(reader: impl ReadEntities + 'static, taken_bytes: Arc<AtomicU64>) -> Self {
+        Self {
+            reader: Box::new(reader),
+            taken_bytes,
+            ended: false,
+        }
+    }
+
+    /// How many rows the file has, if it says so before they are read.
+    #[must_use]
+    pub fn rows(&self) -> Option<u64> {
+        self.reader.rows()
+    }
+
+    /// How much of the file has been taken in, in bytes; 0 for Parquet, which is not read from its beginning to its end.
+    #[must_use]
+    pub fn taken_bytes(&self) -> u64 {
+        self.taken_bytes.load(Ordering::Relaxed)
     }
 }
 

@@ -17,6 +17,9 @@ mod schema;
 #[cfg(test)]
 pub(crate) mod tests;
 
+#[cfg(feature = "cli")]
+pub(crate) use csv::Records;
+
 pub use any::{EntityReader, EntityWriter, Format};
 pub use error::FormatError;
 pub use schema::{COLUMNS_MAX, Column, Schema};

@@ -120,6 +120,12 @@ impl Bounds {
         }
     }
 
+    /// Whether they leave nothing out.
+    #[must_use]
+    pub fn is_everything(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// Whether the key lies within.
     #[must_use]
     pub fn contains(&self, key: &str) -> bool {

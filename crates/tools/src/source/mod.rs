@@ -40,29 +40,38 @@ impl PageSource for TableSource {
     type Row = TableRow;
 
     async fn page(&self, request: PageRequest) -> Result<Page<TableRow>, SourceError> {
-        let PageRequest {
-            filter,
-            select,
-            top,
-            continuation,
-        } = request;
-        let mut options = QueryOptions::new().select(select).top(u32::try_from(top)?);
-        if let Some(filter) = filter {
-            options = options.filter(Filter::raw(filter));
-        }
-        let from = continuation.map(|token| {
-            let row_key = token.next_row_key.as_deref();
-            partita_client::Continuation::from_tokens(&token.next_partition_key, row_key)
-        });
-        let page = self.table.query_page(&options, from.as_ref()).await?;
-        let tokens = page
-            .continuation()
-            .and_then(partita_client::Continuation::tokens);
-        let continuation = tokens.map(|(partition_key, row_key)| Continuation {
-            next_partition_key: partition_key.to_owned(),
-            next_row_key: row_key.map(str::to_owned),
-        });
+        let (page, continuation) = page(&self.table, request).await?;
         let rows = row::read(&page)?;
         Ok(Page { rows, continuation })
     }
+}
+
+/// Asks for a page: the answer, and where the next one begins.
+pub(crate) async fn page(
+    table: &TableClient,
+    request: PageRequest,
+) -> Result<(partita_client::Page, Option<Continuation>), SourceError> {
+    let PageRequest {
+        filter,
+        select,
+        top,
+        continuation,
+    } = request;
+    let mut options = QueryOptions::new().select(select).top(u32::try_from(top)?);
+    if let Some(filter) = filter {
+        options = options.filter(Filter::raw(filter));
+    }
+    let from = continuation.map(|token| {
+        let row_key = token.next_row_key.as_deref();
+        partita_client::Continuation::from_tokens(&token.next_partition_key, row_key)
+    });
+    let page = table.query_page(&options, from.as_ref()).await?;
+    let tokens = page
+        .continuation()
+        .and_then(partita_client::Continuation::tokens);
+    let continuation = tokens.map(|(partition_key, row_key)| Continuation {
+        next_partition_key: partition_key.to_owned(),
+        next_row_key: row_key.map(str::to_owned),
+    });
+    Ok((page, continuation))
 }

@@ -36,9 +36,9 @@ where
         "mode": options.mode,
     });
     let begun = Checkpoint::<String>::begin(options, job, observer).await?;
+    let begun = begun.unless(options.prepare(to).await).await?;
     let token = begun.mark.map(|text| text.parse::<ResumeToken>());
     let scan = from.scan(Order::Any, token.transpose()?)?;
-    options.prepare(to).await?;
     let (chunks, taken) = mpsc::channel(CHUNKS_WAITING);
     let mut reading = JoinSet::new();
     reading.spawn(read(scan, chunks));

@@ -3,11 +3,12 @@
 //! Timestamps and ETags are not compared: no two tables share them. A number is another value in another type; NaN is NaN, and minus
 //! zero is zero, as the service stores it.
 
+use super::manifest::Keys;
 use super::rows::IntoEntity;
-use crate::scan::{PageSource, Scan, ScanError};
+use crate::scan::{Keyed, PageSource, Scan, ScanError};
 use partita_client::Entity;
 use partita_model::{Value, compare_utf16};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 
 /// A row in which two tables differ.
@@ -40,7 +41,7 @@ pub struct PropertyDifference {
 }
 
 /// What has been compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct DiffCounts {
     /// Rows that are the same on both sides.
     pub same: u64,
@@ -57,10 +58,14 @@ pub struct Diff<L: PageSource, R: PageSource> {
     left: Side<L>,
     right: Side<R>,
     counts: DiffCounts,
+    /// A row up to which all rows are compared; of one that differs, its keys only.
+    reached: Option<Entity>,
 }
 
 struct Side<S: PageSource> {
     scan: Scan<S>,
+    /// Rows up to these keys are passed over.
+    behind: Option<Keys>,
     rows: std::vec::IntoIter<S::Row>,
     next: Option<Entity>,
     is_ended: bool,
@@ -78,7 +83,25 @@ where
             left: Side::new(left),
             right: Side::new(right),
             counts: DiffCounts::default(),
+            reached: None,
         }
+    }
+
+    /// The same, passing over the rows up to these keys: those of [`Self::reached`] of a comparison that was stopped.
+    #[must_use]
+    pub fn behind(mut self, keys: &Keys) -> Self {
+        self.left.behind = Some(keys.clone());
+        self.right.behind = Some(keys.clone());
+        self
+    }
+
+    /// The keys up to which all rows are compared; none at the beginning.
+    #[must_use]
+    pub fn reached(&self) -> Option<Keys> {
+        self.reached
+            .as_ref()
+            .map(Keys::of)
+            .or_else(|| self.left.behind.clone())
     }
 
     /// The next difference; none when all is compared. The future may be dropped without losing any.
@@ -119,9 +142,11 @@ where
                 let properties = differences(&left, &right);
                 if properties.is_empty() {
                     counts.same += 1;
+                    self.reached = Some(left);
                     return None;
                 }
                 counts.differ += 1;
+                self.reached = Some(keys_of(&left));
                 Some(Difference::Differs {
                     partition_key: left.partition_key().to_owned(),
                     row_key: left.row_key().to_owned(),
@@ -130,11 +155,14 @@ where
             }
             (Some(left), None) => {
                 counts.left_only += 1;
+                self.reached = Some(keys_of(&left));
                 Some(Difference::LeftOnly(left))
             }
             (None, right) => {
-                counts.right_only += u64::from(right.is_some());
-                right.map(Difference::RightOnly)
+                let right = right?;
+                counts.right_only += 1;
+                self.reached = Some(keys_of(&right));
+                Some(Difference::RightOnly(right))
             }
         }
     }
@@ -147,6 +175,7 @@ where
     fn new(scan: Scan<S>) -> Self {
         Self {
             scan,
+            behind: None,
             rows: Vec::new().into_iter(),
             next: None,
             is_ended: false,
@@ -156,9 +185,13 @@ where
     /// Makes sure that the next row is there, if there is one.
     async fn fill(&mut self) -> Result<(), ScanError> {
         while self.next.is_none() && !self.is_ended {
-            self.next = self.rows.next().map(IntoEntity::into_entity);
-            if self.next.is_some() {
-                break;
+            if let Some(row) = self.rows.next() {
+                let is_behind = self
+                    .behind
+                    .as_ref()
+                    .is_none_or(|keys| is_behind(&row, keys));
+                self.next = is_behind.then(|| row.into_entity());
+                continue;
             }
             match self.scan.next().await.transpose()? {
                 Some(batch) => self.rows = batch.rows.into_iter(),
@@ -206,6 +239,16 @@ fn is_same(left: &Value, right: &Value) -> bool {
         (Value::Double(left), Value::Double(right)) if left.is_nan() => right.is_nan(),
         (left, right) => left == right,
     }
+}
+
+fn keys_of(row: &Entity) -> Entity {
+    Entity::new(row.partition_key(), row.row_key())
+}
+
+fn is_behind(row: &impl Keyed, keys: &Keys) -> bool {
+    let order = compare_utf16(row.partition_key(), &keys.partition_key)
+        .then_with(|| compare_utf16(row.row_key(), &keys.row_key));
+    order.is_gt()
 }
 
 fn compare(left: &Entity, right: &Entity) -> Ordering {

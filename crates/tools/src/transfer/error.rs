@@ -2,6 +2,7 @@
 
 use crate::formats::FormatError;
 use crate::scan::{InvalidToken, ScanError};
+use partita_client::Outcome;
 use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -83,6 +84,9 @@ pub enum TransferError {
     /// The name says no format.
     #[error("{} has no name of a known format", .0.display())]
     UnknownFormat(PathBuf),
+    /// The observer wanted it to stop. What is done is kept, and it can be resumed.
+    #[error("stopped")]
+    Stopped,
     /// The runtime is shutting down.
     #[error("the runtime is shutting down")]
     ShuttingDown,
@@ -103,6 +107,11 @@ impl TransferError {
             path: path.to_owned(),
             source,
         }
+    }
+
+    /// Whether it is a write that failed, and rows may be written nevertheless.
+    pub(super) fn may_have_happened(&self) -> bool {
+        matches!(self, Self::Write { source, .. } if source.outcome() == Outcome::MayHaveHappened)
     }
 
     pub(super) fn damaged(path: &Path, what: impl ToString) -> Self {

@@ -8,11 +8,12 @@ use super::load::{CHUNKS_WAITING, Chunk, Load, LoadOptions};
 use super::manifest::{Manifest, Part, Progress};
 use super::observer::{Counts, Event, Observer};
 use super::part_file::{checksum, verify};
-use super::state::Checkpoint;
+use super::state::{Begun, Checkpoint};
 use super::{TransferError, blocking::blocking};
 use crate::formats::{EntityReader, Format};
 use partita_client::{Entity, TableClient};
 use serde::{Deserialize, Serialize};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::sync::mpsc;
@@ -44,6 +45,8 @@ struct Input {
     format: Format,
     /// What the manifest says of it.
     part: Option<Part>,
+    /// How many rows it has, where that is known.
+    rows: Option<u64>,
 }
 
 /// What is to be read, and what tells it from other files.
@@ -74,12 +77,60 @@ pub async fn import(
     });
     let load = &options.load;
     let begun = Checkpoint::<Mark>::begin(load, job, observer).await?;
-    load.prepare(table).await?;
+    observer.event(&size_of(&files)?);
+    let mark = begun.mark.unwrap_or_default();
+    if let Some(rows) = rows_before(&files, mark).filter(|rows| *rows > 0) {
+        observer.event(&Event::Resumed { rows });
+    }
+    let seen = Arc::clone(observer);
+    let read = move |chunks: &Chunks| read_files(&files, mark, chunks, &*seen);
+    run(read, begun, table, load, observer).await
+}
+
+/// Writes all rows that a stream brings until its end. `name` says what it is in errors. A stream cannot be read again, so
+/// [`LoadOptions::state`] is not looked at.
+///
+/// # Errors
+/// [`TransferError`]. Rows before the one at fault are written, and so may be some behind it.
+pub async fn import_stream(
+    input: impl Read + Send + 'static,
+    (name, format): (&Path, Format),
+    table: &TableClient,
+    load: &LoadOptions,
+    observer: &Arc<dyn Observer>,
+) -> Result<Counts, TransferError> {
+    let without_state = LoadOptions {
+        state: None,
+        ..load.clone()
+    };
+    let begun = Checkpoint::<Mark>::begin(&without_state, serde_json::Value::Null, observer);
+    let (begun, name, seen) = (begun.await?, name.to_owned(), Arc::clone(observer));
+    let read = move |chunks: &Chunks| {
+        let rows = EntityReader::of_stream(input, format).map_err(TransferError::rows(&name))?;
+        let file = OpenFile {
+            path: &name,
+            at: 0,
+            done: 0,
+            expected: None,
+        };
+        file.read(rows, chunks, &*seen).map(drop)
+    };
+    run(read, begun, table, load, observer).await
+}
+
+/// Reads on a thread of its own, and writes.
+async fn run(
+    read: impl FnOnce(&Chunks) -> Result<(), TransferError> + Send + 'static,
+    begun: Begun<Mark>,
+    table: &TableClient,
+    load: &LoadOptions,
+    observer: &Arc<dyn Observer>,
+) -> Result<Counts, TransferError> {
+    let begun = begun.unless(load.prepare(table).await).await?;
     let (chunks, taken) = mpsc::channel(CHUNKS_WAITING);
     let mut reading = JoinSet::new();
-    let (mark, seen) = (begun.mark.unwrap_or_default(), Arc::clone(observer));
     reading.spawn_blocking(move || {
-        if let Err(error) = read_files(&files, mark, &chunks, &*seen) {
+        if let Err(error) = read(&chunks) {
             // Refused only when nobody writes any more.
             let _ = chunks.blocking_send(Err(error));
         }
@@ -91,6 +142,23 @@ pub async fn import(
         Some(ended) => joined(ended).map(|()| counts),
         None => Err(TransferError::ShuttingDown),
     }
+}
+
+/// What there is to read.
+fn size_of(files: &[Input]) -> Result<Event<'static>, TransferError> {
+    let (mut rows, mut bytes) = (Some(0), 0);
+    for Input { path, rows: of, .. } in files {
+        rows = rows.zip(*of).map(|(rows, more)| rows + more);
+        bytes += path.metadata().map_err(TransferError::io(path))?.len();
+    }
+    Ok(Event::Input { rows, bytes })
+}
+
+/// Rows before a mark; none where files do not say how many they have.
+fn rows_before(files: &[Input], mark: Mark) -> Option<u64> {
+    let whole = files.iter().take(mark.file).map(|input| input.rows);
+    let whole: Option<u64> = whole.sum();
+    whole.map(|rows| rows + mark.rows)
 }
 
 fn inputs(from: &Path, format: Option<Format>, has_state: bool) -> Result<Inputs, TransferError> {
@@ -105,16 +173,19 @@ fn inputs(from: &Path, format: Option<Format>, has_state: bool) -> Result<Inputs
             path,
             format: manifest.format,
             part: Some(part.clone()),
+            rows: Some(part.rows),
         };
         manifest.files(from).map(input).collect()
     } else {
         let unknown = || TransferError::UnknownFormat(from.to_owned());
+        let format = format.or_else(|| Format::of_path(from));
+        let format = format.ok_or_else(unknown)?;
+        let opened = EntityReader::open(from, format).map_err(TransferError::rows(from))?;
         vec![Input {
             path: from.to_owned(),
-            format: format
-                .or_else(|| Format::of_path(from))
-                .ok_or_else(unknown)?,
+            format,
             part: None,
+            rows: opened.rows(),
         }]
     };
     let mut checksums = Vec::new();
@@ -140,44 +211,78 @@ fn read_files(
     observer: &dyn Observer,
 ) -> Result<(), TransferError> {
     for (at, input) in files.iter().enumerate().skip(from.file) {
-        let Input { path, format, part } = input;
-        if let Some(part) = part {
+        let path = &input.path;
+        if let Some(part) = &input.part {
             verify(path, part)?;
         }
-        let rows = EntityReader::open(path, *format).map_err(TransferError::rows(path))?;
-        let mut mark = Mark { file: at, rows: 0 };
-        let done = if at == from.file { from.rows } else { 0 };
+        let rows = EntityReader::open(path, input.format).map_err(TransferError::rows(path))?;
+        let file = OpenFile {
+            path,
+            at,
+            done: if at == from.file { from.rows } else { 0 },
+            expected: input.part.as_ref().map(|part| part.rows),
+        };
+        if !file.read(rows, chunks, observer)? {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// A file being read.
+struct OpenFile<'a> {
+    path: &'a Path,
+    at: usize,
+    /// Rows that are written already.
+    done: u64,
+    /// Rows that it must have.
+    expected: Option<u64>,
+}
+
+impl OpenFile<'_> {
+    /// Whether somebody took all of its rows.
+    fn read(
+        &self,
+        mut rows: EntityReader,
+        chunks: &Chunks,
+        observer: &dyn Observer,
+    ) -> Result<bool, TransferError> {
+        let path = self.path;
+        let says_rows = self.expected.is_some() || rows.rows().is_some();
+        let mut mark = Mark {
+            file: self.at,
+            rows: 0,
+        };
         let mut chunk = Vec::new();
-        for entity in rows {
+        while let Some(entity) = rows.next() {
             let entity: Entity = entity.map_err(TransferError::rows(path))?;
             mark.rows += 1;
-            if mark.rows <= done {
+            if mark.rows <= self.done {
                 continue;
             }
             chunk.push(entity);
             if chunk.len() == CHUNK_ROWS {
+                if !says_rows {
+                    let bytes = rows.taken_bytes();
+                    observer.event(&Event::Position { bytes });
+                }
                 let rows = std::mem::take(&mut chunk);
                 if chunks.blocking_send(Ok(Chunk { rows, mark })).is_err() {
-                    return Ok(());
+                    return Ok(false);
                 }
             }
         }
-        if part.as_ref().is_some_and(|part| part.rows != mark.rows) {
+        if self.expected.is_some_and(|rows| rows != mark.rows) {
             let what = format!("it has {} rows, and not what the manifest says", mark.rows);
             return Err(TransferError::damaged(path, what));
         }
-        observer.event(&Event::File {
-            path,
-            rows: mark.rows,
-        });
-        let rows = std::mem::take(&mut chunk);
+        let rows = mark.rows;
+        observer.event(&Event::File { path, rows });
         let mark = Mark {
-            file: at + 1,
+            file: self.at + 1,
             rows: 0,
         };
-        if chunks.blocking_send(Ok(Chunk { rows, mark })).is_err() {
-            return Ok(());
-        }
+        let rows = chunk;
+        Ok(chunks.blocking_send(Ok(Chunk { rows, mark })).is_ok())
     }
-    Ok(())
 }

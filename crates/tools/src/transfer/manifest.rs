@@ -11,7 +11,7 @@
 
 use super::{TransferError, atomic_file};
 use crate::formats::{Format, Schema};
-use crate::scan::ResumeToken;
+use crate::scan::{Bounds, ResumeToken};
 use partita_client::Entity;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -88,6 +88,9 @@ pub struct Source {
     pub filter: Option<String>,
     /// The properties; none for all.
     pub select: Vec<String>,
+    /// The partitions.
+    #[serde(default, skip_serializing_if = "Bounds::is_everything")]
+    pub bounds: Bounds,
 }
 
 /// A file of rows.
@@ -261,6 +264,7 @@ mod tests {
             table: "T123".to_owned(),
             filter: None,
             select: Vec::new(),
+            bounds: Bounds::default(),
         };
         let mut manifest = Manifest::new(source, Format::Csv, None);
         manifest.parts.push(Part {

@@ -41,6 +41,23 @@ pub enum Event<'a> {
         /// Rows to be written.
         rows: u64,
     },
+    /// A run before has done so many rows, which are not done again.
+    Resumed {
+        /// How many.
+        rows: u64,
+    },
+    /// An import has looked at what it is going to read.
+    Input {
+        /// Rows, where the files say so.
+        rows: Option<u64>,
+        /// Bytes of the files, as they are on the disk.
+        bytes: u64,
+    },
+    /// So far has the file under way been read: only of a file that does not say how many rows it has.
+    Position {
+        /// Bytes of the file, as it is on the disk.
+        bytes: u64,
+    },
     /// From here on a resumed run would not do again what has been done.
     Saved,
     /// The client made an attempt, see [`Attempts`].
@@ -56,6 +73,11 @@ pub enum Event<'a> {
 pub trait Observer: Send + Sync {
     /// Something has happened.
     fn event(&self, event: &Event<'_>);
+
+    /// Whether the transfer shall stop where it can go on later. Asked for again and again: between pages, batches and files.
+    fn is_stopped(&self) -> bool {
+        false
+    }
 }
 
 /// Sees nothing.

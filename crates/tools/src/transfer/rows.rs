@@ -3,7 +3,7 @@
 use super::TransferError;
 use super::manifest::Source;
 use crate::scan::{
-    Keyed, MemoryRow, Order, PageSource, Query, ResumeToken, RunOptions, Scan, Step,
+    Bounds, Keyed, MemoryRow, Order, PageSource, Query, ResumeToken, RunOptions, Scan, Step,
 };
 use partita_client::Entity;
 use std::sync::Arc;
@@ -51,6 +51,8 @@ pub struct TableReader<S> {
     pub name: String,
     /// Which rows.
     pub query: Query,
+    /// Of which partitions. The steps must lie within them.
+    pub bounds: Bounds,
     /// The first steps of the scan, see [`crate::scan::Strategy::plan`].
     pub steps: Vec<Step>,
     /// Requests at the same time, at least 1.
@@ -88,6 +90,7 @@ impl<S: PageSource> TableReader<S> {
             table: self.name.clone(),
             filter: options.filter.clone(),
             select: options.select.clone(),
+            bounds: self.bounds.clone(),
         }
     }
 }

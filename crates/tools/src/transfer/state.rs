@@ -45,6 +45,24 @@ pub(super) struct Begun<M> {
     pub(super) is_resumed: bool,
 }
 
+impl<M: Serialize + DeserializeOwned + Send + 'static> Begun<M> {
+    /// The same, unless it failed before its first row: a job that just began has nothing to go on with then.
+    pub(super) async fn unless(
+        self,
+        prepared: Result<(), TransferError>,
+    ) -> Result<Self, TransferError> {
+        match prepared {
+            Ok(()) => Ok(self),
+            Err(error) => {
+                if !self.is_resumed {
+                    self.checkpoint.end().await?;
+                }
+                Err(error)
+            }
+        }
+    }
+}
+
 impl<M: Serialize + DeserializeOwned + Send + 'static> Checkpoint<M> {
     /// Begins a job, or goes on with it.
     ///

@@ -21,6 +21,11 @@ pub(super) fn filter() -> Arg {
         .help("Only rows that pass, such as \"Age ge 18 and PartitionKey eq 'a'\" (OData)")
 }
 
+/// The same as a flag.
+pub(super) fn filter_flag() -> Arg {
+    filter().long("filter")
+}
+
 /// Properties to show.
 pub(super) fn select() -> Arg {
     Arg::new("select")
@@ -100,6 +105,14 @@ pub(super) fn scanning(command: Command) -> Command {
                 .help("Rows to ask for with a page, 1 to 1,000")
                 .help_heading(SCAN),
         )
+        .arg(
+            Arg::new("total")
+                .long("total")
+                .value_name("N")
+                .value_parser(value_parser!(u64).range(1..))
+                .help("How many rows there will be, to show how long it takes: the protocol does not tell")
+                .help_heading(SCAN),
+        )
         .arg(super::connection::admin_argument())
 }
 
@@ -139,6 +152,11 @@ pub(super) fn job_count(matches: &ArgMatches) -> usize {
     matches
         .get_one::<u16>("jobs")
         .map_or(1, |&jobs| jobs.into())
+}
+
+/// How many rows the user says there are.
+pub(super) fn total(matches: &ArgMatches) -> Option<u64> {
+    matches.get_one("total").copied()
 }
 
 /// Which partitions are read.

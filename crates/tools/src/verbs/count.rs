@@ -27,7 +27,7 @@ pub(super) async fn run(matches: &ArgMatches) -> Result<End, Failure> {
     let mut running = reading
         .begin::<u64>("count", matches, &connection, table)
         .await?;
-    talk.show_progress("rows", None, false);
+    talk.show_progress("rows", arguments::total(matches), false);
     let outcome = running.run(&talk, |rows, batch| {
         *rows += batch.rows.len() as u64;
         Ok(*rows)

@@ -4,6 +4,8 @@ use crate::admin::AdminError;
 use crate::migrate::{MigrateError, MigrationsError};
 use crate::purge::PurgeError;
 use crate::scan::{InvalidQuery, InvalidToken, ScanError};
+use crate::transfer::TransferError;
+use partita_client::ErrorKind;
 use std::error::Error;
 use std::io;
 use std::process::ExitCode;
@@ -16,6 +18,8 @@ pub(super) enum End {
     Done,
     /// Nothing was found: exit code 1.
     NothingFound,
+    /// What was compared differs: exit code 1.
+    Differs,
 }
 
 impl End {
@@ -32,7 +36,7 @@ impl From<End> for ExitCode {
     fn from(end: End) -> Self {
         match end {
             End::Done => Self::SUCCESS,
-            End::NothingFound => Self::from(1),
+            End::NothingFound | End::Differs => Self::from(1),
         }
     }
 }
@@ -63,6 +67,8 @@ pub(super) enum Failure {
     #[error(transparent)]
     Scan(#[from] ScanError),
     #[error(transparent)]
+    Transfer(Box<TransferError>),
+    #[error(transparent)]
     Purge(#[from] PurgeError),
     #[error(transparent)]
     Migrate(#[from] MigrateError),
@@ -79,6 +85,12 @@ pub(super) enum Failure {
     Row(#[source] Box<dyn Error + Send + Sync>),
 }
 
+impl From<TransferError> for Failure {
+    fn from(error: TransferError) -> Self {
+        Self::Transfer(Box::new(error))
+    }
+}
+
 impl Failure {
     /// What is wrong with the command line.
     pub(super) fn usage(text: impl Into<String>) -> Self {
@@ -93,6 +105,24 @@ impl Failure {
     /// Whether the reader of our output went away, as `head` does: no failure of ours.
     pub(super) fn is_closed_pipe(&self) -> bool {
         matches!(self, Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
+    }
+
+    /// Whether no connection could be made.
+    pub(super) fn is_nobody_there(&self) -> bool {
+        type ClientError = partita_client::Error;
+        let is_connect = |error: &ClientError| error.kind() == ErrorKind::Connect;
+        if let Self::Client(error) = self {
+            return is_connect(error);
+        }
+        let mut next = self.source();
+        while let Some(error) = next {
+            let boxed = || Some(&**error.downcast_ref::<Box<ClientError>>()?);
+            if error.downcast_ref().or_else(boxed).is_some_and(is_connect) {
+                return true;
+            }
+            next = error.source();
+        }
+        false
     }
 
     /// The failure with its causes, each after a colon.

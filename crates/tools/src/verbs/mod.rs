@@ -3,11 +3,12 @@
 //!
 //! All of them keep to this:
 //! - data on stdout, talk on stderr; the last line of the talk has counts, requests, bytes and time;
-//! - exit code 0 done, 1 nothing found, 2 failed;
+//! - exit code 0 done, 1 nothing found or a difference, 2 failed;
 //! - what destroys asks first, or needs `--yes`;
-//! - a scan that is interrupted says how to go on.
+//! - what reads or moves whole tables says how to go on when it is interrupted.
 
 mod arguments;
+mod bulk;
 mod connection;
 mod count;
 mod entity;
@@ -49,6 +50,7 @@ pub fn commands() -> Vec<Command> {
         .into_iter()
         .chain(on_rows.map(connection::add))
         .chain(operate::commands())
+        .chain(bulk::commands().map(connection::add))
         .collect()
 }
 
@@ -59,26 +61,33 @@ pub fn run(name: &str, matches: &ArgMatches) -> Option<ExitCode> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build();
-    let outcome = match (name, runtime) {
-        ("log" | "migrate", Err(error)) => Err(Failure::Input(error)),
-        ("table" | "entity" | "scan" | "partitions" | "count" | "purge", Err(error)) => {
-            Err(Failure::Input(error))
-        }
-        ("table", Ok(runtime)) => runtime.block_on(table::run(matches)),
-        ("entity", Ok(runtime)) => runtime.block_on(entity::run(matches)),
-        ("log", Ok(runtime)) => runtime.block_on(log::run(matches)),
-        ("migrate", Ok(runtime)) => runtime.block_on(migrate::run(matches)),
-        ("scan", Ok(runtime)) => runtime.block_on(scan::run(matches)),
-        ("partitions", Ok(runtime)) => runtime.block_on(partitions::run(matches)),
-        ("count", Ok(runtime)) => runtime.block_on(count::run(matches)),
-        ("purge", Ok(runtime)) => runtime.block_on(purge::run(matches)),
-        ("hot" | "ranges" | "heat" | "status" | "admin", Err(error)) => Err(Failure::Input(error)),
-        ("hot" | "ranges" | "heat" | "status" | "admin", Ok(runtime)) => {
-            runtime.block_on(operate::run(name, matches))
-        }
-        _ => return None,
+    let runtime = match runtime {
+        Ok(runtime) => runtime,
+        Err(error) => return Some(exit_code(Err(Failure::Input(error)))),
     };
+    let outcome = runtime.block_on(run_verb(name, matches))?;
+    // A transfer that was stopped at once may have a thread that still writes or waits for input: it ends with the process.
+    runtime.shutdown_background();
     Some(exit_code(outcome))
+}
+
+async fn run_verb(name: &str, matches: &ArgMatches) -> Option<Result<End, Failure>> {
+    Some(match name {
+        "table" => table::run(matches).await,
+        "entity" => entity::run(matches).await,
+        "scan" => scan::run(matches).await,
+        "partitions" => partitions::run(matches).await,
+        "count" => count::run(matches).await,
+        "purge" => purge::run(matches).await,
+        "copy" => bulk::copy(matches).await,
+        "diff" => bulk::diff(matches).await,
+        "export" => bulk::export(matches).await,
+        "import" => bulk::import(matches).await,
+        "log" => log::run(matches).await,
+        "migrate" => migrate::run(matches).await,
+        "hot" | "ranges" | "heat" | "status" | "admin" => operate::run(name, matches).await,
+        _ => return None,
+    })
 }
 
 fn exit_code(outcome: Result<End, Failure>) -> ExitCode {
@@ -86,7 +95,12 @@ fn exit_code(outcome: Result<End, Failure>) -> ExitCode {
         Ok(end) => end.into(),
         Err(failure) if failure.is_closed_pipe() => ExitCode::SUCCESS,
         Err(failure) => {
-            talk::say(&format!("error: {}", failure.chain()));
+            let hint = if failure.is_nobody_there() {
+                " (is a server there? `partita serve` starts one)"
+            } else {
+                ""
+            };
+            talk::say(&format!("error: {}{hint}", failure.chain()));
             ExitCode::from(2)
         }
     }

@@ -3,10 +3,11 @@
 use super::arguments::{bounds, job_count, text};
 use super::connection::Connection;
 use super::failure::Failure;
-use super::resume::Resume;
+use super::resume::{self, Resume};
 use super::talk::{Talk, say};
 use crate::scan::{
-    Batch, Emit, Order, Query, QueryOptions, ResumeToken, RunOptions, Scan, Step, Strategy, Tokens,
+    Batch, Bounds, Emit, Order, Query, QueryOptions, ResumeToken, RunOptions, Scan, Step, Strategy,
+    Tokens,
 };
 use crate::source::{TableRow, TableSource};
 use crate::split_points;
@@ -110,6 +111,18 @@ impl Reading {
         connection: &Connection,
         table: &str,
     ) -> Result<Vec<Step>, Failure> {
+        self.plan_of(&bounds(matches), matches, connection, table)
+            .await
+    }
+
+    /// The same for other bounds than those of the flags.
+    pub(super) async fn plan_of(
+        &self,
+        bounds: &Bounds,
+        matches: &ArgMatches,
+        connection: &Connection,
+        table: &str,
+    ) -> Result<Vec<Step>, Failure> {
         let strategy = match text(matches, "strategy") {
             Some("serial") => Strategy::Serial,
             Some("prefix") => Strategy::Prefix,
@@ -121,7 +134,7 @@ impl Reading {
             Strategy::Auto if self.jobs > 1 => points(connection, table, false).await?,
             _ => Vec::new(),
         };
-        Ok(strategy.plan(&bounds(matches), &points, self.jobs))
+        Ok(strategy.plan(bounds, &points, self.jobs))
     }
 }
 
@@ -184,7 +197,7 @@ impl<S: Serialize + DeserializeOwned> Running<S> {
                 scan,
                 state: self.state,
             };
-            resume.print(self.verb);
+            resume::print(self.verb, &resume);
         } else if matches!(failure, Failure::Interrupted) {
             say("nothing was read yet");
         }

@@ -7,17 +7,13 @@ use super::output::{self, Output, Shape, Shown};
 use super::reading::Reading;
 use super::talk::{Talk, many};
 use crate::scan::{Emit, Order};
-use clap::{Arg, ArgMatches, Command};
+use clap::{ArgMatches, Command};
 
 pub(super) fn command() -> Command {
-    let filter = Arg::new("filter")
-        .long("filter")
-        .value_name("FILTER")
-        .help("Only rows that pass, such as \"Age ge 18\" (OData)");
     let command = Command::new("scan")
         .about("Read every row of a table, several pages at a time")
         .arg(arguments::table())
-        .arg(filter)
+        .arg(arguments::filter_flag())
         .arg(arguments::select())
         .arg(arguments::etag())
         .arg(arguments::switch(
@@ -51,7 +47,7 @@ pub(super) async fn run(matches: &ArgMatches) -> Result<End, Failure> {
         .begin::<()>("scan", matches, &connection, table)
         .await?;
     let mut output = Output::of(matches, Shape::Rows, columns.as_deref());
-    talk.show_progress("rows", None, true);
+    talk.show_progress("rows", arguments::total(matches), true);
     let (mut rows, etag) = (0, matches.get_flag("etag"));
     let outcome = running.run(&talk, |(), batch| {
         for row in &batch.rows {

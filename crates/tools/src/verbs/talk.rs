@@ -3,7 +3,9 @@
 use super::connection::Connection;
 use super::failure::Failure;
 use crate::source::{Traffic, TrafficCounts};
-use indicatif::{BinaryBytes, HumanCount, ProgressBar, ProgressState, ProgressStyle};
+use indicatif::{
+    BinaryBytes, HumanCount, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle,
+};
 use std::fmt;
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::sync::Arc;
@@ -52,10 +54,16 @@ pub(super) fn confirm(what: &str, yes: bool) -> Result<(), Failure> {
 
 /// The last line of a verb, and what comes before it.
 pub(super) struct Talk {
+    begin: Instant,
+    bar: Bar,
+}
+
+/// Progress on a terminal; elsewhere nothing is shown. Clones are the same bar.
+#[derive(Clone)]
+pub(super) struct Bar {
+    bar: ProgressBar,
     traffic: Arc<Traffic>,
     before: TrafficCounts,
-    begin: Instant,
-    bar: ProgressBar,
 }
 
 impl Talk {
@@ -67,58 +75,46 @@ impl Talk {
     /// Begins to measure what is counted here.
     pub(super) fn over(traffic: &Arc<Traffic>) -> Self {
         Self {
-            traffic: Arc::clone(traffic),
-            before: traffic.counts(),
             begin: Instant::now(),
-            bar: ProgressBar::hidden(),
+            bar: Bar {
+                bar: ProgressBar::hidden(),
+                traffic: Arc::clone(traffic),
+                before: traffic.counts(),
+            },
         }
     }
 
-    /// Shows progress from here on, if there is a terminal for it: with a bar and the time left where the whole is known. Not
-    /// where rows scroll by on the same terminal.
+    /// Shows progress from here on, if there is a terminal for it. Not where rows scroll by on the same terminal.
     pub(super) fn show_progress(&mut self, noun: &str, whole: Option<u64>, prints_rows: bool) {
-        self.bar.finish_and_clear();
-        if !io::stderr().is_terminal() || prints_rows && io::stdout().is_terminal() {
-            return;
+        self.hide_progress();
+        if !(prints_rows && io::stdout().is_terminal()) {
+            self.bar.show(noun, whole);
         }
-        let (bar, template) = match whole {
-            None => (
-                ProgressBar::new_spinner(),
-                format!("{{spinner}} {{human_pos}} {noun}  {{rate}}  {{msg}}  {{elapsed}}"),
-            ),
-            Some(whole) => (
-                ProgressBar::new(whole),
-                format!(
-                    "{{wide_bar}} {{human_pos}}/{{human_len}} {noun}  {{rate}}  {{msg}}  {{eta}} left"
-                ),
-            ),
-        };
-        let style = ProgressStyle::with_template(&template);
-        let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner());
-        let style = style.with_key("rate", |state: &ProgressState, to: &mut dyn fmt::Write| {
-            let _ = write!(to, "{}/s", HumanCount(state.per_sec() as u64));
-        });
-        self.bar = bar.with_style(style);
-        self.bar.enable_steady_tick(TICK);
+    }
+
+    /// The bar, for others to move.
+    pub(super) fn bar(&self) -> Bar {
+        self.bar.clone()
     }
 
     /// So much is done.
     pub(super) fn progress(&self, done: u64) {
-        if !self.bar.is_hidden() {
-            self.bar.set_position(done);
-            self.bar
-                .set_message(BinaryBytes(self.counts().bytes).to_string());
-        }
+        self.bar.progress(done);
     }
 
     /// Requests so far.
     pub(super) fn requests(&self) -> u64 {
-        self.counts().requests
+        self.bar.counts().requests
     }
 
     /// Takes the progress away, to ask or to say something.
     pub(super) fn hide_progress(&self) {
-        self.bar.finish_and_clear();
+        self.bar.hide();
+    }
+
+    /// How long it has taken so far, in seconds.
+    pub(super) fn seconds(&self) -> f64 {
+        self.begin.elapsed().as_secs_f64()
     }
 
     /// The last line: what was done, requests, bytes, time.
@@ -128,13 +124,69 @@ impl Talk {
             requests,
             retries,
             bytes,
-        } = self.counts();
+        } = self.bar.counts();
         let mut line = format!("{what}, {}", many(requests, "request", "requests"));
         if retries > 0 {
             line.push_str(&format!(" ({} tried again)", count(retries)));
         }
-        let seconds = self.begin.elapsed().as_secs_f64();
+        let seconds = self.seconds();
         say(&format!("{line}, {}, {seconds:.2} s", BinaryBytes(bytes)));
+    }
+}
+
+impl Bar {
+    /// Shows it on a terminal, from the beginning: with the time left where the whole is known.
+    pub(super) fn show(&self, noun: &str, whole: Option<u64>) {
+        let template = match whole {
+            None => format!("{{spinner}} {{human_pos}} {noun}  {{rate}}  {{msg}}  {{elapsed}}"),
+            Some(_) => format!(
+                "{{wide_bar}} {{human_pos}}/{{human_len}} {noun}  {{rate}}  {{msg}}  {{eta}} left"
+            ),
+        };
+        self.show_as(&template, whole);
+    }
+
+    /// The same where the whole is a number of bytes.
+    pub(super) fn show_bytes(&self, whole: u64) {
+        let template = "{wide_bar} {binary_bytes}/{binary_total_bytes}  {msg}  {eta} left";
+        self.show_as(template, Some(whole));
+    }
+
+    fn show_as(&self, template: &str, whole: Option<u64>) {
+        if !io::stderr().is_terminal() {
+            return;
+        }
+        let style = ProgressStyle::with_template(template);
+        let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner());
+        let style = style.with_key("rate", |state: &ProgressState, to: &mut dyn fmt::Write| {
+            let _ = write!(to, "{}/s", HumanCount(state.per_sec() as u64));
+        });
+        self.bar.set_style(style);
+        self.bar.reset();
+        match whole {
+            Some(whole) => self.bar.set_length(whole),
+            None => self.bar.unset_length(),
+        }
+        self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        self.bar.enable_steady_tick(TICK);
+    }
+
+    /// So much is done.
+    pub(super) fn progress(&self, done: u64) {
+        self.progress_with(done, "");
+    }
+
+    /// So much is done, and something to say about it.
+    pub(super) fn progress_with(&self, done: u64, note: &str) {
+        if !self.bar.is_hidden() {
+            self.bar.set_position(done);
+            let bytes = BinaryBytes(self.counts().bytes);
+            self.bar.set_message(format!("{bytes}{note}"));
+        }
+    }
+
+    fn hide(&self) {
+        self.bar.finish_and_clear();
     }
 
     fn counts(&self) -> TrafficCounts {

@@ -90,6 +90,7 @@ pub(crate) fn reader(table: &TableClient, page_rows: usize) -> TableReader<Table
         endpoint: table.endpoint().to_string(),
         name: table.name().to_owned(),
         query: Query::new(options).unwrap(),
+        bounds: Bounds::default(),
         steps: Strategy::Prefix.plan(&Bounds::default(), &[], 4),
         jobs: 4,
     }

@@ -427,11 +427,19 @@ async fn a_state_is_of_one_job() {
         directory.path().join("rows.csv"),
         directory.path().join("state"),
     );
-    fs::write(&file, "PartitionKey,RowKey\np,1\np,\u{1}2\n").unwrap();
     let target = client.table_client("target");
     let mut options = importing(Mode::Insert);
     options.load.state = Some(state.clone());
-    // The service refuses the second key, so the job stops.
+    options.load.jobs = 1;
+    // The service refuses a batch for the second key, so nothing is written, and there is nothing to go on with.
+    fs::write(&file, "PartitionKey,RowKey\np,1\np,\u{1}2\n").unwrap();
+    let error = import(&file, &target, &options, &silent())
+        .await
+        .unwrap_err();
+    assert!(matches!(error, TransferError::Write { .. }), "{error:?}");
+    assert!(!state.exists());
+    // With a partition before it, the job stops halfway.
+    fs::write(&file, "PartitionKey,RowKey\no,1\np,1\np,\u{1}2\n").unwrap();
     let error = import(&file, &target, &options, &silent())
         .await
         .unwrap_err();
@@ -441,7 +449,7 @@ async fn a_state_is_of_one_job() {
         .unwrap_err();
     assert!(matches!(error, TransferError::AlreadyThere(_)), "{error:?}");
     options.load.resume = true;
-    fs::write(&file, "PartitionKey,RowKey\np,1\np,2\n").unwrap();
+    fs::write(&file, "PartitionKey,RowKey\no,2\np,1\np,2\n").unwrap();
     let error = import(&file, &target, &options, &silent())
         .await
         .unwrap_err();

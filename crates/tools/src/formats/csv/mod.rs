@@ -10,10 +10,12 @@
 //! that lacks the property leaves both empty; an empty text has its type. Quotes and line ends are those of RFC 4180.
 
 mod reader;
+mod records;
 mod value;
 mod writer;
 
 pub(super) use reader::Reader;
+pub(crate) use records::Records;
 pub(super) use writer::Writer;
 
 /// What stands behind a property's name in the name of its column of types.

@@ -3,29 +3,20 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use partita_model::{DateTime, EdmType, Guid, Value};
+use partita_wire::push_value_text;
 use std::borrow::Cow;
 
-/// The text of a value. Doubles are the shortest digits that read back the same, with a point or an exponent.
+/// The text of a value: that of the protocol, but that minus zero stays what it is.
 pub(super) fn to_text(value: &Value) -> Cow<'_, str> {
-    Cow::Owned(match value {
-        Value::String(text) => return Cow::Borrowed(text),
-        Value::Boolean(value) => value.to_string(),
-        Value::Int32(value) => value.to_string(),
-        Value::Int64(value) => value.to_string(),
-        Value::Double(value) if value.is_nan() => "NaN".to_owned(),
-        Value::Double(value) if value.is_infinite() => {
-            let infinity = if *value > 0.0 {
-                "Infinity"
-            } else {
-                "-Infinity"
-            };
-            infinity.to_owned()
+    match value {
+        Value::String(text) => Cow::Borrowed(text),
+        Value::Double(zero) if *zero == 0.0 && zero.is_sign_negative() => Cow::Borrowed("-0.0"),
+        value => {
+            let mut text = String::new();
+            push_value_text(value.as_ref(), &mut text);
+            Cow::Owned(text)
         }
-        Value::Double(value) => format!("{value:?}"),
-        Value::DateTime(value) => value.text().to_string(),
-        Value::Guid(value) => value.text().to_string(),
-        Value::Binary(bytes) => STANDARD.encode(bytes),
-    })
+    }
 }
 
 /// The value of a text; `None` where it is none of that type.
@@ -56,7 +47,7 @@ mod tests {
             (-0.0, "-0.0"),
             (f64::NAN, "NaN"),
             (f64::NEG_INFINITY, "-Infinity"),
-            (1e300, "1e300"),
+            (1e300, "1E+300"),
         ] {
             assert_eq!(to_text(&Value::Double(value)), text);
             let Some(Value::Double(read)) = from_text(text, EdmType::Double) else {

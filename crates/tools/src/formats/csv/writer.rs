@@ -1,16 +1,15 @@
 //! Writes CSV.
 
 use super::super::{FormatError, Schema};
-use super::{TYPE_SUFFIX, value};
+use super::{Records, value};
 use partita_client::Entity;
 use partita_model::Value;
-use std::borrow::Cow;
 use std::collections::HashMap;
-use std::io::{self, Write};
+use std::io::Write;
 
 /// Writes entities, a record each. Nothing but the record under way is kept.
 pub(in super::super) struct Writer<W: Write> {
-    records: csv::Writer<W>,
+    records: Records<W>,
     /// Of each property, which pair of columns it has.
     places: HashMap<String, usize>,
 }
@@ -18,21 +17,12 @@ pub(in super::super) struct Writer<W: Write> {
 impl<W: Write> Writer<W> {
     /// Begins a file with the properties of a schema.
     pub(in super::super) fn new(schema: Schema, out: W) -> Result<Self, FormatError> {
-        let mut records = csv::WriterBuilder::new()
-            .terminator(csv::Terminator::CRLF)
-            .from_writer(out);
-        for name in ["PartitionKey", "RowKey", "Timestamp"] {
-            records.write_field(name).map_err(io_error)?;
-        }
-        let mut places = HashMap::new();
-        for (at, name) in schema.properties().enumerate() {
-            let edm_name = format!("{name}{TYPE_SUFFIX}");
-            for field in [name, &edm_name] {
-                records.write_field(field).map_err(io_error)?;
-            }
-            places.insert(name.to_owned(), at);
-        }
-        records.write_record(None::<&[u8]>).map_err(io_error)?;
+        let mut records = Records::new(out, csv::Terminator::CRLF);
+        let known = ["PartitionKey", "RowKey", "Timestamp"].map(|name| (name, false));
+        let properties = schema.properties().map(|name| (name, true));
+        records.header(known.into_iter().chain(properties))?;
+        let places = schema.properties().enumerate();
+        let places = places.map(|(at, name)| (name.to_owned(), at)).collect();
         Ok(Self { records, places })
     }
 
@@ -47,30 +37,19 @@ impl<W: Write> Writer<W> {
             *place = Some(value);
         }
         let timestamp = entity.timestamp().map(|time| time.text().to_string());
-        let keys = [entity.partition_key(), entity.row_key()];
-        let known = keys
-            .into_iter()
-            .chain([timestamp.as_deref().unwrap_or_default()]);
-        for field in known {
-            self.records.write_field(field).map_err(io_error)?;
+        let timestamp = timestamp.as_deref().unwrap_or_default();
+        for text in [entity.partition_key(), entity.row_key(), timestamp] {
+            self.records.cell(text)?;
         }
         for value in values {
-            let text = value.map_or(Cow::Borrowed(""), value::to_text);
-            let edm = value.map_or("", |value| value.edm_type().name());
-            for field in [&*text, edm] {
-                self.records.write_field(field).map_err(io_error)?;
-            }
+            let cell = value.map(|value| (value::to_text(value), value.edm_type().name()));
+            let cell = cell.as_ref().map(|(text, edm)| (&**text, *edm));
+            self.records.typed_cell(cell)?;
         }
-        self.records.write_record(None::<&[u8]>).map_err(io_error)
+        Ok(self.records.end()?)
     }
 
     pub(in super::super) fn finish(self) -> Result<W, FormatError> {
-        let flushed = self.records.into_inner();
-        flushed.map_err(|failed| FormatError::Io(io::Error::other(failed.to_string())))
+        Ok(self.records.finish()?)
     }
-}
-
-/// Of what a writer can fail with, only I/O is possible: records of different lengths are not written.
-fn io_error(error: csv::Error) -> FormatError {
-    FormatError::Io(error.into())
 }

@@ -8,18 +8,17 @@ use super::types::{from_units, with_digit};
 use parquet::column::reader::ColumnReader;
 use parquet::data_type::{ByteArray, FixedLenByteArray};
 use parquet::errors::ParquetError;
-use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
 use partita_client::Entity;
 use partita_model::{DateTime, Guid, Value};
-use std::fs::File;
 use std::sync::Arc;
 
 /// Rows that are put together at a time.
 const ROWS_AT_A_TIME: usize = 1024;
 
 /// Reads entities, some rows of all columns at a time.
-pub(in super::super) struct Reader {
-    file: SerializedFileReader<File>,
+pub(in super::super) struct Reader<F: ChunkReader + 'static> {
+    file: SerializedFileReader<F>,
     meanings: Vec<Meaning>,
     /// The group to open next.
     next_group: usize,
@@ -38,8 +37,8 @@ struct Draft {
     properties: Vec<(Arc<str>, Value)>,
 }
 
-impl Reader {
-    pub(in super::super) fn new(file: File) -> Result<Self, FormatError> {
+impl<F: ChunkReader + 'static> Reader<F> {
+    pub(in super::super) fn new(file: F) -> Result<Self, FormatError> {
         let file = SerializedFileReader::new(file).map_err(file_error)?;
         let meanings = meanings(file.metadata().file_metadata().schema_descr())?;
         Ok(Self {
@@ -99,7 +98,7 @@ impl Reader {
     }
 }
 
-impl ReadEntities for Reader {
+impl<F: ChunkReader + 'static> ReadEntities for Reader<F> {
     fn read(&mut self) -> Result<Option<Entity>, FormatError> {
         if let Some(entity) = self.ready.next() {
             return Ok(Some(entity));
@@ -109,6 +108,10 @@ impl ReadEntities for Reader {
         }
         self.read_rows()?;
         Ok(self.ready.next())
+    }
+
+    fn rows(&self) -> Option<u64> {
+        u64::try_from(self.file.metadata().file_metadata().num_rows()).ok()
     }
 }
 

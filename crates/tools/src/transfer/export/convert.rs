@@ -132,6 +132,9 @@ fn copy_rows(work: &Work, staged: &Part, to: &mut PartWriter) -> Result<(), Tran
         bytes_since += size::entity_bytes(&entity);
         if rows_since == ROWS_IN_EVENT {
             work.written(&mut rows_since, &mut bytes_since);
+            if work.observer.is_stopped() {
+                return Err(TransferError::Stopped);
+            }
         }
     }
     work.written(&mut rows_since, &mut bytes_since);

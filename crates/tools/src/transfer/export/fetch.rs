@@ -18,6 +18,8 @@ pub(super) struct Fetch {
     /// The columns of all rows, those of the part under way too.
     columns: Schema,
     part: Option<PartWriter>,
+    /// Where the scan stood behind the last page.
+    reached: Option<ResumeToken>,
     rows: u64,
     bytes: u64,
 }
@@ -37,6 +39,7 @@ impl Fetch {
             work,
             manifest,
             part: None,
+            reached: None,
             rows: 0,
             bytes: 0,
         }
@@ -65,16 +68,18 @@ impl Fetch {
             self.end_part(part, Some(token))
         } else {
             self.part = Some(part);
+            self.reached = Some(token);
             Ok(())
         }
     }
 
-    /// Ends the part under way if all rows came. If not, it is left behind, and will be written again.
+    /// Ends the part under way, as the last one if all rows came. If not, the export goes on behind it.
     pub(super) fn finish(mut self, is_all: bool) -> Result<Fetched, TransferError> {
+        let reached = self.reached.take().filter(|_| !is_all);
+        if let Some(part) = self.part.take() {
+            self.end_part(part, reached)?;
+        }
         if is_all {
-            if let Some(part) = self.part.take() {
-                self.end_part(part, None)?;
-            }
             self.manifest.resume = None;
             self.manifest.progress = Progress::Converting;
             self.manifest.save(&self.work.directory)?;

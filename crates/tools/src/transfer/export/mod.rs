@@ -12,6 +12,7 @@
 
 mod convert;
 mod fetch;
+mod stream;
 
 use super::blocking::{blocking, joined};
 use super::manifest::{Manifest, Progress, Source};
@@ -25,6 +26,7 @@ use partita_client::Entity;
 use std::fs::DirEntry;
 use std::path::PathBuf;
 use std::sync::Arc;
+pub use stream::export_stream;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
@@ -109,6 +111,11 @@ where
     let begun = Arc::clone(&work);
     let manifest = blocking(move || begun.begin(source)).await?;
     let mut counts = Counts::default();
+    if manifest.rows > 0 {
+        observer.event(&Event::Resumed {
+            rows: manifest.rows,
+        });
+    }
     let manifest = if manifest.progress == Progress::Fetching {
         let fetched = fetch_all(from, &work, manifest).await?;
         counts.rows_read = fetched.rows;
@@ -203,12 +210,12 @@ where
         }
         fetch.finish(all_came.blocking_recv().is_ok())
     });
-    let mut failure = None;
+    let mut failure: Option<TransferError> = None;
     while let Some(batch) = scan.next().await {
         let batch = match batch {
             Ok(batch) => batch,
             Err(error) => {
-                failure = Some(error);
+                failure = Some(error.into());
                 break;
             }
         };
@@ -222,6 +229,10 @@ where
         if pages.send(Fetching { rows, token }).await.is_err() {
             break;
         }
+        if work.observer.is_stopped() {
+            failure = Some(TransferError::Stopped);
+            break;
+        }
     }
     drop(pages);
     match failure {
@@ -233,7 +244,7 @@ where
         None => return Err(TransferError::ShuttingDown),
     };
     match failure {
-        Some(error) => Err(error.into()),
+        Some(error) => Err(error),
         None => Ok(fetched),
     }
 }
@@ -255,6 +266,9 @@ where
         observer.event(&Event::Read { rows: read, bytes });
         counts.rows_read += read;
         counts.bytes += bytes;
+        if observer.is_stopped() {
+            return Err(TransferError::Stopped);
+        }
     }
     counts.rows_written = counts.rows_read;
     Ok(counts)

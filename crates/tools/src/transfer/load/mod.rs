@@ -117,6 +117,8 @@ pub(super) struct Load<M> {
     tasks: JoinSet<Result<Written, TransferError>>,
     counts: Counts,
     failure: Option<TransferError>,
+    /// Whether some row may have been written, now or by a run before.
+    is_touched: bool,
 }
 
 impl<M: Serialize + DeserializeOwned + Send + 'static> Load<M> {
@@ -141,6 +143,7 @@ impl<M: Serialize + DeserializeOwned + Send + 'static> Load<M> {
             tasks: JoinSet::new(),
             counts: Counts::default(),
             failure: None,
+            is_touched: is_resumed,
         }
     }
 
@@ -154,6 +157,9 @@ impl<M: Serialize + DeserializeOwned + Send + 'static> Load<M> {
                 };
                 let writer = Arc::clone(&self.writer);
                 self.tasks.spawn(async move { writer.write(batch).await });
+            }
+            if self.observer.is_stopped() {
+                self.failure.get_or_insert(TransferError::Stopped);
             }
             let wants_more = !is_ended && self.failure.is_none() && !self.batches.is_full();
             if self.tasks.is_empty() && !wants_more {
@@ -171,7 +177,12 @@ impl<M: Serialize + DeserializeOwned + Send + 'static> Load<M> {
             }
         }
         if let Some(failure) = self.failure {
-            self.checkpoint.flush().await?;
+            if self.is_touched {
+                self.checkpoint.flush().await?;
+            } else {
+                // There is nothing to go on with.
+                self.checkpoint.end().await?;
+            }
             return Err(failure);
         }
         assert!(
@@ -203,9 +214,13 @@ impl<M: Serialize + DeserializeOwned + Send + 'static> Load<M> {
             written,
             skipped,
         } = match ended {
-            Ok(written) => written,
+            Ok(written) => {
+                self.is_touched = true;
+                written
+            }
             // The first one counts; what follows is mostly its consequence.
             Err(error) => {
+                self.is_touched |= error.may_have_happened();
                 self.failure.get_or_insert(error);
                 return Ok(());
             }

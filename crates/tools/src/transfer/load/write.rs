@@ -3,7 +3,7 @@
 //! | mode | at first | where a row is there already |
 //! | --- | --- | --- |
 //! | merge, replace | one transaction of upserts | – |
-//! | insert | one transaction of inserts | an error; after a write that may have happened, row by row, and success if it is the same |
+//! | insert | one transaction of inserts | an error; after a write that may have happened, the rows that are there are asked for: success if they are the same, and the others inserted; at last row by row |
 //! | skip existing | one transaction of inserts | the rows that are there are asked for, the others inserted; at last row by row |
 //!
 //! The client repeats what failed, and tells its own first success apart. What it gives up with an unknown outcome is written once
@@ -18,7 +18,7 @@ use partita_client::{
     TransactionAction, UpdateMode,
 };
 use partita_model::compare_utf16;
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 /// How often a write of unknown outcome is written, the first time included.
 const ATTEMPTS: usize = 3;
@@ -190,6 +190,21 @@ async fn insert(
         Err(Refused::Exists(_)) if may_have_happened => {}
         inserted => return inserted,
     }
+    if let Some(there) = rows_between(table, rows, &[]).await? {
+        let mut missing = Vec::new();
+        for (at, row) in rows.iter().enumerate() {
+            match there.get(row.row_key()) {
+                None => missing.push(row.clone()),
+                Some(found) if differences(row, found).is_empty() => {}
+                Some(_) => return Err(Refused::Exists(at)),
+            }
+        }
+        match insert_at_once(table, &missing).await {
+            // An attempt of it has happened, whose answer was lost.
+            Err(Refused::Exists(_)) => {}
+            inserted => return inserted.map(|_| Done(rows.len())),
+        }
+    }
     for (at, row) in rows.iter().enumerate() {
         match insert_at_once(table, std::slice::from_ref(row)).await {
             Err(Refused::Exists(_)) => {
@@ -212,8 +227,8 @@ async fn insert_missing(table: &TableClient, rows: &[Entity]) -> Result<Done, Re
         Err(Refused::Exists(_)) => {}
         inserted => return inserted,
     }
-    if let Some(there) = row_keys_between(table, rows).await? {
-        let is_missing = |row: &&Entity| !there.contains(row.row_key());
+    if let Some(there) = rows_between(table, rows, &["RowKey"]).await? {
+        let is_missing = |row: &&Entity| !there.contains_key(row.row_key());
         let missing: Vec<Entity> = rows.iter().filter(is_missing).cloned().collect();
         match insert_at_once(table, &missing).await {
             // Somebody else inserts, too.
@@ -231,9 +246,12 @@ async fn insert_missing(table: &TableClient, rows: &[Entity]) -> Result<Done, Re
     Ok(Done(written))
 }
 
-/// The RowKeys that are there from the first to the last of the rows, which are of one partition; none if that takes more than a
-/// page.
-async fn row_keys_between(table: &TableClient, rows: &[Entity]) -> Result<Option<HashSet<String>>> {
+/// What is there from the first to the last of the rows, which are of one partition, by RowKey; none if that takes more than a page.
+async fn rows_between(
+    table: &TableClient,
+    rows: &[Entity],
+    select: &[&str],
+) -> Result<Option<HashMap<String, Entity>>> {
     let mut keys: Vec<&str> = rows.iter().map(Entity::row_key).collect();
     keys.sort_by(|a, b| compare_utf16(a, b));
     let (Some(row), Some(first), Some(last)) = (rows.first(), keys.first(), keys.last()) else {
@@ -243,13 +261,16 @@ async fn row_keys_between(table: &TableClient, rows: &[Entity]) -> Result<Option
     let between = partition
         .and(Filter::rk().ge(*first))
         .and(Filter::rk().le(*last));
-    let options = QueryOptions::new().filter(between).select(["RowKey"]);
+    let select = select.iter().copied();
+    let options = QueryOptions::new().filter(between).select(select);
     let page = table.query_page(&options, None).await?;
     if page.continuation().is_some() {
         return Ok(None);
     }
     let entities = page.entities()?.into_iter();
     Ok(Some(
-        entities.map(|entity| entity.row_key().to_owned()).collect(),
+        entities
+            .map(|entity| (entity.row_key().to_owned(), entity))
+            .collect(),
     ))
 }

@@ -4,6 +4,7 @@ use super::super::failure::Failure;
 use super::Shown;
 use super::grid::ROWS_SEEN;
 use super::learning::{Cell, Named, chosen, columns, in_columns, named};
+use crate::formats::Records;
 use std::io::Write;
 
 /// Columns whose type is always the same.
@@ -43,14 +44,10 @@ impl CsvForm {
         let rows = std::mem::take(&mut self.waiting);
         let columns = self.columns.get_or_insert_with(|| columns(&rows));
         let typed = |name: &String| self.is_entity && !UNTYPED.contains(&&**name);
-        let mut writer = csv::WriterBuilder::new().from_writer(to);
+        let mut records = Records::new(to, csv::Terminator::Any(b'\n'));
         if !self.begun {
-            let names = columns.iter().flat_map(|name| {
-                let of_type = typed(name).then(|| format!("{name}@type"));
-                std::iter::once(name.clone()).chain(of_type)
-            });
-            let header = writer.write_record(names.collect::<Vec<_>>());
-            header.map_err(written)?;
+            let names = columns.iter().map(|name| (&**name, typed(name)));
+            records.header(names).map_err(Failure::Output)?;
             self.begun = true;
         }
         for row in rows {
@@ -62,23 +59,18 @@ impl CsvForm {
                 return Err(Failure::Usage(message));
             }
             for (name, cell) in columns.iter().zip(&cells) {
-                let text = cell.as_ref().map_or("", |cell| &*cell.text);
-                writer.write_field(text).map_err(written)?;
-                if typed(name) {
-                    let edm = cell.as_ref().map_or("", |Cell { edm, .. }| edm.name());
-                    writer.write_field(edm).map_err(written)?;
-                }
+                let cell = cell
+                    .as_ref()
+                    .map(|Cell { text, edm }| (&**text, edm.name()));
+                let written = match cell {
+                    _ if typed(name) => records.typed_cell(cell),
+                    Some((text, _)) => records.cell(text),
+                    None => records.cell(""),
+                };
+                written.map_err(Failure::Output)?;
             }
-            writer.write_record(None::<&[u8]>).map_err(written)?;
+            records.end().map_err(Failure::Output)?;
         }
-        writer.flush().map_err(Failure::Output)
-    }
-}
-
-fn written(error: csv::Error) -> Failure {
-    match error.into_kind() {
-        csv::ErrorKind::Io(error) => Failure::Output(error),
-        // Rows have as many fields as there are columns.
-        other => Failure::Output(std::io::Error::other(format!("{other:?}"))),
+        records.flush().map_err(Failure::Output)
     }
 }

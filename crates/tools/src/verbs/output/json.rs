@@ -62,12 +62,15 @@ fn push_object(shown: &Shown<'_>, out: &mut Vec<u8>) -> Result<(), Failure> {
         body.end();
         return Ok(());
     }
-    let mut object = serde_json::Map::new();
+    // Not a map of serde_json: its names are in the order of the alphabet.
+    let mut before = b'{';
     shown.each(|name, value| {
-        object.insert(name.to_owned(), plain(value));
+        let name = serde_json::Value::from(name);
+        out.push(before);
+        out.extend_from_slice(format!("{name}:{}", plain(value)).as_bytes());
+        before = b',';
     })?;
-    let text = serde_json::Value::Object(object).to_string();
-    out.extend_from_slice(text.as_bytes());
+    out.extend_from_slice(if before == b'{' { b"{}" } else { b"}" });
     Ok(())
 }
 

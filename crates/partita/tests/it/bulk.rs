@@ -1,0 +1,477 @@
+//! The verbs that move whole tables: interrupted, killed, asked, piped.
+
+use std::path::Path;
+use std::process::{Child, Command};
+
+use crate::gate::Gate;
+use crate::process::read;
+use crate::tools::{World, keys, signal};
+
+/// A verb that was stopped while one of its requests was held back.
+struct Stopped {
+    code: Option<i32>,
+    data: String,
+    talk: String,
+}
+
+/// Runs a verb through a gate until a request is held back there, and stops it.
+fn stopped(world: &World, gate: &Gate, line: &str, how: &str) -> Stopped {
+    let child = start(world, gate, line);
+    gate.wait();
+    signal(&child, how);
+    // What was held back must not be waited for.
+    gate.open();
+    let output = child.wait_with_output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    Stopped {
+        code: output.status.code(),
+        data: text(output.stdout),
+        talk: text(output.stderr),
+    }
+}
+
+fn start(world: &World, gate: &Gate, line: &str) -> Child {
+    world.start(&mut through(world, gate, line))
+}
+
+fn run_through(world: &World, gate: &Gate, line: &str) -> (i32, String, String) {
+    read(through(world, gate, line).output().unwrap())
+}
+
+fn through(world: &World, gate: &Gate, line: &str) -> Command {
+    let mut command = world.command(line);
+    command.env("AZURE_STORAGE_CONNECTION_STRING", world.through(gate));
+    command
+}
+
+/// The token that a verb printed.
+fn token(talk: &str) -> String {
+    let line = talk.lines().find_map(|line| line.split_once("--resume "));
+    line.unwrap_or_else(|| panic!("{talk}")).1.to_owned()
+}
+
+/// A world with a table of some partitions, one of them with half of the rows.
+fn world() -> World {
+    let world = World::new();
+    world.fill("many", &[("a", 300), ("b", 150), ("c", 90), ("d", 60)]);
+    world
+}
+
+/// Asserts that a table is the same as the one of [`world`].
+fn assert_same(world: &World, table: &str) {
+    let (code, data, talk) = world.run(&format!("diff many {table}"));
+    assert_eq!((code, &*data), (0, ""), "{talk}");
+    let expected = "600 rows the same, 0 differ, 0 left only, 0 right only, ";
+    assert!(talk.starts_with(expected), "{talk}");
+}
+
+/// The talk, the last line of which must begin so.
+fn ends_with(talk: &str, begin: &str) -> bool {
+    talk.lines()
+        .last()
+        .is_some_and(|last| last.starts_with(begin))
+}
+
+#[test]
+fn counts_go_on_where_they_stopped() {
+    let world = world();
+    for (verb, flags, whole) in [
+        ("count", "many", "600\n"),
+        ("count", "many --strategy serial", "600\n"),
+    ] {
+        let line = format!("{verb} {flags} --jobs 1 --page-rows 50");
+        let gate = world.gate(5);
+        let Stopped { code, data, talk } = stopped(&world, &gate, &line, "-INT");
+        assert_eq!((code, &*data), (Some(2), ""), "{talk}");
+        let line = format!("{line} --resume {}", token(&talk));
+        let (code, data, talk) = world.run(&line);
+        assert_eq!((code, &*data), (0, whole), "{talk}");
+        // Some of the twelve pages were read before.
+        let requests: usize = talk.split(' ').nth(2).unwrap().parse().unwrap();
+        assert!((1..9).contains(&requests), "{talk}");
+    }
+}
+
+#[test]
+fn partitions_go_on_where_they_stopped() {
+    let world = world();
+    for flags in ["", "--count"] {
+        let line = format!("partitions many {flags} --jobs 1 --page-rows 50 --strategy serial");
+        let whole = world.run(&line).1;
+        assert_eq!(whole.lines().count(), 4);
+        let gate = world.gate(2);
+        let Stopped { code, data, talk } = stopped(&world, &gate, &line, "-TERM");
+        assert_eq!(code, Some(2), "{talk}");
+        assert!(data.lines().count() < 4, "{data}");
+        let rest = world.run(&format!("{line} --resume {}", token(&talk)));
+        assert_eq!((rest.0, data + &rest.1), (0, whole), "{}", rest.2);
+    }
+}
+
+#[test]
+fn every_format_comes_back() {
+    let world = world();
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join(name).display().to_string();
+    for (number, (to, flags)) in [
+        ("rows.csv", ""),
+        ("rows.jsonl", ""),
+        ("rows.jsonl.zst", ""),
+        ("rows.parquet", ""),
+        ("rows.txt", "--format csv"),
+        ("parts", "--part-rows 100"),
+        ("parquet", "--format parquet --part-rows 100"),
+        ("old.parts/", "--format jsonl"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let (path, table) = (at(to), format!("copy{number}"));
+        let (code, data, talk) = world.run(&format!("export many {path} {flags} --page-rows 60"));
+        assert_eq!((code, &*data), (0, ""), "{talk}");
+        assert!(talk.starts_with("600 rows in "), "{talk}");
+        let files = Path::new(&path).read_dir().map_or(1, Iterator::count);
+        assert_eq!(files > 2, flags.contains("part-rows"), "{path}");
+        let format = if flags.contains("csv") { flags } else { "" };
+        let line = format!("import {path} {table} {format} --create-table");
+        let (code, data, talk) = world.run(&line);
+        assert_eq!((code, &*data), (0, ""), "{talk}");
+        assert!(talk.starts_with("600 rows written, "), "{talk}");
+        assert_same(&world, &table);
+        // Nothing is written over.
+        let (code, _, talk) = world.run(&format!("export many {path} {flags}"));
+        assert_eq!(code, 2);
+        assert!(talk.contains("is there already"), "{talk}");
+    }
+    assert_eq!(world.states(), 0);
+}
+
+#[test]
+fn rows_go_through_pipes() {
+    let world = world();
+    for (number, format) in ["csv", "jsonl"].into_iter().enumerate() {
+        let (code, data, talk) = world.run(&format!("export many - --format {format}"));
+        assert!(
+            code == 0 && talk.starts_with("600 rows written, "),
+            "{talk}"
+        );
+        let line = format!("import - pipe{number} --format {format} --create-table");
+        let (code, _, talk) = world.run_on(&line, &data);
+        assert!(
+            code == 0 && talk.starts_with("600 rows written, "),
+            "{talk}"
+        );
+        assert_same(&world, &format!("pipe{number}"));
+    }
+    let (_, data, _) = world.run("export many -");
+    assert_eq!(keys(&data), keys(&world.run("scan many").1));
+    for (line, expected) in [
+        (
+            "import - pipe0 --resume",
+            "rows from stdin cannot be gone on with",
+        ),
+        (
+            "export many - --resume",
+            "rows to stdout cannot be gone on with",
+        ),
+        (
+            "import - pipe0 --format parquet",
+            "Parquet cannot be read from a stream",
+        ),
+    ] {
+        let (code, _, talk) = world.run_on(line, "");
+        assert!(code == 2 && talk.contains(expected), "{talk}");
+    }
+}
+
+#[test]
+fn an_export_goes_on_after_kill_9_and_after_a_signal() {
+    let world = world();
+    let home = tempfile::tempdir().unwrap();
+    for (how, to, flags) in [
+        ("-KILL", "parts", "--format jsonl"),
+        ("-KILL", "parquet", "--format parquet"),
+        ("-KILL", "rows.csv", ""),
+        ("-INT", "stopped.parquet", ""),
+        ("-TERM", "stopped", ""),
+    ] {
+        let path = home.path().join(to).display().to_string();
+        let flags = format!("{flags} --part-rows 40 --page-rows 20 --jobs 1");
+        let line = format!("export many {path} {flags}");
+        let gate = world.gate(20);
+        let Stopped { code, talk, .. } = stopped(&world, &gate, &line, how);
+        if how == "-KILL" {
+            assert_eq!((code, &*talk), (None, ""));
+        } else {
+            assert_eq!(code, Some(2), "{talk}");
+            assert!(
+                talk.contains("repeat the command with --resume\n"),
+                "{talk}"
+            );
+            assert!(ends_with(&talk, "error: interrupted"), "{talk}");
+        }
+        let run = |flags: &str| run_through(&world, &gate, &format!("{line} {flags}"));
+        let (code, _, talk) = run("");
+        assert_eq!(code, 2);
+        let refused = "an interrupted export is in ";
+        assert!(
+            talk.contains(refused) && talk.contains(": --resume goes on with it"),
+            "{talk}"
+        );
+        let other = run("--filter N --resume");
+        assert!(other.2.contains("with other arguments"), "{}", other.2);
+        let (code, _, talk) = run("--resume");
+        assert!(code == 0 && talk.starts_with("600 rows in "), "{talk}");
+        // Thirty pages, of which at least ten were read and kept before.
+        let requests = talk.split(", ").nth(1).unwrap();
+        let requests: usize = requests.split(' ').next().unwrap().parse().unwrap();
+        assert!((1..=20).contains(&requests), "{talk}");
+        let table = format!("of{}", to.replace('.', ""));
+        let (code, _, talk) = world.run(&format!("import {path} {table} --create-table"));
+        assert_eq!(code, 0, "{talk}");
+        assert_same(&world, &table);
+    }
+    let strange = |name: &str| name.ends_with(".partial") || name.ends_with(".tmp");
+    let mut names = home.path().read_dir().unwrap();
+    assert!(names.all(|entry| !strange(entry.unwrap().file_name().to_str().unwrap())));
+}
+
+#[test]
+fn imports_and_copies_go_on_after_kill_9_and_after_a_signal() {
+    let world = world();
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("rows.parquet").display().to_string();
+    assert_eq!(world.run(&format!("export many {file}")).0, 0);
+    for (number, (verb, mode, how)) in [
+        ("import", "insert", "-KILL"),
+        ("import", "replace", "-INT"),
+        ("copy", "insert", "-KILL"),
+        ("copy", "insert", "-TERM"),
+        ("copy", "skip", "-KILL"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let table = format!("to{number}");
+        assert_eq!(world.run(&format!("table create {table}")).0, 0);
+        let line = match verb {
+            "import" => format!("import {file} {table} --mode {mode} --jobs 1"),
+            _ => format!("copy many {table} --mode {mode} --jobs 1 --page-rows 100"),
+        };
+        // Both look at the table first; a copy reads six pages besides, a write has a hundred rows of a partition.
+        let gate = world.gate(if verb == "import" { 4 } else { 7 });
+        let Stopped { code, talk, .. } = stopped(&world, &gate, &line, how);
+        if how == "-KILL" {
+            assert_eq!((code, &*talk), (None, ""));
+        } else {
+            assert_eq!(code, Some(2), "{talk}");
+            assert!(
+                talk.contains("repeat the command with --resume\n"),
+                "{talk}"
+            );
+        }
+        assert_eq!(world.states(), 1);
+        let run = |flags: &str| run_through(&world, &gate, &format!("{line} {flags}"));
+        let (code, _, talk) = run("");
+        assert_eq!(code, 2);
+        let refused = format!("an interrupted {verb} of the same is there (");
+        assert!(
+            talk.contains(&refused) && talk.contains("--resume goes on"),
+            "{talk}"
+        );
+        let (code, _, talk) = run("--filter N --resume");
+        if verb == "copy" {
+            assert!(code == 2 && talk.contains("had other arguments"), "{talk}");
+        }
+        let (code, _, talk) = run("--resume");
+        assert_eq!(code, 0, "{talk}");
+        assert_same(&world, &table);
+        assert_eq!(world.states(), 0);
+    }
+}
+
+#[test]
+fn a_run_that_is_forgotten_begins_anew() {
+    let world = world();
+    let line = "copy many other --create-table --mode skip --jobs 1 --page-rows 100";
+    let gate = world.gate(7);
+    stopped(&world, &gate, line, "-KILL");
+    assert_eq!(world.states(), 1);
+    let (code, _, talk) = run_through(&world, &gate, &format!("{line} --restart"));
+    assert!(code == 0 && talk.contains(" skipped, "), "{talk}");
+    assert_same(&world, "other");
+}
+
+#[test]
+fn a_comparison_goes_on_where_it_stopped() {
+    let world = world();
+    assert_eq!(world.run("copy many other --create-table").0, 0);
+    for (row, change) in [
+        ("a 00010", "entity delete other a 00010 --yes"),
+        ("a 00290", "entity merge other a 00290 N=text More:int32=1"),
+        ("b 00001", "entity delete other b 00001 --yes"),
+        ("d 00999", "entity insert other d 00999"),
+    ] {
+        assert_eq!(world.run(change).0, 0, "{row}");
+    }
+    let (code, whole, talk) = world.run("diff many other");
+    assert_eq!(code, 1);
+    let expected = "597 rows the same, 1 differ, 2 left only, 1 right only, ";
+    assert!(talk.starts_with(expected), "{talk}");
+    let lines: Vec<&str> = whole.lines().collect();
+    assert_eq!(
+        lines,
+        [
+            r#"{"PartitionKey":"a","RowKey":"00010","Difference":"left only"}"#,
+            r#"{"PartitionKey":"a","RowKey":"00290","Difference":"property","Property":"N","Left":"290","LeftType":"Edm.Int32","Right":"text","RightType":"Edm.String"}"#,
+            r#"{"PartitionKey":"a","RowKey":"00290","Difference":"property","Property":"More","Right":"1","RightType":"Edm.Int32"}"#,
+            r#"{"PartitionKey":"b","RowKey":"00001","Difference":"left only"}"#,
+            r#"{"PartitionKey":"d","RowKey":"00999","Difference":"right only"}"#,
+        ]
+    );
+    let line = "diff many other --jobs 1 --page-rows 50 --strategy serial";
+    let gate = world.gate(8);
+    let Stopped { code, data, talk } = stopped(&world, &gate, line, "-INT");
+    assert_eq!(code, Some(2), "{talk}");
+    assert!(data.lines().count() < 5, "{data}");
+    let token = token(&talk);
+    let (code, rest, talk) = world.run(&format!("{line} --resume {token}"));
+    assert_eq!((code, data + &rest), (1, whole));
+    // The counts are those of the whole.
+    assert!(talk.starts_with(expected), "{talk}");
+    let other = world.run(&format!("diff other many --resume {token}"));
+    assert!(
+        other.2.contains("is from tables many and other"),
+        "{}",
+        other.2
+    );
+
+    let (code, data, talk) = world.run("diff many other --limit 2 -o csv");
+    assert_eq!((code, data.lines().count()), (1, 4), "{data}");
+    assert!(
+        talk.contains(" the same so far, 1 differ, 1 left only"),
+        "{talk}"
+    );
+    // What is left out is not compared.
+    assert_eq!(world.run("diff many other --prefix c").0, 0);
+    assert_eq!(
+        world
+            .run("diff many other --from a --before b --select N")
+            .0,
+        1
+    );
+}
+
+#[test]
+fn what_overwrites_rows_asks_first() {
+    let world = world();
+    let overwriting = |mode: &str| format!("copy many other --mode {mode} --create-table");
+    // Nothing is there to be overwritten.
+    assert_eq!(world.run(&overwriting("replace")).0, 0);
+    for mode in ["merge", "replace"] {
+        let (code, _, talk) = world.run(&overwriting(mode));
+        let asked = format!("{mode} rows of table other, which is not empty: add --yes");
+        assert!(code == 2 && talk.contains(&asked), "{talk}");
+        assert_eq!(world.run(&format!("{} --yes", overwriting(mode))).0, 0);
+    }
+    // These change no row that is there.
+    assert_eq!(world.run(&overwriting("skip")).0, 0);
+    let (code, _, talk) = world.run(&overwriting("insert"));
+    assert!(code == 2 && talk.contains("is there already"), "{talk}");
+    // Nothing was written, so there is nothing to go on with.
+    assert_eq!(world.states(), 0);
+}
+
+#[test]
+fn nothing_is_written_on_a_dry_run() {
+    let world = world();
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("rows.jsonl").display().to_string();
+    let (code, _, talk) = world.run(&format!("export many {path} --dry-run"));
+    assert!(
+        code == 0 && talk.starts_with("600 rows would be written, "),
+        "{talk}"
+    );
+    assert_eq!(home.path().read_dir().unwrap().count(), 0);
+    assert_eq!(world.run(&format!("export many {path}")).0, 0);
+    for line in [
+        "copy many other --dry-run".to_owned(),
+        format!("import {path} other --dry-run"),
+    ] {
+        let (code, _, talk) = world.run(&line);
+        assert!(
+            code == 0 && talk.starts_with("600 rows would be written in "),
+            "{talk}"
+        );
+    }
+    assert_eq!(world.run("table show other").0, 1);
+    assert_eq!(world.states(), 0);
+}
+
+#[test]
+fn rows_go_to_another_account() {
+    let (world, other) = (world(), World::new());
+    let there = other.connection();
+    for (line, variable) in [
+        (
+            format!("copy many here --create-table --to-connection-string {there}"),
+            None,
+        ),
+        ("copy many there --create-table".to_owned(), Some(there)),
+    ] {
+        let mut command = world.command(&line);
+        if let Some(there) = variable {
+            command.env("AZURE_STORAGE_CONNECTION_STRING_TO", there);
+        }
+        let (code, _, talk) = read(command.output().unwrap());
+        assert!(
+            code == 0 && talk.starts_with("600 rows written, "),
+            "{talk}"
+        );
+    }
+    assert_eq!(other.run("diff here there").0, 0);
+    let across = format!("diff many here --to-connection-string {there}");
+    assert_eq!(world.run(&across).0, 0);
+    assert_eq!(world.run("table show here").0, 1);
+    // The same name elsewhere is another table.
+    let same = format!("copy many many --create-table --to-connection-string {there}");
+    assert_eq!(world.run(&same).0, 0);
+    let itself = world.run("copy many MANY");
+    assert!(
+        itself.2.contains("cannot be copied to itself"),
+        "{}",
+        itself.2
+    );
+}
+
+#[test]
+fn what_cannot_be_done_is_said() {
+    let world = world();
+    for (line, expected) in [
+        (
+            "copy many nothing",
+            "there is no table nothing: --create-table makes it",
+        ),
+        ("copy many a --create-table", "400 OutOfRangeInput"),
+        ("copy nothing other --create-table", "404 TableNotFound"),
+        ("import nothing.csv many", "nothing.csv: No such file"),
+        (
+            "export many rows.xls",
+            "rows.xls has no name of a known format",
+        ),
+        ("diff many nothing", "404 TableNotFound"),
+        (
+            "diff many many --resume x",
+            "no resume token of partita diff",
+        ),
+        ("copy many other --resume --restart", "cannot be used with"),
+        (
+            "diff many many --endpoint http://127.0.0.1:1/devstoreaccount1",
+            "Connection refused (os error 111) (is a server there? `partita serve` starts one)",
+        ),
+    ] {
+        let (code, _, talk) = world.run(line);
+        assert!(code == 2 && talk.contains(expected), "{line}: {talk}");
+    }
+    assert_eq!(world.states(), 0);
+}

@@ -1,0 +1,62 @@
+//! Rows to a stream, as they come.
+
+use crate::formats::{EntityWriter, Format, Schema};
+use crate::scan::{Order, PageSource};
+use crate::transfer::blocking::blocking;
+use crate::transfer::observer::{Counts, Event, Observer};
+use crate::transfer::rows::{IntoEntity, TableReader};
+use crate::transfer::{TransferError, size};
+use partita_client::Entity;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Writes all rows to a stream in the table's order, each page as it comes. `name` says what the stream is in errors. It cannot be
+/// resumed. A format with columns has those of the schema, and a row that needs another one is an error.
+///
+/// # Errors
+/// [`TransferError`].
+pub async fn export_stream<S: PageSource>(
+    from: &TableReader<S>,
+    out: impl Write + Send + 'static,
+    name: &Path,
+    (format, columns): (Format, &Schema),
+    observer: &Arc<dyn Observer>,
+) -> Result<Counts, TransferError>
+where
+    S::Row: IntoEntity,
+{
+    let mut scan = from.scan(Order::Table, None)?;
+    let mut writer = EntityWriter::new(format, columns, out).map_err(TransferError::rows(name))?;
+    let mut counts = Counts {
+        writes: 1,
+        ..Counts::default()
+    };
+    while let Some(batch) = scan.next().await {
+        let rows = batch?.rows.into_iter().map(IntoEntity::into_entity);
+        let rows: Vec<Entity> = rows.collect();
+        let (read, bytes) = (rows.len() as u64, rows.iter().map(size::entity_bytes).sum());
+        observer.event(&Event::Read { rows: read, bytes });
+        let path = name.to_owned();
+        // A reader that is slow, or has gone to sleep, must not hold up the runtime.
+        writer = blocking(move || {
+            let written = rows.iter().try_for_each(|row| writer.write(row));
+            written.map_err(TransferError::rows(&path)).map(|()| writer)
+        })
+        .await?;
+        observer.event(&Event::Written { rows: read, bytes });
+        counts.rows_read += read;
+        counts.rows_written += read;
+        counts.bytes += bytes;
+        if observer.is_stopped() {
+            return Err(TransferError::Stopped);
+        }
+    }
+    let path = name.to_owned();
+    let flushed = blocking(move || {
+        let finished = writer.finish();
+        let mut out = finished.map_err(TransferError::rows(&path))?;
+        io::Write::flush(&mut out).map_err(TransferError::io(&path))
+    });
+    flushed.await.map(|()| counts)
+}
