@@ -14,6 +14,7 @@
 mod bench;
 mod bugs;
 mod cargo;
+mod checkers;
 mod crash;
 mod diskfull;
 mod fairness;

@@ -16,6 +16,7 @@ mod names;
 mod serde_text;
 mod service_properties;
 mod stored;
+mod time_to_live;
 mod utf16;
 mod value;
 
@@ -34,6 +35,8 @@ pub use serde_text::{DATE_TIME_NEWTYPE, GUID_NEWTYPE};
 pub use service_properties::{CorsRule, Logging, Metrics, ServiceProperties};
 pub use stored::{
     Properties, PropertiesBuilder, PropertyIter, PropertyRef, Stored, StoredError, is_plain,
+    restamped,
 };
+pub use time_to_live::{InvalidTimeToLive, TimeToLive};
 pub use utf16::{compare as compare_utf16, len as utf16_len};
 pub use value::{EdmType, Value, ValueRef};

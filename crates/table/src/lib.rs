@@ -17,7 +17,9 @@ mod service;
 mod stamps;
 mod targets;
 
-pub use catalog::{Place, Table, TableNames, TablePage, TableToken};
+pub use catalog::{
+    Place, Restored, SnapshotTable, Table, TableNames, TablePage, TableToken, snapshot_tables,
+};
 pub use entity::{
     Change, ChangeKind, Changed, Condition, EntityToken, Page, Query, RowData, ScanReport,
 };

@@ -1,15 +1,18 @@
 //! The service: what the operations share.
 
 use crate::admission::Admission;
-use crate::catalog::{CatalogMemo, sweep};
+use crate::catalog::{CatalogMemo, expire, sweep};
 use crate::stamps::Stamps;
 use crate::targets::{Cost, Targets, Way};
 use crate::{Error, Limited, Table, TargetSettings};
 use bytes::Bytes;
+use parking_lot::Mutex;
 use partita_cluster::{PartitionMap, Route};
+use partita_model::TableId;
 use partita_range::heat::Access;
 use partita_range::{Done, Locked};
 use partita_rt::{Clock, Tasks};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Notify;
@@ -52,6 +55,8 @@ pub struct Service {
     targets: Option<Box<Targets>>,
     memo: CatalogMemo,
     dropped: Arc<Notify>,
+    restoring: Mutex<HashSet<TableId>>,
+    expiring: Notify,
 }
 
 impl Service {
@@ -69,6 +74,8 @@ impl Service {
             targets: None,
             memo,
             dropped,
+            restoring: Mutex::default(),
+            expiring: Notify::new(),
         }
     }
 
@@ -88,11 +95,15 @@ impl Service {
         })
     }
 
-    /// Starts the background work: removing the rows of dropped tables.
+    /// Starts the background work: removing the rows of dropped tables, and entities that expired.
     pub fn start(self: &Arc<Self>, tasks: &Tasks) {
         tasks.spawn(
             "sweep dropped tables",
             sweep(Arc::clone(self), tasks.shutdown()),
+        );
+        tasks.spawn(
+            "remove expired entities",
+            expire(Arc::clone(self), tasks.shutdown()),
         );
     }
 
@@ -165,8 +176,18 @@ impl Service {
         &self.memo
     }
 
+    /// Tables that are being brought back from a snapshot: they are recorded as dropped until all of them is there.
+    pub(crate) fn restoring(&self) -> &Mutex<HashSet<TableId>> {
+        &self.restoring
+    }
+
     /// Told when a table was dropped.
     pub(crate) fn dropped(&self) -> &Notify {
         &self.dropped
+    }
+
+    /// Told when the time to live of a table was set.
+    pub(crate) fn expiring(&self) -> &Notify {
+        &self.expiring
     }
 }

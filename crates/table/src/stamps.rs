@@ -22,6 +22,13 @@ impl Stamps {
         }
     }
 
+    /// Now, which is not before any Timestamp given so far.
+    pub(crate) fn now(&self) -> DateTime {
+        let last = self.last_ticks.load(Ordering::Relaxed);
+        let now = DateTime::from_system(self.clock.now());
+        DateTime::from_ticks(last).map_or(now, |last| last.max(now))
+    }
+
     pub(crate) fn next(&self) -> DateTime {
         let now = DateTime::from_system(self.clock.now()).ticks();
         let next = |last: u64| now.max(last + 1);
@@ -50,6 +57,7 @@ mod tests {
         assert_eq!(first, DateTime::from_system(start));
         assert_eq!(stamps.next(), first.next());
         clock.set_wall(start - Duration::from_secs(5));
+        assert_eq!(stamps.now(), first.next());
         assert_eq!(stamps.next(), first.next().next());
         clock.set_wall(start + Duration::from_secs(5));
         assert_eq!(

@@ -5,9 +5,13 @@
     reason = "a test that cannot go on panics; the lint knows test functions only"
 )]
 
+mod log_verbs;
+mod migrate_verbs;
+mod operate;
 mod process;
 mod request;
 mod serve;
+mod snapshots;
 mod tools;
 mod tools_doc;
 mod verbs;

@@ -7,13 +7,13 @@ use std::process::{Child, Command, Stdio};
 use crate::process::{Server, command, read};
 
 /// A server, and how the toolbox finds it.
-struct World {
-    server: Server,
+pub(crate) struct World {
+    pub(crate) server: Server,
     connection: String,
 }
 
 impl World {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::on(Server::start(&["--in-memory"]))
     }
 
@@ -22,7 +22,7 @@ impl World {
         Self { server, connection }
     }
 
-    fn command(&self, arguments: &str) -> Command {
+    pub(crate) fn command(&self, arguments: &str) -> Command {
         let mut command = command();
         command
             .args(arguments.split_whitespace())
@@ -31,12 +31,12 @@ impl World {
     }
 
     /// Exit code, stdout, stderr.
-    fn run(&self, arguments: &str) -> (i32, String, String) {
+    pub(crate) fn run(&self, arguments: &str) -> (i32, String, String) {
         read(self.command(arguments).output().unwrap())
     }
 
     /// The same with text on stdin.
-    fn run_on(&self, arguments: &str, input: &str) -> (i32, String, String) {
+    pub(crate) fn run_on(&self, arguments: &str, input: &str) -> (i32, String, String) {
         let mut child = self.start(self.command(arguments).stdin(Stdio::piped()));
         let mut stdin = child.stdin.take().unwrap();
         stdin.write_all(input.as_bytes()).unwrap();
@@ -44,7 +44,7 @@ impl World {
         read(child.wait_with_output().unwrap())
     }
 
-    fn start(&self, command: &mut Command) -> Child {
+    pub(crate) fn start(&self, command: &mut Command) -> Child {
         let piped = command.stdout(Stdio::piped()).stderr(Stdio::piped());
         piped.spawn().unwrap()
     }
@@ -67,7 +67,7 @@ impl World {
     }
 }
 
-fn signal(child: &Child, signal: &str) {
+pub(crate) fn signal(child: &Child, signal: &str) {
     let sent = Command::new("kill")
         .args([signal, &child.id().to_string()])
         .status();
@@ -197,11 +197,11 @@ fn every_strategy_finds_the_same_rows() {
         ("scan many --strategy ranges", "needs --admin"),
         (
             "scan many --strategy ranges --admin http://127.0.0.1:1",
-            "does not answer",
+            "no admin port answers",
         ),
         (
             "scan many --strategy auto --admin http://127.0.0.1:1",
-            "does not answer",
+            "no admin port answers",
         ),
     ] {
         let (code, data, talk) = world.run(line);

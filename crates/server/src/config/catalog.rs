@@ -140,11 +140,23 @@ pub(crate) static GARBAGE_AGE: Setting = Setting {
     ..PLAIN
 };
 
+pub(crate) static BACKUP_PLACES: Setting = Setting {
+    key: "store.backup-places",
+    flag: "backup-place",
+    takes: Takes::Many("PLACE"),
+    default: "",
+    group: DATA,
+    help: "Where backups and restored stores may be written: absolute paths and URLs, with all that lies in them",
+    ..PLAIN
+};
+
 pub(crate) static BALANCE: Setting = Setting {
     key: "ranges.balance",
     flag: "balance",
+    takes: Takes::One("HOW"),
+    default: "size",
     group: DATA,
-    help: "Split ranges that are large or hot and merge cold ones, without being asked",
+    help: "What is done unasked: `size` splits large ranges and merges cold ones, `load` splits hot ones too, `off` neither",
     ..PLAIN
 };
 
@@ -502,6 +514,7 @@ pub static ALL: &[&Setting] = &[
     &BLOCK_CACHE_BYTES,
     &ENTITY_CACHE_BYTES,
     &GARBAGE_AGE,
+    &BACKUP_PLACES,
     &BALANCE,
     &SPLIT_BYTES,
     &SPLIT_RATE,

@@ -68,6 +68,8 @@ pub struct Store {
     pub entity_cache_bytes: u64,
     /// How long files that nobody needs any more are kept for scans that began before.
     pub garbage_age: Duration,
+    /// Where backups and restored stores may be written.
+    pub backup_places: Vec<partita_rt::Place>,
     /// When ranges are split and merged unasked, if at all.
     pub balance: Option<BalanceSettings>,
 }

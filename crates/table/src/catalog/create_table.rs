@@ -22,6 +22,7 @@ impl Service {
             name: name.as_str().to_owned(),
             created: self.stamps().next().ticks(),
             policies: Vec::new(),
+            ttl_seconds: None,
         };
         let mut batch = Batch::with_capacity(1);
         batch.put(key, encode(&record));

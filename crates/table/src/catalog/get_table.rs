@@ -5,7 +5,9 @@ use super::record::{self, TableRecord};
 use crate::{Error, Service};
 use bytes::Bytes;
 use parking_lot::RwLock;
-use partita_model::{AccountName, DateTime, SignedIdentifier, TableId, TableName, TableSpace};
+use partita_model::{
+    AccountName, DateTime, SignedIdentifier, TableId, TableName, TableSpace, TimeToLive,
+};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -22,6 +24,8 @@ pub struct Table {
     pub space: TableSpace,
     /// Its stored access policies.
     pub policies: Vec<SignedIdentifier>,
+    /// How long its entities live after their last write; without, for ever.
+    pub ttl: Option<TimeToLive>,
 }
 
 impl Table {
@@ -31,14 +35,20 @@ impl Table {
             name,
             created,
             policies,
+            ttl_seconds,
         } = record::decode(row)?;
         let id = TableId(id);
+        let ttl = ttl_seconds
+            .map(TimeToLive::from_seconds)
+            .transpose()
+            .map_err(|error| Error::Corrupt(format!("catalog row: {error}").into()))?;
         Ok(Self {
             name,
             id,
             created: DateTime::from_ticks(created).unwrap_or(DateTime::MIN),
             space: TableSpace::new(account.as_str(), id),
             policies: policies.iter().map(SignedIdentifier::from).collect(),
+            ttl,
         })
     }
 }

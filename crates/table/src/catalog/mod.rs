@@ -4,18 +4,29 @@
 mod access_policies;
 mod create_table;
 mod delete_table;
+mod each_table;
+mod expire;
 mod get_table;
 mod places;
 mod query_tables;
 mod record;
+mod rename_table;
+mod restore_table;
 mod service_properties;
 mod sweep;
+mod table_settings;
+mod table_walk;
+#[cfg(test)]
+mod tests;
+mod truncate_table;
 
+pub(crate) use expire::expire;
 pub(crate) use get_table::CatalogMemo;
 pub use get_table::Table;
 pub(crate) use places::place_in;
 pub use places::{Place, TableNames};
 pub use query_tables::{TablePage, TableToken};
+pub use restore_table::{Restored, SnapshotTable, snapshot_tables};
 pub(crate) use sweep::sweep;
 
 use bytes::Bytes;

@@ -1,16 +1,12 @@
 //! Where a key lies, in words: for operators, who know accounts and tables by their names.
 
-use super::Table;
-use crate::{Error, Service};
+use crate::{Error, Service, Table};
 use bytes::Bytes;
-use partita_engine::{KeyRange, ScanHint};
 use partita_model::{AccountName, KeyKind, KeyReader, TableId, TableName};
 use std::collections::HashMap;
 
 /// Tables looked at to find names; the tables behind are known by their ids only.
 const TABLES_MAX: usize = 10_000;
-const CHUNK_ROWS: usize = 256;
-const CHUNK_BYTES: usize = 1 << 20;
 
 /// A key in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,6 +41,17 @@ impl TableNames {
             partition_key,
         })
     }
+
+    /// The tables of a name, in any case, with their accounts; of one account if that is given.
+    #[must_use]
+    pub fn find(&self, account: Option<&str>, name: &str) -> Vec<(&str, TableId)> {
+        let found = self.0.iter().filter(|((of, _), table)| {
+            account.is_none_or(|account| account == of) && table.eq_ignore_ascii_case(name)
+        });
+        found
+            .map(|((account, id), _)| (account.as_str(), *id))
+            .collect()
+    }
 }
 
 /// Where a key of a table lies; without PartitionKey when it is of no partition.
@@ -71,28 +78,14 @@ impl Service {
     /// # Errors
     /// [`Error::Busy`], [`Error::Corrupt`].
     pub async fn table_names(&self) -> Result<TableNames, Error> {
-        let start = Bytes::from_static(&[KeyKind::Table as u8]);
-        let end = Bytes::from_static(&[KeyKind::Table as u8 + 1]);
-        let range = self.route(&start).range;
-        let keys = KeyRange::half_open(start, end);
-        let mut scan = range.scan(keys, ScanHint::walk()).await?;
         let mut names = TableNames::default();
-        while names.0.len() < TABLES_MAX {
-            let rows = scan.next(CHUNK_ROWS, CHUNK_BYTES).await?;
-            if rows.is_empty() {
-                break;
-            }
-            for (key, row) in rows {
-                let account = KeyReader::of_kind(&key, KeyKind::Table)?
-                    .text()?
-                    .into_owned();
-                let Ok(name) = AccountName::new(&account) else {
-                    continue;
-                };
-                let table = Table::from_row(&name, &row)?;
-                names.0.insert((account, table.id), table.name);
-            }
-        }
+        self.each_table(|account, table| {
+            names
+                .0
+                .insert((account.as_str().to_owned(), table.id), table.name);
+            names.0.len() < TABLES_MAX
+        })
+        .await?;
         Ok(names)
     }
 

@@ -25,6 +25,9 @@ pub(crate) struct TableRecord {
     pub(crate) created: u64,
     /// Its stored access policies.
     pub(crate) policies: Vec<PolicyRecord>,
+    /// How long its entities live, in seconds.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub(crate) ttl_seconds: Option<u64>,
 }
 
 /// A table that was dropped.
@@ -295,6 +298,7 @@ mod tests {
                 expiry: None,
                 permission: None,
             }],
+            ttl_seconds: None,
         };
         let row = encode(&record);
         assert_eq!(
@@ -302,6 +306,17 @@ mod tests {
             b"\x01{\"id\":7,\"name\":\"People\",\"created\":5,\"policies\":[{\"id\":\"p\",\"start\":3}]}"
         );
         assert_eq!(decode::<TableRecord>(&row).unwrap(), record);
+        let mortal = TableRecord {
+            ttl_seconds: Some(60),
+            policies: Vec::new(),
+            ..record
+        };
+        let row = encode(&mortal);
+        assert_eq!(
+            &row[..],
+            b"\x01{\"id\":7,\"name\":\"People\",\"created\":5,\"policies\":[],\"ttl_seconds\":60}"
+        );
+        assert_eq!(decode::<TableRecord>(&row).unwrap(), mortal);
     }
 
     #[test]

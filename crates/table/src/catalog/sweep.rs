@@ -5,15 +5,16 @@
 //! for again, until no request that began before the drop can be left.
 
 use super::record::{DroppedRecord, decode};
+use super::table_walk::{TableWalk, remove_keys};
 use crate::{Error, Service};
 use bytes::Bytes;
-use partita_engine::{Batch, KeyRange, ScanHint};
+use partita_engine::{KeyRange, ScanHint};
 use partita_model::{DateTime, KeyKind, KeyReader, TableSpace};
 use partita_rt::Shutdown;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Rows removed by one commit: few enough not to be felt by others.
+/// Records of dropped tables read at a time.
 const CHUNK_ROWS: usize = 256;
 const CHUNK_BYTES: usize = 1 << 20;
 /// How long a failed round waits, and how often late writes are looked for.
@@ -47,7 +48,7 @@ pub(crate) async fn sweep(service: Arc<Service>, shutdown: Shutdown) {
 }
 
 /// One round over all dropped tables; whether some must be looked at again.
-async fn sweep_once(service: &Service, shutdown: &Shutdown) -> Result<bool, Error> {
+pub(super) async fn sweep_once(service: &Service, shutdown: &Shutdown) -> Result<bool, Error> {
     let mut left = false;
     let start = Bytes::from_static(&[KeyKind::DroppedTable as u8]);
     let all = KeyRange::half_open(
@@ -68,14 +69,20 @@ async fn sweep_once(service: &Service, shutdown: &Shutdown) -> Result<bool, Erro
             let record: DroppedRecord = decode(&row)?;
             let mut fields = KeyReader::of_kind(&key, KeyKind::DroppedTable)?;
             let account = fields.text()?;
-            let space = TableSpace::new(&account, fields.table_id()?);
+            let id = fields.table_id()?;
+            // Looked up again: what is brought back meanwhile is a table now, and no longer dropped.
+            if service.restoring().lock().contains(&id) || service.get(&key).await?.is_none() {
+                left = true;
+                continue;
+            }
+            let space = TableSpace::new(&account, id);
             let began = DateTime::from_system(service.clock().now());
             if !remove_rows(service, &space, shutdown).await? {
                 return Ok(true);
             }
             let age_ticks = began.ticks().saturating_sub(record.dropped);
             if u128::from(age_ticks) * 100 > service.settings().drop_grace.as_nanos() {
-                remove(service, vec![key]).await?;
+                remove_keys(service, &[key], |_| Ok(true)).await?;
                 tracing::info!(table = record.name, "rows of a dropped table are removed");
             } else {
                 left = true;
@@ -90,48 +97,13 @@ async fn remove_rows(
     space: &TableSpace,
     shutdown: &Shutdown,
 ) -> Result<bool, Error> {
-    let mut at = space.prefix().clone();
-    loop {
-        let route = service.route(&at);
-        let end = route
-            .end()
-            .map_or(space.end(), |range_end| range_end.min(&space.end()).clone());
-        let mut scan = route
-            .range
-            .scan(KeyRange::half_open(at, end.clone()), ScanHint::walk())
-            .await?;
-        loop {
-            if shutdown.is_requested() {
-                return Ok(false);
-            }
-            let rows = scan.next(CHUNK_ROWS, CHUNK_BYTES).await?;
-            if rows.is_empty() {
-                break;
-            }
-            remove(service, rows.into_iter().map(|(key, _)| key).collect()).await?;
+    let mut walk = TableWalk::new(service, space);
+    while let Some(rows) = walk.next().await? {
+        if shutdown.is_requested() {
+            return Ok(false);
         }
-        if end >= space.end() {
-            return Ok(true);
-        }
-        at = end;
+        let keys: Vec<_> = rows.into_iter().map(|(key, _)| key).collect();
+        remove_keys(service, &keys, |_| Ok(true)).await?;
     }
-}
-
-/// Removes keys, which are in order: those of each range by one commit.
-async fn remove(service: &Service, keys: Vec<Bytes>) -> Result<(), Error> {
-    let mut rest = keys.as_slice();
-    while let Some(first) = rest.first() {
-        let route = service.route(first);
-        let count = rest.partition_point(|key| route.range.bounds().contains(key));
-        let (here, behind) = rest.split_at(count);
-        // A range that was split in between is seen by the lock, and the round begins again.
-        let locked = service.lock(here).await?;
-        let mut batch = Batch::with_capacity(count);
-        for key in here {
-            batch.delete(key.clone());
-        }
-        locked.commit(batch).await?;
-        rest = behind;
-    }
-    Ok(())
+    Ok(true)
 }

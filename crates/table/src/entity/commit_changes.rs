@@ -3,6 +3,7 @@
 //! Check the changes → pay the targets, wait for a turn → lock their entities → read them → apply each change → one engine
 //! batch. What is refused on the way has changed nothing; what is committed is durable, all of it, when this returns.
 
+use super::Expiry;
 use super::change::{Change, Changed};
 use crate::admission::{Admitted, write_cost};
 use crate::targets::{Cost, Way};
@@ -39,7 +40,9 @@ impl Service {
             Some(row) => row,
             None => locked.read(&key).await?,
         };
-        let changed = change.apply(key, current.as_deref(), self.stamps().next())?;
+        let now = self.stamps().next();
+        let current = Expiry::new(table, now).alive(current)?;
+        let changed = change.apply(key, current.as_deref(), now)?;
         let mut batch = Batch::with_capacity(1);
         put(&mut batch, &changed);
         let began = self.clock().monotonic();
@@ -82,13 +85,15 @@ impl Service {
             .await
             .map_err(|error| at(0)(error.into()))?;
         let now = self.stamps().next();
+        let expiry = Expiry::new(table, now);
         let mut batch = Batch::with_capacity(keys.len());
         let mut done = Vec::with_capacity(keys.len());
         for (index, ((change, key), current)) in
             changes.into_iter().zip(keys).zip(current).enumerate()
         {
-            let changed = change
-                .apply(key, current.as_deref(), now)
+            let changed = expiry
+                .alive(current)
+                .and_then(|current| change.apply(key, current.as_deref(), now))
                 .map_err(at(index))?;
             put(&mut batch, &changed);
             done.push(changed);

@@ -1,6 +1,6 @@
 //! Get Entity.
 
-use super::RowData;
+use super::{Expiry, RowData};
 use crate::targets::{Cost, Way};
 use crate::{Error, Service, Table};
 
@@ -21,14 +21,16 @@ impl Service {
             bytes: 0,
         };
         self.pay(table, &key, Way::Out, || one)?;
-        let value = self.get(&key).await?.ok_or(Error::EntityNotFound)?;
-        if let Some(targets) = self.targets() {
+        let value = self.get(&key).await?;
+        if let (Some(targets), Some(value)) = (self.targets(), &value) {
             let read = Cost {
                 entities: 0,
                 bytes: (key.len() + value.len()) as u64,
             };
             targets.charge(self.clock().monotonic(), table, &key, read);
         }
+        let alive = Expiry::new(table, self.stamps().now()).alive(value)?;
+        let value = alive.ok_or(Error::EntityNotFound)?;
         Ok(RowData { key, value })
     }
 }

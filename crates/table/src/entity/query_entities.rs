@@ -5,8 +5,8 @@
 //! where the next one begins: at the next row that passes, or, when it ended early, at the next row to look at. That is a
 //! key, not a place: it stays good when rows, or ranges, come and go.
 
-use super::RowData;
 use super::meter::Meter;
+use super::{Expiry, RowData};
 use crate::{Cut, Error, Plan, QueryClass, Service, Span, Table};
 use bytes::Bytes;
 use partita_cluster::Served;
@@ -95,6 +95,7 @@ impl Service {
             space: &table.space,
             meter: Meter::new(self, table),
             residual: plan.residual.as_ref(),
+            expiry: Expiry::new(table, self.stamps().now()),
             top: query.top,
             deadline: began + self.settings().page_time_max,
             rows: Vec::new(),
@@ -165,6 +166,7 @@ struct Reading<'a> {
     space: &'a TableSpace,
     meter: Meter<'a>,
     residual: Option<&'a Filter>,
+    expiry: Expiry,
     top: usize,
     deadline: Instant,
     rows: Vec<RowData>,
@@ -272,8 +274,12 @@ impl Reading<'_> {
         }
         self.rows_read += 1;
         self.bytes_read += key.len() + value.len();
+        let bytes = key.len() + value.len();
+        if self.expiry.has(&value)? {
+            self.meter.row(&key, bytes);
+            return Ok(None);
+        }
         let row = RowData { key, value };
-        let bytes = row.key.len() + row.value.len();
         if let Some(residual) = self.residual
             && !residual.matches(&row.entity(self.space)?)?
         {

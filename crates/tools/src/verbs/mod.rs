@@ -12,14 +12,19 @@ mod connection;
 mod count;
 mod entity;
 mod failure;
+mod log;
+mod migrate;
+mod operate;
 mod output;
 mod partitions;
 mod purge;
 mod reading;
 mod resume;
 mod scan;
+mod screen;
 mod table;
 mod talk;
+mod time;
 
 use clap::{ArgMatches, Command};
 use failure::{End, Failure};
@@ -34,10 +39,16 @@ pub fn commands() -> Vec<Command> {
         count::command(),
         purge::command(),
     ];
-    let of_nouns = [table::command(), entity::command()];
+    let of_nouns = [
+        table::command(),
+        entity::command(),
+        log::command(),
+        migrate::command(),
+    ];
     of_nouns
         .into_iter()
         .chain(on_rows.map(connection::add))
+        .chain(operate::commands())
         .collect()
 }
 
@@ -49,15 +60,22 @@ pub fn run(name: &str, matches: &ArgMatches) -> Option<ExitCode> {
         .enable_all()
         .build();
     let outcome = match (name, runtime) {
+        ("log" | "migrate", Err(error)) => Err(Failure::Input(error)),
         ("table" | "entity" | "scan" | "partitions" | "count" | "purge", Err(error)) => {
             Err(Failure::Input(error))
         }
         ("table", Ok(runtime)) => runtime.block_on(table::run(matches)),
         ("entity", Ok(runtime)) => runtime.block_on(entity::run(matches)),
+        ("log", Ok(runtime)) => runtime.block_on(log::run(matches)),
+        ("migrate", Ok(runtime)) => runtime.block_on(migrate::run(matches)),
         ("scan", Ok(runtime)) => runtime.block_on(scan::run(matches)),
         ("partitions", Ok(runtime)) => runtime.block_on(partitions::run(matches)),
         ("count", Ok(runtime)) => runtime.block_on(count::run(matches)),
         ("purge", Ok(runtime)) => runtime.block_on(purge::run(matches)),
+        ("hot" | "ranges" | "heat" | "status" | "admin", Err(error)) => Err(Failure::Input(error)),
+        ("hot" | "ranges" | "heat" | "status" | "admin", Ok(runtime)) => {
+            runtime.block_on(operate::run(name, matches))
+        }
         _ => return None,
     };
     Some(exit_code(outcome))

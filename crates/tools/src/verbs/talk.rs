@@ -61,9 +61,14 @@ pub(super) struct Talk {
 impl Talk {
     /// Begins to measure.
     pub(super) fn new(connection: &Connection) -> Self {
+        Self::over(&connection.traffic)
+    }
+
+    /// Begins to measure what is counted here.
+    pub(super) fn over(traffic: &Arc<Traffic>) -> Self {
         Self {
-            traffic: Arc::clone(&connection.traffic),
-            before: connection.traffic.counts(),
+            traffic: Arc::clone(traffic),
+            before: traffic.counts(),
             begin: Instant::now(),
             bar: ProgressBar::hidden(),
         }

@@ -390,6 +390,7 @@ async fn a_page_ends_at_a_range_boundary() {
         created: partita_model::DateTime::UNIX_EPOCH,
         space,
         policies: Vec::new(),
+        ttl: None,
     };
     for partition in ["a", "b", "c"] {
         for row in ["1", "2"] {

@@ -149,7 +149,7 @@ proptest! {
             let space = TableSpace::new("account", TableId(7));
             let service = service_split_at(splits.iter().map(|split| space.partition(split)).collect());
             let created = partita_model::DateTime::UNIX_EPOCH;
-            let table = Table { name: "T".into(), id: TableId(7), created, space, policies: Vec::new() };
+            let table = Table { name: "T".into(), id: TableId(7), created, space, policies: Vec::new(), ttl: None };
             for (partition, row) in &keys {
                 service.change_entity(&table, insert((partition, row), 0)).await.unwrap();
             }

@@ -1,0 +1,83 @@
+//! How long the entities of a table live.
+
+use crate::DateTime;
+use std::fmt;
+use thiserror::Error;
+
+const TICKS_PER_SECOND: u64 = 10_000_000;
+
+/// A time to live: an entity that was last written that long ago, or longer, is no more. Whole seconds, from one second to a
+/// hundred years. Not of the Table service: an extension of ours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TimeToLive(u64);
+
+impl TimeToLive {
+    /// A second.
+    pub const MIN: Self = Self(1);
+    /// 36,500 days.
+    pub const MAX: Self = Self(36_500 * 86_400);
+
+    /// From seconds.
+    ///
+    /// # Errors
+    /// [`InvalidTimeToLive`] outside [`TimeToLive::MIN`] to [`TimeToLive::MAX`].
+    pub const fn from_seconds(seconds: u64) -> Result<Self, InvalidTimeToLive> {
+        if seconds >= Self::MIN.0 && seconds <= Self::MAX.0 {
+            Ok(Self(seconds))
+        } else {
+            Err(InvalidTimeToLive)
+        }
+    }
+
+    /// In seconds.
+    #[must_use]
+    pub const fn seconds(self) -> u64 {
+        self.0
+    }
+
+    /// Entities with this Timestamp or an earlier one have expired by `now`; `None` when none can have.
+    #[must_use]
+    pub const fn expired_until(self, now: DateTime) -> Option<DateTime> {
+        match now.ticks().checked_sub(self.0 * TICKS_PER_SECOND) {
+            Some(ticks) => DateTime::from_ticks(ticks),
+            None => None,
+        }
+    }
+}
+
+impl fmt::Display for TimeToLive {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} s", self.0)
+    }
+}
+
+/// Not a time to live.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("a time to live is 1 s to 36,500 days")]
+pub struct InvalidTimeToLive;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_hold() {
+        for seconds in [0, TimeToLive::MAX.seconds() + 1, u64::MAX] {
+            assert_eq!(TimeToLive::from_seconds(seconds), Err(InvalidTimeToLive));
+        }
+        for ttl in [TimeToLive::MIN, TimeToLive::MAX] {
+            assert_eq!(TimeToLive::from_seconds(ttl.seconds()), Ok(ttl));
+        }
+    }
+
+    #[test]
+    fn an_entity_expires_to_the_tick() {
+        let ttl = TimeToLive::from_seconds(10).unwrap();
+        let written = DateTime::UNIX_EPOCH;
+        let due = DateTime::from_ticks(written.ticks() + 10 * TICKS_PER_SECOND).unwrap();
+        assert_eq!(ttl.expired_until(due), Some(written));
+        let before = DateTime::from_ticks(due.ticks() - 1).unwrap();
+        assert!(ttl.expired_until(before).unwrap() < written);
+        assert_eq!(TimeToLive::MAX.expired_until(DateTime::MIN), None);
+    }
+}

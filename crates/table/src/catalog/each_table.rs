@@ -1,0 +1,47 @@
+//! All tables of all accounts, for work that is nobody's request.
+
+use super::Table;
+use crate::{Error, Service};
+use bytes::Bytes;
+use partita_engine::{KeyRange, ScanHint};
+use partita_model::{AccountName, KeyKind, KeyReader};
+
+/// Records read at a time.
+const CHUNK_ROWS: usize = 256;
+const CHUNK_BYTES: usize = 1 << 20;
+
+impl Service {
+    /// Hands every table to `visit`, until it says no.
+    ///
+    /// # Errors
+    /// [`Error::Busy`], [`Error::Corrupt`].
+    pub async fn each_table(
+        &self,
+        mut visit: impl FnMut(&AccountName, Table) -> bool + Send,
+    ) -> Result<(), Error> {
+        let start = Bytes::from_static(&[KeyKind::Table as u8]);
+        let end = Bytes::from_static(&[KeyKind::Table as u8 + 1]);
+        // The tables of the catalog lie in one range: a split cuts between PartitionKeys only.
+        let range = self.route(&start).range;
+        let keys = KeyRange::half_open(start, end);
+        let mut scan = range.scan(keys, ScanHint::walk()).await?;
+        loop {
+            let rows = scan.next(CHUNK_ROWS, CHUNK_BYTES).await?;
+            if rows.is_empty() {
+                return Ok(());
+            }
+            for (key, row) in rows {
+                let account = KeyReader::of_kind(&key, KeyKind::Table)?
+                    .text()?
+                    .into_owned();
+                let Ok(account) = AccountName::new(&account) else {
+                    continue;
+                };
+                let table = Table::from_row(&account, &row)?;
+                if !visit(&account, table) {
+                    return Ok(());
+                }
+            }
+        }
+    }
+}

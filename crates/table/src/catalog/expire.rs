@@ -1,0 +1,154 @@
+//! Removes expired entities in the background.
+//!
+//! For requests an entity is gone the moment its time to live is over; this gives its room back. A table is walked when
+//! something in it can have expired: a walk also learns when the oldest entity that it leaves will. A table that takes writes
+//! all the time always has such an entity, so there is a pause between walks too, in which rows of a part of the time to live
+//! gather: a walk reads everything to remove that part.
+
+use super::Table;
+use super::table_walk::{TableWalk, remove_keys};
+use crate::entity::Expiry;
+use crate::{Error, Service};
+use partita_model::{AccountName, DateTime, Stored, TableId, TableName, TimeToLive};
+use partita_rt::Shutdown;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How often tables are looked at.
+const POLL: Duration = Duration::from_secs(60);
+/// Between two walks of a table passes this part of its time to live, in the bounds below.
+const PAUSE_PART: u32 = 16;
+const PAUSE_MIN: Duration = Duration::from_secs(60);
+const PAUSE_MAX: Duration = Duration::from_secs(3600);
+
+/// Runs until shutdown.
+pub(crate) async fn expire(service: Arc<Service>, shutdown: Shutdown) {
+    let mut expiring = Expiring::default();
+    loop {
+        tokio::select! {
+            () = shutdown.requested() => return,
+            () = tokio::time::sleep(POLL) => {}
+            () = service.expiring().notified() => {}
+        }
+        if let Err(error) = expiring.round(&service, &shutdown).await {
+            tracing::warn!(%error, "removing expired entities failed, will go on");
+        }
+    }
+}
+
+/// When which table is walked next.
+#[derive(Debug, Default)]
+pub(super) struct Expiring(pub(super) HashMap<TableId, (TimeToLive, DateTime)>);
+
+impl Expiring {
+    /// Walks the tables that are due. How many entities were removed.
+    pub(super) async fn round(
+        &mut self,
+        service: &Service,
+        shutdown: &Shutdown,
+    ) -> Result<usize, Error> {
+        let mut mortal = Vec::new();
+        service
+            .each_table(|account, table| {
+                mortal.extend(table.ttl.map(|ttl| (account.clone(), table, ttl)));
+                true
+            })
+            .await?;
+        self.0
+            .retain(|id, _| mortal.iter().any(|(_, table, _)| table.id == *id));
+        let mut removed = 0;
+        for (account, table, ttl) in mortal {
+            let now = service.stamps().now();
+            let waits = |(of, due): &(TimeToLive, DateTime)| *of == ttl && *due > now;
+            if shutdown.is_requested() || self.0.get(&table.id).is_some_and(waits) {
+                continue;
+            }
+            let mut walk = Walk::new(service, &account, &table, now);
+            let oldest = walk.run(shutdown).await?;
+            removed += walk.removed;
+            if walk.removed > 0 {
+                let (table, entities) = (&table.name, walk.removed);
+                tracing::info!(%account, table, entities, "expired entities are removed");
+            }
+            if let Some(oldest) = oldest {
+                let due =
+                    after(oldest, Duration::from_secs(ttl.seconds())).max(after(now, pause(ttl)));
+                self.0.insert(table.id, (ttl, due));
+            }
+        }
+        Ok(removed)
+    }
+}
+
+fn pause(ttl: TimeToLive) -> Duration {
+    let part = Duration::from_secs(ttl.seconds()) / PAUSE_PART;
+    part.clamp(PAUSE_MIN, PAUSE_MAX)
+}
+
+fn after(time: DateTime, span: Duration) -> DateTime {
+    DateTime::from_system(time.to_system() + span)
+}
+
+/// A walk over one table.
+struct Walk<'a> {
+    service: &'a Service,
+    account: &'a AccountName,
+    table: &'a Table,
+    expiry: Expiry,
+    now: DateTime,
+    removed: usize,
+}
+
+impl<'a> Walk<'a> {
+    fn new(
+        service: &'a Service,
+        account: &'a AccountName,
+        table: &'a Table,
+        now: DateTime,
+    ) -> Self {
+        Self {
+            service,
+            account,
+            table,
+            expiry: Expiry::new(table, now),
+            now,
+            removed: 0,
+        }
+    }
+
+    /// Removes what has expired. The Timestamp of the oldest entity that is left, or may have come since; `None` when it did
+    /// not come to the end.
+    async fn run(&mut self, shutdown: &Shutdown) -> Result<Option<DateTime>, Error> {
+        let mut oldest = self.now;
+        let mut walk = TableWalk::new(self.service, &self.table.space);
+        while let Some(rows) = walk.next().await? {
+            let mut keys = Vec::new();
+            for (key, value) in rows {
+                if self.expiry.has(&value)? {
+                    keys.push(key);
+                } else {
+                    oldest = oldest.min(Stored::open(&value)?.timestamp());
+                }
+            }
+            if shutdown.is_requested() || !self.holds().await? {
+                return Ok(None);
+            }
+            let expiry = self.expiry;
+            self.removed += remove_keys(self.service, &keys, |row| expiry.has(row)).await?;
+        }
+        Ok(Some(oldest))
+    }
+
+    /// Whether the table is the same, and its time to live: who makes it longer wants to keep what is there.
+    async fn holds(&self) -> Result<bool, Error> {
+        let Ok(name) = TableName::new(&self.table.name) else {
+            return Ok(false);
+        };
+        match self.service.table(self.account, &name).await {
+            Ok(now) => Ok(now.id == self.table.id && now.ttl == self.table.ttl),
+            Err(Error::TableNotFound) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! All rows of a table, for work in the background.
+
+use crate::{Error, Service};
+use bytes::Bytes;
+use partita_cluster::Route;
+use partita_engine::{Batch, KeyRange, Scan, ScanHint};
+use partita_model::TableSpace;
+
+/// Rows of one step: few enough not to be felt by others.
+const CHUNK_ROWS: usize = 256;
+const CHUNK_BYTES: usize = 1 << 20;
+/// Rows read from one snapshot. Then another is taken, so that a range that was replaced meanwhile, and is kept open by its
+/// readers, can go.
+const SNAPSHOT_ROWS: usize = 16_384;
+
+/// A walk over the rows of a table, in key order, through all its ranges. Rows that come and go meanwhile may be seen or not.
+pub(super) struct TableWalk<'a> {
+    service: &'a Service,
+    /// Behind the last row.
+    end: Bytes,
+    /// Where it goes on; `None` at the end.
+    at: Option<Bytes>,
+    open: Option<Open>,
+}
+
+/// One snapshot of one range.
+struct Open {
+    scan: Box<dyn Scan>,
+    rows: usize,
+    /// Keeps the range open while it is read.
+    route: Route,
+}
+
+impl<'a> TableWalk<'a> {
+    pub(super) fn new(service: &'a Service, space: &TableSpace) -> Self {
+        Self {
+            service,
+            end: space.end(),
+            at: Some(space.prefix().clone()),
+            open: None,
+        }
+    }
+
+    /// Some rows; `None` at the end.
+    pub(super) async fn next(&mut self) -> Result<Option<Vec<(Bytes, Bytes)>>, Error> {
+        while let Some(at) = &self.at {
+            let mut open = match self.open.take() {
+                Some(open) => open,
+                None => snapshot(self.service, at.clone(), &self.end).await?,
+            };
+            let rows = open.scan.next(CHUNK_ROWS, CHUNK_BYTES).await?;
+            let Some((last, _)) = rows.last() else {
+                let range_end = open.route.end().filter(|end| **end < self.end);
+                self.at = range_end.cloned();
+                continue;
+            };
+            self.at = Some([last, &b"\0"[..]].concat().into());
+            open.rows += rows.len();
+            if open.rows < SNAPSHOT_ROWS {
+                self.open = Some(open);
+            }
+            return Ok(Some(rows));
+        }
+        Ok(None)
+    }
+}
+
+async fn snapshot(service: &Service, at: Bytes, end: &Bytes) -> Result<Open, Error> {
+    let route = service.route(&at);
+    let end = route.end().unwrap_or(end).min(end).clone();
+    let keys = KeyRange::half_open(at, end);
+    let scan = route.range.scan(keys, ScanHint::walk()).await?;
+    Ok(Open {
+        scan,
+        rows: 0,
+        route,
+    })
+}
+
+/// Removes keys, which are in order, where `still` says so of the row as it is: those of each range by one commit. How many
+/// went.
+pub(super) async fn remove_keys(
+    service: &Service,
+    keys: &[Bytes],
+    still: impl Fn(&[u8]) -> Result<bool, Error>,
+) -> Result<usize, Error> {
+    let (mut rest, mut removed) = (keys, 0);
+    while let Some(first) = rest.first() {
+        let route = service.route(first);
+        let count = rest.partition_point(|key| route.range.bounds().contains(key));
+        let (here, behind) = rest.split_at(count);
+        // A range that was split in between is seen by the lock, and the round begins again.
+        let locked = service.lock(here).await?;
+        let current = locked.read_many(here).await?;
+        let mut batch = Batch::with_capacity(count);
+        for (key, row) in here.iter().zip(current) {
+            if let Some(row) = row
+                && still(&row)?
+            {
+                batch.delete(key.clone());
+                removed += 1;
+            }
+        }
+        locked.commit(batch).await?;
+        rest = behind;
+    }
+    Ok(removed)
+}

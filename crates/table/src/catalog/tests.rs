@@ -1,0 +1,358 @@
+//! Renaming, truncating and ageing tables, over two ranges and a clock that stands.
+
+use super::expire::Expiring;
+use super::sweep::sweep_once;
+use super::table_walk::TableWalk;
+use crate::{Change, ChangeKind, Condition, Error, Query, Service, ServiceSettings, Table};
+use partita_cluster::{Epoch, PartitionMap, Served};
+use partita_engine::memory::MemoryEngine;
+use partita_model::{
+    AccessPolicy, AccountName, ETag, Properties, PropertiesBuilder, SignedIdentifier, TableName,
+    TimeToLive, ValueRef,
+};
+use partita_range::{Bounds, Range, RangeId};
+use partita_rt::{ManualClock, Tasks};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+fn account() -> AccountName {
+    AccountName::new("account").unwrap()
+}
+
+fn name(text: &str) -> TableName {
+    TableName::new(text).unwrap()
+}
+
+/// A service with the table `People`, and a cut before its partition `m`.
+struct Rig {
+    service: Service,
+    clock: ManualClock,
+    tasks: Tasks,
+}
+
+impl Rig {
+    async fn new() -> Self {
+        let clock = ManualClock::new(SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000));
+        // The catalog lies in front of all entities; where the table's lie is known once it is there.
+        let ranges = |cut: Option<bytes::Bytes>, catalog: Arc<MemoryEngine>| {
+            let first = Bounds {
+                start: bytes::Bytes::new(),
+                end: cut.clone(),
+            };
+            let mut served = vec![(1, first, catalog)];
+            if let Some(start) = cut {
+                let second = Bounds { start, end: None };
+                served.push((2, second, Arc::new(MemoryEngine::new())));
+            }
+            let served = served.into_iter().map(|(id, bounds, engine)| Served {
+                epoch: Epoch(1),
+                range: Arc::new(Range::new(RangeId(id), bounds, engine, Arc::default())),
+            });
+            PartitionMap::new(served.collect()).unwrap()
+        };
+        let service = |map| {
+            let settings = ServiceSettings {
+                drop_grace: Duration::from_secs(5),
+                ..ServiceSettings::default()
+            };
+            Service::new(Arc::new(map), Arc::new(clock.clone()), settings)
+        };
+        let catalog = Arc::new(MemoryEngine::new());
+        let before = service(ranges(None, Arc::clone(&catalog)));
+        before
+            .create_table(&account(), &name("People"))
+            .await
+            .unwrap();
+        let table = before.table(&account(), &name("People")).await.unwrap();
+        Self {
+            service: service(ranges(Some(table.space.partition("m")), catalog)),
+            clock,
+            tasks: Tasks::new(),
+        }
+    }
+
+    async fn table(&self, text: &str) -> Arc<Table> {
+        self.service.table(&account(), &name(text)).await.unwrap()
+    }
+
+    async fn change(
+        &self,
+        table: &Table,
+        keys: (&str, &str),
+        kind: ChangeKind,
+    ) -> Result<ETag, Error> {
+        let condition = match kind {
+            ChangeKind::Delete => Condition::Exists,
+            _ => Condition::None,
+        };
+        let change = Change {
+            partition_key: keys.0.into(),
+            row_key: keys.1.into(),
+            kind,
+            condition,
+        };
+        let changed = self.service.change_entity(table, change).await?;
+        Ok(changed.etag.unwrap_or(ETag(partita_model::DateTime::MIN)))
+    }
+
+    async fn insert(&self, table: &Table, keys: (&str, &str)) -> ETag {
+        let kind = ChangeKind::Insert(properties("a"));
+        self.change(table, keys, kind).await.unwrap()
+    }
+
+    /// The keys that a query shows, of all pages.
+    async fn listed(&self, table: &Table) -> Vec<String> {
+        let (mut listed, mut from) = (Vec::new(), None);
+        loop {
+            let query = Query {
+                filter: None,
+                top: 2,
+                from: from.as_ref(),
+                allowed: None,
+            };
+            let page = self.service.query_entities(table, query).await.unwrap();
+            for row in &page.rows {
+                let entity = row.entity(&table.space).unwrap();
+                listed.push(format!("{}/{}", entity.partition_key, entity.row_key));
+            }
+            from = page.next;
+            if from.is_none() {
+                return listed;
+            }
+        }
+    }
+
+    /// How many rows are stored under an identity of a table.
+    async fn stored(&self, table: &Table) -> usize {
+        let mut walk = TableWalk::new(&self.service, &table.space);
+        let mut stored = 0;
+        while let Some(rows) = walk.next().await.unwrap() {
+            stored += rows.len();
+        }
+        stored
+    }
+}
+
+fn properties(property: &str) -> Properties {
+    let mut builder = PropertiesBuilder::new(16);
+    builder.push(property, ValueRef::Int32(1)).unwrap();
+    builder.finish()
+}
+
+fn seconds(seconds: u64) -> Option<TimeToLive> {
+    Some(TimeToLive::from_seconds(seconds).unwrap())
+}
+
+#[tokio::test]
+async fn a_renamed_table_is_the_same_table() {
+    let rig = Rig::new().await;
+    let policies = [SignedIdentifier {
+        id: "p".into(),
+        policy: AccessPolicy::default(),
+    }];
+    rig.service
+        .set_access_policies(&account(), &name("People"), &policies)
+        .await
+        .unwrap();
+    let old = rig.table("People").await;
+    let etags = [
+        rig.insert(&old, ("a", "1")).await,
+        rig.insert(&old, ("z", "2")).await,
+    ];
+    rig.service
+        .rename_table(&account(), &name("people"), &name("Folk"))
+        .await
+        .unwrap();
+
+    let gone = rig.service.table(&account(), &name("People")).await;
+    assert!(matches!(gone, Err(Error::TableNotFound)), "{gone:?}");
+    let new = rig.table("FOLK").await;
+    assert_eq!(
+        (new.name.as_str(), new.policies.as_slice()),
+        ("Folk", &policies[..])
+    );
+    assert_eq!(rig.listed(&new).await, ["a/1", "z/2"]);
+    for (keys, etag) in [("a", "1"), ("z", "2")].into_iter().zip(etags) {
+        let row = rig.service.entity(&new, keys.0, keys.1).await.unwrap();
+        assert_eq!(row.etag().unwrap(), etag);
+    }
+    // The name is free.
+    rig.service
+        .create_table(&account(), &name("People"))
+        .await
+        .unwrap();
+    assert_eq!(rig.listed(&*rig.table("People").await).await, [""; 0]);
+}
+
+#[tokio::test]
+async fn a_rename_may_change_the_case_and_takes_no_name_that_is_taken() {
+    let rig = Rig::new().await;
+    let rename = async |from: &str, to: &str| {
+        rig.service
+            .rename_table(&account(), &name(from), &name(to))
+            .await
+    };
+    rename("People", "PEOPLE").await.unwrap();
+    assert_eq!(rig.table("people").await.name, "PEOPLE");
+    rig.service
+        .create_table(&account(), &name("Other"))
+        .await
+        .unwrap();
+    let taken = rename("people", "oTHER").await;
+    assert!(matches!(taken, Err(Error::TableAlreadyExists)), "{taken:?}");
+    let missing = rename("nobody", "somebody").await;
+    assert!(matches!(missing, Err(Error::TableNotFound)), "{missing:?}");
+    assert_eq!(rig.table("people").await.name, "PEOPLE");
+    assert_eq!(rig.table("other").await.name, "Other");
+}
+
+#[tokio::test]
+async fn a_truncated_table_is_empty_at_once_and_its_rows_go_later() {
+    let rig = Rig::new().await;
+    let (people, ttl) = (name("People"), seconds(3600));
+    rig.service
+        .set_time_to_live(&account(), &people, ttl)
+        .await
+        .unwrap();
+    let old = rig.table("People").await;
+    for keys in [("a", "1"), ("a", "2"), ("z", "1")] {
+        rig.insert(&old, keys).await;
+    }
+    rig.service
+        .truncate_table(&account(), &people)
+        .await
+        .unwrap();
+    let new = rig.table("People").await;
+    assert_eq!(rig.listed(&new).await, [""; 0]);
+    assert_eq!((new.ttl, new.created), (ttl, old.created));
+    rig.insert(&new, ("a", "1")).await;
+
+    // A write that had found the table before.
+    rig.insert(&old, ("z", "9")).await;
+    assert_eq!(rig.stored(&old).await, 4);
+    assert!(
+        sweep_once(&rig.service, &rig.tasks.shutdown())
+            .await
+            .unwrap()
+    );
+    assert_eq!(rig.stored(&old).await, 0);
+    rig.clock.advance(Duration::from_secs(6));
+    assert!(
+        !sweep_once(&rig.service, &rig.tasks.shutdown())
+            .await
+            .unwrap()
+    );
+    assert_eq!(rig.listed(&new).await, ["a/1"]);
+    let missing = rig
+        .service
+        .truncate_table(&account(), &name("nobody"))
+        .await;
+    assert!(matches!(missing, Err(Error::TableNotFound)), "{missing:?}");
+}
+
+#[tokio::test]
+async fn an_expired_entity_is_not_there_for_any_operation() {
+    let rig = Rig::new().await;
+    rig.service
+        .set_time_to_live(&account(), &name("People"), seconds(10))
+        .await
+        .unwrap();
+    let table = rig.table("People").await;
+    for row_key in ["1", "2", "3", "4", "5"] {
+        rig.insert(&table, ("p", row_key)).await;
+    }
+    rig.clock.advance(Duration::from_secs(5));
+    rig.insert(&table, ("p", "6")).await;
+    assert_eq!(rig.listed(&table).await.len(), 6);
+    rig.clock.advance(Duration::from_secs(6));
+
+    assert_eq!(rig.listed(&table).await, ["p/6"]);
+    let gone = rig.service.entity(&table, "p", "1").await;
+    assert!(matches!(gone, Err(Error::EntityNotFound)), "{gone:?}");
+    let deleted = rig.change(&table, ("p", "1"), ChangeKind::Delete).await;
+    assert!(matches!(deleted, Err(Error::EntityNotFound)), "{deleted:?}");
+    rig.insert(&table, ("p", "2")).await;
+    // A merge has nothing to merge with.
+    rig.change(&table, ("p", "3"), ChangeKind::Merge(properties("b")))
+        .await
+        .unwrap();
+    let row = rig.service.entity(&table, "p", "3").await.unwrap();
+    let entity = row.entity(&table.space).unwrap();
+    assert_eq!(entity.stored.get("a").unwrap(), None);
+    let batch = |row_key: &str, kind| Change {
+        partition_key: "p".into(),
+        row_key: row_key.into(),
+        kind,
+        condition: Condition::None,
+    };
+    let insert = batch("4", ChangeKind::Insert(properties("a")));
+    let update = Change {
+        condition: Condition::Exists,
+        ..batch("5", ChangeKind::Replace(properties("a")))
+    };
+    let refused = rig
+        .service
+        .change_entities(&table, vec![insert.clone(), update])
+        .await;
+    let refused = refused.unwrap_err();
+    assert!(
+        matches!(refused.error, Error::EntityNotFound) && refused.index == 1,
+        "{refused:?}"
+    );
+    rig.service
+        .change_entities(&table, vec![insert])
+        .await
+        .unwrap();
+    assert_eq!(rig.listed(&table).await, ["p/2", "p/3", "p/4", "p/6"]);
+}
+
+#[tokio::test]
+async fn expired_entities_are_removed_when_they_can_be() {
+    let rig = Rig::new().await;
+    let people = name("People");
+    rig.service
+        .set_time_to_live(&account(), &people, seconds(600))
+        .await
+        .unwrap();
+    let table = rig.table("People").await;
+    let (shutdown, mut expiring) = (rig.tasks.shutdown(), Expiring::default());
+    for row in 0..700 {
+        rig.insert(
+            &table,
+            (if row % 2 == 0 { "a" } else { "z" }, &row.to_string()),
+        )
+        .await;
+    }
+    rig.clock.advance(Duration::from_secs(300));
+    rig.insert(&table, ("a", "young")).await;
+    assert_eq!(expiring.round(&rig.service, &shutdown).await.unwrap(), 0);
+    // Nothing can have expired before the oldest has: no walk.
+    rig.clock.advance(Duration::from_secs(299));
+    let [(_, (_, due))] = expiring.0.iter().collect::<Vec<_>>()[..] else {
+        panic!("one table ages");
+    };
+    assert!(*due > rig.service.stamps().now());
+    // Who asks for more time gets back what has not been removed.
+    rig.clock.advance(Duration::from_secs(2));
+    assert_eq!(rig.listed(&table).await, ["a/young"]);
+    rig.service
+        .set_time_to_live(&account(), &people, seconds(900))
+        .await
+        .unwrap();
+    assert_eq!(expiring.round(&rig.service, &shutdown).await.unwrap(), 0);
+    assert_eq!(rig.listed(&*rig.table("People").await).await.len(), 701);
+
+    rig.service
+        .set_time_to_live(&account(), &people, seconds(600))
+        .await
+        .unwrap();
+    assert_eq!(expiring.round(&rig.service, &shutdown).await.unwrap(), 700);
+    assert_eq!(rig.stored(&table).await, 1);
+    rig.service
+        .set_time_to_live(&account(), &people, None)
+        .await
+        .unwrap();
+    rig.clock.advance(Duration::from_secs(86_400));
+    assert_eq!(expiring.round(&rig.service, &shutdown).await.unwrap(), 0);
+    assert_eq!(rig.listed(&*rig.table("People").await).await, ["a/young"]);
+}
