@@ -1,7 +1,6 @@
 //! Where a key lies, in words: for operators, who know accounts and tables by their names.
 
-use super::Table;
-use crate::{Error, Service};
+use crate::{Error, Service, Table};
 use bytes::Bytes;
 use partita_model::{AccountName, KeyKind, KeyReader, TableId, TableName};
 use std::collections::HashMap;

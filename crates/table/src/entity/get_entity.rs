@@ -22,15 +22,15 @@ impl Service {
         };
         self.pay(table, &key, Way::Out, || one)?;
         let value = self.get(&key).await?;
-        let alive = Expiry::new(table, self.stamps().now()).alive(value)?;
-        let value = alive.ok_or(Error::EntityNotFound)?;
-        if let Some(targets) = self.targets() {
+        if let (Some(targets), Some(value)) = (self.targets(), &value) {
             let read = Cost {
                 entities: 0,
                 bytes: (key.len() + value.len()) as u64,
             };
             targets.charge(self.clock().monotonic(), table, &key, read);
         }
+        let alive = Expiry::new(table, self.stamps().now()).alive(value)?;
+        let value = alive.ok_or(Error::EntityNotFound)?;
         Ok(RowData { key, value })
     }
 }

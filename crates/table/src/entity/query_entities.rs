@@ -274,11 +274,12 @@ impl Reading<'_> {
         }
         self.rows_read += 1;
         self.bytes_read += key.len() + value.len();
+        let bytes = key.len() + value.len();
         if self.expiry.has(&value)? {
+            self.meter.row(&key, bytes);
             return Ok(None);
         }
         let row = RowData { key, value };
-        let bytes = row.key.len() + row.value.len();
         if let Some(residual) = self.residual
             && !residual.matches(&row.entity(self.space)?)?
         {
