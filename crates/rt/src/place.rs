@@ -46,6 +46,7 @@ impl Place {
             let url = Url::parse(text).map_err(|_| invalid())?;
             match url.scheme() {
                 "file" => Self::Directory(url.to_file_path().map_err(|()| invalid())?),
+                _ if url.host_str().is_none_or(str::is_empty) => return Err(invalid()),
                 _ => Self::Url(url),
             }
         } else {
