@@ -8,6 +8,7 @@ use super::types::{from_units, with_digit};
 use parquet::column::reader::ColumnReader;
 use parquet::data_type::{ByteArray, FixedLenByteArray};
 use parquet::errors::ParquetError;
+use parquet::file::metadata::ParquetMetaData;
 use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
 use partita_client::Entity;
 use partita_model::{DateTime, Guid, Value};
@@ -39,7 +40,9 @@ struct Draft {
 
 impl<F: ChunkReader + 'static> Reader<F> {
     pub(in super::super) fn new(file: F) -> Result<Self, FormatError> {
+        let bytes = file.len();
         let file = SerializedFileReader::new(file).map_err(file_error)?;
+        check(file.metadata(), bytes)?;
         let meanings = meanings(file.metadata().file_metadata().schema_descr())?;
         Ok(Self {
             file,
@@ -113,6 +116,28 @@ impl<F: ChunkReader + 'static> ReadEntities for Reader<F> {
     fn rows(&self) -> Option<u64> {
         u64::try_from(self.file.metadata().file_metadata().num_rows()).ok()
     }
+}
+
+/// Refuses a file that says of its columns what cannot be: the library takes that for granted, and panics.
+fn check(metadata: &ParquetMetaData, file_bytes: u64) -> Result<(), FormatError> {
+    for group in metadata.row_groups() {
+        for column in group.columns() {
+            let begin = column
+                .dictionary_page_offset()
+                .unwrap_or(column.data_page_offset());
+            let size = column.compressed_size();
+            let end = u64::try_from(begin)
+                .ok()
+                .zip(u64::try_from(size).ok())
+                .and_then(|(begin, size)| begin.checked_add(size));
+            let is_within = end.is_some_and(|end| end <= file_bytes);
+            if !is_within || column.num_values() < 0 || column.uncompressed_size() < 0 {
+                let what = "a column lies outside of the file".to_owned();
+                return Err(FormatError::File(what));
+            }
+        }
+    }
+    Ok(())
 }
 
 impl Draft {
