@@ -64,6 +64,8 @@ pub(crate) fn options() -> MigratorOptions {
             renew_after: Duration::ZERO,
             take_over: false,
         },
+        // As on any server.
+        public_only: true,
         ..MigratorOptions::default()
     }
 }
@@ -210,6 +212,31 @@ async fn tables_are_copied_and_renamed_whole() {
     ])
     .unwrap();
     migrator.up(&other, None).await.unwrap();
+    assert_eq!(everything(&service).await.get("source"), None);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn where_the_server_can_a_rename_keeps_the_etags() {
+    let (server, service) = started().await;
+    let source = table(&service, "source", &rows(3)).await;
+    let Some(first) = keys(&source).await.into_iter().next() else {
+        panic!("there are rows");
+    };
+    let before = source.get_entity(&first.0, &first.1).await.unwrap();
+    let options = MigratorOptions {
+        public_only: false,
+        ..options()
+    };
+    let migrator = Migrator::new(service.clone(), options);
+    let rename = one(|it| it.rename_table("source", "target"));
+    migrator.up(&rename, None).await.unwrap();
+    let after = service
+        .table_client("target")
+        .get_entity(&first.0, &first.1)
+        .await
+        .unwrap();
+    assert_eq!(after.etag(), before.etag());
     assert_eq!(everything(&service).await.get("source"), None);
     server.stop().await;
 }

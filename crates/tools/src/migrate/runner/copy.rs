@@ -5,7 +5,7 @@ use super::super::record::Progress;
 use super::step::Step;
 use crate::scan::{Bounds, Order, Query, QueryOptions, ResumeToken, RunOptions, Scan, Strategy};
 use crate::transfer::{Diff, Difference, Mode, TableSource};
-use partita_client::{TableClient, TableServiceClient};
+use partita_client::{Outcome, TableClient};
 use std::sync::Arc;
 
 /// The parts of a copy, in their order.
@@ -14,32 +14,57 @@ const COPY: u32 = 1;
 const VERIFY: u32 = 2;
 const DROP: u32 = 3;
 
-/// How a server gives a table another name.
-enum Rename {
-    /// It cannot: the rows are copied and compared, and the old table is dropped.
-    Copy,
-}
-
-/// What the server can do. The one place that knows: the protocol has no such operation, and a server that can do more would be
-/// asked here whether it does.
-fn rename_of(_: &TableServiceClient) -> Rename {
-    Rename::Copy
-}
+/// In place of all of them: the server gives the table its name, or has given it.
+const RENAME: u32 = 4;
 
 impl Step<'_> {
-    /// Gives a table another name.
+    /// Gives a table another name: by the server where it can, else the rows are copied and compared, and the old table is
+    /// dropped.
     pub(super) async fn rename_table(&mut self, from: &str, to: &str) -> Result<(), StepError> {
-        match rename_of(self.service) {
-            Rename::Copy => {
-                if self.record.progress.phase < DROP {
-                    self.copy_table(from, to).await?;
-                    // From here on a table that is gone is this step's own doing.
-                    self.reached(at(DROP)).await?;
-                } else {
-                    self.in_doubt = true;
-                }
-                self.delete_table(from).await
+        let table = self.service.table_client(from);
+        let phase = self.record.progress.phase;
+        if phase == RENAME || phase == CREATE && self.server_renames(&table).await? {
+            return self.rename_by_server(&table, to).await;
+        }
+        if phase < DROP {
+            self.copy_table(from, to).await?;
+            // From here on a table that is gone is this step's own doing.
+            self.reached(at(DROP)).await?;
+        } else {
+            self.in_doubt = true;
+        }
+        self.delete_table(from).await
+    }
+
+    async fn server_renames(&self, table: &TableClient) -> Result<bool, StepError> {
+        if self.options.public_only {
+            return Ok(false);
+        }
+        match table.settings().await {
+            Ok(settings) => Ok(settings.is_some()),
+            // A signature may not, and what is missing is found missing by the copy.
+            Err(error) if matches!(error.status(), Some(403 | 404)) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn rename_by_server(&mut self, table: &TableClient, to: &str) -> Result<(), StepError> {
+        if self.record.progress.phase == CREATE {
+            self.reached(at(RENAME)).await?;
+        } else {
+            self.in_doubt = true;
+        }
+        self.before_write().await?;
+        match table.rename(to).await {
+            Err(error)
+                if error.is_not_found()
+                    && (self.in_doubt || error.outcome() == Outcome::MayHaveHappened) =>
+            {
+                // It is an error after all where the new one is not there either.
+                self.service.table_client(to).settings().await?;
+                Ok(())
             }
+            renamed => Ok(renamed.map(drop)?),
         }
     }
 

@@ -49,6 +49,8 @@ pub struct MigratorOptions {
     pub pages_between_records: usize,
     /// Writes at the same time where their order does not count, at least 1.
     pub jobs: usize,
+    /// Use nothing that only Partita can: renames copy there too.
+    pub public_only: bool,
 }
 
 impl Default for MigratorOptions {
@@ -60,6 +62,7 @@ impl Default for MigratorOptions {
             page_rows: PAGE_ENTITIES_MAX,
             pages_between_records: 20,
             jobs: 8,
+            public_only: false,
         }
     }
 }
