@@ -20,8 +20,8 @@ const DEADLINE: Duration = Duration::from_secs(300);
 /// How much more than a fresh copy the files may take (issue: "returns to within 1.3 times").
 const EXCESS_MAX: f64 = 1.3;
 
-/// Below this the store's own small files weigh more than the rows.
-const SMALL_BYTES: u64 = 4 << 20;
+/// Below this nothing is held against it: garbage of a few seconds weighs more than the few rows here.
+const SMALL_BYTES: u64 = 64 << 20;
 
 /// What was found.
 #[derive(Debug)]
