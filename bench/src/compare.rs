@@ -85,8 +85,11 @@ fn run_together(
         let started = Instant::now();
         if kind != TargetKind::Bare {
             let rows = options.workloads.iter().any(|workload| !workload.writes());
-            prepare(target.process.addr(), account, rows)
+            prepare::prepare(target.process.addr(), account, rows)
                 .with_context(|| format!("preparing {}:\n{}", kind.name(), target.process.log()))?;
+            if let Some(admin) = target.admin {
+                prepare::split(admin, account).context("splitting")?;
+            }
             if options.workloads.contains(&WorkloadKind::PointGet) {
                 warm(account, &target)?;
             }
@@ -130,7 +133,7 @@ fn run_together(
 fn length(options: &Options, kind: TargetKind) -> Duration {
     match kind {
         TargetKind::Azurite => options.measured.max(AZURITE_MEASURED_MIN),
-        TargetKind::Partita | TargetKind::Bare => options.measured,
+        TargetKind::Partita | TargetKind::Split | TargetKind::Bare => options.measured,
     }
 }
 

@@ -11,6 +11,7 @@
 //! parsing or signing cannot hide itself.
 
 mod account;
+pub mod admin;
 pub mod batch;
 pub mod canned;
 pub mod client;

@@ -2,14 +2,21 @@
 
 use std::net::SocketAddr;
 
-use anyhow::ensure;
+use anyhow::{bail, ensure};
 
 use crate::batch::{self, Batch};
 use crate::client::{Client, Request};
-use crate::{Account, WorkloadKind, entity};
+use crate::workload::WRITE_PARTITIONS;
+use crate::{Account, WorkloadKind, admin, entity};
 
 /// Inserts of one batch: the most the protocol allows.
 const BATCH_ROWS: u64 = 100;
+
+/// Ranges after [`split`].
+pub(crate) const RANGES: usize = 16;
+
+/// Cuts in each of the three tables with many partitions.
+const CUTS_EACH: u64 = 5;
 
 /// Makes every workload's table on the server and, when `rows` says so, the 100,000 rows to be read.
 ///
@@ -26,6 +33,45 @@ pub fn prepare(addr: SocketAddr, account: &Account, rows: bool) -> anyhow::Resul
         }
     }
     Ok(())
+}
+
+/// Cuts the tables of a server with an admin port into [`RANGES`] ranges, each table evenly.
+///
+/// # Errors
+/// When the server refuses.
+pub(crate) fn split(admin: SocketAddr, account: &Account) -> anyhow::Result<()> {
+    let read = (
+        WorkloadKind::PointGet,
+        entity::PREPARED_ROWS / entity::PARTITION_ROWS,
+    );
+    let written =
+        [WorkloadKind::InsertMany, WorkloadKind::Batch].map(|kind| (kind, WRITE_PARTITIONS));
+    for (kind, partitions) in [read].into_iter().chain(written) {
+        for cut in 1..=CUTS_EACH {
+            let body = serde_json::json!({
+                "account": account.name(),
+                "table": kind.table(),
+                "partition_key": entity::key('p', cut * partitions / (CUTS_EACH + 1)),
+            });
+            cut_at(admin, &body)?;
+        }
+    }
+    let ranges = admin::ranges(admin)?.ranges.len();
+    ensure!(ranges == RANGES, "there are {ranges} ranges, not {RANGES}");
+    Ok(())
+}
+
+/// Splits the range that a key lies in: the others say that it is outside.
+fn cut_at(admin: SocketAddr, body: &serde_json::Value) -> anyhow::Result<()> {
+    let mut refused = serde_json::Value::Null;
+    for range in admin::ranges(admin)?.ranges {
+        let (status, answer) = admin::act(admin, range.id, "split", &body.to_string())?;
+        if status == 200 {
+            return Ok(());
+        }
+        refused = answer;
+    }
+    bail!("no range was split at {body}: {refused}")
 }
 
 /// Creates a table; one that is there already is fine.

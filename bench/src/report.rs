@@ -152,6 +152,11 @@ impl Report {
                     text += &format!("  {ratio:.1} x azurite");
                 }
             }
+            if measurement.target == TargetKind::Split.name()
+                && let Some(ratio) = self.ratio(measurement, TargetKind::Partita)
+            {
+                text += &format!("  {:.0} % of one range", ratio * 100.0);
+            }
             text.push('\n');
         }
         text

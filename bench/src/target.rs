@@ -1,5 +1,6 @@
 //! The servers that are compared, each started fresh on a directory of its own.
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::str::FromStr;
@@ -7,8 +8,8 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 
-use crate::ServerProcess;
 use crate::compare::Options;
+use crate::{ServerProcess, admin};
 
 /// Time a server may take to its ready line; Azurite on a cold cache needs several seconds.
 const START_DEADLINE: Duration = Duration::from_secs(60);
@@ -18,6 +19,8 @@ const START_DEADLINE: Duration = Duration::from_secs(60);
 pub enum TargetKind {
     /// This project's, durable.
     Partita,
+    /// This project's, with the same data in 16 ranges.
+    Split,
     /// A hyper server that reads each request and answers prepared bytes: the ceiling on this machine.
     Bare,
     /// The emulator: not durable, it writes its whole state every few seconds.
@@ -26,13 +29,14 @@ pub enum TargetKind {
 
 impl TargetKind {
     /// All, in the order of the table.
-    pub const ALL: [Self; 3] = [Self::Partita, Self::Bare, Self::Azurite];
+    pub const ALL: [Self; 4] = [Self::Partita, Self::Split, Self::Bare, Self::Azurite];
 
     /// The name on the command line, in the table and in JSON.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Partita => "partita",
+            Self::Split => "split",
             Self::Bare => "bare",
             Self::Azurite => "azurite",
         }
@@ -45,7 +49,7 @@ impl FromStr for TargetKind {
     fn from_str(text: &str) -> anyhow::Result<Self> {
         match Self::ALL.into_iter().find(|kind| kind.name() == text) {
             Some(kind) => Ok(kind),
-            None => bail!("no target {text:?}; there are partita, bare, azurite"),
+            None => bail!("no target {text:?}; there are partita, split, bare, azurite"),
         }
     }
 }
@@ -57,6 +61,8 @@ pub struct Target {
     pub kind: TargetKind,
     /// Its process.
     pub process: ServerProcess,
+    /// Its admin port, where it was given one.
+    pub admin: Option<SocketAddr>,
     /// Dropped after the process.
     _directory: tempfile::TempDir,
 }
@@ -72,14 +78,25 @@ impl Target {
             .prefix(&format!("{}-", kind.name()))
             .tempdir_in(scratch)
             .with_context(|| format!("making a folder in {}", scratch.display()))?;
+        let admin = match kind {
+            TargetKind::Split => Some(admin::free_port()?),
+            TargetKind::Partita | TargetKind::Bare | TargetKind::Azurite => None,
+        };
         let command = match kind {
-            TargetKind::Partita => partita_command(&options.partita, directory.path()),
+            TargetKind::Partita | TargetKind::Split => {
+                let mut command = partita_command(&options.partita, directory.path());
+                if let Some(admin) = admin {
+                    command.args(["--admin-port", &admin.port().to_string()]);
+                }
+                command
+            }
             TargetKind::Bare => Command::new(root.join("target/release/bare-http")),
             TargetKind::Azurite => azurite_command(root, directory.path())?,
         };
         Ok(Self {
             kind,
             process: ServerProcess::start(command, START_DEADLINE)?,
+            admin,
             _directory: directory,
         })
     }
@@ -131,14 +148,8 @@ fn azurite_command(root: &Path, directory: &Path) -> anyhow::Result<Command> {
             "--skipApiVersionCheck",
             "--tablePort",
         ])
-        .arg(free_port()?.to_string())
+        .arg(admin::free_port()?.port().to_string())
         .arg("--location")
         .arg(directory);
     Ok(command)
-}
-
-/// A port that was free a moment ago.
-fn free_port() -> anyhow::Result<u16> {
-    let listener = std::net::TcpListener::bind(("127.0.0.1", 0))?;
-    Ok(listener.local_addr()?.port())
 }

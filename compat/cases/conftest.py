@@ -108,6 +108,15 @@ def secure(target, tmp_path_factory):
         yield Endpoint(server.url, ca_file=str(cert))
 
 
+@pytest.fixture(scope="session")
+def throttled(target):
+    """An endpoint where a partition may do 20 entities a second; ours only."""
+    if target != "partita":
+        pytest.skip("no such flags")
+    with Server(target, options=["--target-partition-entities", "20"]) as server:
+        yield Endpoint(server.url)
+
+
 def only_started(target):
     """Leaves out a case that needs a server started in a special way."""
     if target not in TARGETS:

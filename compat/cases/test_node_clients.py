@@ -1,6 +1,6 @@
 """The Node clients, current and retired: every case of `../js/*.test.mjs`, one run of Node per file.
 
-A file whose name begins with `tls` speaks to the TLS server and trusts its certificate by NODE_EXTRA_CA_CERTS.
+`tls` speaks to the TLS server and trusts its certificate by NODE_EXTRA_CA_CERTS, `throttled` to a server with targets.
 """
 
 import os
@@ -15,6 +15,7 @@ FOLDER = pathlib.Path(__file__).resolve().parents[1] / "js"
 NAME = re.compile(r'^test\("([^"]+)"', re.MULTILINE)
 OUTCOME = re.compile(r"^(not ok|ok) \d+ - (.+?)(?: # .*)?$", re.MULTILINE)
 DEADLINE_S = 120
+SERVERS = {"tls": "secure", "throttled": "throttled"}
 CASES = [(path.name, name) for path in sorted(FOLDER.glob("*.test.mjs")) for name in NAME.findall(path.read_text())]
 
 
@@ -25,7 +26,7 @@ def node(request):
 
     def outcomes(file):
         if file not in reports:
-            endpoint = request.getfixturevalue("secure" if file.startswith("tls") else "endpoint")
+            endpoint = request.getfixturevalue(SERVERS.get(file.split(".")[0], "endpoint"))
             variables = {"TABLE_CONNECTION": endpoint.connection_string(), "TABLE_URL": endpoint.base,
                          "TABLE_ACCOUNT": endpoint.account, "TABLE_KEY": endpoint.key}
             if endpoint.ca_file:

@@ -15,7 +15,7 @@ pub(crate) struct Arguments {
     /// Workloads: get, insert-many, insert-one, batch, page
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     workloads: Vec<WorkloadKind>,
-    /// Servers: partita, bare, azurite
+    /// Servers: partita, split (partita with the same data in 16 ranges), bare, azurite; all but split by default
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     targets: Vec<TargetKind>,
     /// Numbers of connections
@@ -49,7 +49,8 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let options = options(arguments)?;
-    if options.targets.contains(&TargetKind::Partita) && arguments.program.is_none() {
+    let ours = [TargetKind::Partita, TargetKind::Split];
+    if ours.iter().any(|kind| options.targets.contains(kind)) && arguments.program.is_none() {
         cargo::build("partita", "partita")?;
     }
     if options.targets.contains(&TargetKind::Bare) {
@@ -84,7 +85,7 @@ fn options(arguments: &Arguments) -> anyhow::Result<Options> {
         }
     };
     let targets = if arguments.targets.is_empty() {
-        TargetKind::ALL.to_vec()
+        vec![TargetKind::Partita, TargetKind::Bare, TargetKind::Azurite]
     } else {
         arguments.targets.clone()
     };

@@ -14,8 +14,10 @@
 mod bench;
 mod bugs;
 mod cargo;
+mod checkers;
 mod crash;
 mod diskfull;
+mod fairness;
 mod fuzz;
 mod pressure;
 mod tidy;
@@ -45,6 +47,8 @@ enum Task {
     Crash(crash::Arguments),
     /// Show what the server does when its disk is full, on a small file system in memory
     Diskfull(diskfull::Arguments),
+    /// Measure what one abusive tenant costs ten modest ones
+    Fairness(fairness::Arguments),
     /// Build the fuzz targets and run each for a while
     Fuzz(fuzz::Arguments),
     /// Split, merge, freeze, compact and kill under checked traffic
@@ -59,6 +63,7 @@ fn main() -> ExitCode {
         Task::Bugs(arguments) => bugs::run(&arguments),
         Task::Crash(arguments) => crash::run(&arguments),
         Task::Diskfull(arguments) => diskfull::run(&arguments),
+        Task::Fairness(arguments) => fairness::run(&arguments),
         Task::Fuzz(arguments) => fuzz::run(&arguments),
         Task::Pressure(arguments) => pressure::run(&arguments),
         Task::Tidy => tidy::run(),

@@ -16,7 +16,7 @@ use crate::rng::{Rng, mix};
 use crate::{Account, entity};
 
 /// Partitions that the insert and batch workloads spread over.
-const WRITE_PARTITIONS: u64 = 1_000;
+pub(crate) const WRITE_PARTITIONS: u64 = 1_000;
 
 /// A source of requests for one driver thread. Cloning gives the same source; give each thread its own by
 /// [`Workload::for_thread`].

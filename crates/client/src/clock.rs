@@ -4,11 +4,12 @@
 use partita_model::DateTime;
 use std::time::SystemTime;
 
-/// Now, by the clock of the machine.
+/// Now, by the clock of the machine: not by the service's, which may differ.
+#[must_use]
 #[allow(
     clippy::disallowed_methods,
     reason = "the client's one place that reads the wall clock"
 )]
-pub(crate) fn now() -> DateTime {
+pub fn now() -> DateTime {
     DateTime::from_system(SystemTime::now())
 }

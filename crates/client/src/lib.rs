@@ -45,6 +45,7 @@ mod endpoint;
 mod entity;
 mod error;
 mod filter;
+mod log_tail;
 mod observer;
 mod options;
 mod page;
@@ -55,12 +56,14 @@ mod service;
 mod table;
 mod transport;
 
+pub use clock::now;
 pub use connection_string::{ConnectionString, InvalidConnectionString};
 pub use credential::{Credential, TokenError, TokenProvider};
 pub use endpoint::{Endpoint, InvalidEndpoint};
 pub use entity::{ConvertError, ETag, Entity};
 pub use error::{Error, ErrorKind, Outcome, Result};
 pub use filter::{Filter, PropertyFilter};
+pub use log_tail::{FollowOptions, Followed, InvalidLogTailKey, LogFollow, LogTail, LogTailKey};
 pub use observer::{AttemptEvent, Decision, GiveUp, RetryObserver, RetryReason};
 pub use options::ClientOptions;
 pub use page::{Continuation, EntityStream, InvalidContinuation, Page, PageStream, QueryOptions};
@@ -70,9 +73,9 @@ pub use table::{IfMatch, TableClient, TransactionAction, TransactionOutcome, Upd
 
 pub use partita_model::{
     AccessPolicy, CorsRule, DateTime, EdmType, Guid, Logging, Metrics, ServiceProperties,
-    SignedIdentifier, Value, ValueRef,
+    SignedIdentifier, TimeToLive, Value, ValueRef,
 };
 pub use partita_wire::{
     AccountKey, AccountSasTerms, ErrorCode, GeoReplication, KeyBound, KeyRange, Operation,
-    PageReader, RowReader, SasTerms, TableSasTerms,
+    PageReader, RowReader, SasTerms, TableSasTerms, TableSettings,
 };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use bytes::Bytes;
 
-use crate::{Engine, Health, KeyRange, OpenError, Stats};
+use crate::{Engine, FileUse, Health, KeyRange, OpenError, PinId, Pinned, PinnedRows, Stats};
 
 /// The identity of a range, and of the database that keeps it. Never used again for another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -64,6 +64,45 @@ pub trait Databases: Send + Sync + 'static {
     /// [`ChangeError`].
     async fn list(&self) -> Result<Vec<RangeId>, ChangeError>;
 
+    /// Pins what these ranges, which are open, hold now, all of them at one point between two commit groups: each batch is in the
+    /// pins or is not, and one that was submitted after another was answered is in them only if that one is. Copies no rows.
+    /// Writes wait for some milliseconds; calling [`Engine::flush`] before makes the rest of the call short. The pins last until
+    /// [`Databases::unpin`], also across restarts, and also when their ranges are split, merged and removed. Not cancel safe: what
+    /// was begun may come to be.
+    ///
+    /// # Errors
+    /// [`ChangeError`]; some of the ranges may be pinned, or become so: [`Databases::pins`] shows them.
+    async fn pin(&self, ranges: &[RangeId]) -> Result<Pinned, ChangeError>;
+
+    /// The pins of a range, open or not; none when there is no such database.
+    ///
+    /// # Errors
+    /// [`ChangeError`].
+    async fn pins(&self, range: RangeId) -> Result<Vec<PinId>, ChangeError>;
+
+    /// Lets go of a pin. One that is not there is no error.
+    ///
+    /// # Errors
+    /// [`ChangeError`]; it can be tried again.
+    async fn unpin(&self, range: RangeId, pin: &PinId) -> Result<(), ChangeError>;
+
+    /// Reads what a range held when it was pinned.
+    ///
+    /// # Errors
+    /// [`ChangeError::NotPinned`], [`ChangeError::Store`].
+    async fn open_pin(
+        &self,
+        range: RangeId,
+        pin: &PinId,
+    ) -> Result<Arc<dyn PinnedRows>, ChangeError>;
+
+    /// The files that a pin reads, or, without one, the range as it is now. An engine without files has none.
+    ///
+    /// # Errors
+    /// [`ChangeError::NotPinned`], [`ChangeError::Store`].
+    async fn files(&self, range: RangeId, pin: Option<&PinId>)
+    -> Result<Vec<FileUse>, ChangeError>;
+
     /// What was counted since the process began, over all ranges. Takes some microseconds.
     fn stats(&self) -> Stats;
 
@@ -93,6 +132,12 @@ pub enum ChangeError {
     /// A source has rows that are not in its files.
     #[error("range {0} was written to since it was flushed")]
     Unsettled(RangeId),
+    /// The range has no such pin.
+    #[error("range {0} has no such pin")]
+    NotPinned(RangeId),
+    /// It would have kept writes waiting for too long, or the store did not finish in time.
+    #[error("the store was too busy")]
+    Late,
     /// The databases are closed or recovering.
     #[error("the databases cannot be changed now")]
     Unavailable,

@@ -1,6 +1,7 @@
 //! The seam between the rooms above and whatever keeps the rows.
 
 use std::ops::Bound;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -73,6 +74,14 @@ pub trait Engine: Send + Sync + 'static {
     /// # Errors
     /// [`ChangeError`]; it can be tried again.
     async fn collect(&self) -> Result<(), ChangeError>;
+
+    /// Keeps the files that its rows are in now from being removed, for a time (whole seconds, at least one), whatever is compacted
+    /// meanwhile; removing the database removes them all the same. Rows that are only in memory are in no file: flush first.
+    /// Returns the name under which the store knows it. Cancel safe: it may be there.
+    ///
+    /// # Errors
+    /// [`ChangeError`]; it can be tried again.
+    async fn checkpoint(&self, lifetime: Duration) -> Result<String, ChangeError>;
 
     /// Ends the engine: later calls are refused, batches already submitted are finished first, background work stops.
     /// Idempotent. Dropping an engine without closing it loses nothing that was acknowledged.

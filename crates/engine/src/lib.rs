@@ -18,6 +18,7 @@ mod engine;
 mod error;
 mod health;
 mod log;
+mod pin;
 mod pipeline;
 mod stats;
 
@@ -31,5 +32,6 @@ pub use databases::{ChangeError, Databases, Piece, RangeId, Removal, Shape};
 pub use engine::{Engine, KeyRange, Scan, ScanHint};
 pub use error::{OpenError, ReadError, Refusal, WriteError};
 pub use health::Health;
+pub use pin::{FileUse, PinId, Pinned, PinnedRows};
 pub use pipeline::{Completion, Permit};
 pub use stats::{Distribution, EngineFigure, Stats};

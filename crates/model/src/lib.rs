@@ -35,6 +35,7 @@ pub use serde_text::{DATE_TIME_NEWTYPE, GUID_NEWTYPE};
 pub use service_properties::{CorsRule, Logging, Metrics, ServiceProperties};
 pub use stored::{
     Properties, PropertiesBuilder, PropertyIter, PropertyRef, Stored, StoredError, is_plain,
+    restamped,
 };
 pub use time_to_live::{InvalidTimeToLive, TimeToLive};
 pub use utf16::{compare as compare_utf16, len as utf16_len};

@@ -52,6 +52,25 @@ pub fn is_plain(text: &str) -> bool {
     escapes == 0
 }
 
+/// The stored entity with another Timestamp: the one place of it that is not the client's.
+///
+/// # Errors
+/// [`StoredError`] when it cannot be read.
+pub fn restamped(stored: &[u8], timestamp: DateTime) -> Result<Bytes, StoredError> {
+    Stored::open(stored)?;
+    let mut bytes = stored.to_vec();
+    stamp(&mut bytes, timestamp);
+    Ok(Bytes::from(bytes))
+}
+
+/// Puts the Timestamp into the header.
+fn stamp(bytes: &mut [u8], timestamp: DateTime) {
+    let ticks = timestamp.ticks().to_le_bytes();
+    for (slot, byte) in bytes.iter_mut().skip(1).zip(ticks) {
+        *slot = byte;
+    }
+}
+
 /// The custom properties of an entity, encoded, not yet given a Timestamp.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Properties {
@@ -95,13 +114,7 @@ impl Properties {
     #[must_use]
     pub fn into_stored(self, timestamp: DateTime) -> Bytes {
         let mut bytes = self.bytes;
-        for (slot, byte) in bytes
-            .iter_mut()
-            .skip(1)
-            .zip(timestamp.ticks().to_le_bytes())
-        {
-            *slot = byte;
-        }
+        stamp(&mut bytes, timestamp);
         Bytes::from(bytes)
     }
 

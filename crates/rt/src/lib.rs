@@ -7,16 +7,19 @@
 //! - [`clock`]: wall time and monotonic time, real or set by hand.
 //! - [`random`]: bytes from the operating system, and a fast generator for ids that need no secrecy.
 //! - [`tasks`]: named background tasks, and the signal that ends them.
+//! - [`place`]: directories and object stores elsewhere, by path or URL.
 //! - [`data_dir`]: the data directory: locked, versioned, swept, with the object store in it.
 
 pub mod clock;
 pub mod data_dir;
+pub mod place;
 pub mod planted;
 pub mod random;
 pub mod tasks;
 
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use data_dir::DataDir;
+pub use place::Place;
 pub use planted::{Bug, is_planted};
 pub use tasks::{Shutdown, Tasks};
 

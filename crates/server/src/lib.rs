@@ -1,10 +1,12 @@
 //! The `server` room: HTTP front, settings, TLS, admin API, metrics. See ARCHITECTURE.md.
 
 pub mod admin;
+pub mod backup;
 pub mod config;
 pub mod connect;
 pub mod explain;
 pub mod front;
+mod jobs;
 pub mod logging;
 pub mod metrics;
 mod open_files;

@@ -13,6 +13,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use partita_cluster::heat_history::Archive;
 use partita_cluster::{Balancer, Manager, ManagerError, ObjectMapStore};
 use partita_engine::memory::MemoryDatabases;
 use partita_engine::slate::{self, SlateDatabases};
@@ -37,6 +38,9 @@ const BACKGROUND_DRAIN: Duration = Duration::from_secs(5);
 
 /// Added to what a request may take by its timeouts, before a dropped table's rows count as final.
 const DROP_GRACE_SPARE: Duration = Duration::from_secs(20);
+
+/// The folder of the store in which the history of heat is kept.
+const HEAT_FOLDER: &str = "heat";
 
 /// Why a server does not start. Each needs a person.
 #[derive(Debug, thiserror::Error)]
@@ -136,14 +140,15 @@ impl Server {
         }
 
         let loaded = tls::load(&settings, &*clock)?;
-        let manager = open_ranges(&settings.store, background.clone()).await?;
+        let (manager, heat) = open_ranges(&settings.store, background.clone()).await?;
         let balancer = settings.store.balance.map(Balancer::new);
-        manager.start_watching(Arc::clone(&clock), balancer);
-        let service = Arc::new(Service::new(
+        manager.start_watching(Arc::clone(&clock), balancer, heat);
+        let service = Service::new(
             Arc::clone(manager.map()),
             Arc::clone(&clock),
             service_settings(&settings.limits),
-        ));
+        );
+        let service = Arc::new(service.with_targets(settings.targets.clone()));
         service.start(&background);
         standing.opened(Arc::clone(&manager), Arc::clone(&service));
         let (tls_config, authority) = loaded.map_or((None, None), |loaded| {
@@ -215,6 +220,7 @@ fn service_settings(limits: &Limits) -> ServiceSettings {
     ServiceSettings {
         // Longer than any request takes, its body and its answer included.
         drop_grace: limits.request_timeout + 2 * limits.stall_timeout + DROP_GRACE_SPARE,
+        transactions_max: limits.batches_max,
         ..ServiceSettings::default()
     }
 }
@@ -273,8 +279,12 @@ async fn bind(
     })
 }
 
-/// Opens the data: its databases, and the ranges that its partition map names.
-async fn open_ranges(store: &Store, background: Tasks) -> Result<Arc<Manager>, Error> {
+/// Opens the data: its databases, and the ranges that its partition map names. Says where their heat is kept: nowhere, where
+/// nothing outlives the process.
+async fn open_ranges(
+    store: &Store,
+    background: Tasks,
+) -> Result<(Arc<Manager>, Option<Archive>), Error> {
     let memory = Arc::new(RowMemory::new(store.entity_cache_bytes));
     let (databases, objects, path): (Arc<dyn Databases>, _, _) = match &store.place {
         Place::Memory => {
@@ -297,7 +307,10 @@ async fn open_ranges(store: &Store, background: Tasks) -> Result<Arc<Manager>, E
             (Arc::new(databases), objects, path.clone())
         }
     };
+    let lasts = matches!(store.place, Place::Directory(_));
+    let heat = lasts.then(|| Archive::new(Arc::clone(&objects), HEAT_FOLDER.into()));
     let map = Arc::new(ObjectMapStore::new(objects));
     let opened = Manager::open(databases, memory, map, background).await;
-    opened.map_err(|source| Error::Ranges { path, source })
+    let manager = opened.map_err(|source| Error::Ranges { path, source })?;
+    Ok((manager, heat))
 }

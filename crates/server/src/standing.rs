@@ -15,6 +15,7 @@ use partita_rt::{Clock, Shutdown};
 use partita_table::Service;
 
 use crate::config::Settings;
+use crate::jobs::Jobs;
 use crate::metrics::Metrics;
 
 /// What the server is able to do now.
@@ -68,6 +69,7 @@ pub struct Standing {
     pub(crate) started_at: SystemTime,
     clock: Arc<dyn Clock>,
     started: Instant,
+    pub(crate) jobs: Jobs,
     open: OnceLock<(Arc<Manager>, Arc<Service>)>,
     shutdown: Shutdown,
 }
@@ -88,6 +90,7 @@ impl Standing {
             started_at: clock.now(),
             started: clock.monotonic(),
             clock,
+            jobs: Jobs::default(),
             open: OnceLock::new(),
             shutdown,
         }
@@ -106,6 +109,16 @@ impl Standing {
     /// The table service, once the data is open.
     pub(crate) fn service(&self) -> Option<&Arc<Service>> {
         self.open.get().map(|(_, service)| service)
+    }
+
+    /// Ranges and table service, once the data is open.
+    pub(crate) fn open(&self) -> Option<(&Arc<Manager>, &Arc<Service>)> {
+        Some((self.manager()?, self.service()?))
+    }
+
+    /// The wall time.
+    pub(crate) fn now(&self) -> SystemTime {
+        self.clock.now()
     }
 
     /// Whether only this machine reaches the admin port.

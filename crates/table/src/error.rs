@@ -4,6 +4,7 @@ use partita_cluster::LockError;
 use partita_engine::{ReadError, WriteError};
 use partita_model::{KeyError, LimitError, StoredError};
 use std::sync::Arc;
+use std::time::Duration;
 use thiserror::Error;
 
 /// One of the two keys of an entity.
@@ -72,6 +73,8 @@ pub enum Error {
     Busy {
         /// In a word.
         reason: BusyReason,
+        /// After how long it is worth trying again, as far as that is known.
+        retry_after: Duration,
         /// In more words, for the log.
         detail: Arc<str>,
     },
@@ -88,26 +91,78 @@ pub enum Error {
 pub enum BusyReason {
     /// The range of the keys is being split or merged.
     RangeInTransit,
-    /// There is no room: in the pipeline, on the disk, or because the data is being opened.
+    /// There is no room: in the pipeline, on the disk, or because the data is being opened; or its turn did not come in time.
     Overloaded,
+    /// The partition is over its target.
+    PartitionTarget,
+    /// The table is over its target.
+    TableTarget,
+    /// The account is over its target.
+    AccountTarget(AccountLimit),
+}
+
+/// Which target of an account was passed: the service has a text for each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AccountLimit {
+    /// Entities a second.
+    Operations,
+    /// Bytes a second, written.
+    Ingress,
+    /// Bytes a second, read.
+    Egress,
 }
 
 impl BusyReason {
+    /// All words, in the order of metrics.
+    pub const WORDS: [&'static str; 5] = [
+        "range-in-transit",
+        "overloaded",
+        "partition-target",
+        "table-target",
+        "account-target",
+    ];
+
     /// Its word in the header `x-partita-reason`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
+        let [in_transit, overloaded, partition, table, account] = Self::WORDS;
         match self {
-            Self::RangeInTransit => "range-in-transit",
-            Self::Overloaded => "overloaded",
+            Self::RangeInTransit => in_transit,
+            Self::Overloaded => overloaded,
+            Self::PartitionTarget => partition,
+            Self::TableTarget => table,
+            Self::AccountTarget(_) => account,
+        }
+    }
+
+    /// Whether an operator's target was passed, and the server itself is well.
+    #[must_use]
+    pub const fn is_target(self) -> bool {
+        match self {
+            Self::RangeInTransit | Self::Overloaded => false,
+            Self::PartitionTarget | Self::TableTarget | Self::AccountTarget(_) => true,
         }
     }
 }
+
+/// What is known of the time that a split, a full disk or a crowd takes: nothing but that it is not over at once.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 impl Error {
     fn overloaded(cause: &dyn std::error::Error) -> Self {
         Self::Busy {
             reason: BusyReason::Overloaded,
+            retry_after: RETRY_AFTER,
             detail: cause.to_string().into(),
+        }
+    }
+
+    /// A request waited for its turn, and it did not come.
+    pub(crate) fn out_of_patience() -> Self {
+        Self::Busy {
+            reason: BusyReason::Overloaded,
+            retry_after: RETRY_AFTER,
+            detail: "its turn did not come in time".into(),
         }
     }
 
@@ -156,6 +211,7 @@ impl From<LockError> for Error {
     fn from(error: LockError) -> Self {
         Self::Busy {
             reason: BusyReason::RangeInTransit,
+            retry_after: RETRY_AFTER,
             detail: error.to_string().into(),
         }
     }

@@ -8,17 +8,22 @@
 //! - a request that is refused has changed nothing;
 //! - no two writes of an entity share a Timestamp, and a later write has a later one.
 
+mod admission;
 mod catalog;
 mod entity;
 mod error;
 mod plan;
 mod service;
 mod stamps;
+mod targets;
 
-pub use catalog::{Place, Table, TableNames, TablePage, TableToken};
+pub use catalog::{
+    Place, Restored, SnapshotTable, Table, TableNames, TablePage, TableToken, snapshot_tables,
+};
 pub use entity::{
     Change, ChangeKind, Changed, Condition, EntityToken, Page, Query, RowData, ScanReport,
 };
-pub use error::{BatchError, BusyReason, Error, KeyName};
+pub use error::{AccountLimit, BatchError, BusyReason, Error, KeyName};
 pub use plan::{Cut, Plan, QueryClass, Span};
 pub use service::{Service, ServiceSettings};
+pub use targets::{Limited, Rates, Scope, TableTargets, TargetSettings};

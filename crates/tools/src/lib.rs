@@ -3,16 +3,21 @@
 //!
 //! - [`scan`]: every row of a table, or of a part of it, read by many requests at once.
 //! - [`source`]: tables behind HTTP, for scans.
+//! - [`admin`]: Partita's admin port.
 //! - [`split_points`]: where a server says that a table is cut.
 //! - [`purge`]: deletes of many rows, in as few requests as can be.
 //! - [`formats`]: rows as files: CSV, JSON lines, Parquet.
+//! - [`migrate`]: versioned changes of tables, run once each.
 //! - [`transfer`]: tables to files and back, tables to tables, and what two tables differ in.
 #![cfg_attr(
     feature = "cli",
     doc = "- [`verbs`]: the command line, with the feature `cli`."
 )]
 
+pub mod admin;
+mod batching;
 pub mod formats;
+pub mod migrate;
 pub mod purge;
 pub mod scan;
 #[cfg(test)]
@@ -21,7 +26,8 @@ mod server;
 pub mod source;
 mod split_points;
 pub mod transfer;
+mod type_names;
 #[cfg(feature = "cli")]
 pub mod verbs;
 
-pub use split_points::{SplitPointsError, split_points};
+pub use split_points::split_points;

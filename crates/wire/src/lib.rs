@@ -9,6 +9,7 @@ mod batch;
 mod cors;
 mod date;
 mod error;
+mod extension;
 mod filter;
 mod json;
 mod operation;
@@ -31,6 +32,9 @@ pub use batch::{
 pub use cors::{CorsGrant, Preflight, PreflightGrant, varies_by_origin};
 pub use date::{HttpDate, parse_http_date};
 pub use error::{BodyForm, ErrorBody, ErrorCode, Failure, Occurrence};
+pub use extension::{
+    TableSettings, read_rename, read_table_settings, write_rename, write_table_settings,
+};
 pub use filter::{FILTER_BYTES_MAX, FILTER_DEPTH_MAX, parse_filter};
 pub use json::{
     EntityBody, EntityFormat, EntityWriter, MEMBERS_MAX, PageReader, RowReader, TableWriter,

@@ -35,6 +35,14 @@ pub enum Operation {
     GetTableAcl,
     /// `PUT /name?comp=acl`
     SetTableAcl,
+    /// `GET /name?comp=partita-settings`, an extension of ours
+    GetTableSettings,
+    /// `PUT /name?comp=partita-settings`, an extension of ours
+    SetTableSettings,
+    /// `POST /name?comp=partita-rename`, an extension of ours
+    RenameTable,
+    /// `POST /name?comp=partita-truncate`, an extension of ours
+    TruncateTable,
     /// `GET /?restype=service&comp=properties`
     GetTableServiceProperties,
     /// `PUT /?restype=service&comp=properties`
@@ -63,6 +71,10 @@ impl Operation {
         Self::EntityGroupTransaction,
         Self::GetTableAcl,
         Self::SetTableAcl,
+        Self::GetTableSettings,
+        Self::SetTableSettings,
+        Self::RenameTable,
+        Self::TruncateTable,
         Self::GetTableServiceProperties,
         Self::SetTableServiceProperties,
         Self::GetTableServiceStats,
@@ -89,6 +101,10 @@ impl Operation {
             Self::EntityGroupTransaction => "EntityGroupTransaction",
             Self::GetTableAcl => "GetTableACL",
             Self::SetTableAcl => "SetTableACL",
+            Self::GetTableSettings => "GetTableSettings",
+            Self::SetTableSettings => "SetTableSettings",
+            Self::RenameTable => "RenameTable",
+            Self::TruncateTable => "TruncateTable",
             Self::GetTableServiceProperties => "GetTableServiceProperties",
             Self::SetTableServiceProperties => "SetTableServiceProperties",
             Self::GetTableServiceStats => "GetTableServiceStats",
@@ -116,12 +132,16 @@ impl Operation {
             | Self::DeleteEntity
             | Self::EntityGroupTransaction
             | Self::SetTableAcl
+            | Self::SetTableSettings
+            | Self::RenameTable
+            | Self::TruncateTable
             | Self::SetTableServiceProperties => true,
             Self::QueryTables
             | Self::GetTable
             | Self::QueryEntities
             | Self::GetEntity
             | Self::GetTableAcl
+            | Self::GetTableSettings
             | Self::GetTableServiceProperties
             | Self::GetTableServiceStats
             | Self::Preflight => false,

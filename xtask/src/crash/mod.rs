@@ -6,40 +6,20 @@
 //! 3. six writers and a reader load it over connections of their own, until it is killed (`SIGKILL`) a random time
 //!    later.
 //!
-//! What must hold:
-//! - every acknowledged write is there, with the tag that was answered;
-//! - a request under way at the kill happened wholly or not at all, also a batch;
-//! - no value is there that nobody wrote, or that is cut short;
-//! - a 409, a 412 or a row shown to a reader rests on what is still there.
-//!
-//! The choice of operations follows from the seed; the moment of the kill in the server's work does not.
+//! What must hold is said in [`crate::checkers`]. The moment of the kill in the server's work does not follow from the seed.
 
-pub(crate) mod model;
-pub(crate) mod race;
-pub(crate) mod reader;
-pub(crate) mod stored;
 mod sustained;
-pub(crate) mod writer;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, ensure};
 use partita_bench::client::Client;
 use partita_bench::rng::Rng;
 use partita_bench::{Account, ServerProcess, create_table, partita_command};
 
-use self::model::Key;
-use self::race::Races;
-use self::reader::Reader;
-use self::writer::Writer;
 use crate::cargo;
-
-/// The table everything happens in.
-pub(crate) const TABLE: &str = "crash";
-
-/// Connections that write.
-pub(crate) const WRITERS: u64 = 6;
+use crate::checkers::{Checkers, TABLE, fail_with_log};
 
 /// Time from start to ready after a kill (issue: "ready within 1 s").
 const READY_MAX: Duration = Duration::from_secs(1);
@@ -100,27 +80,20 @@ struct Run {
     directory: PathBuf,
     account: Account,
     rng: Rng,
-    writers: Vec<Writer>,
-    races: Races,
-    reader: Reader,
+    checkers: Checkers,
     slowest_start: Duration,
 }
 
 impl Run {
     fn new(program: PathBuf, directory: PathBuf, seed: u64) -> Self {
         let mut rng = Rng::new(seed);
-        let writers: Vec<Writer> = (0..WRITERS)
-            .map(|index| Writer::new(index, rng.next_u64()))
-            .collect();
-        let reader = Reader::new(writers.iter().map(|writer| &writer.ledger), rng.next_u64());
+        let account = Account::well_known();
         Self {
             program,
             directory,
-            account: Account::well_known(),
+            checkers: Checkers::new(&account, &mut rng),
+            account,
             rng,
-            writers,
-            races: Races::default(),
-            reader,
             slowest_start: Duration::ZERO,
         }
     }
@@ -140,7 +113,7 @@ impl Run {
         let server = self.start()?;
         self.compare(&server)
             .with_context(|| format!("after {rounds} kills"))?;
-        let acknowledged: u64 = self.writers.iter().map(|writer| writer.acknowledged).sum();
+        let acknowledged = self.checkers.acknowledged();
         println!(
             "crash: {rounds} kills, {acknowledged} acknowledged writes, nothing lost; slowest start {} ms, {:.1} s in all",
             self.slowest_start.as_millis(),
@@ -171,39 +144,19 @@ impl Run {
     fn compare(&mut self, server: &ServerProcess) -> anyhow::Result<()> {
         let mut client = Client::connect(server.addr(), self.account.clone())?;
         create_table(&mut client, TABLE)?;
-        let stored = stored::scan(&mut client)?;
-        let mut faults = Vec::new();
-        for writer in &mut self.writers {
-            faults.extend(self.reader.settle(&writer.ledger, &stored));
-            faults.extend(writer.ledger.settle(&stored));
-            let keys = &writer.ledger.keys;
-            let key = &keys[self.rng.below(keys.len() as u64) as usize];
-            let by_get = stored::get(&mut client, key)?;
-            if by_get.as_ref() != stored.get(key) {
-                faults.push(format!("{key:?}: get and scan differ: {by_get:?}"));
-            }
-        }
-        faults.extend(self.races.settle(&stored));
-        fail_on(&faults)
+        self.checkers.compare(&mut client)
     }
 
     fn load_and_kill(&mut self, server: &mut ServerProcess) -> anyhow::Result<()> {
         let addr = server.addr();
         let load = Duration::from_millis(10 + self.rng.below(LOAD_MS_MAX));
-        let (account, races, reader) = (&self.account, &self.races, &mut self.reader);
+        let checkers = &mut self.checkers;
         std::thread::scope(|scope| {
-            for writer in &mut self.writers {
-                scope.spawn(move || writer.run(addr, account, races));
-            }
-            scope.spawn(move || reader.run(addr, account));
+            checkers.load(scope, addr);
             std::thread::park_timeout(load);
             server.kill()
         })?;
-        let mut faults: Vec<String> = self.reader.faults.drain(..).collect();
-        for writer in &mut self.writers {
-            faults.append(&mut writer.faults);
-        }
-        fail_on(&faults)
+        fail_with_log(&self.checkers.take_faults(), server)
     }
 }
 
@@ -217,22 +170,4 @@ fn start(program: &Path, directory: &Path) -> anyhow::Result<ServerProcess> {
         READY_MAX.as_millis()
     );
     Ok(server)
-}
-
-pub(crate) fn fail_on(faults: &[String]) -> anyhow::Result<()> {
-    if faults.is_empty() {
-        return Ok(());
-    }
-    for fault in faults.iter().take(20) {
-        eprintln!("crash: {fault}");
-    }
-    bail!("{} faults", faults.len());
-}
-
-/// The JSON of an entity with one property.
-pub(crate) fn entity_json(key: &Key, property: &str, value: &str) -> String {
-    format!(
-        r#"{{"PartitionKey":"{}","RowKey":"{}","{property}":"{value}"}}"#,
-        key.partition, key.row
-    )
 }

@@ -88,8 +88,8 @@ fn count_rows(client: &mut Client) -> anyhow::Result<u64> {
             .context("a token without RowKey")?;
         query = format!(
             "$select=RowKey&NextPartitionKey={}&NextRowKey={}",
-            super::stored::escape(partition),
-            super::stored::escape(row)
+            crate::checkers::stored::escape(partition),
+            crate::checkers::stored::escape(row)
         );
     }
 }

@@ -11,12 +11,11 @@
 //!
 //! The choice of operations and actions follows from the seed; their interleaving does not.
 
-mod admin;
 mod presser;
 mod sentinels;
 mod settle;
 
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -24,17 +23,17 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, ensure};
 use partita_bench::client::Client;
 use partita_bench::rng::Rng;
-use partita_bench::{Account, ServerProcess, create_table, partita_command};
+use partita_bench::{Account, ServerProcess, admin, create_table, partita_command};
 
 use self::presser::Done;
 use crate::cargo;
-use crate::crash::race::Races;
-use crate::crash::reader::Reader;
-use crate::crash::writer::Writer;
-use crate::crash::{TABLE, WRITERS, fail_on, stored};
+use crate::checkers::{Checkers, TABLE, fail_with_log};
 
 /// Time the server is given to say that it is ready.
 const START_DEADLINE: Duration = Duration::from_secs(30);
+
+/// How long files are kept that nobody needs any more: longer than a page of a scan takes on a busy machine.
+const GARBAGE_AGE: &str = "4s";
 
 /// Longest load of one round, milliseconds.
 const LOAD_MS_MAX: u64 = 6_000;
@@ -93,9 +92,7 @@ struct Run {
     directory: PathBuf,
     account: Account,
     rng: Rng,
-    writers: Vec<Writer>,
-    races: Races,
-    reader: Reader,
+    checkers: Checkers,
     done: Done,
     scans: u64,
     slowest_start: Duration,
@@ -105,18 +102,13 @@ struct Run {
 impl Run {
     fn new(program: PathBuf, directory: PathBuf, seed: u64) -> Self {
         let mut rng = Rng::new(seed);
-        let writers: Vec<Writer> = (0..WRITERS)
-            .map(|index| Writer::new(index, rng.next_u64()))
-            .collect();
-        let reader = Reader::new(writers.iter().map(|writer| &writer.ledger), rng.next_u64());
+        let account = Account::well_known();
         Self {
             program,
             directory,
-            account: Account::well_known(),
+            checkers: Checkers::new(&account, &mut rng),
+            account,
             rng,
-            writers,
-            races: Races::default(),
-            reader,
             done: Done::default(),
             scans: 0,
             slowest_start: Duration::ZERO,
@@ -149,7 +141,7 @@ impl Run {
         elapsed: Duration,
         settled: &settle::Settled,
     ) -> anyhow::Result<()> {
-        let acknowledged: u64 = self.writers.iter().map(|writer| writer.acknowledged).sum();
+        let acknowledged = self.checkers.acknowledged();
         let Done {
             splits_ms,
             merges_ms,
@@ -207,14 +199,7 @@ impl Run {
         let mut client = Client::connect(server.addr(), self.account.clone())?;
         create_table(&mut client, TABLE)?;
         sentinels::plant(&mut client)?;
-        let stored = stored::scan(&mut client)?;
-        let mut faults = Vec::new();
-        for writer in &mut self.writers {
-            faults.extend(self.reader.settle(&writer.ledger, &stored));
-            faults.extend(writer.ledger.settle(&stored));
-        }
-        faults.extend(self.races.settle(&stored));
-        fail_on(&faults)
+        self.checkers.compare(&mut client)
     }
 
     fn load_and_kill(
@@ -229,19 +214,13 @@ impl Run {
         let (stop, mut scan_faults) = (AtomicBool::new(false), Vec::new());
         let Self {
             account,
-            races,
-            reader,
-            writers,
+            checkers,
             done,
             scans,
             ..
         } = self;
         std::thread::scope(|scope| {
-            for writer in &mut *writers {
-                let (account, races) = (&*account, &*races);
-                scope.spawn(move || writer.run(addr, account, races));
-            }
-            scope.spawn(|| reader.run(addr, account));
+            checkers.load(scope, addr);
             scope.spawn(|| presser::press(admin, &mut pressing, &stop, done));
             scope.spawn(|| {
                 *scans += sentinels::watch(addr, account, &mut watching, &stop, &mut scan_faults);
@@ -250,31 +229,23 @@ impl Run {
             stop.store(true, Ordering::Relaxed);
             server.kill()
         })?;
-        let mut faults: Vec<String> = self.reader.faults.drain(..).collect();
+        let mut faults = self.checkers.take_faults();
         faults.append(&mut scan_faults);
         faults.append(&mut self.done.faults);
-        for writer in &mut self.writers {
-            faults.append(&mut writer.faults);
-        }
-        fail_on(&faults)
+        fail_with_log(&faults, server)
     }
 }
 
 /// Starts the server with an admin port and quick garbage collection.
 fn start(program: &Path, directory: &Path) -> anyhow::Result<(ServerProcess, SocketAddr)> {
-    let admin = free_port()?;
+    let admin = admin::free_port()?;
     let mut command = partita_command(program, directory);
     command.args([
         "--admin-port",
         &admin.port().to_string(),
         "--garbage-age",
-        "1s",
+        GARBAGE_AGE,
     ]);
     let server = ServerProcess::start(command, START_DEADLINE)?;
     Ok((server, admin))
-}
-
-fn free_port() -> anyhow::Result<SocketAddr> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-    Ok(listener.local_addr()?)
 }

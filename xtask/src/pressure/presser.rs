@@ -4,11 +4,11 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use partita_bench::admin;
 use partita_bench::rng::Rng;
 
-use super::admin;
 use super::sentinels;
-use crate::crash::TABLE;
+use crate::checkers::TABLE;
 
 /// Beyond so many ranges none is split.
 const RANGES_MAX: usize = 12;
@@ -51,7 +51,9 @@ fn one(admin: SocketAddr, rng: &mut Rng, done: &mut Done) -> anyhow::Result<()> 
         0..30 if ranges.len() < RANGES_MAX => ("split", String::new()),
         30..45 if ranges.len() < RANGES_MAX => ("split", place(rng)),
         0..75 => ("merge", String::new()),
-        75..80 => ("flush", String::new()),
+        75..78 => ("flush", String::new()),
+        // For a second, so that it keeps nothing from going in the end.
+        78..80 => ("checkpoint", r#"{"seconds":1}"#.to_owned()),
         80..88 => ("compact", String::new()),
         88..94 => ("collect", String::new()),
         _ => (

@@ -11,9 +11,9 @@ use partita_bench::client::{Client, Request};
 use partita_bench::rng::Rng;
 use serde_json::Value;
 
-use crate::crash::model::payload;
-use crate::crash::stored::escape;
-use crate::crash::{TABLE, entity_json};
+use crate::checkers::model::payload;
+use crate::checkers::stored::escape;
+use crate::checkers::{TABLE, entity_json};
 
 /// How many there are.
 pub(super) const COUNT: u64 = 260;
@@ -27,7 +27,7 @@ pub(super) fn partition(number: u64) -> String {
 /// Writes them all; those that are there already are left.
 pub(super) fn plant(client: &mut Client) -> anyhow::Result<()> {
     for number in 0..COUNT {
-        let key = crate::crash::model::Key {
+        let key = crate::checkers::model::Key {
             partition: partition(number),
             row: "sentinel".to_owned(),
         };

@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{bail, ensure};
 use partita_bench::client::{Client, Request};
-use partita_bench::{Account, ServerProcess, create_table};
+use partita_bench::{Account, ServerProcess, admin, create_table};
 
-use super::{admin, start};
-use crate::crash::TABLE;
-use crate::crash::model::Key;
-use crate::crash::stored;
+use super::start;
+use crate::checkers::TABLE;
+use crate::checkers::model::Key;
+use crate::checkers::stored;
 
 /// How long the ranges are given to rewrite their files and let go of old ones.
 const DEADLINE: Duration = Duration::from_secs(300);
@@ -115,8 +115,8 @@ fn settled_bytes(admin: SocketAddr, directory: &Path) -> anyhow::Result<u64> {
         for range in admin::ranges(admin)?.ranges {
             admin::act(admin, range.id, "collect", "")?;
         }
-        // Garbage is a second old before it goes.
-        std::thread::park_timeout(Duration::from_secs(2));
+        // Longer than garbage is kept.
+        std::thread::park_timeout(Duration::from_secs(5));
         let bytes = file_bytes(&directory.join("store"))?;
         if bytes == last || began.elapsed() > DEADLINE {
             return Ok(bytes);

@@ -3,6 +3,7 @@
 mod access_policy;
 mod create_entity;
 mod delete_entity;
+mod extension;
 mod get_entity;
 mod query_entities;
 mod read_back;

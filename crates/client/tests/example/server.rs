@@ -5,6 +5,11 @@ use partita_server::config::{ALL, Layers, Settings};
 
 /// Starts a server on free ports; the flags are those of its command line.
 pub(crate) async fn start(flags: &[(&str, &str)]) -> Server {
+    Server::start(settings(flags)).await.unwrap()
+}
+
+/// Settings with which it starts so.
+pub(crate) fn settings(flags: &[(&str, &str)]) -> Settings {
     let usual = [
         ("table-port", "0"),
         ("admin-port", "0"),
@@ -19,9 +24,7 @@ pub(crate) async fn start(flags: &[(&str, &str)]) -> Server {
         .chain(flags.iter().copied())
         .fold(Layers::new(), set);
     let (values, _) = layers.resolve().unwrap();
-    Server::start(Settings::from_values(&values).unwrap())
-        .await
-        .unwrap()
+    Settings::from_values(&values).unwrap()
 }
 
 /// How a client finds it.

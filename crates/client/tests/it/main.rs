@@ -5,8 +5,10 @@
     reason = "all of it is tests, though not every function is marked so"
 )]
 
+mod extension;
 mod faults;
 mod faulty_server;
+mod log_tail;
 mod on_the_server;
 #[path = "../example/server.rs"]
 mod server;

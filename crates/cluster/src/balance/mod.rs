@@ -1,8 +1,8 @@
 //! Whether to split or merge ranges, from their sizes and loads: pure decisions, so that hours can be simulated in a test.
 //!
 //! - **Split by size** when the files of a range exceed [`BalanceSettings::split_bytes`].
-//! - **Split by load** when requests stay above [`BalanceSettings::split_rate`] for [`BalanceSettings::hot_for`], and a cut is known that
-//!   shares the load out. A single hot partition has none: that is counted, and shown, and nothing is done.
+//! - **Split by load**, where [`BalanceSettings::by_load`] says so, when requests stay above [`BalanceSettings::split_rate`] for
+//!   [`BalanceSettings::hot_for`], and a cut is known that shares the load out. A single hot partition has none: that is counted, and shown, and nothing is done.
 //! - **Merge** two neighbours that both stayed below a quarter of both triggers for [`BalanceSettings::cold_for`].
 //!
 //! What keeps it from going back and forth: one action a round; a new range is left alone for a while; and two ranges that were
@@ -18,8 +18,10 @@ use std::time::{Duration, Instant};
 pub struct BalanceSettings {
     /// A range with more bytes in files is split.
     pub split_bytes: u64,
-    /// A range with more requests a second is split, if that shares them out.
+    /// A range with more requests a second is hot.
     pub split_rate: f64,
+    /// Whether hot ranges are split, if that shares their load out. Where one process serves all ranges it gains nothing.
+    pub by_load: bool,
     /// For so long before it is split.
     pub hot_for: Duration,
     /// Neighbours below a quarter of both for so long are merged.
@@ -31,11 +33,12 @@ pub struct BalanceSettings {
 }
 
 impl Default for BalanceSettings {
-    /// 8 GiB; 5,000 requests a second for 10 s; an hour; a minute; 64 ranges.
+    /// 8 GiB; 5,000 requests a second for 10 s, not split for that; an hour; a minute; 64 ranges.
     fn default() -> Self {
         Self {
             split_bytes: 8 << 30,
             split_rate: 5_000.0,
+            by_load: false,
             hot_for: Duration::from_secs(10),
             cold_for: Duration::from_secs(3_600),
             cool_down: Duration::from_secs(60),
@@ -153,7 +156,7 @@ impl Balancer {
                 continue;
             }
             match &range.cut {
-                Some(cut) if room && !range.rewriting => {
+                Some(cut) if settings.by_load && room && !range.rewriting => {
                     return Some(Action::SplitByLoad(range.id, cut.clone()));
                 }
                 Some(_) => {}

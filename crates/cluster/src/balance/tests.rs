@@ -17,7 +17,10 @@ const PIECES: usize = 100;
 impl World {
     fn new() -> Self {
         Self {
-            balancer: Balancer::new(BalanceSettings::default()),
+            balancer: Balancer::new(BalanceSettings {
+                by_load: true,
+                ..BalanceSettings::default()
+            }),
             now: Instant::now(),
             ranges: vec![(0, RangeId(1))],
             next: 2,
@@ -211,4 +214,21 @@ fn nothing_is_done_to_a_range_that_rewrites_or_beyond_the_most() {
     assert_eq!(full.decide(now, std::slice::from_ref(&range)), None);
     let split = balancer.decide(now, &[range]);
     assert_eq!(split, Some(Action::SplitBySize(RangeId(1))));
+}
+
+#[test]
+fn without_leave_a_hot_range_stays_whole_and_one_hot_partition_is_counted_all_the_same() {
+    let mut world = World::new();
+    world.balancer = Balancer::new(BalanceSettings::default());
+    world.hours(2, |_| even(20_000.0));
+    assert_eq!(world.actions, []);
+    assert_eq!(world.balancer.no_split_key(), 0);
+    world.hours(2, |_| {
+        let mut rates = [0.0; PIECES];
+        rates[7] = 20_000.0;
+        rates
+    });
+    assert_eq!(world.actions, []);
+    // It was hot all the time, so it is counted once.
+    assert_eq!(world.balancer.no_split_key(), 1);
 }

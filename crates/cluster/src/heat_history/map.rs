@@ -9,6 +9,7 @@ use super::load::{LATENCY_BUCKETS, Load, percentile_us};
 use super::slot::{Cell, Extent, Slot};
 use super::tiers::{Tier, Tiers};
 use bytes::Bytes;
+use partita_range::Bounds;
 use partita_range::heat::serialize_hex;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeSet;
@@ -87,8 +88,13 @@ fn serialize_end<S: Serializer>(end: &Option<Bytes>, serializer: S) -> Result<S:
     }
 }
 
-/// Draws the map of what the tiers have from a time to another.
-pub(super) fn draw(tiers: &Tiers, from: SystemTime, to: SystemTime, shape: MapShape) -> HeatMap {
+/// Draws the map of what the tiers have from a time to another, of ranges that have keys between the bounds.
+pub(super) fn draw(
+    tiers: &Tiers,
+    (from, to): (SystemTime, SystemTime),
+    shape: MapShape,
+    keys: &Bounds,
+) -> HeatMap {
     let (from_s, to_s) = (seconds(from), seconds(to));
     let columns = shape.columns.clamp(1, COLUMNS_MAX);
     let time = Times {
@@ -104,8 +110,8 @@ pub(super) fn draw(tiers: &Tiers, from: SystemTime, to: SystemTime, shape: MapSh
         slots.filter(|(_, columns)| !columns.is_empty())
     };
     let pieces = Pieces::of(shown().map(|(slot, _)| slot));
-    let rows = pieces.rows(shape.rows.clamp(1, ROWS_MAX));
-    let row_of = row_of_pieces(&rows);
+    let rows = pieces.rows(pieces.overlapping(keys), shape.rows.clamp(1, ROWS_MAX));
+    let row_of = row_of_pieces(&rows, pieces.starts.len());
     let mut grid = Grid::new(shape.metric, rows.len(), columns);
     for (slot, columns) in shown() {
         for cell in slot.cells() {
@@ -199,41 +205,35 @@ impl<'s> Pieces<'s> {
         at(&extent.start)..extent.end.as_ref().map_or(self.starts.len(), at)
     }
 
-    /// Joins pieces into at most `max` rows.
-    fn rows(&self, max: usize) -> Vec<Range<usize>> {
-        let count = self.starts.len();
+    /// The pieces that have keys between the bounds.
+    fn overlapping(&self, keys: &Bounds) -> Range<usize> {
+        let behind = |key: &Bytes| self.starts.partition_point(|start| *start <= key.as_ref());
+        let first = behind(&keys.start).saturating_sub(1);
+        let end = keys.end.as_ref();
+        let end = end.map(|end| self.starts.partition_point(|start| *start < end.as_ref()));
+        first..end.unwrap_or(self.starts.len()).max(first)
+    }
+
+    /// Joins some pieces into at most `max` rows.
+    fn rows(&self, shown: Range<usize>, max: usize) -> Vec<Range<usize>> {
+        let count = shown.len();
         if count <= max {
-            return (0..count).map(|piece| piece..piece + 1).collect();
+            return shown.map(|piece| piece..piece + 1).collect();
         }
-        let total: f64 = self.weights.iter().sum();
+        let weights = self.weights.get(shown.clone()).unwrap_or_default();
+        let total: f64 = weights.iter().sum();
         if total <= 0.0 {
-            return self.rows_up_to(&vec![1.0; count], count.div_ceil(max) as f64);
+            let even = vec![1.0; count];
+            return rows_up_to(shown.start, &even, count.div_ceil(max) as f64);
         }
         let mut weight = total / max as f64;
         loop {
-            let rows = self.rows_up_to(&self.weights, weight);
+            let rows = rows_up_to(shown.start, weights, weight);
             if rows.len() <= max {
                 return rows;
             }
             weight *= 1.1;
         }
-    }
-
-    /// Joins neighbours as long as they weigh no more than `weight` together.
-    fn rows_up_to(&self, weights: &[f64], weight: f64) -> Vec<Range<usize>> {
-        let mut rows: Vec<Range<usize>> = Vec::new();
-        let mut joined = 0.0;
-        for (piece, of_piece) in weights.iter().enumerate() {
-            joined += of_piece;
-            match rows.last_mut() {
-                Some(row) if joined <= weight => row.end = piece + 1,
-                _ => {
-                    joined = *of_piece;
-                    rows.push(piece..piece + 1);
-                }
-            }
-        }
-        rows
     }
 
     fn keys(&self, row: &Range<usize>) -> KeyRow {
@@ -245,13 +245,32 @@ impl<'s> Pieces<'s> {
     }
 }
 
-/// For each piece its row.
-fn row_of_pieces(rows: &[Range<usize>]) -> Vec<usize> {
-    let pieces = rows
-        .iter()
-        .enumerate()
-        .flat_map(|(row, pieces)| std::iter::repeat_n(row, pieces.len()));
-    pieces.collect()
+/// Joins neighbours, the first of which is the piece `first`, as long as they weigh no more than `weight` together.
+fn rows_up_to(first: usize, weights: &[f64], weight: f64) -> Vec<Range<usize>> {
+    let mut rows: Vec<Range<usize>> = Vec::new();
+    let mut joined = 0.0;
+    for (piece, of_piece) in (first..).zip(weights) {
+        joined += of_piece;
+        match rows.last_mut() {
+            Some(row) if joined <= weight => row.end = piece + 1,
+            _ => {
+                joined = *of_piece;
+                rows.push(piece..piece + 1);
+            }
+        }
+    }
+    rows
+}
+
+/// For each piece its row, if it is shown.
+fn row_of_pieces(rows: &[Range<usize>], pieces: usize) -> Vec<Option<usize>> {
+    let mut row_of = vec![None; pieces];
+    for (row, pieces) in rows.iter().enumerate() {
+        for of_piece in row_of.get_mut(pieces.clone()).into_iter().flatten() {
+            *of_piece = Some(row);
+        }
+    }
+    row_of
 }
 
 /// The sums, row by row.
@@ -284,11 +303,12 @@ impl Grid {
         cell: &Cell,
         columns: &[(usize, f64)],
         pieces: &Range<usize>,
-        row_of: &[usize],
+        row_of: &[Option<usize>],
     ) {
         let each = 1.0 / pieces.len().max(1) as f64;
         let mut rows: Vec<(usize, f64)> = Vec::new();
-        for row in row_of.get(pieces.clone()).unwrap_or_default() {
+        let shown = row_of.get(pieces.clone()).unwrap_or_default();
+        for row in shown.iter().flatten() {
             match rows.last_mut().filter(|(last, _)| last == row) {
                 Some((_, part)) => *part += each,
                 None => rows.push((*row, each)),

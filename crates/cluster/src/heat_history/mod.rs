@@ -22,6 +22,7 @@ mod tiers;
 
 use bytes::Bytes;
 use parking_lot::Mutex;
+use partita_range::Bounds;
 use partita_range::heat::Window;
 use slot::{Cell, Extent, Slot, Time};
 use std::time::{Duration, SystemTime};
@@ -88,7 +89,19 @@ impl HeatHistory {
     /// A grid of times and keys. Takes some milliseconds for a day of 64 busy ranges.
     #[must_use]
     pub fn map(&self, from: SystemTime, to: SystemTime, shape: MapShape) -> HeatMap {
-        self.with(|tiers| map::draw(tiers, from, to, shape))
+        self.map_within(from, to, shape, &Bounds::all())
+    }
+
+    /// The part of it that has keys between the bounds. A range that has others too is in it with all its load.
+    #[must_use]
+    pub fn map_within(
+        &self,
+        from: SystemTime,
+        to: SystemTime,
+        shape: MapShape,
+        keys: &Bounds,
+    ) -> HeatMap {
+        self.with(|tiers| map::draw(tiers, (from, to), shape, keys))
     }
 
     /// How many slots are kept, of all tiers. At most 885.

@@ -611,6 +611,44 @@ fn a_map_shows_where_and_when() {
 }
 
 #[test]
+fn a_map_within_bounds_has_the_ranges_that_overlap_them() {
+    let history = HeatHistory::new();
+    let clock = clock();
+    let start = clock.now();
+    let windows = [reads(1), reads(20), reads(300), reads(4_000)];
+    let starts = ["", "g", "n", "t"];
+    let ranges: Vec<RangeWindow<'_>> = (0..4)
+        .map(|at| RangeWindow {
+            start: starts[at].into(),
+            end: starts.get(at + 1).map(|end| Bytes::from(*end)),
+            window: &windows[at],
+        })
+        .collect();
+    clock.advance(WINDOW);
+    history.record(clock.now(), &ranges);
+    let within = |keys: (&'static str, Option<&'static str>), rows| {
+        let shape = MapShape {
+            metric: Metric::Reads,
+            columns: 1,
+            rows,
+        };
+        let keys = Bounds {
+            start: keys.0.into(),
+            end: keys.1.map(Bytes::from),
+        };
+        let map = history.map_within(start, clock.now(), shape, &keys);
+        let values = map.values.iter().map(|row| row[0].unwrap());
+        values.collect::<Vec<f64>>()
+    };
+    assert_eq!(within(("g", Some("n")), 9), [20.0]);
+    assert_eq!(within(("h", Some("o")), 9), [20.0, 300.0]);
+    assert_eq!(within(("h", Some("o")), 1), [320.0]);
+    assert_eq!(within(("z", None), 9), [4_000.0]);
+    assert_eq!(within(("", None), 9), [1.0, 20.0, 300.0, 4_000.0]);
+    assert_eq!(within(("a", Some("b")), 9), [1.0]);
+}
+
+#[test]
 fn percentiles_add_up_over_windows_and_ranges() {
     let history = HeatHistory::new();
     let clock = clock();

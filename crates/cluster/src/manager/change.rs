@@ -200,7 +200,7 @@ impl Manager {
         finished(self.tasks.spawn("hold a range", holding).await)
     }
 
-    async fn turn(&self) -> Result<tokio::sync::SemaphorePermit<'_>, ChangeRefused> {
+    pub(super) async fn turn(&self) -> Result<tokio::sync::SemaphorePermit<'_>, ChangeRefused> {
         self.changing.acquire().await.map_err(failed)
     }
 
@@ -332,6 +332,7 @@ impl Manager {
         let gone = self.watchers.lock().remove(&id);
         let (manager, shutdown) = (Arc::clone(self), self.tasks.shutdown());
         old.retire();
+        self.keep_last_window(&old);
         drop(old);
         self.tasks.spawn("retire a range", async move {
             if let Some(gone) = gone {
@@ -349,7 +350,7 @@ impl Manager {
 }
 
 /// Flushes until little is left, while writes go on.
-async fn flush_most(range: &Range) -> Result<(), ChangeRefused> {
+pub(super) async fn flush_most(range: &Range) -> Result<(), ChangeRefused> {
     for _ in 0..FLUSHES_BEFORE_MAX {
         let began = Instant::now();
         range.engine().flush().await.map_err(failed)?;
@@ -404,13 +405,18 @@ fn late() -> ChangeRefused {
 }
 
 fn failed(error: impl std::error::Error) -> ChangeRefused {
+    ChangeRefused::Failed(chain(&error))
+}
+
+/// An error and its causes in one text.
+pub(super) fn chain(error: &dyn std::error::Error) -> Arc<str> {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
         text = format!("{text}: {error}");
         cause = error.source();
     }
-    ChangeRefused::Failed(text.into())
+    text.into()
 }
 
 /// What a task of ours answered; one that panicked has failed.

@@ -12,13 +12,16 @@
 //! - a database is removed only when its range is in no record's map and nobody reads its files.
 
 mod change;
+mod keep_heat;
 mod recover;
+mod snapshots;
 mod split_key;
 mod tend;
 mod watch;
 
 use crate::map_store::{MapError, MapRecord, MapStore};
 use crate::partition_map::{Epoch, PartitionMap, Served};
+use crate::snapshot::SnapshotName;
 use bytes::Bytes;
 use parking_lot::Mutex;
 use partita_engine::{ChangeError, Databases, OpenError};
@@ -27,11 +30,13 @@ use partita_rt::Tasks;
 use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tokio::sync::{Semaphore, oneshot};
 
 pub use change::{Merged, Split};
+pub use snapshots::{Listed, SNAPSHOTS_MAX, SnapshotError, Taken};
 use watch::Watched;
 pub use watch::rate;
 
@@ -51,6 +56,10 @@ pub struct Manager {
     watched: Mutex<Watched>,
     /// For each range, what says that nobody holds it any more.
     watchers: Mutex<HashMap<RangeId, oneshot::Receiver<Infallible>>>,
+    /// Who reads which snapshot.
+    readers: Mutex<HashMap<SnapshotName, Weak<()>>>,
+    /// In how many more rounds of tending pins are looked for that no snapshot names.
+    stray_rounds: AtomicU32,
 }
 
 impl fmt::Debug for Manager {
@@ -123,6 +132,12 @@ impl Manager {
     #[must_use]
     pub fn databases(&self) -> &Arc<dyn Databases> {
         &self.databases
+    }
+
+    /// Its background tasks, and those of whoever works with its ranges.
+    #[must_use]
+    pub fn tasks(&self) -> &Tasks {
+        &self.tasks
     }
 
     /// What the ranges keep in memory of their rows.

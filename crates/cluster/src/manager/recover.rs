@@ -9,6 +9,7 @@ use partita_range::{RangeId, RowMemory};
 use partita_rt::Tasks;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 use tokio::sync::Semaphore;
 
 impl Manager {
@@ -47,6 +48,9 @@ impl Manager {
             rewriting: Mutex::default(),
             watched: Mutex::default(),
             watchers: Mutex::new(watchers),
+            readers: Mutex::default(),
+            // Once after every start: the one before may have been killed.
+            stray_rounds: AtomicU32::new(1),
         });
         for served in manager.map.ranges().iter() {
             manager.learn_keys(&served.range);

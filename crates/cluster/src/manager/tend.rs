@@ -50,6 +50,7 @@ impl Manager {
             .map(|served| served.range.id())
             .collect();
         self.rewriting.lock().retain(|range| there.contains(range));
+        self.unpin_strays().await;
         self.remove_orphans().await;
     }
 

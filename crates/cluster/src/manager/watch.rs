@@ -2,9 +2,9 @@
 
 use super::{ChangeRefused, Manager};
 use crate::balance::{Action, Balancer, Observed};
-use crate::heat_history::{HeatHistory, RangeWindow, until_next_window};
-use partita_range::RangeId;
+use crate::heat_history::{Archive, HeatHistory, RangeWindow, until_next_window};
 use partita_range::heat::{SplitAdvice, Window};
+use partita_range::{Bounds, Range, RangeId};
 use partita_rt::{Clock, Shutdown};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,19 +13,25 @@ use std::sync::Arc;
 #[derive(Debug, Default)]
 pub(super) struct Watched {
     /// A day of it.
-    pub(super) history: HeatHistory,
+    pub(super) history: Arc<HeatHistory>,
     /// The last window of each range.
     pub(super) windows: HashMap<RangeId, Window>,
+    /// What ranges saw last that were replaced since windows were closed: it is closed with the others. At most [`REPLACED_MAX`].
+    replaced: Vec<(Bounds, Window)>,
     /// How often a range stayed hot and had no key to split it at.
     pub(super) no_split_key: u64,
     /// Splits and merges that the balancer made.
     pub(super) balanced: u64,
 }
 
+/// Ranges whose last window is kept until windows are closed; of more the heat is lost. Changes take a tenth of a second each.
+const REPLACED_MAX: usize = 128;
+
 impl Manager {
     /// A day of heat.
     pub fn with_heat<T>(&self, read: impl FnOnce(&HeatHistory) -> T) -> T {
-        read(&self.watched.lock().history)
+        let history = Arc::clone(&self.watched.lock().history);
+        read(&history)
     }
 
     /// The window of a range that was closed last; none for one that was made since.
@@ -41,10 +47,16 @@ impl Manager {
         (watched.no_split_key, watched.balanced)
     }
 
-    /// Watches until shutdown, and acts on what it sees if a balancer is given.
-    pub fn start_watching(self: &Arc<Self>, clock: Arc<dyn Clock>, balancer: Option<Balancer>) {
+    /// Watches until shutdown, and acts on what it sees if a balancer is given. What it sees is kept over restarts if there is an
+    /// archive for it.
+    pub fn start_watching(
+        self: &Arc<Self>,
+        clock: Arc<dyn Clock>,
+        balancer: Option<Balancer>,
+        archive: Option<Archive>,
+    ) {
         let (manager, shutdown) = (Arc::clone(self), self.tasks.shutdown());
-        let watching = manager.watch(clock, balancer, shutdown);
+        let watching = manager.watch(clock, balancer, archive, shutdown);
         self.tasks.spawn("watch ranges", watching);
     }
 
@@ -52,14 +64,28 @@ impl Manager {
         self: Arc<Self>,
         clock: Arc<dyn Clock>,
         mut balancer: Option<Balancer>,
+        mut archive: Option<Archive>,
         shutdown: Shutdown,
     ) {
-        loop {
+        if let Some(archive) = &mut archive {
             tokio::select! {
                 () = shutdown.requested() => return,
+                () = self.load_heat(archive, &*clock) => {}
+            }
+        }
+        let keeping = archive.map(|archive| self.keep_heat(archive, Arc::clone(&clock)));
+        loop {
+            tokio::select! {
+                () = shutdown.requested() => {
+                    self.close_windows(&*clock);
+                    return;
+                }
                 () = tokio::time::sleep(until_next_window(clock.now())) => {}
             }
             self.close_windows(&*clock);
+            if let Some(keeping) = &keeping {
+                keeping.send_replace(());
+            }
             let Some(balancer) = &mut balancer else {
                 continue;
             };
@@ -71,6 +97,15 @@ impl Manager {
         }
     }
 
+    /// Closes the window of a range that was replaced, or the load that led to a split would be missing where it is looked for.
+    pub(super) fn keep_last_window(&self, range: &Range) {
+        let window = range.heat().roll(tokio::time::Instant::now().into_std());
+        let replaced = &mut self.watched.lock().replaced;
+        if replaced.len() < REPLACED_MAX {
+            replaced.push((range.bounds().clone(), window));
+        }
+    }
+
     /// Closes the window of every range and keeps it.
     fn close_windows(&self, clock: &dyn Clock) {
         let (now, ranges) = (clock.monotonic(), self.map.ranges());
@@ -78,17 +113,24 @@ impl Manager {
             .iter()
             .map(|served| served.range.heat().roll(now))
             .collect();
-        let kept: Vec<RangeWindow<'_>> = ranges
-            .iter()
+        let (history, replaced) = {
+            let mut watched = self.watched.lock();
+            let replaced = std::mem::take(&mut watched.replaced);
+            (Arc::clone(&watched.history), replaced)
+        };
+        let bounds = ranges.iter().map(|served| served.range.bounds());
+        let replaced = replaced.iter().map(|(bounds, window)| (bounds, window));
+        let kept: Vec<RangeWindow<'_>> = bounds
             .zip(&windows)
-            .map(|(served, window)| RangeWindow {
-                start: served.range.bounds().start.clone(),
-                end: served.range.bounds().end.clone(),
+            .chain(replaced)
+            .map(|(bounds, window)| RangeWindow {
+                start: bounds.start.clone(),
+                end: bounds.end.clone(),
                 window,
             })
             .collect();
+        history.record(clock.now(), &kept);
         let mut watched = self.watched.lock();
-        watched.history.record(clock.now(), &kept);
         let ids = ranges.iter().map(|served| served.range.id());
         watched.windows = ids.zip(windows.iter().cloned()).collect();
     }

@@ -5,6 +5,7 @@
 
 mod record;
 
+use crate::snapshot::{SnapshotName, SnapshotRecord};
 use async_trait::async_trait;
 use futures::TryStreamExt;
 use partita_rt::object_store::path::Path;
@@ -15,6 +16,9 @@ pub use record::{ChangeRecord, MapRecord, RangeRecord};
 
 /// The folder of the records.
 const FOLDER: &str = "map";
+
+/// The folder of the snapshots' records.
+const SNAPSHOTS_FOLDER: &str = "snapshots";
 
 /// How many versions before the newest are kept, for people who look for what happened.
 const VERSIONS_KEPT: u64 = 100;
@@ -34,6 +38,24 @@ pub trait MapStore: Send + Sync + 'static {
     /// [`MapError::Conflict`]: that version was made by somebody else, or by an earlier try. [`MapError::Store`]: it may be
     /// stored or not.
     async fn save(&self, record: &MapRecord) -> Result<(), MapError>;
+
+    /// The snapshots there are, in no order.
+    ///
+    /// # Errors
+    /// [`MapError::InvalidSnapshot`], [`MapError::Store`].
+    async fn snapshots(&self) -> Result<Vec<SnapshotRecord>, MapError>;
+
+    /// Stores a snapshot, durably, if there is none of its name.
+    ///
+    /// # Errors
+    /// [`MapError::SnapshotExists`]; [`MapError::Store`]: it may be stored or not.
+    async fn save_snapshot(&self, record: &SnapshotRecord) -> Result<(), MapError>;
+
+    /// Removes a snapshot's record. One that is not there is no error.
+    ///
+    /// # Errors
+    /// [`MapError::Store`]: it may be removed or not.
+    async fn delete_snapshot(&self, name: &SnapshotName) -> Result<(), MapError>;
 }
 
 /// Why the map was not loaded or saved.
@@ -47,6 +69,17 @@ pub enum MapError {
     Invalid {
         /// Which version.
         version: u64,
+        /// Why not.
+        what: String,
+    },
+    /// There is a snapshot of that name.
+    #[error("there is a snapshot {0} already")]
+    SnapshotExists(SnapshotName),
+    /// A stored snapshot cannot be used.
+    #[error("the snapshot in {object} cannot be used: {what}")]
+    InvalidSnapshot {
+        /// Where it is.
+        object: String,
         /// Why not.
         what: String,
     },
@@ -107,6 +140,24 @@ impl ObjectMapStore {
     }
 }
 
+fn snapshot_path(name: &SnapshotName) -> Path {
+    Path::from(format!("{SNAPSHOTS_FOLDER}/{name}.json"))
+}
+
+fn snapshot(object: &Path, bytes: &[u8]) -> Result<SnapshotRecord, MapError> {
+    let invalid = |what: String| MapError::InvalidSnapshot {
+        object: object.to_string(),
+        what,
+    };
+    let record: SnapshotRecord =
+        serde_json::from_slice(bytes).map_err(|error| invalid(error.to_string()))?;
+    record.check().map_err(|what| invalid(what.to_owned()))?;
+    if snapshot_path(&record.name) != *object {
+        return Err(invalid("it is not named after its snapshot".to_owned()));
+    }
+    Ok(record)
+}
+
 fn path(version: u64) -> Path {
     Path::from(format!("{FOLDER}/{version:020}.json"))
 }
@@ -148,6 +199,48 @@ impl MapStore for ObjectMapStore {
             tracing::debug!(%error, "old versions of the partition map were not removed");
         }
         Ok(())
+    }
+
+    async fn snapshots(&self) -> Result<Vec<SnapshotRecord>, MapError> {
+        let folder = Path::from(SNAPSHOTS_FOLDER);
+        let objects: Vec<_> = self.store.list(Some(&folder)).try_collect().await?;
+        let mut records = Vec::with_capacity(objects.len());
+        for object in objects {
+            let bytes = match self.store.get(&object.location).await {
+                Ok(found) => found.bytes().await?,
+                // Deleted just now.
+                Err(object_store::Error::NotFound { .. }) => continue,
+                Err(error) => return Err(error.into()),
+            };
+            records.push(snapshot(&object.location, &bytes)?);
+        }
+        Ok(records)
+    }
+
+    async fn save_snapshot(&self, record: &SnapshotRecord) -> Result<(), MapError> {
+        let path = snapshot_path(&record.name);
+        let bytes =
+            serde_json::to_vec_pretty(record).map_err(|error| MapError::InvalidSnapshot {
+                object: path.to_string(),
+                what: error.to_string(),
+            })?;
+        let put = self
+            .store
+            .put_opts(&path, bytes.into(), PutMode::Create.into());
+        match put.await {
+            Ok(_) => Ok(()),
+            Err(object_store::Error::AlreadyExists { .. }) => {
+                Err(MapError::SnapshotExists(record.name.clone()))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn delete_snapshot(&self, name: &SnapshotName) -> Result<(), MapError> {
+        match self.store.delete(&snapshot_path(name)).await {
+            Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
     }
 }
 

@@ -1,11 +1,10 @@
 //! The partition map as it is stored. `docs/format/map.md` describes the bytes.
 
 use crate::Epoch;
-use base64::Engine as _;
-use base64::prelude::BASE64_STANDARD;
+use crate::key_text;
 use bytes::Bytes;
 use partita_range::{Bounds, RangeId};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Serialize};
 
 /// The format this version writes and reads.
 pub(crate) const FORMAT: u32 = 1;
@@ -37,7 +36,7 @@ pub struct RangeRecord {
     /// Under which epoch it is served.
     pub epoch: Epoch,
     /// Its first key.
-    #[serde(serialize_with = "write_key", deserialize_with = "read_key")]
+    #[serde(with = "key_text")]
     pub start: Bytes,
 }
 
@@ -50,7 +49,7 @@ pub enum ChangeRecord {
         /// The range.
         range: u64,
         /// The first key of the right one.
-        #[serde(serialize_with = "write_key", deserialize_with = "read_key")]
+        #[serde(with = "key_text")]
         at: Bytes,
         /// The new range before it.
         left: u64,
@@ -146,14 +145,4 @@ impl MapRecord {
         }
         Ok(())
     }
-}
-
-fn write_key<S: Serializer>(key: &Bytes, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(&BASE64_STANDARD.encode(key))
-}
-
-fn read_key<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Bytes, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    let key = BASE64_STANDARD.decode(text).map_err(de::Error::custom)?;
-    Ok(key.into())
 }

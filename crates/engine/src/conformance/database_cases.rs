@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 
@@ -144,6 +145,8 @@ pub(super) async fn a_split_shares_rows_out_and_a_merge_brings_them_together(
     assert_eq!(value(20), Some(b"parent".as_ref()));
     assert_eq!(value(50), None);
     assert_eq!(value(95), Some(b"right".as_ref()));
+    let hour = Duration::from_secs(3600);
+    assert!(!whole.checkpoint(hour).await.unwrap().is_empty());
     whole.rewrite().await.unwrap();
     commit(&*whole, put(key(50), "again")).await.unwrap();
     assert_eq!(all(&*whole).await.len(), 100);
@@ -185,6 +188,8 @@ pub(super) async fn closed_databases_refuse(databases: Arc<dyn Databases>) {
     assert_eq!(databases.health(), Health::Closed);
     assert_eq!(engine.health(), Health::Closed);
     assert!(matches!(engine.get(b"a").await, Err(ReadError::Closed)));
+    let kept = engine.checkpoint(Duration::from_secs(1)).await;
+    assert!(matches!(kept, Err(ChangeError::Unavailable)));
     let refused = commit(&*engine, put("a", "1")).await;
     assert!(matches!(refused, Err(WriteError::Refused(_))));
     let opened = databases.open(SECOND).await;

@@ -14,6 +14,11 @@ mod cases;
     reason = "a suite of assertions; its panics are its results"
 )]
 mod database_cases;
+#[allow(
+    clippy::unwrap_used,
+    reason = "a suite of assertions; its panics are its results"
+)]
+mod pin_cases;
 mod script;
 #[cfg(test)]
 pub(crate) mod strategy;
@@ -61,6 +66,10 @@ where
     database_cases::only_settled_and_open_sources_are_derived_from(make().await).await;
     database_cases::what_is_removed_is_gone(make().await).await;
     database_cases::closed_databases_refuse(make().await).await;
+    pin_cases::a_pin_shows_what_was(make().await).await;
+    pin_cases::a_pin_ends_when_it_is_let_go(make().await).await;
+    pin_cases::pins_of_one_call_are_of_one_instant(make().await).await;
+    pin_cases::a_pin_outlives_its_range(make().await).await;
 }
 
 /// The range that single engines are opened for.

@@ -2,14 +2,18 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
 
 use async_trait::async_trait;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 
-use super::{MemoryEngine, Rows};
+use super::{MemoryEngine, MemoryScan, Rows};
 use crate::stats::CommitCounts;
-use crate::{ChangeError, Databases, Engine, Health, OpenError, Piece, RangeId, Removal, Stats};
+use crate::{
+    ChangeError, Databases, Engine, FileUse, Health, KeyRange, OpenError, Piece, PinId, Pinned,
+    PinnedRows, RangeId, ReadError, Removal, Scan, ScanHint, Stats,
+};
 
 /// Databases that keep their rows in memory.
 #[derive(Default)]
@@ -18,6 +22,10 @@ pub struct MemoryDatabases {
     ranges: Mutex<BTreeMap<RangeId, MemoryEngine>>,
     counts: Arc<CommitCounts>,
     closed: AtomicBool,
+    pins: Mutex<BTreeMap<(RangeId, PinId), Rows>>,
+    pins_made: AtomicU64,
+    /// Held for reading by whoever applies a batch, for writing by whoever pins.
+    cut: Arc<RwLock<()>>,
 }
 
 impl MemoryDatabases {
@@ -40,9 +48,13 @@ impl MemoryDatabases {
         self.closed.load(Ordering::Acquire)
     }
 
+    fn engine(&self, rows: Rows) -> MemoryEngine {
+        MemoryEngine::of(rows, Arc::clone(&self.counts), Arc::clone(&self.cut))
+    }
+
     /// An engine that holds `rows` and is not open.
     fn at_rest(&self, rows: Rows) -> MemoryEngine {
-        let engine = MemoryEngine::of(rows, Arc::clone(&self.counts));
+        let engine = self.engine(rows);
         engine.core.health.set(Health::Closed);
         engine
     }
@@ -62,7 +74,7 @@ impl Databases for MemoryDatabases {
             Some(rested) => rested.core.rows.read().clone(),
             None => Rows::new(),
         };
-        let engine = MemoryEngine::of(rows, Arc::clone(&self.counts));
+        let engine = self.engine(rows);
         ranges.insert(range, engine.clone());
         Ok(Arc::new(engine))
     }
@@ -105,12 +117,77 @@ impl Databases for MemoryDatabases {
         if open == Some(true) {
             return Err(ChangeError::State(range));
         }
+        if self.pins.lock().keys().any(|(pinned, _)| *pinned == range) {
+            return Ok(Removal::Needed);
+        }
         ranges.remove(&range);
         Ok(Removal::Gone)
     }
 
     async fn list(&self) -> Result<Vec<RangeId>, ChangeError> {
         Ok(self.ranges.lock().keys().copied().collect())
+    }
+
+    async fn pin(&self, ranges: &[RangeId]) -> Result<Pinned, ChangeError> {
+        if self.is_closed() {
+            return Err(ChangeError::Unavailable);
+        }
+        let there = self.ranges.lock();
+        let began = Instant::now();
+        let cut = self.cut.write();
+        let mut pinned = Vec::with_capacity(ranges.len());
+        for range in ranges {
+            let open = there.get(range);
+            let open = open.filter(|engine| engine.health() != Health::Closed);
+            let engine = open.ok_or(ChangeError::State(*range))?;
+            pinned.push((*range, engine.core.rows.read().clone()));
+        }
+        drop(cut);
+        let pause = began.elapsed();
+        let mut kept = self.pins.lock();
+        let pins = pinned.into_iter().map(|(range, rows)| {
+            let made = self.pins_made.fetch_add(1, Ordering::Relaxed);
+            let pin = PinId::new(&made.to_string());
+            kept.insert((range, pin.clone()), rows);
+            pin
+        });
+        let pins = pins.collect();
+        Ok(Pinned { pins, pause })
+    }
+
+    async fn pins(&self, range: RangeId) -> Result<Vec<PinId>, ChangeError> {
+        let pins = self.pins.lock();
+        let of_range = pins.keys().filter(|(pinned, _)| *pinned == range);
+        Ok(of_range.map(|(_, pin)| pin.clone()).collect())
+    }
+
+    async fn unpin(&self, range: RangeId, pin: &PinId) -> Result<(), ChangeError> {
+        self.pins.lock().remove(&(range, pin.clone()));
+        Ok(())
+    }
+
+    async fn open_pin(
+        &self,
+        range: RangeId,
+        pin: &PinId,
+    ) -> Result<Arc<dyn PinnedRows>, ChangeError> {
+        let pins = self.pins.lock();
+        let rows = pins.get(&(range, pin.clone()));
+        let rows = rows.ok_or(ChangeError::NotPinned(range))?.clone();
+        Ok(Arc::new(MemoryPin { rows }))
+    }
+
+    async fn files(
+        &self,
+        range: RangeId,
+        pin: Option<&PinId>,
+    ) -> Result<Vec<FileUse>, ChangeError> {
+        match pin {
+            Some(pin) if !self.pins.lock().contains_key(&(range, pin.clone())) => {
+                Err(ChangeError::NotPinned(range))
+            }
+            _ => Ok(Vec::new()),
+        }
     }
 
     fn stats(&self) -> Stats {
@@ -131,5 +208,17 @@ impl Databases for MemoryDatabases {
         for engine in open {
             engine.close().await;
         }
+    }
+}
+
+/// Rows that nobody changes any more.
+struct MemoryPin {
+    rows: Rows,
+}
+
+#[async_trait]
+impl PinnedRows for MemoryPin {
+    async fn scan(&self, range: KeyRange, _hint: ScanHint) -> Result<Box<dyn Scan>, ReadError> {
+        Ok(Box::new(MemoryScan::new(self.rows.clone(), range)))
     }
 }

@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 use std::ops::Bound;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -47,6 +48,8 @@ struct Core {
     queue: Mutex<Queue>,
     health: HealthCell,
     counts: Arc<CommitCounts>,
+    /// Held while a batch is applied, so that all engines can be held up at once.
+    cut: Arc<RwLock<()>>,
 }
 
 #[derive(Default)]
@@ -67,17 +70,18 @@ impl MemoryEngine {
     /// An empty engine.
     #[must_use]
     pub fn new() -> Self {
-        Self::of(Rows::new(), Arc::default())
+        Self::of(Rows::new(), Arc::default(), Arc::default())
     }
 
     /// An engine that begins with these rows.
-    fn of(rows: Rows, counts: Arc<CommitCounts>) -> Self {
+    fn of(rows: Rows, counts: Arc<CommitCounts>, cut: Arc<RwLock<()>>) -> Self {
         Self {
             core: Arc::new(Core {
                 rows: RwLock::new(rows),
                 queue: Mutex::default(),
                 health: HealthCell::default(),
                 counts,
+                cut,
             }),
             room: Arc::new(Room::new(IN_FLIGHT_BYTES_MAX, BATCH_BYTES_MAX)),
         }
@@ -122,6 +126,7 @@ impl Core {
         let batch = std::mem::take(&mut queued.batch);
         self.counts.group(1, batch.len(), batch.bytes());
         {
+            let _uncut = self.cut.read();
             let mut rows = self.rows.write();
             for write in batch.into_writes() {
                 match write.value {
@@ -152,8 +157,7 @@ impl Engine for MemoryEngine {
 
     async fn scan(&self, range: KeyRange, _hint: ScanHint) -> Result<Box<dyn Scan>, ReadError> {
         let rows = self.open_rows()?;
-        let rest = (!range.is_empty()).then_some(range);
-        Ok(Box::new(MemoryScan { rows, rest }))
+        Ok(Box::new(MemoryScan::new(rows, range)))
     }
 
     fn shape(&self) -> Shape {
@@ -196,6 +200,14 @@ impl Engine for MemoryEngine {
         Ok(())
     }
 
+    /// There are no files to keep.
+    async fn checkpoint(&self, _lifetime: Duration) -> Result<String, ChangeError> {
+        if self.core.health.get() == Health::Closed {
+            return Err(ChangeError::Unavailable);
+        }
+        Ok("memory".to_owned())
+    }
+
     async fn close(&self) {
         self.core.health.set(Health::Closed);
         self.room.close();
@@ -206,6 +218,13 @@ struct MemoryScan {
     rows: Rows,
     /// What is still to be read; nothing at the end.
     rest: Option<KeyRange>,
+}
+
+impl MemoryScan {
+    fn new(rows: Rows, range: KeyRange) -> Self {
+        let rest = (!range.is_empty()).then_some(range);
+        Self { rows, rest }
+    }
 }
 
 #[async_trait]

@@ -26,6 +26,7 @@ use tokio::sync::{Notify, oneshot, watch};
 use super::Opened;
 use super::core::{Core, Slot};
 use super::journal::Journal;
+use super::pin::Cut;
 use crate::log::record_bytes_max;
 use crate::pipeline::{Intake, Queued};
 use crate::{Batch, Health, Refusal, WriteError};
@@ -50,7 +51,15 @@ pub(super) struct CommitQueue {
 #[derive(Default)]
 struct State {
     waiting: VecDeque<Waiting>,
+    /// Come before the next group. As many as callers who pin, and those take turns.
+    cuts: VecDeque<Cut>,
     closed: bool,
+}
+
+/// What the loop does next.
+enum Work {
+    Group(Vec<Waiting>),
+    Cut(Cut),
 }
 
 /// A batch and where it belongs.
@@ -109,8 +118,11 @@ impl CommitThread {
             .name("partita-commit".to_owned())
             .spawn(move || {
                 runtime.block_on(async move {
-                    while let Some(group) = queue.next_group(core.settings.group_bytes_max).await {
-                        commit(&core, group).await;
+                    while let Some(work) = queue.next(core.settings.group_bytes_max).await {
+                        match work {
+                            Work::Group(group) => commit(&core, group).await,
+                            Work::Cut(cut) => cut.make().await,
+                        }
                     }
                     drop(core);
                     queue.drained.send_replace(true);
@@ -181,18 +193,30 @@ impl CommitQueue {
         }
     }
 
+    /// Has the loop stand still between two groups. Dropped unmade once the queue is closed.
+    pub(super) fn cut(&self, cut: Cut) {
+        let mut state = self.state.lock();
+        if !state.closed {
+            state.cuts.push_back(cut);
+            self.wake.notify_one();
+        }
+    }
+
     fn close(&self) {
         self.state.lock().closed = true;
         self.wake.notify_one();
     }
 
-    /// What waits, up to `bytes_max` (but at least one batch), in order. `None` once closed and empty.
-    async fn next_group(&self, bytes_max: usize) -> Option<Vec<Waiting>> {
+    /// A cut; else what waits, up to `bytes_max` (but at least one batch), in order. `None` once closed and empty.
+    async fn next(&self, bytes_max: usize) -> Option<Work> {
         loop {
             {
                 let mut state = self.state.lock();
+                if let Some(cut) = state.cuts.pop_front() {
+                    return Some(Work::Cut(cut));
+                }
                 if !state.waiting.is_empty() {
-                    return Some(take_group(&mut state.waiting, bytes_max));
+                    return Some(Work::Group(take_group(&mut state.waiting, bytes_max)));
                 }
                 if state.closed {
                     return None;

@@ -11,10 +11,13 @@ use super::commit::CommitThread;
 use super::core::{Core, Slot};
 use super::engine::SlateEngine;
 use super::open::{self, DATABASE_PREFIX, Records};
-use super::{FLUSH_DEADLINE, Runtimes, Settings, close_database, derive, supervisor};
+use super::{FLUSH_DEADLINE, Runtimes, Settings, close_database, derive, pin, supervisor};
 use crate::log::{Disk, LogOptions, OsDisk, Resume};
 use crate::pipeline::Room;
-use crate::{ChangeError, Databases, Engine, Health, OpenError, Piece, RangeId, Removal, Stats};
+use crate::{
+    ChangeError, Databases, Engine, FileUse, Health, OpenError, Piece, PinId, Pinned, PinnedRows,
+    RangeId, Removal, Stats,
+};
 
 /// The durable databases of a data directory. To be closed before they are dropped, while their runtime runs.
 pub struct SlateDatabases {
@@ -144,6 +147,35 @@ impl Databases for SlateDatabases {
             .collect();
         ranges.sort_unstable();
         Ok(ranges)
+    }
+
+    async fn pin(&self, ranges: &[RangeId]) -> Result<Pinned, ChangeError> {
+        pin::pin(&self.core, self.commits.intake(), ranges).await
+    }
+
+    async fn pins(&self, range: RangeId) -> Result<Vec<PinId>, ChangeError> {
+        pin::pins(&self.core, range).await
+    }
+
+    async fn unpin(&self, range: RangeId, pin: &PinId) -> Result<(), ChangeError> {
+        let _changing = self.core.change().await;
+        pin::unpin(&self.core, range, pin).await
+    }
+
+    async fn open_pin(
+        &self,
+        range: RangeId,
+        pin: &PinId,
+    ) -> Result<Arc<dyn PinnedRows>, ChangeError> {
+        pin::open(&self.core, range, pin).await
+    }
+
+    async fn files(
+        &self,
+        range: RangeId,
+        pin: Option<&PinId>,
+    ) -> Result<Vec<FileUse>, ChangeError> {
+        pin::files(&self.core, range, pin).await
     }
 
     fn stats(&self) -> Stats {

@@ -18,7 +18,7 @@ use slatedb::compactor::{CompactionSpec, SourceId};
 use slatedb::config::CheckpointOptions;
 use slatedb::object_store::path::Path;
 use slatedb::wal::{WalAdmin, WalError, WalFileRange, WalGc};
-use slatedb::{ErrorKind, VersionedManifest};
+use slatedb::{CheckpointCreateResult, ErrorKind, VersionedManifest};
 
 use super::core::Core;
 use super::open::database_path;
@@ -43,13 +43,9 @@ pub(super) async fn derive(
     let mut sources = Vec::with_capacity(pieces.len());
     for piece in pieces {
         settled(core, piece.source)?;
-        let admin = admin(core, piece.source);
-        let options = CheckpointOptions {
-            lifetime: Some(CHECKPOINT_LIFETIME),
-            ..CheckpointOptions::default()
-        };
-        let checkpoint = admin.create_detached_checkpoint(&options).await;
-        let id = checkpoint.map_err(refused)?.id;
+        let id = checkpoint(core, piece.source, CHECKPOINT_LIFETIME)
+            .await?
+            .id;
         let source = CloneSourceSpec::with_checkpoint(database_path(piece.source), id);
         let range: (Bound<Bytes>, Bound<Bytes>) =
             (piece.range.start.clone(), piece.range.end.clone());
@@ -62,6 +58,21 @@ pub(super) async fn derive(
     builder.build().await.map_err(refused)?;
     core.known.lock().insert(target);
     Ok(())
+}
+
+/// Keeps the files of a range as they are now from being collected for a time.
+pub(super) async fn checkpoint(
+    core: &Core,
+    range: RangeId,
+    lifetime: Duration,
+) -> Result<CheckpointCreateResult, ChangeError> {
+    let options = CheckpointOptions {
+        lifetime: Some(lifetime),
+        ..CheckpointOptions::default()
+    };
+    let admin = admin(core, range);
+    let made = admin.create_detached_checkpoint(&options).await;
+    made.map_err(refused)
 }
 
 /// Whether all rows of an open range are in its files.
@@ -101,8 +112,8 @@ pub(super) async fn remove(core: &Core, range: RangeId) -> Result<Removal, Chang
     Ok(Removal::Gone)
 }
 
-/// Whether somebody still reads its files. Checkpoints with an end are those of clones being made: either the clone has made a
-/// lasting one, or it was given up.
+/// Whether somebody still reads its files. Checkpoints with an end are those of clones being made, which have made a lasting one or
+/// were given up, and those that an operator asked for, which end with their range.
 fn is_pinned(manifest: &VersionedManifest) -> bool {
     let mut checkpoints = manifest.checkpoints().iter();
     checkpoints.any(|checkpoint| checkpoint.expire_time.is_none())
@@ -117,8 +128,13 @@ pub(super) async fn rewrite(core: &Core, opened: &Opened) -> Result<(), ChangeEr
     let sources: Vec<SourceId> = level0
         .chain(runs.map(|run| SourceId::SortedRun(run.id)))
         .collect();
+    // A source stays listed, without files, until no checkpoint from before the rewrite is left.
+    let shares = manifest
+        .external_dbs()
+        .iter()
+        .any(|db| !db.sst_ids.is_empty());
     // One file, and its own: nothing would come of it but garbage.
-    if manifest.external_dbs().is_empty() && sources.len() <= 1 {
+    if !shares && sources.len() <= 1 {
         return Ok(());
     }
     let admin = admin(core, opened.range);
@@ -143,13 +159,13 @@ pub(super) async fn collect(core: &Core, range: RangeId) -> Result<(), ChangeErr
     collected.map_err(refused)
 }
 
-fn admin(core: &Core, range: RangeId) -> Admin {
+pub(super) fn admin(core: &Core, range: RangeId) -> Admin {
     AdminBuilder::new(database_path(range), core.data.store())
         .with_wal_admin(Arc::new(NoWal))
         .build()
 }
 
-fn refused(error: impl std::error::Error + Send + Sync + 'static) -> ChangeError {
+pub(super) fn refused(error: impl std::error::Error + Send + Sync + 'static) -> ChangeError {
     ChangeError::Store(Arc::new(error))
 }
 

@@ -1,6 +1,7 @@
 //! The engine of one range: a handle to its slot.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -88,6 +89,12 @@ impl Engine for SlateEngine {
 
     async fn collect(&self) -> Result<(), ChangeError> {
         derive::collect(&self.core, self.slot.range).await
+    }
+
+    async fn checkpoint(&self, lifetime: Duration) -> Result<String, ChangeError> {
+        self.slot.opened().ok_or(ChangeError::Unavailable)?;
+        let made = derive::checkpoint(&self.core, self.slot.range, lifetime).await?;
+        Ok(made.id.to_string())
     }
 
     async fn close(&self) {

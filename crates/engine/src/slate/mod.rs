@@ -14,6 +14,7 @@
 //! - Memory is bounded: batches in flight, rows not yet flushed, and one cache for all blocks and metadata ([`Settings`]).
 //! - When a write of the log or of a database fails, everything in flight is answered `Unknown`, and the supervisor closes all
 //!   databases and opens them anew, from what the disk really holds. Until then reads and writes are refused.
+//! - Databases can be pinned, all at one point between two groups ([`pin`]): a snapshot that copies nothing.
 //! - A database derived from others shares their files ([`derive`]); ids are never used again.
 //!
 //! They leave to the callers: locks on what they change, and the meaning of keys.
@@ -29,6 +30,7 @@ mod figures;
 mod gathering;
 mod journal;
 mod open;
+mod pin;
 mod scan;
 mod settings;
 mod shape;

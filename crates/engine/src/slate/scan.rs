@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use bytes::Bytes;
 use slatedb::config::{DurabilityLevel, ScanOptions};
-use slatedb::{Db, DbIterator};
+use slatedb::{DbIterator, DbReadOps};
 
 use super::within_deadline;
 use crate::{KeyRange, ReadError, Scan, ScanHint};
@@ -25,7 +25,7 @@ struct SlateScan {
 
 /// Starts a scan of `range` over what is durable now.
 pub(super) async fn start(
-    db: &Db,
+    db: &impl DbReadOps,
     range: KeyRange,
     hint: ScanHint,
 ) -> Result<Box<dyn Scan>, ReadError> {

@@ -58,7 +58,8 @@ pub(super) fn slatedb_settings(garbage_age: Duration) -> slatedb::Settings {
     slatedb::Settings {
         // Groups are made durable by the commit loop; a ticker would only add latency.
         flush_interval: None,
-        manifest_poll_interval: MANIFEST_POLL.min(garbage_age),
+        // What a database sees must be younger than what is collected, or a read looks for files that are gone.
+        manifest_poll_interval: MANIFEST_POLL.min(garbage_age / 4),
         manifest_update_timeout: MANIFEST_TIMEOUT,
         l0_sst_size_bytes: LEVEL0_BYTES,
         max_unflushed_bytes: UNFLUSHED_BYTES_MAX,

@@ -35,6 +35,9 @@ pub(crate) fn command() -> Command {
         .subcommand(connect())
         .subcommand(explain())
         .subcommands(partita_tools::verbs::commands())
+        .subcommand(crate::verbs::snapshot::command())
+        .subcommand(crate::verbs::backup::command())
+        .subcommand(crate::verbs::restore::command())
         .subcommand(completions())
         .subcommand(man())
 }
@@ -111,7 +114,8 @@ fn man() -> Command {
         .after_help("Such as: partita man ~/.local/share/man/man1")
 }
 
-fn output() -> Arg {
+/// How the answer is printed.
+pub(crate) fn output() -> Arg {
     Arg::new(argument::OUTPUT)
         .long("output")
         .short('o')
@@ -119,6 +123,12 @@ fn output() -> Arg {
         .value_parser(["text", "json"])
         .default_value("text")
         .help("How to print it")
+}
+
+/// Whether JSON is wanted.
+pub(crate) fn is_json(matches: &clap::ArgMatches) -> bool {
+    let form = matches.get_one::<String>(argument::OUTPUT);
+    form.is_some_and(|form| form == "json")
 }
 
 /// `-v` as well, as Azurite has it.

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::ArgMatches;
 use partita_server::explain::Explained;
 
-use crate::cli::argument;
+use crate::cli::{self, argument};
 use crate::output;
 
 pub(super) fn run(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
@@ -14,10 +14,7 @@ pub(super) fn run(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
         .map(String::as_str)
         .unwrap_or_default();
     let explained = Explained::new(filter)?;
-    let json = matches
-        .get_one::<String>(argument::OUTPUT)
-        .is_some_and(|form| form == "json");
-    match json {
+    match cli::is_json(matches) {
         true => output::data(&format!("{:#}\n", explained.as_json()))?,
         false => output::data(&explained.as_text())?,
     }

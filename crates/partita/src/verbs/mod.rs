@@ -1,11 +1,14 @@
 //! The verbs that concern this binary and its server, one file each. Those that work on any account are the toolbox's.
 
+pub(crate) mod backup;
 mod completions;
 mod config_show;
 mod connect;
 mod explain;
 mod man;
+pub(crate) mod restore;
 pub(crate) mod serve;
+pub(crate) mod snapshot;
 
 use std::process::ExitCode;
 
@@ -25,12 +28,23 @@ pub(crate) fn run(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
         },
         Some(("connect", matches)) => connect::run(matches),
         Some(("explain", matches)) => explain::run(matches),
+        Some(("snapshot", matches)) => snapshot::run(matches),
+        Some(("backup", matches)) => backup::run(matches),
+        Some(("restore", matches)) => restore::run(matches),
         Some(("completions", matches)) => completions::run(matches),
         Some(("man", matches)) => man::run(matches),
         Some((name, matches)) => partita_tools::verbs::run(name, matches)
             .with_context(|| format!("there is no verb {name}")),
         None => unreachable!("clap lets only known verbs through"),
     }
+}
+
+/// Runs work that waits, on a runtime of its own.
+fn blocking<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(work)
 }
 
 /// The settings of a command line. Warnings go to stderr.

@@ -7,9 +7,13 @@
 
 mod bulk;
 mod gate;
+mod log_verbs;
+mod migrate_verbs;
+mod operate;
 mod process;
 mod request;
 mod serve;
+mod snapshots;
 mod tools;
 mod tools_doc;
 mod verbs;

@@ -180,6 +180,12 @@ impl Server {
         self.wait()
     }
 
+    /// Kills it without a warning, and waits until it is gone.
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
     /// Waits for the end. Returns exit code, the rest of stdout, and stderr.
     pub(crate) fn wait(mut self) -> (i32, String, String) {
         let (mut data, mut talk) = (String::new(), String::new());

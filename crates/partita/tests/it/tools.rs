@@ -9,7 +9,7 @@ use crate::process::{Server, command, read};
 
 /// A server, and how the toolbox finds it.
 pub(crate) struct World {
-    server: Server,
+    pub(crate) server: Server,
     connection: String,
     /// Where verbs keep how far they are.
     state: tempfile::TempDir,
@@ -227,11 +227,11 @@ fn every_strategy_finds_the_same_rows() {
         ("scan many --strategy ranges", "needs --admin"),
         (
             "scan many --strategy ranges --admin http://127.0.0.1:1",
-            "does not answer",
+            "no admin port answers",
         ),
         (
             "scan many --strategy auto --admin http://127.0.0.1:1",
-            "does not answer",
+            "no admin port answers",
         ),
     ] {
         let (code, data, talk) = world.run(line);

@@ -3,7 +3,7 @@
 //! `PARTITA_REWRITE_DOCS=1` puts what the commands print into the page instead, to be read as prose before it is committed.
 //!
 //! A block is a list of commands, each a line that begins with `$ `, with what it prints on stdout and then on stderr under it; an exit
-//! code other than 0 is the line `[exit 1]`. All run in one directory against one server. Times, sizes and resume tokens differ
+//! code other than 0 is the line `[exit 1]`. All run in one directory against one server. Times, sizes, waits and resume tokens differ
 //! from run to run, and are not compared.
 
 use std::fmt::Write as _;
@@ -13,6 +13,8 @@ use std::process::{Command, Stdio};
 use crate::process::{Server, command_at};
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/tools.md");
+/// What the page calls `$EXAMPLES`.
+const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
 /// How the page calls the server's admin port.
 const ADMIN: &str = "http://127.0.0.1:10010";
 
@@ -44,7 +46,11 @@ impl Shell {
             .args(["-c", &line])
             .current_dir(self.home.path())
             .env("PATH", path)
+            .env("EXAMPLES", EXAMPLES)
+            .env("USER", "obrien")
+            .env("HOSTNAME", "ds9")
             .env("AZURE_STORAGE_CONNECTION_STRING", &self.connection)
+            .env("PARTITA_ADMIN", self.server.admin())
             .env("XDG_STATE_HOME", self.home.path().join("state"))
             .stdin(Stdio::null())
             .output()
@@ -90,9 +96,36 @@ fn plain(line: &str) -> String {
         parts.truncate(parts.len().saturating_sub(2));
         return parts.join(", ");
     }
+    // How long writes waited.
+    if let Some((before, _)) = line.split_once("\"transit_ms\":") {
+        return format!("{before}\"transit_ms\"");
+    }
     // A date-time whose last digits are zeros is shorter, and with it its column.
     let words: Vec<_> = line.split_whitespace().collect();
-    without_times(&words.join(" "))
+    without_process(&without_log_keys(&without_times(&words.join(" "))))
+}
+
+/// The line without the number of a process.
+fn without_process(line: &str) -> String {
+    let Some((before, rest)) = line.split_once(", process ") else {
+        return line.to_owned();
+    };
+    let rest = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+    format!("{before}, process ID{rest}")
+}
+
+/// The line with each key of a log, 19 digits of this century and the next, replaced.
+fn without_log_keys(line: &str) -> String {
+    let is_key = |text: &str| text.len() == 19 && text.starts_with("25");
+    let pieces = line.split_inclusive(|c: char| !c.is_ascii_digit());
+    let piece = |piece: &str| {
+        let digits = piece.trim_end_matches(|c: char| !c.is_ascii_digit());
+        match is_key(digits) {
+            true => piece.replace(digits, "KEY"),
+            false => piece.to_owned(),
+        }
+    };
+    pieces.map(piece).collect()
 }
 
 /// The line with each date-time, also one that is percent-encoded, replaced.
@@ -152,5 +185,10 @@ fn what_differs_from_run_to_run_is_left_out() {
         plain("2026-11-21T20:32:11Z   5"),
         plain("2026-11-21T20:32:11.5Z  5")
     );
+    assert_eq!(plain("{\"transit_ms\":\"0.1\"}"), "{\"transit_ms\"");
     assert_eq!(plain("with --resume scan1.abc"), "with --resume TOKEN");
+    assert_eq!(
+        plain("web-1,2516209262999999999,x 2516"),
+        "web-1,KEY,x 2516"
+    );
 }

@@ -3,6 +3,7 @@
 //! Values below 16 µs have a bucket each; above, every doubling has 16 buckets, so a bucket is at most 1/16 of its value
 //! wide. The last one ends at 67 s and takes all that is longer.
 
+use std::ops::AddAssign;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -79,6 +80,14 @@ impl Latency {
             }
         }
         0
+    }
+}
+
+impl AddAssign<&Self> for Latency {
+    fn add_assign(&mut self, other: &Self) {
+        for (sum, count) in self.buckets.iter_mut().zip(other.buckets.iter()) {
+            *sum = sum.saturating_add(*count);
+        }
     }
 }
 

@@ -9,6 +9,7 @@
 //! Layout: `partita.toml` (the stamp), `lock`, `store/` (the object store), `log/` (the engine's log). Other parts may keep
 //! files of their own beside these. `docs/format/store.md` describes it byte by byte.
 
+mod building;
 mod error;
 mod lock;
 mod stamp;
@@ -21,6 +22,7 @@ use std::sync::Arc;
 use object_store::ObjectStore;
 use object_store::local::LocalFileSystem;
 
+pub use building::Building;
 pub use error::Error;
 use lock::Lock;
 

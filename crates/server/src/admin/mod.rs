@@ -5,8 +5,13 @@
 //! loopback only, and only with a header that no foreign web page can send. It has bounds of its own and goes on answering when
 //! the table port is full.
 
+mod asked;
+mod heat;
+mod hot;
 mod pages;
+mod places;
 mod ranges;
+mod snapshots;
 mod status;
 
 #[cfg(test)]

@@ -11,7 +11,8 @@ use hyper::{Method, Request, Response, StatusCode};
 use partita_range::RowMemory;
 use serde_json::json;
 
-use super::{ranges, status};
+use super::snapshots::Doers;
+use super::{heat, hot, ranges, snapshots, status};
 use crate::metrics::{self, Process, Surroundings};
 use crate::standing::Standing;
 
@@ -33,8 +34,15 @@ pub(super) async fn answer(
     if let Some(rest) = path.strip_prefix("/admin/v1/ranges") {
         return ranges_page(request, rest, standing).await;
     }
+    if let Some(rest) = path.strip_prefix("/admin/v1/snapshots") {
+        return snapshots_page(request, rest, standing).await;
+    }
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
         return wrong_method("GET, HEAD");
+    }
+    if let Some(rest) = path.strip_prefix("/admin/v1/jobs") {
+        let (status, body) = snapshots::jobs(standing, rest);
+        return json_page(status, &body);
     }
     match path.as_str() {
         "/healthz" => health(standing),
@@ -45,6 +53,19 @@ pub(super) async fn answer(
             metrics_page(standing),
         ),
         "/admin/v1/status" => json_page(StatusCode::OK, &status::status(standing)),
+        "/admin/v1/heat" | "/admin/v1/hot" => {
+            let Some((manager, service)) = standing.open() else {
+                return starting();
+            };
+            let query = request.uri().query();
+            let (status, body) = if path == "/admin/v1/heat" {
+                heat::heat(manager, service, query, standing.now()).await
+            } else {
+                let balances = standing.settings.store.balance.is_some();
+                hot::hot(manager, service, query, balances).await
+            };
+            json_page(status, &body)
+        }
         _ => {
             let pages = [
                 "/healthz",
@@ -52,6 +73,10 @@ pub(super) async fn answer(
                 "/metrics",
                 "/admin/v1/status",
                 "/admin/v1/ranges",
+                "/admin/v1/heat",
+                "/admin/v1/hot",
+                "/admin/v1/snapshots",
+                "/admin/v1/jobs",
             ];
             json_page(
                 StatusCode::NOT_FOUND,
@@ -67,13 +92,8 @@ async fn ranges_page(
     rest: &str,
     standing: &Standing,
 ) -> Response<Full<Bytes>> {
-    let (Some(manager), Some(service)) = (standing.manager(), standing.service()) else {
-        let (status, body) = ranges::refused(
-            StatusCode::SERVICE_UNAVAILABLE,
-            "Starting",
-            "the data is being opened",
-        );
-        return json_page(status, &body);
+    let Some((manager, service)) = standing.open() else {
+        return starting();
     };
     let (status, body) = match rest.strip_prefix('/').map(|rest| rest.split_once('/')) {
         None if matches!(*request.method(), Method::GET | Method::HEAD) => {
@@ -81,17 +101,9 @@ async fn ranges_page(
         }
         None => return wrong_method("GET, HEAD"),
         Some(Some((id, action))) if *request.method() == Method::POST => {
-            if let Some(answer) = unwelcome(&request, standing) {
-                return answer;
-            }
-            let body = Limited::new(request.into_body(), BODY_BYTES_MAX);
-            match body.collect().await {
-                Ok(body) => ranges::act(manager, service, id, action, &body.to_bytes()).await,
-                Err(_) => ranges::refused(
-                    StatusCode::BAD_REQUEST,
-                    "InvalidBody",
-                    "the body is too long, or was cut off",
-                ),
+            match action_body(request, standing).await {
+                Ok(body) => ranges::act(manager, service, id, action, &body).await,
+                Err(answer) => return answer,
             }
         }
         Some(Some(_)) => return wrong_method("POST"),
@@ -102,6 +114,65 @@ async fn ranges_page(
         ),
     };
     json_page(status, &body)
+}
+
+/// The snapshots; one of them: `/NAME`; or an action with one: `/NAME/ACTION`.
+async fn snapshots_page(
+    request: Request<Incoming>,
+    rest: &str,
+    standing: &Standing,
+) -> Response<Full<Bytes>> {
+    let Some((manager, service)) = standing.open() else {
+        return starting();
+    };
+    let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
+    let (status, body) = match rest
+        .strip_prefix('/')
+        .map(|rest| rest.split_once('/').ok_or(rest))
+    {
+        None if is_read => snapshots::list(manager).await,
+        Some(Err(name)) if is_read => snapshots::show(manager, name).await,
+        None | Some(Err(_)) => return wrong_method("GET, HEAD"),
+        Some(Ok((name, action))) if *request.method() == Method::POST => {
+            let doers = Doers {
+                standing,
+                manager,
+                service,
+            };
+            match action_body(request, standing).await {
+                Ok(body) => snapshots::act(&doers, name, action, &body).await,
+                Err(answer) => return answer,
+            }
+        }
+        Some(Ok(_)) => return wrong_method("POST"),
+    };
+    json_page(status, &body)
+}
+
+fn starting() -> Response<Full<Bytes>> {
+    let status = StatusCode::SERVICE_UNAVAILABLE;
+    let (status, body) = ranges::refused(status, "Starting", "the data is being opened");
+    json_page(status, &body)
+}
+
+/// The body of an action, if it is taken from this caller.
+async fn action_body(
+    request: Request<Incoming>,
+    standing: &Standing,
+) -> Result<Bytes, Response<Full<Bytes>>> {
+    if let Some(answer) = unwelcome(&request, standing) {
+        return Err(answer);
+    }
+    let body = Limited::new(request.into_body(), BODY_BYTES_MAX);
+    let body = body.collect().await.map_err(|_| {
+        let (status, body) = ranges::refused(
+            StatusCode::BAD_REQUEST,
+            "InvalidBody",
+            "the body is too long, or was cut off",
+        );
+        json_page(status, &body)
+    })?;
+    Ok(body.to_bytes())
 }
 
 /// Why an action is not taken from this caller, if it is not: the port knows no credentials.

@@ -9,16 +9,22 @@ use bytes::Bytes;
 use hyper::StatusCode;
 use partita_cluster::{ChangeRefused, Manager, Served, rate};
 use partita_model::{AccountName, TableName};
-use partita_range::RangeId;
-use partita_table::{Place, Service, TableNames};
+use partita_range::{Range, RangeId};
+use partita_table::{Service, TableNames};
 use serde::Deserialize;
 use serde_json::{Value, json};
+
+use super::places::{place, table_place};
 
 /// Hot partitions shown of each range.
 const HOT_MAX: usize = 5;
 
 /// The longest that an action keeps writes waiting on purpose.
 const FREEZE_MAX: Duration = Duration::from_secs(1);
+
+/// How long a checkpoint keeps files when nobody says, and at most, in seconds.
+const CHECKPOINT_S: u64 = 60;
+const CHECKPOINT_S_MAX: u64 = 86_400;
 
 /// An answer: status and body.
 pub(super) type Answer = (StatusCode, Value);
@@ -65,7 +71,10 @@ fn range(manager: &Manager, served: &Served, names: &TableNames) -> Value {
     let growth: Vec<Value> = heat
         .growth()
         .iter()
-        .map(|table| json!({ "table": table_place(&table.table, names), "pattern": table.pattern }))
+        .map(|table| {
+            let place = table_place(&table.table, names);
+            json!({ "table": place.map(|place| place.table), "pattern": table.pattern })
+        })
         .collect();
     let (bounds, shape) = (served.range.bounds(), served.range.engine().shape());
     json!({
@@ -84,35 +93,6 @@ fn range(manager: &Manager, served: &Served, names: &TableNames) -> Value {
     })
 }
 
-/// A bound in words; null at the ends of the key space.
-fn place(key: &Bytes, names: &TableNames) -> Value {
-    let Some(Place {
-        account,
-        table,
-        table_id,
-        partition_key,
-    }) = names.place(key)
-    else {
-        return Value::Null;
-    };
-    json!({
-        "key": BASE64_STANDARD.encode(key),
-        "account": account,
-        "table": table,
-        "table_id": table_id.0.to_string(),
-        "partition_key": partition_key,
-    })
-}
-
-/// The table that keys begin with, in words.
-fn table_place(prefix: &Bytes, names: &TableNames) -> Value {
-    let mut key = prefix.to_vec();
-    // The first partition of the table, so that the key is whole.
-    key.push(0);
-    let place = names.place(&key);
-    place.map_or(Value::Null, |place| json!(place.table))
-}
-
 /// What an action may be told.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -127,6 +107,8 @@ struct Wish {
     with: Option<u64>,
     /// How long to keep writes waiting.
     milliseconds: Option<u64>,
+    /// How long to keep files.
+    seconds: Option<u64>,
 }
 
 /// Does something to a range.
@@ -157,10 +139,11 @@ pub(super) async fn act(
         "split" => split(manager, service, id, wish).await,
         "merge" => merge(manager, id, wish).await,
         "flush" | "compact" | "collect" | "freeze" => tend(manager, id, action, wish).await,
+        "checkpoint" => checkpoint(manager, id, wish).await,
         _ => refused(
             StatusCode::NOT_FOUND,
             "NoSuchAction",
-            "split, merge, flush, compact, collect, freeze",
+            "split, merge, flush, checkpoint, compact, collect, freeze",
         ),
     }
 }
@@ -249,14 +232,41 @@ async fn merge(manager: &Arc<Manager>, id: RangeId, wish: Wish) -> Answer {
     }
 }
 
-async fn tend(manager: &Arc<Manager>, id: RangeId, action: &str, wish: Wish) -> Answer {
+fn find(manager: &Manager, id: RangeId) -> Option<Arc<Range>> {
     let ranges = manager.map().ranges();
-    let served = ranges
-        .iter()
-        .find(|served| served.range.id() == id)
-        .cloned();
-    drop(ranges);
-    let Some(Served { range, .. }) = served else {
+    let served = ranges.iter().find(|served| served.range.id() == id)?;
+    Some(Arc::clone(&served.range))
+}
+
+/// Moves all rows to files and keeps these for a while.
+async fn checkpoint(manager: &Manager, id: RangeId, wish: Wish) -> Answer {
+    let seconds = wish.seconds.unwrap_or(CHECKPOINT_S);
+    if !(1..=CHECKPOINT_S_MAX).contains(&seconds) {
+        let text = format!("seconds is a number from 1 to {CHECKPOINT_S_MAX}");
+        return refused(StatusCode::BAD_REQUEST, "InvalidBody", &text);
+    }
+    let Some(range) = find(manager, id) else {
+        return change_refused(&ChangeRefused::NoSuchRange(id));
+    };
+    let failed = |error: String| refused(StatusCode::SERVICE_UNAVAILABLE, "Failed", &error);
+    if let Err(error) = range.engine().flush().await {
+        return failed(error.to_string());
+    }
+    match range
+        .engine()
+        .checkpoint(Duration::from_secs(seconds))
+        .await
+    {
+        Ok(name) => (
+            StatusCode::OK,
+            json!({ "checkpoint": name, "seconds": seconds }),
+        ),
+        Err(error) => failed(error.to_string()),
+    }
+}
+
+async fn tend(manager: &Arc<Manager>, id: RangeId, action: &str, wish: Wish) -> Answer {
+    let Some(range) = find(manager, id) else {
         return change_refused(&ChangeRefused::NoSuchRange(id));
     };
     let done = match action {
@@ -306,6 +316,6 @@ pub(super) fn refused(status: StatusCode, code: &str, message: &str) -> Answer {
     (status, json!({ "error": error }))
 }
 
-fn milliseconds(time: Duration) -> f64 {
+pub(super) fn milliseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1000.0
 }

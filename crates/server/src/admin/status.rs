@@ -2,8 +2,11 @@
 
 use std::time::SystemTime;
 
+use partita_cluster::{Manager, Served};
 use partita_engine::{Distribution, Stats};
 use partita_range::RowMemory;
+use partita_range::heat::{Counts, Latency};
+use partita_table::{BusyReason, Limited};
 use serde_json::{Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
@@ -11,6 +14,9 @@ use time::format_description::well_known::Rfc3339;
 use crate::config::Place;
 use crate::metrics::{OperationReading, Process, Reading};
 use crate::standing::Standing;
+
+/// Those over a target that are shown.
+const LIMITED_MAX: usize = 10;
 
 /// The whole status.
 pub(super) fn status(standing: &Standing) -> Value {
@@ -39,7 +45,11 @@ pub(super) fn status(standing: &Standing) -> Value {
         },
         "accounts": names,
         "store": store(&settings.store.place),
+        "load": standing.manager().and_then(|manager| load(manager)),
+        "ranges": standing.manager().map(|manager| ranges(manager, settings.store.balance.is_some())),
         "requests": requests(&reading),
+        "busy": busy(&reading),
+        "limited": limited(standing),
         "connections": { "open": reading.connections, "opened": reading.connections_opened },
         "engine": standing.engine_stats().map(|stats| engine(&stats)),
         "entity_cache": entity_cache(standing),
@@ -58,6 +68,51 @@ fn store(place: &Place) -> Value {
     }
 }
 
+/// What all ranges did in the window of ten seconds that was closed last; none before the first.
+fn load(manager: &Manager) -> Option<Value> {
+    let ranges = manager.map().ranges();
+    let windows = ranges
+        .iter()
+        .filter_map(|served| manager.last_window(served.range.id()));
+    let (mut counts, mut latency, mut seconds) = (Counts::default(), Latency::new(), 0.0);
+    for window in windows {
+        counts += window.counts;
+        latency += &window.latency;
+        seconds = f64::max(seconds, window.elapsed.as_secs_f64());
+    }
+    #[allow(clippy::cast_precision_loss, reason = "a rate")]
+    let rate = |count: u64| (count as f64 / seconds * 10.0).round() / 10.0;
+    (seconds > 0.0).then(|| {
+        json!({
+            "seconds": seconds,
+            "requests_per_second": rate(counts.requests()),
+            "reads_per_second": rate(counts.reads),
+            "writes_per_second": rate(counts.writes),
+            "rows_scanned_per_second": rate(counts.rows_scanned),
+            "throttled_per_second": rate(counts.throttled),
+            "p50_us": latency.percentile_us(50),
+            "p99_us": latency.percentile_us(99),
+        })
+    })
+}
+
+/// How many ranges there are, and what is moving.
+fn ranges(manager: &Manager, balances: bool) -> Value {
+    let (ranges, record) = (manager.map().ranges(), manager.record());
+    let count = |is: fn(&Served) -> bool| ranges.iter().filter(|served| is(served)).count();
+    let (no_split_key, balanced) = manager.balance_counts();
+    json!({
+        "count": ranges.len(),
+        "frozen": count(|served| served.range.is_frozen()),
+        "rewriting": count(|served| served.range.engine().shape().sources > 0),
+        "change": record.change,
+        "orphans": record.orphans.len(),
+        "balances": balances,
+        "balanced": balanced,
+        "no_split_key": no_split_key,
+    })
+}
+
 fn requests(reading: &Reading) -> Value {
     let asked = reading
         .operations
@@ -70,6 +125,35 @@ fn requests(reading: &Reading) -> Value {
         .map(OperationReading::requests)
         .sum();
     json!({ "total": total, "in_flight": reading.in_flight, "operations": operations })
+}
+
+/// Requests that were not executed, by reason.
+fn busy(reading: &Reading) -> Value {
+    let counts = BusyReason::WORDS.iter().zip(reading.busy);
+    counts.map(|(word, count)| (*word, count)).collect()
+}
+
+/// Who was over a target in the last minute.
+fn limited(standing: &Standing) -> Value {
+    let service = standing.service();
+    let limited = service.map_or_else(Vec::new, |service| service.limited(LIMITED_MAX));
+    let one = |limited: Limited| {
+        let Limited {
+            scope,
+            account,
+            table,
+            partition_key,
+            throttled,
+        } = limited;
+        json!({
+            "target": scope.as_str(),
+            "account": account,
+            "table": table,
+            "partition_key": partition_key,
+            "throttled": throttled,
+        })
+    };
+    limited.into_iter().map(one).collect()
 }
 
 fn operation(reading: &OperationReading) -> Value {
@@ -152,7 +236,8 @@ fn process(process: Process) -> Value {
     })
 }
 
-fn rfc3339(at: SystemTime) -> Option<String> {
+/// Without fractions of a second.
+pub(super) fn rfc3339(at: SystemTime) -> Option<String> {
     let at = OffsetDateTime::from(at).replace_nanosecond(0).ok()?;
     at.format(&Rfc3339).ok()
 }

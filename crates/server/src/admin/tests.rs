@@ -12,7 +12,7 @@ use crate::metrics::Metrics;
 use crate::serve::Server;
 use crate::standing::Listening;
 
-fn settings(flags: &[(&str, &str)]) -> Settings {
+pub(super) fn settings(flags: &[(&str, &str)]) -> Settings {
     let setting = |name: &str| {
         crate::config::ALL
             .iter()
@@ -26,7 +26,7 @@ fn settings(flags: &[(&str, &str)]) -> Settings {
 }
 
 /// Asks for a page; returns status and body.
-async fn ask(address: std::net::SocketAddr, line: &str) -> (u16, String) {
+pub(super) async fn ask(address: std::net::SocketAddr, line: &str) -> (u16, String) {
     send(address, line, "Host: x\r\n", "").await
 }
 
@@ -150,6 +150,10 @@ async fn a_running_server_shows_everything_but_keys() {
         (&status["store"]["kind"], &status["engine"]["health"]),
         (&"memory".into(), &"healthy".into())
     );
+    assert_eq!(
+        (&status["ranges"]["count"], &status["ranges"]["change"]),
+        (&1.into(), &serde_json::Value::Null)
+    );
     fields_are_documented(&status);
     let (_, metrics) = ask(address, "GET /metrics").await;
     for shown in [&text, &metrics] {
@@ -215,6 +219,61 @@ async fn a_taken_port_is_named_with_its_flag() {
         admin,
         format!("cannot listen on 127.0.0.1:{port}; --admin-port chooses another port")
     );
+}
+
+/// A server with an admin port, and a table of the account that everybody knows.
+pub(super) struct Heated {
+    pub(super) server: Server,
+    pub(super) admin: std::net::SocketAddr,
+}
+
+impl Heated {
+    /// Starts on a data directory, or in memory, and makes the table People if it is not there.
+    pub(super) async fn start(directory: Option<&std::path::Path>) -> Self {
+        let mut settings = match directory.and_then(std::path::Path::to_str) {
+            Some(path) => settings(&[("location", path), ("table-port", "0")]),
+            None => settings(&[("in-memory", "true"), ("table-port", "0")]),
+        };
+        settings.admin.port = Some(0);
+        let server = Server::start(settings).await.unwrap();
+        let admin = server.listening().admin.unwrap();
+        let (account, table) = Self::names();
+        let service = server.standing().service().unwrap();
+        // The second start finds it there.
+        let _ = service.create_table(&account, &table).await;
+        Self { server, admin }
+    }
+
+    fn names() -> (partita_model::AccountName, partita_model::TableName) {
+        let account = partita_model::AccountName::new("devstoreaccount1").unwrap();
+        (account, partita_model::TableName::new("People").unwrap())
+    }
+
+    /// Counts so many inserts into a partition, without making them.
+    pub(super) async fn insert(&self, partition: &str, times: usize) {
+        let standing = self.server.standing();
+        let (account, table) = Self::names();
+        let service = standing.service().unwrap();
+        let key = service.partition_start(&account, &table, partition);
+        let key = key.await.unwrap();
+        let route = standing.manager().unwrap().map().route(&key);
+        for _ in 0..times {
+            let done = partita_range::Done {
+                rows: 1,
+                bytes_in: 10,
+                ..Default::default()
+            };
+            route
+                .range
+                .note(&key, partita_range::heat::Access::Insert, done);
+        }
+    }
+
+    /// A page as JSON, with its status.
+    pub(super) async fn get(&self, path: &str) -> (u16, serde_json::Value) {
+        let (status, body) = ask(self.admin, &format!("GET {path}")).await;
+        (status, serde_json::from_str(&body).unwrap())
+    }
 }
 
 /// Ranges are shown with the words people know, split where they say, and merged again; what is wrong is named.
@@ -289,6 +348,16 @@ async fn ranges_are_shown_and_changed() {
         let (status, body) = act(address, &format!("2/{action}"), r#"{"milliseconds":1}"#).await;
         assert_eq!((status, &body["done"]), (200, &true.into()), "{action}");
     }
+    let (status, kept) = act(address, "2/checkpoint", r#"{"seconds":5}"#).await;
+    assert_eq!((status, &kept["seconds"]), (200, &5.into()), "{kept}");
+    fields_are_documented(&kept);
+    for body in [
+        r#"{"seconds":0}"#,
+        r#"{"seconds":86401}"#,
+        r#"{"seconds":-1}"#,
+    ] {
+        assert_eq!(act(address, "2/checkpoint", body).await.0, 400, "{body}");
+    }
     let (status, merged) = act(address, "3/merge", r#"{"with":2}"#).await;
     assert_eq!((status, &merged["into"]), (200, &4.into()));
     assert_eq!(ranges().await["ranges"].as_array().unwrap().len(), 1);
@@ -297,7 +366,7 @@ async fn ranges_are_shown_and_changed() {
 }
 
 /// Every field of the status stands in the document for users.
-fn fields_are_documented(value: &serde_json::Value) {
+pub(super) fn fields_are_documented(value: &serde_json::Value) {
     let document = include_str!("../../../../docs/admin-api.md");
     match value {
         serde_json::Value::Object(fields) => {

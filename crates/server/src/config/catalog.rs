@@ -8,6 +8,7 @@ const LISTEN: &str = "Listening";
 const DATA: &str = "Data";
 const ACCESS: &str = "Access";
 const LIMITS: &str = "Limits";
+const TARGETS_GROUP: &str = "Targets";
 const OUTPUT: &str = "Output";
 
 /// What a setting is when its definition below does not say otherwise.
@@ -139,11 +140,23 @@ pub(crate) static GARBAGE_AGE: Setting = Setting {
     ..PLAIN
 };
 
+pub(crate) static BACKUP_PLACES: Setting = Setting {
+    key: "store.backup-places",
+    flag: "backup-place",
+    takes: Takes::Many("PLACE"),
+    default: "",
+    group: DATA,
+    help: "Where backups and restored stores may be written: absolute paths and URLs, with all that lies in them",
+    ..PLAIN
+};
+
 pub(crate) static BALANCE: Setting = Setting {
     key: "ranges.balance",
     flag: "balance",
+    takes: Takes::One("HOW"),
+    default: "size",
     group: DATA,
-    help: "Split ranges that are large or hot and merge cold ones, without being asked",
+    help: "What is done unasked: `size` splits large ranges and merges cold ones, `load` splits hot ones too, `off` neither",
     ..PLAIN
 };
 
@@ -367,6 +380,86 @@ pub(crate) static BATCHES_MAX: Setting = Setting {
     ..PLAIN
 };
 
+pub(crate) static TARGETS: Setting = Setting {
+    key: "targets.preset",
+    flag: "targets",
+    takes: Takes::One("NAME"),
+    default: "off",
+    group: TARGETS_GROUP,
+    help: "Scalability targets, past which requests are answered 503: `azure` (2000 entities/s a partition, 20000 an account), `classic` (500, 5000) or `off`",
+    ..PLAIN
+};
+
+pub(crate) static TARGET_PARTITION_ENTITIES: Setting = Setting {
+    key: "targets.partition-entities",
+    flag: "target-partition-entities",
+    takes: Takes::One("N"),
+    default: "",
+    group: TARGETS_GROUP,
+    help: "Each partition: entities a second, in place of the preset; `off` for none",
+    ..PLAIN
+};
+
+pub(crate) static TARGET_PARTITION_BYTES: Setting = Setting {
+    key: "targets.partition-bytes",
+    flag: "target-partition-bytes",
+    takes: Takes::One("BYTES"),
+    default: "",
+    group: TARGETS_GROUP,
+    help: "Each partition: bytes of entities a second; `off` for none",
+    ..PLAIN
+};
+
+pub(crate) static TARGET_TABLE_ENTITIES: Setting = Setting {
+    key: "targets.table-entities",
+    flag: "target-table-entities",
+    takes: Takes::One("N"),
+    default: "",
+    group: TARGETS_GROUP,
+    help: "Each table: entities a second, in place of the preset; `off` for none",
+    ..PLAIN
+};
+
+pub(crate) static TARGET_TABLE_BYTES: Setting = Setting {
+    key: "targets.table-bytes",
+    flag: "target-table-bytes",
+    takes: Takes::One("BYTES"),
+    default: "",
+    group: TARGETS_GROUP,
+    help: "Each table: bytes of entities a second; `off` for none",
+    ..PLAIN
+};
+
+pub(crate) static TARGET_ACCOUNT_ENTITIES: Setting = Setting {
+    key: "targets.account-entities",
+    flag: "target-account-entities",
+    takes: Takes::One("N"),
+    default: "",
+    group: TARGETS_GROUP,
+    help: "Each account: entities a second, in place of the preset; `off` for none",
+    ..PLAIN
+};
+
+pub(crate) static TARGET_ACCOUNT_BYTES: Setting = Setting {
+    key: "targets.account-bytes",
+    flag: "target-account-bytes",
+    takes: Takes::One("BYTES"),
+    default: "",
+    group: TARGETS_GROUP,
+    help: "Each account: bytes of entities a second; `off` for none",
+    ..PLAIN
+};
+
+pub(crate) static TARGET_TABLES: Setting = Setting {
+    key: "targets.tables",
+    flag: "target-tables",
+    takes: Takes::One("NAME:FIGURE=N;.."),
+    default: "",
+    group: TARGETS_GROUP,
+    help: "Tables with targets of their own, in any account: partition-entities, partition-bytes, table-entities, table-bytes",
+    ..PLAIN
+};
+
 pub(crate) static LOG_LEVEL: Setting = Setting {
     key: "log.level",
     flag: "log-level",
@@ -421,6 +514,7 @@ pub static ALL: &[&Setting] = &[
     &BLOCK_CACHE_BYTES,
     &ENTITY_CACHE_BYTES,
     &GARBAGE_AGE,
+    &BACKUP_PLACES,
     &BALANCE,
     &SPLIT_BYTES,
     &SPLIT_RATE,
@@ -444,6 +538,14 @@ pub static ALL: &[&Setting] = &[
     &IDLE_TIMEOUT,
     &DRAIN_TIMEOUT,
     &BATCHES_MAX,
+    &TARGETS,
+    &TARGET_PARTITION_ENTITIES,
+    &TARGET_PARTITION_BYTES,
+    &TARGET_TABLE_ENTITIES,
+    &TARGET_TABLE_BYTES,
+    &TARGET_ACCOUNT_ENTITIES,
+    &TARGET_ACCOUNT_BYTES,
+    &TARGET_TABLES,
     &LOG_LEVEL,
     &LOG_FORMAT,
     &SILENT,

@@ -14,6 +14,7 @@ use super::parts::{
 };
 use super::quantity;
 use super::setting::Setting;
+use super::targets::targets;
 use super::values::{Source, Values};
 
 impl Settings {
@@ -31,6 +32,7 @@ impl Settings {
             tls: tls(values)?,
             oauth: oauth(values)?,
             limits: limits(values)?,
+            targets: targets(values)?,
             log: log(values)?,
         };
         check_exposure(values, &settings)?;
@@ -90,18 +92,33 @@ fn store(values: &Values) -> Result<Store, Error> {
         block_cache_bytes: values.read(&c::BLOCK_CACHE_BYTES, SIZE, quantity::bytes)?,
         entity_cache_bytes: values.read(&c::ENTITY_CACHE_BYTES, SIZE, quantity::bytes)?,
         garbage_age: time(values, &c::GARBAGE_AGE)?,
+        backup_places: backup_places(values)?,
         balance: balance(values)?,
     })
+}
+
+fn backup_places(values: &Values) -> Result<Vec<partita_rt::Place>, Error> {
+    let places = values.list(&c::BACKUP_PLACES);
+    let parsed = places.iter().map(|place| partita_rt::Place::parse(place));
+    parsed
+        .collect::<Result<_, _>>()
+        .map_err(|error| values.of(&c::BACKUP_PLACES).wrong(error.to_string()))
 }
 
 fn balance(values: &Values) -> Result<Option<BalanceSettings>, Error> {
     let split_bytes = values.read(&c::SPLIT_BYTES, SIZE, quantity::bytes)?;
     let split_rate = count(values, &c::SPLIT_RATE)?;
-    let wanted = values.switch(&c::BALANCE)?;
+    let by_load = values.read(&c::BALANCE, "`off`, `size` or `load`", |text| match text {
+        "off" => Some(None),
+        "size" => Some(Some(false)),
+        "load" => Some(Some(true)),
+        _ => None,
+    })?;
     #[allow(clippy::cast_precision_loss, reason = "a rate that is a whole number")]
-    Ok(wanted.then(|| BalanceSettings {
+    Ok(by_load.map(|by_load| BalanceSettings {
         split_bytes,
         split_rate: split_rate as f64,
+        by_load,
         ..BalanceSettings::default()
     }))
 }

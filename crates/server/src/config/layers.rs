@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use super::Error;
 use super::catalog;
 use super::setting::{Setting, Takes};
+use super::targets;
 use super::values::{Source, Values};
 
 /// The variable that names the settings file when no flag does.
@@ -140,7 +141,7 @@ fn lay_file(values: &mut Values, path: &Path, text: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Dotted keys and their values; a table that is itself a setting (`accounts`) stays whole.
+/// Dotted keys and their values; a table that is itself a setting (`accounts`, `targets.tables`) stays whole.
 fn flatten<'a>(prefix: &str, table: &'a toml::Table, entries: &mut Vec<(String, &'a toml::Value)>) {
     for (name, value) in table {
         let key = if prefix.is_empty() {
@@ -167,6 +168,9 @@ fn text_of(setting: &Setting, value: &toml::Value) -> Option<String> {
             Some(strings(items)?.join(","))
         }
         toml::Value::Table(table) if setting.key == catalog::ACCOUNTS.key => accounts_text(table),
+        toml::Value::Table(table) if setting.key == catalog::TARGET_TABLES.key => {
+            targets::tables_text(table)
+        }
         _ => None,
     }
 }

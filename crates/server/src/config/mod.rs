@@ -20,6 +20,7 @@ mod parts;
 mod quantity;
 mod setting;
 mod show;
+mod targets;
 mod values;
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use partita_cluster::BalanceSettings;
+use partita_table::TargetSettings;
 
 use super::accounts::Account;
 
@@ -24,6 +25,8 @@ pub struct Settings {
     pub oauth: Oauth,
     /// Bounds for everything a stranger controls.
     pub limits: Limits,
+    /// Scalability targets; none by default.
+    pub targets: TargetSettings,
     /// What is logged, and where.
     pub log: Log,
 }
@@ -65,6 +68,8 @@ pub struct Store {
     pub entity_cache_bytes: u64,
     /// How long files that nobody needs any more are kept for scans that began before.
     pub garbage_age: Duration,
+    /// Where backups and restored stores may be written.
+    pub backup_places: Vec<partita_rt::Place>,
     /// When ranges are split and merged unasked, if at all.
     pub balance: Option<BalanceSettings>,
 }

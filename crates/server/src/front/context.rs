@@ -157,9 +157,8 @@ impl<'r> Call<'r> {
             failure.code,
             ErrorCode::ServerBusy | ErrorCode::OperationTimedOut
         ) {
-            reply
-                .headers
-                .insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+            let seconds = HeaderValue::from(failure.retry_after_s);
+            reply.headers.insert(header::RETRY_AFTER, seconds);
         }
         if let Some(reason) = failure.reason {
             reply
@@ -172,6 +171,7 @@ impl<'r> Call<'r> {
                 .insert(header::ALLOW, HeaderValue::from_static(allow));
         }
         reply.code = Some(failure.code);
+        reply.busy = failure.reason;
         reply
     }
 

@@ -1,9 +1,10 @@
 //! What the table service's errors are in the words of the protocol: one total function.
 
 use partita_model::{InvalidName, ParseETagError};
-use partita_table::Error;
+use partita_table::{AccountLimit, BusyReason, Error};
 use partita_wire::{ErrorCode, Failure, code_of_limit};
 use std::borrow::Cow;
+use std::time::Duration;
 
 /// The failure of an error. Internal detail goes to the log, not to the client.
 pub(super) fn failure(error: Error) -> Failure {
@@ -24,11 +25,11 @@ pub(super) fn failure(error: Error) -> Failure {
         Error::KeyTooLong(_) => ErrorCode::PropertyValueTooLarge.into(),
         Error::DuplicateEntity => ErrorCode::InvalidDuplicateRow.into(),
         Error::DifferentPartitions => ErrorCode::CommandsInBatchActOnDifferentPartitions.into(),
-        Error::Busy { reason, detail } => {
-            let reason = reason.as_str();
-            tracing::warn!(reason, %detail, "a request was not executed");
-            Failure::busy(reason)
-        }
+        Error::Busy {
+            reason,
+            retry_after,
+            detail,
+        } => busy(reason, retry_after, &detail),
         Error::OutcomeUnknown => {
             tracing::error!("the outcome of a write is unknown");
             ErrorCode::OperationTimedOut.into()
@@ -37,6 +38,41 @@ pub(super) fn failure(error: Error) -> Failure {
             tracing::error!(%reason, "stored data cannot be read");
             ErrorCode::InternalError.into()
         }
+    }
+}
+
+/// The failure of a request that was not executed. Who is over a target is told by `/admin/v1/status` and metrics, not by a line
+/// for each request: there may be tens of thousands a second.
+fn busy(reason: BusyReason, retry_after: Duration, detail: &str) -> Failure {
+    let word = reason.as_str();
+    if reason.is_target() {
+        tracing::debug!(reason = word, %detail, "a request was not executed");
+    } else {
+        tracing::warn!(reason = word, %detail, "a request was not executed");
+    }
+    let mut failure = Failure::busy(word);
+    // Rounded up: who comes earlier is refused again. Retry-After knows whole seconds only.
+    failure.retry_after_s = retry_after.as_millis().div_ceil(1_000).max(1) as u64;
+    failure.message = account_text(reason).map(Cow::Borrowed);
+    failure
+}
+
+/// The texts of the service for an account's targets (as its documents of error codes list them for ServerBusy).
+const fn account_text(reason: BusyReason) -> Option<&'static str> {
+    match reason {
+        BusyReason::AccountTarget(AccountLimit::Operations) => {
+            Some("Operations per second is over the account limit.")
+        }
+        BusyReason::AccountTarget(AccountLimit::Ingress) => {
+            Some("Ingress is over the account limit.")
+        }
+        BusyReason::AccountTarget(AccountLimit::Egress) => {
+            Some("Egress is over the account limit.")
+        }
+        BusyReason::RangeInTransit
+        | BusyReason::Overloaded
+        | BusyReason::PartitionTarget
+        | BusyReason::TableTarget => None,
     }
 }
 

@@ -36,6 +36,8 @@ pub(super) struct Reply {
     pub(super) body: Bytes,
     /// The storage error code, if it is an error.
     pub(super) code: Option<ErrorCode>,
+    /// Why it was not executed, in a word, if it was not.
+    pub(super) busy: Option<&'static str>,
     /// Entities in the body.
     pub(super) entities: u64,
 }
@@ -49,6 +51,7 @@ impl Reply {
             headers,
             body: Bytes::new(),
             code: None,
+            busy: None,
             entities: 0,
         }
     }

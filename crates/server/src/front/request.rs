@@ -43,6 +43,7 @@ impl Front {
             operation: call.operation,
             status: reply.status.as_u16(),
             code: reply.code,
+            busy: reply.busy,
             latency: self.clock().monotonic() - began,
             bytes_in: call.bytes_in,
             bytes_out: reply.body.len() as u64,
@@ -76,9 +77,11 @@ fn time_allowed(call: &Call<'_>) -> Duration {
     })
 }
 
-/// One line a request, for who asked for it, and one for each that the server failed: names and figures only.
+/// One line a request, for who asked for it, and one for each that the server failed: names and figures only. What was not
+/// executed has its line from where that was decided.
 fn log(call: &Call<'_>, answered: &Answered) {
-    if answered.status >= 500 && answered.code != Some(ErrorCode::NotImplemented) {
+    let is_expected = answered.code == Some(ErrorCode::NotImplemented) || answered.busy.is_some();
+    if answered.status >= 500 && !is_expected {
         tracing::warn!(
             request_id = &*call.request_id,
             operation = call.operation.map(Operation::name),

@@ -47,7 +47,6 @@ pub struct Front {
     parts: FrontParts,
     keep_alive: HeaderValue,
     challenge: HeaderValue,
-    batches: Semaphore,
 }
 
 impl fmt::Debug for Front {
@@ -72,12 +71,10 @@ impl Front {
         let challenge = partita_wire::challenge(&parts.authorization_uri);
         let challenge =
             HeaderValue::try_from(challenge).map_err(|_| Unsendable("the authorization URI"))?;
-        let batches = Semaphore::new(parts.limits.batches_max);
         Ok(Arc::new(Self {
             parts,
             keep_alive,
             challenge,
-            batches,
         }))
     }
 
@@ -123,11 +120,6 @@ impl Front {
 
     pub(super) fn challenge(&self) -> &HeaderValue {
         &self.challenge
-    }
-
-    /// Bounds the batches under way.
-    pub(super) fn batches(&self) -> &Semaphore {
-        &self.batches
     }
 }
 

@@ -7,6 +7,7 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use partita_table::BusyReason;
 use partita_wire::ErrorCode;
 use partita_wire::Operation;
 
@@ -30,6 +31,8 @@ pub struct Answered {
     pub status: u16,
     /// The storage error code that was sent, if any.
     pub code: Option<ErrorCode>,
+    /// Why it was not executed: one of [`BusyReason::WORDS`], if it was not.
+    pub busy: Option<&'static str>,
     /// From the end of the request's headers to the end of the answer.
     pub latency: Duration,
     /// Bytes of the request's body.
@@ -77,6 +80,7 @@ impl ConnectionFault {
 pub struct Metrics {
     shards: Box<[Shard]>,
     errors: Box<[AtomicU64]>,
+    busy: [AtomicU64; BusyReason::WORDS.len()],
     connections: AtomicI64,
     connections_opened: AtomicU64,
     connections_failed: [AtomicU64; ConnectionFault::ALL.len()],
@@ -110,6 +114,7 @@ impl Default for Metrics {
             errors: (0..OPERATIONS * ErrorCode::ALL.len())
                 .map(|_| AtomicU64::new(0))
                 .collect(),
+            busy: Default::default(),
             connections: AtomicI64::new(0),
             connections_opened: AtomicU64::new(0),
             connections_failed: Default::default(),
@@ -147,6 +152,12 @@ impl Metrics {
         {
             count.fetch_add(1, Ordering::Relaxed);
         }
+        if let Some(word) = answered.busy {
+            let counts = BusyReason::WORDS.iter().zip(&self.busy);
+            if let Some((_, count)) = counts.into_iter().find(|(known, _)| **known == word) {
+                count.fetch_add(1, Ordering::Relaxed);
+            }
+        }
     }
 
     /// Counts a connection as open until the guard is dropped.
@@ -171,13 +182,11 @@ impl Metrics {
         Reading {
             operations: known.enumerate().map(operation).collect(),
             // A guard may be dropped on another thread than it was made on: single shards may be negative.
+            busy: self.busy.each_ref().map(load_count),
             in_flight: self.shards.iter().map(|shard| load(&shard.in_flight)).sum(),
             connections: load(&self.connections),
             connections_opened: self.connections_opened.load(Ordering::Relaxed),
-            connections_failed: self
-                .connections_failed
-                .each_ref()
-                .map(|count| count.load(Ordering::Relaxed)),
+            connections_failed: self.connections_failed.each_ref().map(load_count),
         }
     }
 
@@ -230,6 +239,10 @@ impl Metrics {
     }
 }
 
+fn load_count(count: &AtomicU64) -> u64 {
+    count.load(Ordering::Relaxed)
+}
+
 /// An addition that leaves the cache line alone when there is nothing to add.
 fn add(count: &AtomicU64, more: u64) {
     if more > 0 {
@@ -278,6 +291,8 @@ impl Drop for OpenConnection<'_> {
 #[derive(Debug)]
 pub(crate) struct Reading {
     pub(crate) operations: Vec<OperationReading>,
+    /// In the order of [`BusyReason::WORDS`].
+    pub(crate) busy: [u64; BusyReason::WORDS.len()],
     pub(crate) in_flight: i64,
     pub(crate) connections: i64,
     pub(crate) connections_opened: u64,
@@ -311,6 +326,7 @@ mod tests {
             operation,
             status,
             code,
+            busy: None,
             latency: Duration::from_micros(100),
             bytes_in: 10,
             bytes_out: 20,
@@ -337,6 +353,25 @@ mod tests {
         assert_eq!(get.latencies.count(), 3);
         let unknown = reading.operations.last().unwrap();
         assert_eq!((unknown.name, unknown.requests()), ("Unknown", 1));
+    }
+
+    #[test]
+    fn what_was_not_executed_counts_by_its_reason() {
+        let metrics = Metrics::new();
+        for (word, times) in (1..)
+            .zip(BusyReason::WORDS)
+            .map(|(times, word)| (word, times))
+        {
+            for _ in 0..times {
+                let busy = answered(None, 503, Some(ErrorCode::ServerBusy));
+                let busy = Answered {
+                    busy: Some(word),
+                    ..busy
+                };
+                metrics.request(&busy);
+            }
+        }
+        assert_eq!(metrics.read().busy, [1, 2, 3, 4, 5]);
     }
 
     #[test]

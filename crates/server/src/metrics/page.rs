@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use partita_engine::{Distribution, Stats};
 use partita_range::{CacheStats, KeyFilterStats};
+use partita_table::BusyReason;
 
 use super::counts::{CLASSES, ConnectionFault, OperationReading, Reading};
 use super::definitions::{self as d, Definition, Kind};
@@ -77,6 +78,10 @@ fn requests(page: &mut Page, reading: &Reading) {
             ];
             page.sample(d::ERRORS.name, &labels, *count);
         }
+    }
+    page.family(&d::BUSY);
+    for (word, count) in BusyReason::WORDS.iter().zip(reading.busy) {
+        page.sample(d::BUSY.name, &[("reason", word)], count);
     }
     // Operations nobody asked for are left out: a histogram has many lines.
     page.family(&d::DURATION);
@@ -271,6 +276,7 @@ mod tests {
             operation: Some(Operation::GetEntity),
             status: 404,
             code: Some(ErrorCode::ResourceNotFound),
+            busy: Some("table-target"),
             latency: Duration::from_micros(100),
             bytes_in: 0,
             bytes_out: 9,
@@ -300,6 +306,8 @@ mod tests {
             "partita_errors_total{operation=\"QueryEntity\",code=\"ResourceNotFound\",status=\"404\"} 1",
             "partita_request_duration_seconds_bucket{operation=\"QueryEntity\",le=\"0.000064\"} 0",
             "partita_request_duration_seconds_bucket{operation=\"QueryEntity\",le=\"0.000128\"} 1",
+            "partita_busy_total{reason=\"table-target\"} 1",
+            "partita_busy_total{reason=\"overloaded\"} 0",
             "partita_response_bytes_total{operation=\"QueryEntity\"} 9",
             "partita_commit_group_batches_bucket{le=\"1\"} 1",
             "partita_commit_group_batches_bucket{le=\"2\"} 2",

@@ -11,6 +11,7 @@ mod places;
 mod query_tables;
 mod record;
 mod rename_table;
+mod restore_table;
 mod service_properties;
 mod sweep;
 mod table_settings;
@@ -22,8 +23,10 @@ mod truncate_table;
 pub(crate) use expire::expire;
 pub(crate) use get_table::CatalogMemo;
 pub use get_table::Table;
+pub(crate) use places::place_in;
 pub use places::{Place, TableNames};
 pub use query_tables::{TablePage, TableToken};
+pub use restore_table::{Restored, SnapshotTable, snapshot_tables};
 pub(crate) use sweep::sweep;
 
 use bytes::Bytes;

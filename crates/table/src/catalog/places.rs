@@ -1,6 +1,6 @@
 //! Where a key lies, in words: for operators, who know accounts and tables by their names.
 
-use crate::{Error, Service};
+use crate::{Error, Service, Table};
 use bytes::Bytes;
 use partita_model::{AccountName, KeyKind, KeyReader, TableId, TableName};
 use std::collections::HashMap;
@@ -40,6 +40,35 @@ impl TableNames {
             table_id,
             partition_key,
         })
+    }
+
+    /// The tables of a name, in any case, with their accounts; of one account if that is given.
+    #[must_use]
+    pub fn find(&self, account: Option<&str>, name: &str) -> Vec<(&str, TableId)> {
+        let found = self.0.iter().filter(|((of, _), table)| {
+            account.is_none_or(|account| account == of) && table.eq_ignore_ascii_case(name)
+        });
+        found
+            .map(|((account, id), _)| (account.as_str(), *id))
+            .collect()
+    }
+}
+
+/// Where a key of a table lies; without PartitionKey when it is of no partition.
+pub(crate) fn place_in(table: &Table, key: &[u8]) -> Place {
+    let mut fields = KeyReader::of_kind(key, KeyKind::Entity).ok();
+    let mut text = |is_account: bool| {
+        let fields = fields.as_mut()?;
+        if !is_account {
+            fields.table_id().ok()?;
+        }
+        Some(fields.text().ok()?.into_owned())
+    };
+    Place {
+        account: text(true).unwrap_or_default(),
+        table: Some(table.name.clone()),
+        table_id: table.id,
+        partition_key: text(false).unwrap_or_default(),
     }
 }
 

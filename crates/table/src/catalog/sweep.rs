@@ -69,7 +69,13 @@ pub(super) async fn sweep_once(service: &Service, shutdown: &Shutdown) -> Result
             let record: DroppedRecord = decode(&row)?;
             let mut fields = KeyReader::of_kind(&key, KeyKind::DroppedTable)?;
             let account = fields.text()?;
-            let space = TableSpace::new(&account, fields.table_id()?);
+            let id = fields.table_id()?;
+            // Looked up again: what is brought back meanwhile is a table now, and no longer dropped.
+            if service.restoring().lock().contains(&id) || service.get(&key).await?.is_none() {
+                left = true;
+                continue;
+            }
+            let space = TableSpace::new(&account, id);
             let began = DateTime::from_system(service.clock().now());
             if !remove_rows(service, &space, shutdown).await? {
                 return Ok(true);

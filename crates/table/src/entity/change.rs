@@ -86,6 +86,18 @@ impl Change {
         })
     }
 
+    /// How large it is, as the service sizes entities; of a merge and a delete what is sent.
+    pub(crate) fn bytes(&self) -> usize {
+        match &self.kind {
+            ChangeKind::Insert(properties)
+            | ChangeKind::Replace(properties)
+            | ChangeKind::Merge(properties) => {
+                properties.entity_bytes(&self.partition_key, &self.row_key)
+            }
+            ChangeKind::Delete => self.partition_key.len() + self.row_key.len(),
+        }
+    }
+
     fn check_size(&self, properties: &Properties) -> Result<(), Error> {
         if properties.entity_bytes(&self.partition_key, &self.row_key) > ENTITY_BYTES_MAX {
             return Err(LimitError::EntityTooLarge.into());

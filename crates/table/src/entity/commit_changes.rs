@@ -1,10 +1,12 @@
 //! Insert, Update, Merge, Delete Entity and Entity Group Transaction: one path, for one change or many.
 //!
-//! Check the changes → lock their entities → read them → apply each change → one engine batch. What is refused on the
-//! way has changed nothing; what is committed is durable, all of it, when this returns.
+//! Check the changes → pay the targets, wait for a turn → lock their entities → read them → apply each change → one engine
+//! batch. What is refused on the way has changed nothing; what is committed is durable, all of it, when this returns.
 
 use super::Expiry;
 use super::change::{Change, Changed};
+use crate::admission::{Admitted, write_cost};
+use crate::targets::{Cost, Way};
 use crate::{BatchError, Error, Service, Table};
 use bytes::Bytes;
 use partita_engine::Batch;
@@ -23,6 +25,12 @@ impl Service {
     pub async fn change_entity(&self, table: &Table, change: Change) -> Result<Changed, Error> {
         change.check()?;
         let key = table.space.entity(&change.partition_key, &change.row_key);
+        let bytes = change.bytes();
+        self.pay(table, &key, Way::In, || cost(1, bytes))?;
+        let turnstile = &self.admission().writes;
+        let mut admitted = turnstile
+            .enter(&key, write_cost(1, key.len() + bytes))
+            .await?;
         let too_early = match is_planted(Bug::EtagOutsideLock) {
             true => Some(self.get(&key).await?),
             false => None,
@@ -37,7 +45,10 @@ impl Service {
         let changed = change.apply(key, current.as_deref(), now)?;
         let mut batch = Batch::with_capacity(1);
         put(&mut batch, &changed);
+        let began = self.clock().monotonic();
         locked.commit(batch).await?;
+        let ended = self.clock().monotonic();
+        admitted.worked(ended - began, ended);
         Ok(changed)
     }
 
@@ -60,10 +71,13 @@ impl Service {
             "the reader bounds a transaction"
         );
         let keys = checked_keys(table, &changes)?;
-        if keys.is_empty() {
+        let Some(first) = keys.first() else {
             return Ok(Vec::new());
-        }
+        };
         let at = |index: usize| move |error: Error| BatchError { index, error };
+        let bytes = changes.iter().map(Change::bytes).sum();
+        let admitted = self.admit(table, first, keys.len(), bytes).await;
+        let (_transaction, mut write) = admitted.map_err(at(0))?;
         // One partition lies in one range.
         let locked = self.lock(&keys).await.map_err(at(0))?;
         let current = locked
@@ -84,11 +98,40 @@ impl Service {
             put(&mut batch, &changed);
             done.push(changed);
         }
+        let began = self.clock().monotonic();
         locked
             .commit(batch)
             .await
             .map_err(|error| at(0)(error.into()))?;
+        let ended = self.clock().monotonic();
+        write.worked(ended - began, ended);
         Ok(done)
+    }
+}
+
+impl Service {
+    /// Lets a transaction of so many rows and bytes in: it has paid its targets, and has its turn.
+    async fn admit(
+        &self,
+        table: &Table,
+        key: &Bytes,
+        rows: usize,
+        bytes: usize,
+    ) -> Result<(Admitted<'_>, Admitted<'_>), Error> {
+        self.pay(table, key, Way::In, || cost(rows, bytes))?;
+        let transaction = self.admission().transactions.enter(key, 1).await?;
+        let turnstile = &self.admission().writes;
+        let write = turnstile
+            .enter(key, write_cost(rows, rows * key.len() + bytes))
+            .await?;
+        Ok((transaction, write))
+    }
+}
+
+const fn cost(rows: usize, bytes: usize) -> Cost {
+    Cost {
+        entities: rows as u64,
+        bytes: bytes as u64,
     }
 }
 

@@ -4,6 +4,7 @@ mod change;
 mod commit_changes;
 mod expiry;
 mod get_entity;
+mod meter;
 mod query_entities;
 mod row_data;
 

@@ -1,9 +1,11 @@
 //! Query Entities: one page.
 //!
-//! A page ends when it is full, when its time or its bytes are used up, where a range ends, or with the last row. It says
+//! A page ends when it is full, when its time or its bytes are used up, when it passes a target, where a range ends, or with the
+//! last row. It says
 //! where the next one begins: at the next row that passes, or, when it ended early, at the next row to look at. That is a
 //! key, not a place: it stays good when rows, or ranges, come and go.
 
+use super::meter::Meter;
 use super::{Expiry, RowData};
 use crate::{Cut, Error, Plan, QueryClass, Service, Span, Table};
 use bytes::Bytes;
@@ -83,9 +85,15 @@ impl Service {
             let row_key = from.row_key.clone().unwrap_or_default();
             plan.resume(&Cut::Before(from.partition_key.clone(), row_key));
         }
+        let start = plan.spans.first().map(|span| span.start.key(&table.space));
+        if let (Some(targets), Some(start)) = (self.targets(), &start) {
+            let allowed = targets.check(began, table, start);
+            allowed.inspect_err(|_| self.note_throttled(start, 1))?;
+        }
         let mut reading = Reading {
             service: self,
             space: &table.space,
+            meter: Meter::new(self, table),
             residual: plan.residual.as_ref(),
             expiry: Expiry::new(table, self.stamps().now()),
             top: query.top,
@@ -101,8 +109,10 @@ impl Service {
             mut rows,
             rows_read,
             bytes_read,
+            meter,
             ..
         } = reading;
+        meter.finish(start);
         let next = next.map(|key| token(&table.space, &key)).transpose()?;
         if is_planted(Bug::TokenOffByOne) && next.is_some() {
             rows.pop();
@@ -154,6 +164,7 @@ fn token(space: &TableSpace, key: &[u8]) -> Result<EntityToken, Error> {
 struct Reading<'a> {
     service: &'a Service,
     space: &'a TableSpace,
+    meter: Meter<'a>,
     residual: Option<&'a Filter>,
     expiry: Expiry,
     top: usize,
@@ -173,6 +184,9 @@ impl Reading<'_> {
             return Ok(None);
         }
         for span in spans {
+            if self.meter.pay() {
+                return Ok(Some(span.start.key(self.space)));
+            }
             if let Some(next) = self.read_span(span).await? {
                 return Ok(Some(next));
             }
@@ -219,6 +233,9 @@ impl Reading<'_> {
         end: Bytes,
     ) -> Result<Option<Bytes>, Error> {
         let wanted = (self.top - self.rows.len() + 1).min(CHUNK_ROWS_MAX);
+        let gate = &self.service.admission().scans;
+        let mut place = gate.enter(&start, 1).await?;
+        let in_turn = start.clone();
         let mut scan = range
             .scan(KeyRange::half_open(start, end), ScanHint::page(wanted))
             .await?;
@@ -237,32 +254,46 @@ impl Reading<'_> {
                     return Ok(Some(next));
                 }
             }
+            if self.meter.pay() {
+                // The next page begins at the next row, whichever that is.
+                let next = scan.next(1, 1).await?;
+                return Ok(next.into_iter().next().map(|(key, _)| key));
+            }
             chunk_rows = CHUNK_ROWS_MAX;
             // Between chunks others get their turn: a filter that lets nothing pass reads for seconds.
+            drop(place);
             tokio::task::yield_now().await;
+            place = gate.enter(&in_turn, 1).await?;
         }
     }
 
     /// Looks at a row; when the page cannot take it, its key is where the next page begins.
     fn take(&mut self, key: Bytes, value: Bytes) -> Result<Option<Bytes>, Error> {
+        if !self.meter.may_look(&key)? {
+            return Ok(Some(key));
+        }
         self.rows_read += 1;
         self.bytes_read += key.len() + value.len();
+        let bytes = key.len() + value.len();
         if self.expiry.has(&value)? {
+            self.meter.row(&key, bytes);
             return Ok(None);
         }
         let row = RowData { key, value };
         if let Some(residual) = self.residual
             && !residual.matches(&row.entity(self.space)?)?
         {
+            self.meter.row(&row.key, bytes);
             return Ok(None);
         }
-        let bytes = row.key.len() + row.value.len();
         let full = self.rows.len() >= self.top
             || (!self.rows.is_empty()
                 && self.bytes_kept + bytes > self.service.settings().page_bytes_max);
         if full {
             return Ok(Some(row.key));
         }
+        // The row that did not fit is paid by the next page.
+        self.meter.row(&row.key, bytes);
         self.bytes_kept += bytes;
         self.rows.push(row);
         Ok(None)

@@ -16,7 +16,7 @@ pub struct Deleted {
 
 /// Deletes rows of one partition. A transaction fails as a whole when one of its rows has changed, so that row is left out and the
 /// others are tried again: at most once for each row.
-pub(super) async fn delete(table: &TableClient, doomed: Doomed) -> Result<Deleted, Error> {
+pub(crate) async fn delete(table: &TableClient, doomed: Doomed) -> Result<Deleted, Error> {
     let mut rows = doomed.rows;
     let mut done = Deleted::default();
     while !rows.is_empty() {

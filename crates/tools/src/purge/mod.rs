@@ -13,6 +13,7 @@ mod tests;
 
 pub use cost::PurgeCost;
 pub use delete::Deleted;
+pub(crate) use delete::delete;
 pub use grouping::{Doomed, DoomedRow, Grouping};
 
 use crate::scan::{Scan, ScanError, SourceError};

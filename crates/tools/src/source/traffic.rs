@@ -23,6 +23,12 @@ pub struct TrafficCounts {
 }
 
 impl Traffic {
+    /// Counts a request that was answered, with the bytes of both.
+    pub(crate) fn count(&self, bytes: usize) {
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
     /// What was counted so far.
     #[must_use]
     pub fn counts(&self) -> TrafficCounts {

@@ -26,7 +26,7 @@ mod manifest;
 mod observer;
 mod part_file;
 mod rows;
-mod size;
+pub(crate) mod size;
 mod source;
 mod state;
 
@@ -35,6 +35,7 @@ pub use diff::{Diff, DiffCounts, Difference, PropertyDifference, differences};
 pub use error::TransferError;
 pub use export::{Destination, ExportOptions, export, export_stream};
 pub use import::{ImportOptions, import, import_stream};
+pub(crate) use load::{BATCH_BYTES_MAX, Writer};
 pub use load::{LoadOptions, Mode};
 pub use manifest::{Keys, MANIFEST_FILE, MANIFEST_VERSION, Manifest, Part, Progress, Source};
 pub use observer::{Attempts, Counts, Event, Observer, Silent};

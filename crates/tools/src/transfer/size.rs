@@ -10,7 +10,7 @@ const PROPERTY_BYTES: u64 = 96;
 const OPERATION_BYTES: u64 = 1024;
 
 /// The size of an entity by the service's formula, in bytes (model: "size of an entity").
-pub(super) fn entity_bytes(entity: &Entity) -> u64 {
+pub(crate) fn entity_bytes(entity: &Entity) -> u64 {
     let keys = 2 * (utf16_len(entity.partition_key()) + utf16_len(entity.row_key()));
     let properties = entity
         .iter()
@@ -19,7 +19,7 @@ pub(super) fn entity_bytes(entity: &Entity) -> u64 {
 }
 
 /// What an operation on the entity takes in the body of a batch, in bytes, at most.
-pub(super) fn operation_bytes_max(entity: &Entity) -> u64 {
+pub(crate) fn operation_bytes_max(entity: &Entity) -> u64 {
     // In the URL a byte of a key takes three, and a quote six.
     let keys = [entity.partition_key(), entity.row_key()]
         .map(|key| 6 * key.len() as u64 + json_bytes(key));

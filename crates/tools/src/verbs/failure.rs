@@ -1,8 +1,9 @@
 //! How a verb ends.
 
+use crate::admin::AdminError;
+use crate::migrate::{MigrateError, MigrationsError};
 use crate::purge::PurgeError;
 use crate::scan::{InvalidQuery, InvalidToken, ScanError};
-use crate::split_points::SplitPointsError;
 use crate::transfer::TransferError;
 use partita_client::ErrorKind;
 use std::error::Error;
@@ -70,11 +71,15 @@ pub(super) enum Failure {
     #[error(transparent)]
     Purge(#[from] PurgeError),
     #[error(transparent)]
+    Migrate(#[from] MigrateError),
+    #[error(transparent)]
+    Migrations(#[from] MigrationsError),
+    #[error(transparent)]
     Query(#[from] InvalidQuery),
     #[error(transparent)]
     Token(#[from] InvalidToken),
     #[error(transparent)]
-    SplitPoints(#[from] SplitPointsError),
+    Admin(#[from] AdminError),
     /// A row that is none.
     #[error("a row cannot be read")]
     Row(#[source] Box<dyn Error + Send + Sync>),

@@ -13,14 +13,19 @@ mod connection;
 mod count;
 mod entity;
 mod failure;
+mod log;
+mod migrate;
+mod operate;
 mod output;
 mod partitions;
 mod purge;
 mod reading;
 mod resume;
 mod scan;
+mod screen;
 mod table;
 mod talk;
+mod time;
 
 use clap::{ArgMatches, Command};
 use failure::{End, Failure};
@@ -35,10 +40,16 @@ pub fn commands() -> Vec<Command> {
         count::command(),
         purge::command(),
     ];
-    let of_nouns = [table::command(), entity::command()];
+    let of_nouns = [
+        table::command(),
+        entity::command(),
+        log::command(),
+        migrate::command(),
+    ];
     of_nouns
         .into_iter()
         .chain(on_rows.map(connection::add))
+        .chain(operate::commands())
         .chain(bulk::commands().map(connection::add))
         .collect()
 }
@@ -72,6 +83,9 @@ async fn run_verb(name: &str, matches: &ArgMatches) -> Option<Result<End, Failur
         "diff" => bulk::diff(matches).await,
         "export" => bulk::export(matches).await,
         "import" => bulk::import(matches).await,
+        "log" => log::run(matches).await,
+        "migrate" => migrate::run(matches).await,
+        "hot" | "ranges" | "heat" | "status" | "admin" => operate::run(name, matches).await,
         _ => return None,
     })
 }

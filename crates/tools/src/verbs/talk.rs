@@ -69,12 +69,17 @@ pub(super) struct Bar {
 impl Talk {
     /// Begins to measure.
     pub(super) fn new(connection: &Connection) -> Self {
+        Self::over(&connection.traffic)
+    }
+
+    /// Begins to measure what is counted here.
+    pub(super) fn over(traffic: &Arc<Traffic>) -> Self {
         Self {
             begin: Instant::now(),
             bar: Bar {
                 bar: ProgressBar::hidden(),
-                traffic: Arc::clone(&connection.traffic),
-                before: connection.traffic.counts(),
+                traffic: Arc::clone(traffic),
+                before: traffic.counts(),
             },
         }
     }

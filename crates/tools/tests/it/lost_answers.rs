@@ -13,10 +13,10 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
 /// Stands before a server and loses those answers, by their number, that it is told to; and with an answer its connection.
-async fn lossy(
+pub(crate) async fn lossy(
     server: SocketAddr,
     listener: TcpListener,
-    is_lost: fn(usize) -> bool,
+    is_lost: impl Fn(usize) -> bool + Clone + Send + Sync + 'static,
     lost: Arc<AtomicUsize>,
 ) {
     let answers = Arc::new(AtomicUsize::new(0));
@@ -24,6 +24,7 @@ async fn lossy(
     loop {
         let (client, _) = listener.accept().await.unwrap();
         let (answers, lost) = (Arc::clone(&answers), Arc::clone(&lost));
+        let is_lost = is_lost.clone();
         connections.spawn(async move {
             let server = TcpStream::connect(server).await.unwrap();
             let (mut from_client, mut to_client) = client.into_split();

@@ -1,12 +1,15 @@
-//! Transfers against a real server.
+//! Transfers and the admin port against a real server.
 
 #![allow(
     clippy::unwrap_used,
     reason = "all of it is tests, though not every function is marked so"
 )]
 
+mod admin_port;
 mod killed;
 mod lost_answers;
+mod migrate_killed;
+mod migrations;
 #[path = "../../../client/tests/example/server.rs"]
 mod server;
 mod tables;

@@ -141,6 +141,12 @@ fn check_account_sas(
         O::InsertOrMergeEntity | O::InsertOrReplaceEntity => ("o", permissions.has_all("au")),
         O::UpdateEntity | O::MergeEntity => ("o", permissions.has_all("u")),
         O::DeleteEntity => ("o", permissions.has_all("d")),
+        // Extensions of ours: what it would take to do the same by the service's own operations.
+        O::GetTableSettings => ("c", permissions.has_all("r")),
+        O::SetTableSettings => ("c", permissions.has_all("w")),
+        O::RenameTable | O::TruncateTable => {
+            ("c", permissions.has_all("d") && permissions.has_any("cw"))
+        }
         // The operations in it are asked for one by one.
         O::EntityGroupTransaction => ("o", true),
         O::GetTableAcl | O::SetTableAcl => return Some(ErrorCode::AuthorizationFailure),
@@ -170,6 +176,10 @@ fn check_table_sas(permissions: Letters, operation: Operation) -> Option<ErrorCo
         | O::DeleteTable
         | O::GetTableAcl
         | O::SetTableAcl
+        | O::GetTableSettings
+        | O::SetTableSettings
+        | O::RenameTable
+        | O::TruncateTable
         | O::GetTableServiceProperties
         | O::SetTableServiceProperties
         | O::GetTableServiceStats => return Some(ErrorCode::AuthorizationFailure),

@@ -40,6 +40,8 @@ pub struct Failure {
     pub allow: Option<&'static str>,
     /// The value of our own header `x-partita-reason`, for a 503.
     pub reason: Option<&'static str>,
+    /// The value of the header `Retry-After`, in seconds, for a 503 or a timeout; at least 1.
+    pub retry_after_s: u64,
 }
 
 impl Failure {
@@ -62,6 +64,7 @@ impl Failure {
             details: Vec::new(),
             allow: None,
             reason: None,
+            retry_after_s: 1,
         }
     }
 

@@ -138,7 +138,7 @@ impl<'a> Target<'a> {
         }
         let operation = match resource {
             Resource::Service => self.service_operation(method)?,
-            Resource::Entities(_) if self.query.has("comp") => self.acl_operation(method)?,
+            Resource::Entities(_) if self.query.has("comp") => self.table_operation(method)?,
             other => plain_operation(method, other, has_if_match)
                 .ok_or_else(|| Failure::method_not_allowed(other.allow()))?,
         };
@@ -177,16 +177,17 @@ impl<'a> Target<'a> {
         }
     }
 
-    fn acl_operation(&self, method: Method) -> Result<Operation, Failure> {
+    /// What is asked of a table itself.
+    fn table_operation(&self, method: Method) -> Result<Operation, Failure> {
         let comp = self.query.get("comp")?.unwrap_or_default();
-        if !comp.eq_ignore_ascii_case("acl") {
-            return Err(refused("comp", &comp));
-        }
-        match method {
-            Method::Get | Method::Head => Ok(Operation::GetTableAcl),
-            Method::Put => Ok(Operation::SetTableAcl),
-            _ => Err(Failure::method_not_allowed("GET, HEAD, PUT")),
-        }
+        let (found, allow) = match comp.to_ascii_lowercase().as_str() {
+            "acl" => (acl_operation(method), "GET, HEAD, PUT"),
+            "partita-settings" => (settings_operation(method), "GET, PUT"),
+            "partita-rename" => (posted(method, Operation::RenameTable), "POST"),
+            "partita-truncate" => (posted(method, Operation::TruncateTable), "POST"),
+            _ => return Err(refused("comp", &comp)),
+        };
+        found.ok_or_else(|| Failure::method_not_allowed(allow))
     }
 
     /// Appends the account's URL as the client addressed it, without a slash at its end: the base of every URL in
@@ -239,6 +240,26 @@ fn plain_operation(
             _,
         ) => None,
     }
+}
+
+fn acl_operation(method: Method) -> Option<Operation> {
+    match method {
+        Method::Get | Method::Head => Some(Operation::GetTableAcl),
+        Method::Put => Some(Operation::SetTableAcl),
+        _ => None,
+    }
+}
+
+fn settings_operation(method: Method) -> Option<Operation> {
+    match method {
+        Method::Get => Some(Operation::GetTableSettings),
+        Method::Put => Some(Operation::SetTableSettings),
+        _ => None,
+    }
+}
+
+fn posted(method: Method, operation: Operation) -> Option<Operation> {
+    (method == Method::Post).then_some(operation)
 }
 
 /// The authority of an absolute target, and the target without scheme and authority.

@@ -304,6 +304,25 @@ fn operations() {
         ("HEAD", "/acct/T?comp=acl", false, O::GetTableAcl),
         ("PUT", "/acct/T?comp=ACL&timeout=30", false, O::SetTableAcl),
         (
+            "GET",
+            "/acct/T?comp=partita-settings",
+            false,
+            O::GetTableSettings,
+        ),
+        (
+            "PUT",
+            "/acct/T?comp=partita-settings",
+            false,
+            O::SetTableSettings,
+        ),
+        ("POST", "/acct/T?comp=Partita-Rename", false, O::RenameTable),
+        (
+            "POST",
+            "/acct/T?comp=partita-truncate",
+            false,
+            O::TruncateTable,
+        ),
+        (
             "PUT",
             "/acct/?restype=service&comp=properties",
             false,
@@ -333,6 +352,23 @@ fn what_does_not_go_together_is_refused() {
         ("PUT", "/acct/Tables", E::MethodNotAllowed),
         ("POST", "/acct/Tables('T')", E::MethodNotAllowed),
         ("DELETE", "/acct/T", E::MethodNotAllowed),
+        ("GET", "/acct/T?comp=partita-truncate", E::MethodNotAllowed),
+        ("PUT", "/acct/T?comp=partita-rename", E::MethodNotAllowed),
+        (
+            "DELETE",
+            "/acct/T?comp=partita-settings",
+            E::MethodNotAllowed,
+        ),
+        (
+            "POST",
+            "/acct-secondary/T?comp=partita-truncate",
+            E::InsufficientAccountPermissions,
+        ),
+        (
+            "POST",
+            "/acct/T?comp=partita",
+            E::InvalidQueryParameterValue,
+        ),
         ("HEAD", "/acct/T", E::MethodNotAllowed),
         (
             "POST",

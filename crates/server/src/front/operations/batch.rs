@@ -14,8 +14,6 @@ use partita_wire::{
 use std::sync::Arc;
 
 pub(super) async fn run(call: &Call<'_>, asked: &Asked<'_>, body: &[u8]) -> Result<Reply, Failure> {
-    // Never closed, so this only waits.
-    let _place = call.front.batches().acquire().await;
     let content_type = call.header(&header::CONTENT_TYPE).unwrap_or_default();
     let batch = match read_batch(content_type, body) {
         Ok(batch) => batch,
@@ -31,9 +29,10 @@ pub(super) async fn run(call: &Call<'_>, asked: &Asked<'_>, body: &[u8]) -> Resu
         }
     };
     match batch.parts.as_slice() {
-        [part] if !batch.in_change_set => Ok(query(call, asked, part).await),
+        [part] if !batch.in_change_set => query(call, asked, part).await,
         parts => match change_set(call, asked, parts).await {
             Ok(reply) => Ok(reply),
+            Err(fault) if is_busy(&fault.failure) => Err(fault.failure),
             Err(fault) => {
                 let at = fault.index.unwrap_or_default();
                 Ok(write_fault(
@@ -44,6 +43,12 @@ pub(super) async fn run(call: &Call<'_>, asked: &Asked<'_>, body: &[u8]) -> Resu
             }
         },
     }
+}
+
+/// Whether it may be tried again as it is. Then the whole request is answered so: clients try a request again by its own status,
+/// and show an error inside a 202 to their program at once.
+fn is_busy(failure: &Failure) -> bool {
+    failure.code == ErrorCode::ServerBusy
 }
 
 /// Why a change set did not happen: the failure, and the index that its text names.
@@ -237,7 +242,7 @@ fn failed<'a>(call: &'a Call<'_>, part: &Part<'_>, fault: &'a Fault) -> PartOutc
 }
 
 /// The only query of a batch.
-async fn query(call: &Call<'_>, asked: &Asked<'_>, part: &Part<'_>) -> Reply {
+async fn query(call: &Call<'_>, asked: &Asked<'_>, part: &Part<'_>) -> Result<Reply, Failure> {
     let mut writer = BatchWriter::query(&guid());
     match run_query(call, asked, part).await {
         Ok((answer, level)) => {
@@ -256,8 +261,9 @@ async fn query(call: &Call<'_>, asked: &Asked<'_>, part: &Part<'_>) -> Reply {
             );
             let mut reply = reply(writer);
             reply.entities = answer.entities;
-            reply
+            Ok(reply)
         }
+        Err(failure) if is_busy(&failure) => Err(failure),
         Err(failure) => {
             let fault = Fault {
                 index: None,
@@ -266,7 +272,7 @@ async fn query(call: &Call<'_>, asked: &Asked<'_>, part: &Part<'_>) -> Reply {
             writer.part(part.content_id, &failed(call, part, &fault));
             let mut reply = reply(writer);
             reply.code = Some(fault.failure.code);
-            reply
+            Ok(reply)
         }
     }
 }

@@ -11,9 +11,12 @@ mod insert_entity;
 pub(super) mod preflight;
 mod query_entities;
 mod query_tables;
+mod rename_table;
 mod service_properties;
 mod service_stats;
 mod table_acl;
+mod table_settings;
+mod truncate_table;
 mod update_entity;
 
 use super::context::{Asked, Call};
@@ -44,6 +47,10 @@ pub(super) async fn run(call: &Call<'_>, asked: &Asked<'_>, body: Bytes) -> Resu
         Operation::EntityGroupTransaction => batch::run(call, asked, &body).await,
         Operation::GetTableAcl => table_acl::get(call, asked).await,
         Operation::SetTableAcl => table_acl::set(call, asked, &body).await,
+        Operation::GetTableSettings => table_settings::get(call, asked).await,
+        Operation::SetTableSettings => table_settings::set(call, asked, &body).await,
+        Operation::RenameTable => rename_table::run(call, asked, &body).await,
+        Operation::TruncateTable => truncate_table::run(call, asked).await,
         Operation::GetTableServiceProperties => service_properties::get(call, asked).await,
         Operation::SetTableServiceProperties => service_properties::set(call, asked, &body).await,
         Operation::GetTableServiceStats => service_stats::run(call),
@@ -61,6 +68,11 @@ async fn table(call: &Call<'_>, asked: &Asked<'_>, name: &str) -> Result<Arc<Tab
         .table(&asked.account.name, &name)
         .await
         .map_err(failure::failure)
+}
+
+/// The name of a table that is asked for itself. A name that no table can have is not found.
+fn table_name(asked: &Asked<'_>) -> Result<TableName, Failure> {
+    TableName::new(asked.table()).map_err(|_| failure::failure(partita_table::Error::TableNotFound))
 }
 
 /// What both kinds of query share: the filter, and the most rows of the page.

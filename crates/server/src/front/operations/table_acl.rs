@@ -4,8 +4,6 @@ use super::super::context::{Asked, Call};
 use super::super::failure;
 use super::super::reply::Reply;
 use hyper::StatusCode;
-use partita_model::TableName;
-use partita_table::Error;
 use partita_wire::{Failure, read_signed_identifiers, write_signed_identifiers};
 
 pub(super) async fn get(call: &Call<'_>, asked: &Asked<'_>) -> Result<Reply, Failure> {
@@ -16,7 +14,7 @@ pub(super) async fn get(call: &Call<'_>, asked: &Asked<'_>) -> Result<Reply, Fai
 }
 
 pub(super) async fn set(call: &Call<'_>, asked: &Asked<'_>, body: &[u8]) -> Result<Reply, Failure> {
-    let name = TableName::new(asked.table()).map_err(|_| failure::failure(Error::TableNotFound))?;
+    let name = super::table_name(asked)?;
     let policies = read_signed_identifiers(body)?;
     let set = call
         .front

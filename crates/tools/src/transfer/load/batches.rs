@@ -17,7 +17,7 @@ const ROWS_MAX: usize = 20_000;
 /// Bytes of rows gathered.
 const BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// Bytes of a batch's operations: what the service takes, less the batch's own frame.
-const BATCH_BYTES_MAX: u64 = BODY_BYTES_MAX as u64 - 16 * 1024;
+pub(crate) const BATCH_BYTES_MAX: u64 = BODY_BYTES_MAX as u64 - 16 * 1024;
 
 /// Rows of one partition.
 #[derive(Debug, Default)]

@@ -17,6 +17,7 @@ use super::blocking::joined;
 use super::observer::{Counts, Event, Observer};
 use super::state::Checkpoint;
 use super::{TransferError, size};
+pub(crate) use batches::BATCH_BYTES_MAX;
 use batches::Batches;
 use marks::Marks;
 use partita_client::{Entity, ErrorCode, TableClient};
@@ -26,7 +27,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
-use write::{Writer, Written};
+pub(crate) use write::Writer;
+use write::Written;
 
 /// Chunks that wait to be taken.
 pub(super) const CHUNKS_WAITING: usize = 2;

@@ -25,12 +25,12 @@ const ATTEMPTS: usize = 3;
 
 /// Writes batches to a table.
 #[derive(Debug)]
-pub(super) struct Writer {
+pub(crate) struct Writer {
     /// None to write nothing.
-    pub(super) table: Option<TableClient>,
-    pub(super) mode: Mode,
+    pub(crate) table: Option<TableClient>,
+    pub(crate) mode: Mode,
     /// Whether a run before may have written the rows.
-    pub(super) is_resumed: bool,
+    pub(crate) is_resumed: bool,
 }
 
 /// A batch that has been written.
@@ -66,15 +66,30 @@ impl Writer {
     pub(super) async fn write(&self, batch: Batch) -> std::result::Result<Written, TransferError> {
         let Batch { rows, receipt, .. } = batch;
         let count = rows.len();
-        let done = match &self.table {
-            Some(table) => self.write_to(table, &rows).await?,
-            None => Done(count),
-        };
+        let written = self.write_rows(&rows).await?;
         Ok(Written {
             receipt,
-            written: done.0 as u64,
-            skipped: (count - done.0) as u64,
+            written: written as u64,
+            skipped: (count - written) as u64,
         })
+    }
+
+    /// Writes rows of one partition, each key once, as many as a transaction takes; says how many had to be written. If the future
+    /// is dropped, it may have happened.
+    ///
+    /// # Errors
+    /// [`TransferError::Write`], [`TransferError::Exists`].
+    pub(crate) async fn write_rows(
+        &self,
+        rows: &[Entity],
+    ) -> std::result::Result<usize, TransferError> {
+        match &self.table {
+            Some(table) => self
+                .write_to(table, rows)
+                .await
+                .map(|Done(written)| written),
+            None => Ok(rows.len()),
+        }
     }
 
     async fn write_to(

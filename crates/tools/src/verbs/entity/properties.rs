@@ -1,6 +1,7 @@
 //! Properties on a command line: `Name=value` is a String, `Name:type=value` of that type. Nothing is guessed.
 
 use super::super::failure::Failure;
+use crate::type_names::type_of;
 use partita_client::{EdmType, Entity};
 use partita_model::check_property_name;
 use partita_wire::read_value_text;
@@ -39,22 +40,6 @@ pub(super) fn set(word: &str, entity: &mut Entity) -> Result<(), Failure> {
     })?;
     entity.insert(name, value);
     Ok(())
-}
-
-/// The type of a word: its protocol name with or without `Edm.`, in any case, or the short forms that people write.
-fn type_of(word: &str) -> Option<EdmType> {
-    let word = word.to_ascii_lowercase();
-    let word = word.strip_prefix("edm.").unwrap_or(&word);
-    let by_name = EdmType::ALL.into_iter().find(|edm| {
-        let name = edm.name().trim_start_matches("Edm.");
-        name.eq_ignore_ascii_case(word)
-    });
-    by_name.or(match word {
-        "int" => Some(EdmType::Int32),
-        "long" => Some(EdmType::Int64),
-        "bool" => Some(EdmType::Boolean),
-        _ => None,
-    })
 }
 
 #[cfg(test)]

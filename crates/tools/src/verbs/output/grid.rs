@@ -171,7 +171,7 @@ fn text_of(cell: Option<&Cell>) -> String {
 }
 
 /// The text on one line of so many columns at most, an ellipsis in the place of what is left out.
-fn cut(text: &str, width_max: usize) -> String {
+pub(in crate::verbs) fn cut(text: &str, width_max: usize) -> String {
     let mut out = String::new();
     let mut width = 0;
     // Where the text can end if the whole does not fit.

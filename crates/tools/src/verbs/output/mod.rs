@@ -16,6 +16,7 @@ mod json;
 mod learning;
 mod shown;
 
+pub(super) use grid::cut;
 pub(super) use shown::Shown;
 
 use super::failure::Failure;
@@ -25,11 +26,25 @@ use std::io::{self, BufWriter, IsTerminal as _, Write};
 
 /// How data is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
+pub(super) enum Form {
     Table,
     JsonLines,
     Json,
     Csv,
+}
+
+impl Form {
+    /// The form that the flag or the terminal asks for.
+    pub(super) fn of(matches: &ArgMatches) -> Self {
+        match matches.get_one::<String>("output").map(String::as_str) {
+            Some("json") => Self::Json,
+            Some("jsonl") => Self::JsonLines,
+            Some("csv") => Self::Csv,
+            Some("table") => Self::Table,
+            _ if io::stdout().is_terminal() => Self::Table,
+            _ => Self::JsonLines,
+        }
+    }
 }
 
 /// What a verb writes.
@@ -66,14 +81,7 @@ pub(super) fn argument() -> Arg {
 impl Output {
     /// Stdout, in the form that the flag or the terminal asks for. `columns` are those that the user named, if so.
     pub(super) fn of(matches: &ArgMatches, shape: Shape, columns: Option<&[String]>) -> Self {
-        let form = match matches.get_one::<String>("output").map(String::as_str) {
-            Some("json") => Form::Json,
-            Some("jsonl") => Form::JsonLines,
-            Some("csv") => Form::Csv,
-            Some("table") => Form::Table,
-            _ if io::stdout().is_terminal() => Form::Table,
-            _ => Form::JsonLines,
-        };
+        let form = Form::of(matches);
         Self::new(form, shape, columns, Box::new(io::stdout()))
     }
 
@@ -125,6 +133,14 @@ impl Output {
         }
         Ok(())
     }
+}
+
+/// Writes text that is formed already, and a line's end if it has none.
+pub(super) fn print(text: &str) -> Result<(), Failure> {
+    let mut stdout = io::stdout().lock();
+    let end = if text.ends_with('\n') { "" } else { "\n" };
+    write!(stdout, "{text}{end}").map_err(Failure::Output)?;
+    stdout.flush().map_err(Failure::Output)
 }
 
 /// Writes a number, which is the same in all forms.

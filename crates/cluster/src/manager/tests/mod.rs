@@ -1,9 +1,15 @@
+mod snapshots;
+
 use super::*;
 use crate::map_store::ObjectMapStore;
+use crate::snapshot::SnapshotRecord;
 use crate::{LockError, TRANSIT_WAIT};
 use async_trait::async_trait;
 use partita_engine::memory::MemoryDatabases;
-use partita_engine::{Batch, Engine, Health, KeyRange, Piece, Removal, ScanHint, Stats};
+use partita_engine::{
+    Batch, Engine, FileUse, Health, KeyRange, Piece, PinId, Pinned, PinnedRows, Removal, ScanHint,
+    Stats,
+};
 use partita_model::{TableId, TableSpace};
 use partita_rt::object_store::memory::InMemory;
 use std::collections::BTreeMap;
@@ -228,6 +234,18 @@ impl MapStore for Dying<dyn MapStore> {
     async fn save(&self, record: &MapRecord) -> Result<(), MapError> {
         self.call(self.inner.save(record)).await
     }
+
+    async fn snapshots(&self) -> Result<Vec<SnapshotRecord>, MapError> {
+        self.call(self.inner.snapshots()).await
+    }
+
+    async fn save_snapshot(&self, record: &SnapshotRecord) -> Result<(), MapError> {
+        self.call(self.inner.save_snapshot(record)).await
+    }
+
+    async fn delete_snapshot(&self, name: &SnapshotName) -> Result<(), MapError> {
+        self.call(self.inner.delete_snapshot(name)).await
+    }
 }
 
 #[async_trait]
@@ -250,6 +268,34 @@ impl Databases for Dying<dyn Databases> {
 
     async fn list(&self) -> Result<Vec<RangeId>, ChangeError> {
         self.call(self.inner.list()).await
+    }
+
+    async fn pin(&self, ranges: &[RangeId]) -> Result<Pinned, ChangeError> {
+        self.call(self.inner.pin(ranges)).await
+    }
+
+    async fn pins(&self, range: RangeId) -> Result<Vec<PinId>, ChangeError> {
+        self.call(self.inner.pins(range)).await
+    }
+
+    async fn unpin(&self, range: RangeId, pin: &PinId) -> Result<(), ChangeError> {
+        self.call(self.inner.unpin(range, pin)).await
+    }
+
+    async fn open_pin(
+        &self,
+        range: RangeId,
+        pin: &PinId,
+    ) -> Result<Arc<dyn PinnedRows>, ChangeError> {
+        self.call(self.inner.open_pin(range, pin)).await
+    }
+
+    async fn files(
+        &self,
+        range: RangeId,
+        pin: Option<&PinId>,
+    ) -> Result<Vec<FileUse>, ChangeError> {
+        self.call(self.inner.files(range, pin)).await
     }
 
     fn stats(&self) -> Stats {
@@ -363,6 +409,34 @@ impl Databases for Barren {
 
     async fn list(&self) -> Result<Vec<RangeId>, ChangeError> {
         self.0.list().await
+    }
+
+    async fn pin(&self, ranges: &[RangeId]) -> Result<Pinned, ChangeError> {
+        self.0.pin(ranges).await
+    }
+
+    async fn pins(&self, range: RangeId) -> Result<Vec<PinId>, ChangeError> {
+        self.0.pins(range).await
+    }
+
+    async fn unpin(&self, range: RangeId, pin: &PinId) -> Result<(), ChangeError> {
+        self.0.unpin(range, pin).await
+    }
+
+    async fn open_pin(
+        &self,
+        range: RangeId,
+        pin: &PinId,
+    ) -> Result<Arc<dyn PinnedRows>, ChangeError> {
+        self.0.open_pin(range, pin).await
+    }
+
+    async fn files(
+        &self,
+        range: RangeId,
+        pin: Option<&PinId>,
+    ) -> Result<Vec<FileUse>, ChangeError> {
+        self.0.files(range, pin).await
     }
 
     fn stats(&self) -> Stats {

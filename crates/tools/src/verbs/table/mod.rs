@@ -1,4 +1,6 @@
-//! `partita table create|list|delete|show`.
+//! `partita table create|list|delete|show|set|rename|truncate`.
+
+mod extension;
 
 use super::arguments::{self, required, switch, text, texts};
 use super::connection::{self, Connection};
@@ -38,6 +40,11 @@ pub(super) fn command() -> Command {
                 .arg(arguments::table())
                 .arg(output::argument()),
         )
+        .subcommand(connection::add(extension::set(Command::new("set"))))
+        .subcommand(connection::add(extension::rename(Command::new("rename"))))
+        .subcommand(connection::add(extension::truncate(Command::new(
+            "truncate",
+        ))))
 }
 
 fn names() -> Arg {
@@ -55,6 +62,9 @@ pub(super) async fn run(matches: &ArgMatches) -> Result<End, Failure> {
         Some(("list", matches)) => list(matches).await,
         Some(("delete", matches)) => delete(matches).await,
         Some(("show", matches)) => show(matches).await,
+        Some(("set", matches)) => extension::run_set(matches).await,
+        Some(("rename", matches)) => extension::run_rename(matches).await,
+        Some(("truncate", matches)) => extension::run_truncate(matches).await,
         _ => unreachable!("clap lets only known verbs through"),
     }
 }
@@ -131,6 +141,16 @@ async fn show(matches: &ArgMatches) -> Result<End, Failure> {
         return Ok(End::NothingFound);
     };
     let mut fields = vec![("TableName".to_owned(), exact)];
+    match connection.service.table_client(name).settings().await {
+        Ok(Some(settings)) => {
+            fields.push(("Created".to_owned(), settings.created.to_string()));
+            fields.push(("TimeToLive".to_owned(), extension::ttl_text(settings.ttl)));
+        }
+        // Not Partita, or a signature that may not see them.
+        Ok(None) => {}
+        Err(error) if error.status() == Some(403) => {}
+        Err(error) => return Err(error.into()),
+    }
     match connection
         .service
         .table_client(name)

@@ -1,7 +1,7 @@
 //! The admin port, asked without a library: one request a connection.
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
@@ -12,20 +12,36 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A range as the admin port shows it.
 #[derive(Debug, Clone)]
-pub(super) struct Range {
-    pub(super) id: u64,
-    pub(super) sources: u64,
+pub struct Range {
+    /// Its id.
+    pub id: u64,
+    /// With how many older databases it still shares files.
+    pub sources: u64,
 }
 
 /// What the admin port says of all ranges.
 #[derive(Debug, Clone)]
-pub(super) struct Ranges {
-    pub(super) ranges: Vec<Range>,
-    pub(super) orphans: usize,
+pub struct Ranges {
+    /// Them, in key order.
+    pub ranges: Vec<Range>,
+    /// How many databases wait to be removed.
+    pub orphans: usize,
+}
+
+/// A port of this machine that was free a moment ago.
+///
+/// # Errors
+/// When there is none.
+pub fn free_port() -> anyhow::Result<SocketAddr> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    Ok(listener.local_addr()?)
 }
 
 /// All ranges.
-pub(super) fn ranges(admin: SocketAddr) -> anyhow::Result<Ranges> {
+///
+/// # Errors
+/// When the port does not answer, or not as documented.
+pub fn ranges(admin: SocketAddr) -> anyhow::Result<Ranges> {
     let (status, body) = ask(admin, "GET", "/admin/v1/ranges", "")?;
     let list = body["ranges"].as_array();
     let (200, Some(list)) = (status, list) else {
@@ -48,7 +64,10 @@ pub(super) fn ranges(admin: SocketAddr) -> anyhow::Result<Ranges> {
 }
 
 /// Does something to a range; status and body.
-pub(super) fn act(
+///
+/// # Errors
+/// When the port does not answer.
+pub fn act(
     admin: SocketAddr,
     range: u64,
     action: &str,
@@ -64,7 +83,7 @@ fn ask(admin: SocketAddr, method: &str, path: &str, body: &str) -> anyhow::Resul
     let length = body.len();
     write!(
         stream,
-        "{method} {path} HTTP/1.1\r\nHost: localhost\r\nX-Partita-Admin: pressure\r\nConnection: close\r\n\
+        "{method} {path} HTTP/1.1\r\nHost: localhost\r\nX-Partita-Admin: bench\r\nConnection: close\r\n\
          Content-Length: {length}\r\n\r\n{body}"
     )?;
     let mut answer = String::new();

@@ -1,0 +1,224 @@
+//! A store that is made from rows: the databases of its ranges, and last its map.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::StreamExt as _;
+use partita_engine::slate::{Settings, SlateDatabases};
+use partita_engine::{Batch, Databases, Engine, WriteError};
+use partita_range::RangeId;
+use partita_rt::data_dir::Building;
+use tokio::sync::oneshot;
+
+use super::{BackupError, Progress};
+use crate::map_store::{MapRecord, MapStore, ObjectMapStore, RangeRecord};
+use crate::partition_map::Epoch;
+use crate::snapshot::SnapshotReader;
+
+/// Bytes and rows of one commit.
+const BATCH_BYTES: usize = 1 << 20;
+const BATCH_ROWS: usize = 1024;
+/// Commits on their way at a time.
+const IN_FLIGHT: usize = 8;
+/// How often a commit that was refused is tried again, and after what pause: each try has waited for seconds already.
+const TRIES_MAX: u32 = 60;
+const PAUSE: Duration = Duration::from_millis(250);
+/// Nothing is read from it while it is filled.
+const CACHE_BYTES: u64 = 16 << 20;
+
+/// Rows read from a snapshot at a time.
+const READ_ROWS: usize = 4096;
+const READ_BYTES: usize = 8 << 20;
+
+/// A store that is being filled. Until [`NewStore::finish`] it has no map, and no server opens it.
+pub struct NewStore {
+    databases: Arc<dyn Databases>,
+    map: Arc<dyn MapStore>,
+    /// Each from its first key on.
+    ranges: Vec<(Bytes, Arc<dyn Engine>)>,
+}
+
+impl std::fmt::Debug for NewStore {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NewStore")
+            .field("ranges", &self.ranges.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl NewStore {
+    /// Makes the databases of ranges that begin at these keys, in order; the first is the empty key.
+    ///
+    /// # Errors
+    /// [`BackupError::Open`].
+    pub async fn begin(
+        databases: Arc<dyn Databases>,
+        map: Arc<dyn MapStore>,
+        starts: impl Iterator<Item = Bytes>,
+    ) -> Result<Self, BackupError> {
+        let mut ranges = Vec::new();
+        for (id, start) in (1..).zip(starts) {
+            ranges.push((start, databases.open(RangeId(id)).await?));
+        }
+        Ok(Self {
+            databases,
+            map,
+            ranges,
+        })
+    }
+
+    /// Adds rows, which are in key order.
+    ///
+    /// # Errors
+    /// [`BackupError::Write`]; some may be there.
+    pub async fn put(&self, rows: Vec<(Bytes, Bytes)>) -> Result<(), BackupError> {
+        let mut commits = Vec::new();
+        let mut rest = rows.as_slice();
+        while let Some((first, _)) = rest.first() {
+            let behind = self.ranges.partition_point(|(start, _)| start <= first);
+            let next = self.ranges.get(behind).map(|(start, _)| start);
+            let (_, engine) = behind
+                .checked_sub(1)
+                .and_then(|at| self.ranges.get(at))
+                .expect("the first range begins at the empty key");
+            let (mut count, mut bytes) = (0, 0);
+            for (key, value) in rest.iter().take(BATCH_ROWS) {
+                if bytes >= BATCH_BYTES || next.is_some_and(|next| next <= key) {
+                    break;
+                }
+                bytes += key.len() + value.len();
+                count += 1;
+            }
+            let (here, later) = rest.split_at(count);
+            commits.push(commit(&**engine, here));
+            rest = later;
+        }
+        let mut committing = futures::stream::iter(commits).buffer_unordered(IN_FLIGHT);
+        while let Some(committed) = committing.next().await {
+            committed?;
+        }
+        Ok(())
+    }
+
+    /// All rows are there: stores the map and closes the databases. From here on it is a store.
+    ///
+    /// # Errors
+    /// [`BackupError`].
+    pub async fn finish(self) -> Result<(), BackupError> {
+        let mut record = MapRecord::first();
+        record.ranges.clear();
+        for (id, (start, engine)) in (1..).zip(&self.ranges) {
+            flush(&**engine).await?;
+            record.ranges.push(RangeRecord {
+                id,
+                epoch: Epoch(1),
+                start: start.clone(),
+            });
+            record.next_range = id + 1;
+        }
+        self.map.save(&record).await?;
+        self.databases.close().await;
+        Ok(())
+    }
+}
+
+async fn flush(engine: &dyn Engine) -> Result<(), WriteError> {
+    let mut tries = 0;
+    loop {
+        match engine.flush().await {
+            Err(WriteError::Refused(_)) if tries < TRIES_MAX => tries += 1,
+            flushed => return flushed,
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+async fn commit(engine: &dyn Engine, rows: &[(Bytes, Bytes)]) -> Result<(), WriteError> {
+    let mut tries = 0;
+    loop {
+        match commit_once(engine, rows).await {
+            // The disk is slower than we are; and a row that is put twice is there once.
+            Err(_) if tries < TRIES_MAX => tries += 1,
+            committed => return committed,
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+async fn commit_once(engine: &dyn Engine, rows: &[(Bytes, Bytes)]) -> Result<(), WriteError> {
+    let mut batch = Batch::with_capacity(rows.len());
+    for (key, value) in rows {
+        batch.put(key.clone(), value.clone());
+    }
+    let permit = engine.reserve(batch.bytes()).await?;
+    let (sender, receiver) = oneshot::channel();
+    let done = Box::new(move |result| {
+        // Nobody listens when the filling was given up.
+        let _ = sender.send(result);
+    });
+    permit.submit(batch, done);
+    receiver.await.unwrap_or(Err(WriteError::Unknown))
+}
+
+/// A data directory that is being made, and the store in it.
+pub(super) struct NewDirectory {
+    building: Building,
+    pub(super) store: NewStore,
+}
+
+impl NewDirectory {
+    pub(super) async fn begin(
+        directory: &Path,
+        starts: impl Iterator<Item = Bytes>,
+    ) -> Result<Self, BackupError> {
+        let refused = |error: &dyn std::error::Error| BackupError::Directory(error.to_string());
+        let building = Building::begin(directory).map_err(|error| refused(&error))?;
+        let data = Arc::new(building.open().map_err(|error| refused(&error))?);
+        let map = Arc::new(ObjectMapStore::new(data.store()));
+        let settings = Settings {
+            cache_bytes: CACHE_BYTES,
+            ..Settings::default()
+        };
+        let databases = Arc::new(SlateDatabases::new(data, settings).await?);
+        let store = NewStore::begin(databases, map, starts).await?;
+        Ok(Self { building, store })
+    }
+
+    pub(super) async fn finish(self) -> Result<(), BackupError> {
+        self.store.finish().await?;
+        let finished = self.building.finish();
+        finished.map_err(|error| BackupError::Directory(error.to_string()))
+    }
+}
+
+/// Copies a snapshot into a data directory of its own, which is not there yet or is empty: the same rows, byte for byte, so the same
+/// ETags and Timestamps. The directory is there once all of it is.
+///
+/// # Errors
+/// [`BackupError`].
+pub async fn unpack(
+    snapshot: &SnapshotReader,
+    directory: &Path,
+    note: &(dyn Fn(Progress) + Sync),
+) -> Result<Progress, BackupError> {
+    let ranges = snapshot.record().ranges.iter();
+    let starts = ranges.map(|range| range.start.clone());
+    let new = NewDirectory::begin(directory, starts).await?;
+    let mut scan = snapshot.scan(&Bytes::new(), None);
+    let mut progress = Progress::default();
+    loop {
+        let rows = scan.next(READ_ROWS, READ_BYTES).await?;
+        if rows.is_empty() {
+            break;
+        }
+        progress.rows += rows.len() as u64;
+        let sizes = rows.iter().map(|(key, value)| key.len() + value.len());
+        progress.bytes += sizes.sum::<usize>() as u64;
+        new.store.put(rows).await?;
+        note(progress);
+    }
+    new.finish().await?;
+    Ok(progress)
+}

@@ -1,0 +1,319 @@
+//! Taking, listing, reading and deleting snapshots.
+//!
+//! ```text
+//!  its turn ─▶ flush every range ─▶ pin all at one point ─▶ record, made if absent
+//!              writes go on          writes wait briefly     the point of no return
+//! ```
+//!
+//! - Killed before the record is stored, there is no snapshot, and the next start lets the pins go. Killed after it, the snapshot is
+//!   complete.
+//! - Splits, merges and removals take turns with snapshots: one under way is waited for, one that comes waits.
+//! - A snapshot is deleted in the other order: its record, then its pins.
+
+use super::change::{chain, flush_most};
+use super::{Manager, STORE_PAUSE};
+use crate::map_store::{MapError, MapStore};
+use crate::snapshot::{PinnedRange, SnapshotName, SnapshotReader, SnapshotRecord};
+use partita_engine::{ChangeError, FileUse, Health};
+use partita_model::DateTime;
+use partita_range::RangeId;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// Snapshots that a store holds at most: each makes the manifests of its ranges' databases longer, and keeps one of them.
+pub const SNAPSHOTS_MAX: usize = 256;
+
+/// In how many rounds of tending stray pins are looked for after something went wrong: ten minutes, longer than any flush that was
+/// given up can still take.
+const STRAY_ROUNDS: u32 = 60;
+
+/// Why something was not done with a snapshot.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum SnapshotError {
+    /// There is one of that name.
+    #[error("there is a snapshot {0} already")]
+    Exists(SnapshotName),
+    /// There is none of that name.
+    #[error("there is no snapshot {0}")]
+    NoSuchSnapshot(SnapshotName),
+    /// Somebody reads it: a restore, or a backup.
+    #[error("snapshot {0} is being read")]
+    InUse(SnapshotName),
+    /// There are as many as there may be.
+    #[error("there are {SNAPSHOTS_MAX} snapshots already; delete one first")]
+    TooMany,
+    /// The store takes no writes now, for this reason: nothing was begun.
+    #[error("the store takes no writes now: {}", .0.as_str())]
+    NotNow(Health),
+    /// It could not be done; nothing is left of it, or nothing will be in some minutes.
+    #[error("{0}")]
+    Failed(Arc<str>),
+}
+
+/// A snapshot was taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Taken {
+    /// What is recorded of it.
+    pub record: SnapshotRecord,
+    /// How long writes waited.
+    pub pause: Duration,
+}
+
+/// A snapshot, and what it costs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// What is recorded of it.
+    pub record: SnapshotRecord,
+    /// Bytes in files that only this snapshot reads: deleting it frees about as many.
+    pub own_bytes: u64,
+}
+
+impl Manager {
+    /// Takes a snapshot of the whole store: every row as it was at one instant between now and the answer. Copies nothing; writes
+    /// wait for some milliseconds. Waits for a split or merge under way. Runs to its end also when the caller goes away.
+    ///
+    /// # Errors
+    /// [`SnapshotError`]; there is no snapshot then.
+    pub async fn create_snapshot(
+        self: &Arc<Self>,
+        name: SnapshotName,
+        now: DateTime,
+    ) -> Result<Taken, SnapshotError> {
+        let manager = Arc::clone(self);
+        let creating = async move {
+            let taken = manager.create_snapshot_here(name, now).await;
+            if matches!(taken, Err(SnapshotError::Failed(_))) {
+                manager.stray_rounds.store(STRAY_ROUNDS, Ordering::Relaxed);
+            }
+            taken
+        };
+        let ended = self.tasks.spawn("take a snapshot", creating).await;
+        ended.map_err(why)?
+    }
+
+    async fn create_snapshot_here(
+        &self,
+        name: SnapshotName,
+        now: DateTime,
+    ) -> Result<Taken, SnapshotError> {
+        let _turn = self.turn().await.map_err(why)?;
+        let known = self.store.snapshots().await.map_err(why)?;
+        if known.iter().any(|known| known.name == name) {
+            return Err(SnapshotError::Exists(name));
+        }
+        if known.len() >= SNAPSHOTS_MAX {
+            return Err(SnapshotError::TooMany);
+        }
+        let health = self.databases.health();
+        if health != Health::Healthy {
+            return Err(SnapshotError::NotNow(health));
+        }
+        let ranges = self.map.ranges();
+        let flushing = ranges.iter().map(|served| flush_most(&served.range));
+        futures::future::try_join_all(flushing).await.map_err(why)?;
+        let ids: Vec<RangeId> = ranges.iter().map(|served| served.range.id()).collect();
+        let pinned = self.databases.pin(&ids).await.map_err(why)?;
+        let mut record = SnapshotRecord::new(name, now, self.record().version);
+        for (served, pin) in ranges.iter().zip(&pinned.pins) {
+            record.ranges.push(PinnedRange {
+                id: served.range.id().0,
+                epoch: served.epoch,
+                start: served.range.bounds().start.clone(),
+                pin: pin.as_str().to_owned(),
+            });
+        }
+        // Nobody holds a range longer than need be: its engine closes when nobody does.
+        drop(ranges);
+        record.bytes = bytes_of(&self.files_of(&record).await.map_err(why)?);
+        store_snapshot(&*self.store, &record).await.map_err(why)?;
+        tracing::info!(name = %record.name, pause = ?pinned.pause, ranges = ids.len(), "took a snapshot");
+        let pause = pinned.pause;
+        Ok(Taken { record, pause })
+    }
+
+    /// All snapshots, the oldest first.
+    ///
+    /// # Errors
+    /// [`SnapshotError::Failed`].
+    pub async fn snapshots(&self) -> Result<Vec<Listed>, SnapshotError> {
+        let mut records = self.store.snapshots().await.map_err(why)?;
+        records.sort_by(|a, b| (a.created, &a.name).cmp(&(b.created, &b.name)));
+        let mut readers: BTreeMap<FileUse, usize> = BTreeMap::new();
+        for served in self.map.ranges().iter() {
+            let files = self.databases.files(served.range.id(), None).await;
+            for file in files.map_err(why)? {
+                *readers.entry(file).or_default() += 1;
+            }
+        }
+        let mut files_of = Vec::with_capacity(records.len());
+        for record in &records {
+            let files = self.files_of(record).await.map_err(why)?;
+            for file in &files {
+                *readers.entry(file.clone()).or_default() += 1;
+            }
+            files_of.push(files);
+        }
+        let listed = records.into_iter().zip(files_of).map(|(record, files)| {
+            let own = files
+                .into_iter()
+                .filter(|file| readers.get(file) == Some(&1));
+            let own_bytes = own.map(|file| file.bytes).sum();
+            Listed { record, own_bytes }
+        });
+        Ok(listed.collect())
+    }
+
+    /// What is recorded of a snapshot.
+    ///
+    /// # Errors
+    /// [`SnapshotError::NoSuchSnapshot`], [`SnapshotError::Failed`].
+    pub async fn snapshot(&self, name: &SnapshotName) -> Result<SnapshotRecord, SnapshotError> {
+        let records = self.store.snapshots().await.map_err(why)?;
+        let mut found = records.into_iter().filter(|record| record.name == *name);
+        found
+            .next()
+            .ok_or_else(|| SnapshotError::NoSuchSnapshot(name.clone()))
+    }
+
+    /// Opens a snapshot for reading. It cannot be deleted until the reader and its scans are dropped.
+    ///
+    /// # Errors
+    /// [`SnapshotError::NoSuchSnapshot`], [`SnapshotError::Failed`].
+    pub async fn read_snapshot(
+        &self,
+        name: &SnapshotName,
+    ) -> Result<SnapshotReader, SnapshotError> {
+        // So that it is not being deleted.
+        let _turn = self.turn().await.map_err(why)?;
+        let used = {
+            let mut readers = self.readers.lock();
+            readers.retain(|_, used| used.strong_count() > 0);
+            let known = readers.get(name).and_then(std::sync::Weak::upgrade);
+            let used = known.unwrap_or_default();
+            readers.insert(name.clone(), Arc::downgrade(&used));
+            used
+        };
+        let record = self.snapshot(name).await?;
+        let mut ranges = Vec::with_capacity(record.ranges.len());
+        for (bounds, range) in record.bounds() {
+            let opened = self.databases.open_pin(range.range(), &range.pin()).await;
+            ranges.push((bounds, opened.map_err(why)?));
+        }
+        Ok(SnapshotReader::new(record, ranges, used))
+    }
+
+    /// Deletes a snapshot. What only it kept goes in the background, within minutes. Runs to its end also when the caller goes
+    /// away.
+    ///
+    /// # Errors
+    /// [`SnapshotError::NoSuchSnapshot`], [`SnapshotError::InUse`]; [`SnapshotError::Failed`]: it may be deleted or not.
+    pub async fn delete_snapshot(
+        self: &Arc<Self>,
+        name: SnapshotName,
+    ) -> Result<(), SnapshotError> {
+        let manager = Arc::clone(self);
+        let deleting = async move { manager.delete_snapshot_here(name).await };
+        let ended = self.tasks.spawn("delete a snapshot", deleting).await;
+        ended.map_err(why)?
+    }
+
+    async fn delete_snapshot_here(&self, name: SnapshotName) -> Result<(), SnapshotError> {
+        let turn = self.turn().await.map_err(why)?;
+        let record = self.snapshot(&name).await?;
+        let is_read = |used: &std::sync::Weak<()>| used.strong_count() > 0;
+        if self.readers.lock().get(&name).is_some_and(is_read) {
+            return Err(SnapshotError::InUse(name));
+        }
+        self.store.delete_snapshot(&name).await.map_err(why)?;
+        tracing::info!(%name, "deleted a snapshot");
+        let mut kept_by_it = Vec::new();
+        for range in &record.ranges {
+            let unpinned = self.databases.unpin(range.range(), &range.pin()).await;
+            if let Err(error) = unpinned {
+                tracing::warn!(%error, range = range.id, "a pin of a deleted snapshot stays for now");
+                self.stray_rounds.store(STRAY_ROUNDS, Ordering::Relaxed);
+            }
+            kept_by_it.push(range.range());
+        }
+        // The next round of tending has the files collected that only the snapshot kept.
+        self.rewriting.lock().extend(kept_by_it);
+        drop(turn);
+        self.remove_orphans().await;
+        Ok(())
+    }
+
+    /// Lets go of pins that no snapshot names: of one that was not finished, or not deleted to the end.
+    pub(super) async fn unpin_strays(&self) {
+        if self.stray_rounds.load(Ordering::Relaxed) == 0 {
+            return;
+        }
+        let Ok(_turn) = self.turn().await else {
+            return;
+        };
+        match self.unpin_strays_here().await {
+            Ok(()) => {
+                let one_less = |rounds: u32| Some(rounds.saturating_sub(1));
+                let _ =
+                    self.stray_rounds
+                        .fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less);
+            }
+            Err(error) => tracing::warn!(%error, "pins that nobody needs were not looked for"),
+        }
+    }
+
+    async fn unpin_strays_here(&self) -> Result<(), SnapshotError> {
+        // A record that cannot be read may name any pin: then none is let go.
+        let records = self.store.snapshots().await.map_err(why)?;
+        let ranges = records.iter().flat_map(|record| &record.ranges);
+        let known: BTreeSet<_> = ranges.map(|range| (range.range(), range.pin())).collect();
+        for range in self.databases.list().await.map_err(why)? {
+            for pin in self.databases.pins(range).await.map_err(why)? {
+                if !known.contains(&(range, pin.clone())) {
+                    tracing::info!(%range, %pin, "letting go of a pin that no snapshot names");
+                    self.databases.unpin(range, &pin).await.map_err(why)?;
+                    self.rewriting.lock().insert(range);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The files that a snapshot reads, each once.
+    async fn files_of(&self, record: &SnapshotRecord) -> Result<BTreeSet<FileUse>, ChangeError> {
+        let mut files = BTreeSet::new();
+        for range in &record.ranges {
+            files.extend(
+                self.databases
+                    .files(range.range(), Some(&range.pin()))
+                    .await?,
+            );
+        }
+        Ok(files)
+    }
+}
+
+fn bytes_of(files: &BTreeSet<FileUse>) -> u64 {
+    files.iter().map(|file| file.bytes).sum()
+}
+
+/// Stores the record of a new snapshot. An answer that was lost is not taken for a failure: what is stored decides.
+async fn store_snapshot(store: &dyn MapStore, record: &SnapshotRecord) -> Result<(), MapError> {
+    let Err(failed) = store.save_snapshot(record).await else {
+        return Ok(());
+    };
+    loop {
+        match store.snapshots().await {
+            Ok(found) if found.contains(record) => return Ok(()),
+            Ok(_) => return Err(failed),
+            Err(error @ MapError::InvalidSnapshot { .. }) => return Err(error),
+            Err(error) => tracing::warn!(%error, "the snapshots cannot be read; trying again"),
+        }
+        tokio::time::sleep(STORE_PAUSE).await;
+    }
+}
+
+fn why(error: impl std::error::Error) -> SnapshotError {
+    SnapshotError::Failed(chain(&error))
+}

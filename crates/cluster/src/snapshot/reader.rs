@@ -1,0 +1,116 @@
+//! Reading a snapshot: its ranges one after the other, as one ordered key space.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use partita_engine::{KeyRange, PinnedRows, ReadError, Scan, ScanHint};
+use partita_range::Bounds;
+
+use super::SnapshotRecord;
+
+/// A snapshot that is being read: it is not deleted meanwhile.
+#[derive(Clone)]
+pub struct SnapshotReader {
+    record: Arc<SnapshotRecord>,
+    ranges: Arc<Vec<(Bounds, Arc<dyn PinnedRows>)>>,
+    /// Whoever deletes snapshots holds a weak end of it.
+    _used: Arc<()>,
+}
+
+impl fmt::Debug for SnapshotReader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SnapshotReader")
+            .field("name", &self.record.name)
+            .finish_non_exhaustive()
+    }
+}
+
+impl SnapshotReader {
+    pub(crate) fn new(
+        record: SnapshotRecord,
+        ranges: Vec<(Bounds, Arc<dyn PinnedRows>)>,
+        used: Arc<()>,
+    ) -> Self {
+        Self {
+            record: Arc::new(record),
+            ranges: Arc::new(ranges),
+            _used: used,
+        }
+    }
+
+    /// What is recorded of the snapshot.
+    #[must_use]
+    pub fn record(&self) -> &SnapshotRecord {
+        &self.record
+    }
+
+    /// The rows from `start` to before `end`, in key order; without an end, to the last one. Nothing is read yet. Blocks do not
+    /// go into the cache.
+    #[must_use]
+    pub fn scan(&self, start: &Bytes, end: Option<&Bytes>) -> SnapshotScan {
+        let mut rest = VecDeque::new();
+        for (at, (bounds, _)) in self.ranges.iter().enumerate() {
+            let piece = Bounds {
+                start: bounds.start.clone().max(start.clone()),
+                end: match (&bounds.end, end) {
+                    (Some(a), Some(b)) => Some(a.min(b).clone()),
+                    (a, b) => a.as_ref().or(b).cloned(),
+                },
+            };
+            let is_empty = piece.end.as_ref().is_some_and(|end| *end <= piece.start);
+            if !is_empty {
+                rest.push_back((at, piece.keys()));
+            }
+        }
+        SnapshotScan {
+            reader: self.clone(),
+            rest,
+            current: None,
+        }
+    }
+}
+
+/// Rows of a snapshot being read in key order.
+pub struct SnapshotScan {
+    reader: SnapshotReader,
+    /// Which range is read next, and what of it.
+    rest: VecDeque<(usize, KeyRange)>,
+    current: Option<Box<dyn Scan>>,
+}
+
+impl fmt::Debug for SnapshotScan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SnapshotScan").finish_non_exhaustive()
+    }
+}
+
+impl SnapshotScan {
+    /// The next rows: at most `rows_max`, and no more once they hold `bytes_max` bytes. Empty means the end. Not cancel safe: rows
+    /// of a call that was dropped are lost to this scan.
+    ///
+    /// # Errors
+    /// [`ReadError`]; the scan is over then.
+    pub async fn next(
+        &mut self,
+        rows_max: usize,
+        bytes_max: usize,
+    ) -> Result<Vec<(Bytes, Bytes)>, ReadError> {
+        loop {
+            if let Some(scan) = &mut self.current {
+                let rows = scan.next(rows_max, bytes_max).await?;
+                if !rows.is_empty() {
+                    return Ok(rows);
+                }
+                self.current = None;
+            }
+            let Some((at, keys)) = self.rest.pop_front() else {
+                return Ok(Vec::new());
+            };
+            if let Some((_, pinned)) = self.reader.ranges.get(at) {
+                self.current = Some(pinned.scan(keys, ScanHint::walk()).await?);
+            }
+        }
+    }
+}

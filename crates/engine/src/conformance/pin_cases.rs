@@ -1,0 +1,185 @@
+//! The promises of pins, one function each.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bytes::Bytes;
+
+use super::{FIRST, commit, delete, open, put};
+use crate::{
+    Batch, ChangeError, Databases, KeyRange, Piece, PinId, PinnedRows, RangeId, Removal, ScanHint,
+};
+
+const SECOND: RangeId = RangeId(2);
+const THIRD: RangeId = RangeId(3);
+const WRITERS: u32 = 4;
+
+fn key(writer: u32, number: u32) -> Bytes {
+    Bytes::from(format!("{writer}-{number:06}"))
+}
+
+async fn rows(pinned: &dyn PinnedRows, range: KeyRange) -> Vec<(Bytes, Bytes)> {
+    let mut scan = pinned.scan(range, ScanHint::walk()).await.unwrap();
+    let mut all = Vec::new();
+    loop {
+        let page = scan.next(100, usize::MAX).await.unwrap();
+        if page.is_empty() {
+            return all;
+        }
+        all.extend(page);
+    }
+}
+
+async fn pinned_keys(databases: &dyn Databases, range: RangeId, pin: &PinId) -> Vec<Bytes> {
+    let pinned = databases.open_pin(range, pin).await.unwrap();
+    let rows = rows(&*pinned, KeyRange::all()).await;
+    rows.into_iter().map(|(key, _)| key).collect()
+}
+
+pub(super) async fn a_pin_shows_what_was(databases: Arc<dyn Databases>) {
+    let empty = databases.open(THIRD).await.unwrap();
+    let engine = open(&*databases, FIRST).await;
+    for number in 0..10 {
+        commit(&*engine, put(key(0, number), "before"))
+            .await
+            .unwrap();
+    }
+    let pinned = databases.pin(&[FIRST, THIRD]).await.unwrap();
+    assert_eq!(pinned.pins.len(), 2);
+    for number in 5..15 {
+        commit(&*engine, put(key(0, number), "after"))
+            .await
+            .unwrap();
+    }
+    commit(&*engine, delete(key(0, 0))).await.unwrap();
+    commit(&*empty, put("x", "after")).await.unwrap();
+    engine.flush().await.unwrap();
+
+    let before = databases.open_pin(FIRST, &pinned.pins[0]).await.unwrap();
+    let seen = rows(&*before, KeyRange::all()).await;
+    assert_eq!(seen.len(), 10);
+    assert!(seen.iter().all(|(_, value)| value == "before"), "{seen:?}");
+    let some = KeyRange::half_open(key(0, 3), key(0, 6));
+    assert_eq!(rows(&*before, some).await.len(), 3);
+    let nothing = pinned_keys(&*databases, THIRD, &pinned.pins[1]).await;
+    assert!(nothing.is_empty());
+
+    let later = databases.pin(&[FIRST]).await.unwrap();
+    assert_eq!(
+        pinned_keys(&*databases, FIRST, &later.pins[0]).await.len(),
+        14
+    );
+    let known: BTreeSet<PinId> = databases.pins(FIRST).await.unwrap().into_iter().collect();
+    let made = [pinned.pins[0].clone(), later.pins[0].clone()];
+    assert_eq!(known, made.into_iter().collect());
+    databases.close().await;
+}
+
+pub(super) async fn a_pin_ends_when_it_is_let_go(databases: Arc<dyn Databases>) {
+    let engine = open(&*databases, FIRST).await;
+    commit(&*engine, put("a", "1")).await.unwrap();
+    let pin = databases.pin(&[FIRST]).await.unwrap().pins.remove(0);
+    databases.unpin(FIRST, &PinId::new("none")).await.unwrap();
+    databases.unpin(SECOND, &pin).await.unwrap();
+    assert_eq!(pinned_keys(&*databases, FIRST, &pin).await, ["a"]);
+    databases.unpin(FIRST, &pin).await.unwrap();
+    databases.unpin(FIRST, &pin).await.unwrap();
+    assert!(databases.pins(FIRST).await.unwrap().is_empty());
+    let gone = databases.open_pin(FIRST, &pin).await;
+    assert!(matches!(gone.err(), Some(ChangeError::NotPinned(FIRST))));
+    let gone = databases.files(FIRST, Some(&pin)).await;
+    assert!(matches!(gone.err(), Some(ChangeError::NotPinned(FIRST))));
+    let closed = databases.pin(&[FIRST, SECOND]).await;
+    assert!(matches!(closed.err(), Some(ChangeError::State(SECOND))));
+    databases.close().await;
+    let closed = databases.pin(&[FIRST]).await;
+    assert!(closed.is_err());
+}
+
+/// Each writer writes a pair of rows to one range, and then, once that is answered, the same pair to the other. In a pin no
+/// pair is torn, and the second range has nothing that the first has not.
+pub(super) async fn pins_of_one_call_are_of_one_instant(databases: Arc<dyn Databases>) {
+    let first = open(&*databases, FIRST).await;
+    let second = open(&*databases, SECOND).await;
+    let stop = Arc::new(AtomicBool::new(false));
+    let mut writing = tokio::task::JoinSet::new();
+    for writer in 0..WRITERS {
+        let (first, second) = (Arc::clone(&first), Arc::clone(&second));
+        let stop = Arc::clone(&stop);
+        writing.spawn(async move {
+            let mut number = 0;
+            while !stop.load(Ordering::Relaxed) {
+                for engine in [&first, &second] {
+                    let mut pair = Batch::new();
+                    pair.put(key(writer, number), "x".into());
+                    pair.put(key(writer, number + 1), "x".into());
+                    commit(&**engine, pair).await.unwrap();
+                }
+                number += 2;
+                tokio::task::yield_now().await;
+            }
+            number
+        });
+    }
+    let mut pins = Vec::new();
+    for _ in 0..8 {
+        let pinned = databases.pin(&[SECOND, FIRST]).await.unwrap();
+        pins.push(pinned.pins);
+        // Something new each time.
+        let before = databases.stats().rows;
+        while databases.stats().rows < before + 20 {
+            tokio::task::yield_now().await;
+        }
+    }
+    stop.store(true, Ordering::Relaxed);
+    let mut written = 0;
+    while let Some(writer) = writing.join_next().await {
+        written += writer.unwrap();
+    }
+    let mut last = 0;
+    for pin in &pins {
+        let behind = pinned_keys(&*databases, SECOND, &pin[0]).await;
+        let ahead = pinned_keys(&*databases, FIRST, &pin[1]).await;
+        assert!(ahead.len() % 2 == 0 && behind.len() % 2 == 0, "a torn pair");
+        assert!(ahead.len() >= behind.len(), "an answer before its cause");
+        assert!(ahead.len() - behind.len() <= 2 * WRITERS as usize);
+        let ahead: BTreeSet<Bytes> = ahead.into_iter().collect();
+        assert!(behind.iter().all(|key| ahead.contains(key)));
+        assert!(ahead.len() >= last, "pins go forward");
+        last = ahead.len();
+    }
+    assert!(last > 0 && last <= written as usize);
+    databases.close().await;
+}
+
+/// A pin outlives its range: what was split away, written over and removed is still there.
+pub(super) async fn a_pin_outlives_its_range(databases: Arc<dyn Databases>) {
+    let parent = open(&*databases, FIRST).await;
+    for number in 0..10 {
+        commit(&*parent, put(key(0, number), "x")).await.unwrap();
+    }
+    parent.flush().await.unwrap();
+    let whole = |source| Piece {
+        source,
+        range: KeyRange::all(),
+    };
+    databases.derive(SECOND, &[whole(FIRST)]).await.unwrap();
+    parent.close().await;
+    let child = open(&*databases, SECOND).await;
+    commit(&*child, put("new", "x")).await.unwrap();
+    // It reads files of its parent.
+    let pin = databases.pin(&[SECOND]).await.unwrap().pins.remove(0);
+    child.flush().await.unwrap();
+    databases.derive(THIRD, &[whole(SECOND)]).await.unwrap();
+    child.close().await;
+    let last = open(&*databases, THIRD).await;
+    commit(&*last, delete("new")).await.unwrap();
+    last.flush().await.unwrap();
+    last.rewrite().await.unwrap();
+
+    assert_eq!(databases.remove(SECOND).await.unwrap(), Removal::Needed);
+    assert_eq!(pinned_keys(&*databases, SECOND, &pin).await.len(), 11);
+    databases.unpin(SECOND, &pin).await.unwrap();
+    databases.close().await;
+}

@@ -1,0 +1,61 @@
+//! Pins: what databases held at one instant, kept readable for as long as somebody wants it.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+use crate::{KeyRange, ReadError, Scan, ScanHint};
+
+/// The name of a pin within its range: letters, digits and hyphens, given by the engine.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PinId(Arc<str>);
+
+impl PinId {
+    /// A pin that was made before, by what [`PinId::as_str`] said of it.
+    #[must_use]
+    pub fn new(text: &str) -> Self {
+        Self(text.into())
+    }
+
+    /// Its text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for PinId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Databases were pinned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pinned {
+    /// One pin for each range that was asked for, in that order.
+    pub pins: Vec<PinId>,
+    /// How long the commit loop stood still for it.
+    pub pause: Duration,
+}
+
+/// A file that a database or a pin reads.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FileUse {
+    /// Its name: the same file has the same name, whoever reads it, and no other file has.
+    pub name: String,
+    /// Its size in bytes: an estimate, good to its index and filters.
+    pub bytes: u64,
+}
+
+/// The rows of a range as they were when it was pinned. Used as `Arc<dyn PinnedRows>`.
+#[async_trait]
+pub trait PinnedRows: Send + Sync + 'static {
+    /// Starts reading the rows of `range` in key order. Cancel safe.
+    ///
+    /// # Errors
+    /// See [`ReadError`]; [`ReadError::Unavailable`] or [`ReadError::Corrupt`] once the pin is gone.
+    async fn scan(&self, range: KeyRange, hint: ScanHint) -> Result<Box<dyn Scan>, ReadError>;
+}

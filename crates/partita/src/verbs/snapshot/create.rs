@@ -1,0 +1,27 @@
+//! `partita snapshot create NAME`
+
+use std::process::ExitCode;
+
+use clap::ArgMatches;
+use serde_json::{Value, json};
+
+use super::{as_json, count, many, name, page, size};
+use crate::admin::{Admin, text};
+use crate::output;
+
+pub(super) fn run(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
+    let admin = Admin::of(matches)?;
+    let taken = admin.post(&format!("{}/create", page(matches)?), &json!({}))?;
+    if !as_json(matches, &taken)? {
+        let pause = taken.get("pause_ms").and_then(Value::as_f64);
+        output::talk(&format!(
+            "took snapshot {} at {}: {}, {}; writes waited {:.1} ms",
+            name(matches),
+            text(&taken, "created"),
+            many(count(&taken, "ranges") as u64, "range"),
+            size(&taken, "bytes"),
+            pause.unwrap_or_default(),
+        ));
+    }
+    Ok(ExitCode::SUCCESS)
+}

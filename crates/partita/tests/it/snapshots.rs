@@ -1,0 +1,233 @@
+//! Snapshots, backups and restores as an operator does them: by verbs, on a server with a directory, killed now and then.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use crate::process::{Server, command, read};
+
+/// Values whose types are easily lost.
+const EXACT: &str = r#"{"PartitionKey":"","RowKey":"","S":"\"ä","L@odata.type":"Edm.Int64","L":"9007199254740993","D@odata.type":"Edm.Double","D":1.0,"N@odata.type":"Edm.Double","N":"NaN","I":7,"B@odata.type":"Edm.Binary","B":"AP8=","T":true,"G@odata.type":"Edm.Guid","G":"c9da6455-213d-42c9-9a79-3e9149a57833","At@odata.type":"Edm.DateTime","At":"2008-10-01T15:26:04.6812774Z"}"#;
+
+struct World {
+    home: tempfile::TempDir,
+    server: Server,
+    connection: String,
+}
+
+impl World {
+    fn new() -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let (server, connection) = serve(&home.path().join("data"), home.path());
+        Self {
+            home,
+            server,
+            connection,
+        }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.home.path().join(name)
+    }
+
+    /// Kills the server without a warning, and starts it anew on this directory.
+    fn restart(&mut self, data: &str) {
+        self.server.kill();
+        let (server, connection) = serve(&self.path(data), self.home.path());
+        (self.server, self.connection) = (server, connection);
+    }
+
+    /// Exit code, stdout, stderr of a verb in the home directory.
+    fn run(&self, arguments: &str) -> (i32, String, String) {
+        read(self.command(arguments).output().unwrap())
+    }
+
+    fn command(&self, arguments: &str) -> std::process::Command {
+        let arguments = arguments.replace("ADMIN", &format!("--admin {}", self.server.admin()));
+        let mut command = command();
+        command
+            .args(arguments.split_whitespace())
+            .current_dir(self.home.path())
+            .env("AZURE_STORAGE_CONNECTION_STRING", &self.connection);
+        command
+    }
+
+    /// What a verb that succeeds prints.
+    fn done(&self, arguments: &str) -> String {
+        let (code, data, talk) = self.run(arguments);
+        assert_eq!(code, 0, "{arguments}: {talk}");
+        data
+    }
+
+    /// What a verb that is refused says.
+    fn refused(&self, arguments: &str) -> String {
+        let (code, _, talk) = self.run(arguments);
+        assert_eq!(code, 2, "{arguments}: {talk}");
+        talk
+    }
+
+    fn json(&self, arguments: &str) -> Value {
+        serde_json::from_str(&self.done(&format!("{arguments} --output json"))).unwrap()
+    }
+
+    fn insert(&self, table: &str, rows: &str) {
+        let mut child = self.command(&format!("entity insert {table} --stdin"));
+        let piped = child.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = piped.stderr(Stdio::piped()).spawn().unwrap();
+        child
+            .stdin
+            .take()
+            .unwrap()
+            .write_all(rows.as_bytes())
+            .unwrap();
+        let (code, _, talk) = read(child.wait_with_output().unwrap());
+        assert_eq!(code, 0, "{talk}");
+    }
+
+    /// All entities with types, Timestamps and ETags, as the protocol gives them.
+    fn entities(&self, table: &str) -> String {
+        self.done(&format!("scan {table} --etag"))
+    }
+}
+
+fn serve(data: &Path, home: &Path) -> (Server, String) {
+    let (data, home) = (data.to_str().unwrap(), home.to_str().unwrap());
+    let mut server =
+        Server::start_with_admin(&["--location", data, "--backup-place", &format!("{home}/out")]);
+    let connection = server.line();
+    (server, connection)
+}
+
+/// Entities without what a restore of a table renews.
+fn without_versions(entities: &str) -> Vec<Value> {
+    let lines = entities.lines().map(|line| {
+        let mut entity: Value = serde_json::from_str(line).unwrap();
+        let members = entity.as_object_mut().unwrap();
+        members.retain(|name, _| !name.starts_with("Timestamp") && name != "odata.etag");
+        entity
+    });
+    lines.collect()
+}
+
+#[test]
+fn a_table_comes_back_from_a_snapshot() {
+    let world = World::new();
+    world.done("table create people");
+    world.insert("people", EXACT);
+    let before = world.entities("people");
+    assert_eq!(world.run("snapshot list ADMIN").0, 1, "there is none yet");
+    let taken = world.json("snapshot create nightly ADMIN");
+    assert!(taken["pause_ms"].as_f64().unwrap() < 1000.0, "{taken}");
+    assert!(
+        world
+            .refused("snapshot create nightly ADMIN")
+            .contains("SnapshotExists")
+    );
+    assert!(
+        world
+            .refused("snapshot create Nightly ADMIN")
+            .contains("a snapshot's name")
+    );
+    let shown = world.done("snapshot show nightly ADMIN");
+    assert!(shown.contains("devstoreaccount1/people"), "{shown}");
+    assert!(world.done("snapshot list ADMIN").contains("nightly"));
+
+    let changed = EXACT
+        .replace("\"I\":7", "\"I\":8")
+        .replace("\"RowKey\":\"\"", "\"RowKey\":\"new\"");
+    world.insert("people", &changed);
+    let refused = world.refused("snapshot restore nightly --table people ADMIN");
+    assert!(refused.contains("TableExists"), "{refused}");
+    world.done("snapshot restore nightly --table people --as again ADMIN");
+    let again = world.entities("again");
+    assert_eq!(without_versions(&again), without_versions(&before));
+    assert_ne!(again, before, "Timestamps and ETags are new");
+    assert_eq!(world.entities("people").lines().count(), 2);
+
+    world.done("table delete people again --yes");
+    world.done("snapshot restore nightly --all-tables ADMIN");
+    assert_eq!(
+        without_versions(&world.entities("people")),
+        without_versions(&before)
+    );
+    let refused = world.refused("snapshot restore nightly --table nobody ADMIN");
+    assert!(refused.contains("NoSuchTable"), "{refused}");
+    let refused = world.refused("snapshot delete nightly ADMIN");
+    assert!(refused.contains("--yes"), "{refused}");
+    world.done("snapshot delete nightly --yes ADMIN");
+    let refused = world.refused("snapshot show nightly ADMIN");
+    assert!(refused.contains("NoSuchSnapshot"), "{refused}");
+}
+
+#[test]
+fn a_backup_comes_back_with_its_versions_also_after_kills() {
+    let mut world = World::new();
+    world.done("table create people");
+    world.insert("people", EXACT);
+    let filler = "x".repeat(500);
+    let rows = (0..400)
+        .map(|row| format!("{{\"PartitionKey\":\"p\",\"RowKey\":\"{row}\",\"F\":\"{filler}\"}}\n"));
+    world.insert("people", &rows.collect::<String>());
+    let before = world.entities("people");
+    world.done("snapshot create nightly ADMIN");
+    world.restart("data");
+    world.insert(
+        "people",
+        &EXACT.replace("\"RowKey\":\"\"", "\"RowKey\":\"later\""),
+    );
+
+    let elsewhere = world.refused("backup nightly --to elsewhere ADMIN");
+    assert!(elsewhere.contains("--backup-place"), "{elsewhere}");
+    assert!(!world.path("elsewhere").exists());
+    let climbing = world.refused("backup nightly --to file:///tmp/out/../elsewhere ADMIN");
+    assert!(climbing.contains("`..`"), "{climbing}");
+    // Killed at once: whatever is there by then, the next try goes on with it.
+    let mut backup = world.command("backup nightly --to out/backup ADMIN");
+    let mut backup = backup
+        .stderr(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    world.restart("data");
+    backup.wait().unwrap();
+    world.done("backup nightly --to out/backup ADMIN");
+    world.done("backup verify out/backup");
+    let again = world.json("backup nightly --to out/backup ADMIN");
+    assert_eq!(again["kept"], again["parts"]);
+    world.done("backup --to out/unnamed ADMIN");
+    let left: Vec<Value> = world.json("snapshot list ADMIN")["snapshots"]
+        .as_array()
+        .unwrap()
+        .clone();
+    assert_eq!(left.len(), 1, "the one for the backup is gone: {left:?}");
+
+    world.done("snapshot restore nightly --to-directory out/unpacked ADMIN");
+    world.done("restore --from out/backup --location restored");
+    let taken = world.refused("restore --from out/backup --location restored");
+    assert!(taken.contains("restored"), "{taken}");
+    for data in ["out/unpacked", "restored"] {
+        world.restart(data);
+        assert_eq!(world.entities("people"), before, "ETags and Timestamps too");
+        world.insert(
+            "people",
+            &EXACT.replace("\"RowKey\":\"\"", "\"RowKey\":\"more\""),
+        );
+    }
+
+    let part = world.path("out/backup/rows/00000001.part");
+    let mut bytes = std::fs::read(&part).unwrap();
+    bytes[100] ^= 1;
+    std::fs::write(&part, &bytes).unwrap();
+    let (code, found, _) = world.run("backup verify out/backup");
+    assert_eq!((code, found.as_str()), (1, "changed  rows/00000001.part\n"));
+    let refused = world.refused("restore --from out/backup --location damaged");
+    assert!(refused.contains("checksum"), "{refused}");
+    assert!(!world.path("damaged").exists());
+    std::fs::remove_file(&part).unwrap();
+    assert_eq!(
+        world.run("backup verify out/backup").1,
+        "missing  rows/00000001.part\n"
+    );
+}

@@ -1,0 +1,186 @@
+//! Places outside the data directory: a directory, or a piece of an object store that a URL names.
+
+use std::path::{Component, Path as FilePath, PathBuf};
+use std::sync::Arc;
+
+use object_store::local::LocalFileSystem;
+use object_store::path::Path;
+use object_store::prefix::PrefixStore;
+use object_store::{ObjectStore, ObjectStoreExt as _};
+use url::Url;
+
+/// A directory, by its absolute path, or a URL. Neither has a `..` in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// A directory of this machine.
+    Directory(PathBuf),
+    /// A place in an object store.
+    Url(Url),
+}
+
+/// The text names no place, or none that can be reached.
+#[derive(Debug, thiserror::Error)]
+pub enum PlaceError {
+    /// It is no URL, and no absolute path.
+    #[error("{0} is neither an absolute path nor a URL without `..`")]
+    Invalid(String),
+    /// The place cannot be reached.
+    #[error("cannot reach {0}")]
+    Unreachable(String, #[source] object_store::Error),
+    /// The directory cannot be made.
+    #[error("cannot make the directory {0}")]
+    Directory(String, #[source] std::io::Error),
+}
+
+impl Place {
+    /// Reads a place: an absolute path, `file:///path`, or a URL of an object store, such as `s3://bucket/prefix`.
+    ///
+    /// # Errors
+    /// [`PlaceError::Invalid`].
+    pub fn parse(text: &str) -> Result<Self, PlaceError> {
+        let invalid = || PlaceError::Invalid(text.to_owned());
+        let place = if text.contains("://") {
+            if text.split(['/', '\\']).any(|part| part == "..") {
+                return Err(invalid());
+            }
+            let url = Url::parse(text).map_err(|_| invalid())?;
+            match url.scheme() {
+                "file" => Self::Directory(url.to_file_path().map_err(|()| invalid())?),
+                _ if url.host_str().is_none_or(str::is_empty) => return Err(invalid()),
+                _ => Self::Url(url),
+            }
+        } else {
+            Self::Directory(PathBuf::from(text))
+        };
+        if let Self::Directory(path) = &place {
+            let climbs = path.components().any(|part| part == Component::ParentDir);
+            if !path.is_absolute() || climbs {
+                return Err(invalid());
+            }
+        }
+        Ok(place)
+    }
+
+    /// Whether `other` is this place, or lies in it.
+    #[must_use]
+    pub fn contains(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Directory(this), Self::Directory(other)) => other.starts_with(this),
+            (Self::Url(this), Self::Url(other)) => {
+                let same = (this.scheme(), this.host_str(), this.port())
+                    == (other.scheme(), other.host_str(), other.port());
+                same && FilePath::new(other.path()).starts_with(this.path())
+            }
+            _ => false,
+        }
+    }
+
+    /// The place as an object store. A directory is made if it is not there; every write to one is synced. Credentials and options
+    /// of other stores come from the environment, by the names that their own tools use (`AWS_ACCESS_KEY_ID`, ..).
+    ///
+    /// # Errors
+    /// [`PlaceError`].
+    pub fn store(&self) -> Result<Arc<dyn ObjectStore>, PlaceError> {
+        let unreachable = |error| PlaceError::Unreachable(self.to_string(), error);
+        match self {
+            Self::Directory(path) => {
+                std::fs::create_dir_all(path)
+                    .map_err(|error| PlaceError::Directory(self.to_string(), error))?;
+                let store = LocalFileSystem::new_with_prefix(path).map_err(unreachable)?;
+                Ok(Arc::new(store.with_fsync(true)))
+            }
+            Self::Url(url) => {
+                let environment = std::env::vars_os().filter_map(|(name, value)| {
+                    let name = name.into_string().ok()?.to_ascii_lowercase();
+                    Some((name, value.into_string().ok()?))
+                });
+                let (store, prefix) =
+                    object_store::parse_url_opts(url, environment).map_err(unreachable)?;
+                Ok(Arc::new(PrefixStore::new(store, prefix)))
+            }
+        }
+    }
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Directory(path) => path.display().fmt(f),
+            Self::Url(url) => url.fmt(f),
+        }
+    }
+}
+
+/// An object whole; `None` if it is not there.
+///
+/// # Errors
+/// What the store says, but not that it is not there.
+pub async fn read(
+    store: &dyn ObjectStore,
+    name: &str,
+) -> Result<Option<bytes::Bytes>, object_store::Error> {
+    match store.get(&Path::from(name)).await {
+        Ok(found) => Ok(Some(found.bytes().await?)),
+        Err(object_store::Error::NotFound { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(text: &str) -> Place {
+        Place::parse(text).unwrap()
+    }
+
+    #[test]
+    fn places_are_absolute_and_do_not_climb() {
+        assert_eq!(place("file:///srv/b"), place("/srv/b"));
+        assert!(matches!(place("s3://bucket/b"), Place::Url(_)));
+        for bad in [
+            "",
+            "b",
+            "./b",
+            "/srv/../etc",
+            "file:///srv/../etc",
+            "s3://b/../c",
+            "s3://",
+        ] {
+            assert!(Place::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_place_contains_what_lies_in_it() {
+        for (outer, inner, expected) in [
+            ("/srv", "/srv", true),
+            ("/srv", "/srv/b/c", true),
+            ("/srv/b", "/srv/backup", false),
+            ("/srv/b", "/srv", false),
+            ("s3://b/x", "s3://b/x/y", true),
+            ("s3://b/x", "s3://b/xy", false),
+            ("s3://b/x", "s3://c/x", false),
+            ("s3://b", "s3://b/y", true),
+            ("s3://b", "gs://b/y", false),
+            ("/srv", "s3://srv/", false),
+        ] {
+            assert_eq!(
+                place(outer).contains(&place(inner)),
+                expected,
+                "{outer} {inner}"
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn a_directory_is_made_and_keeps_what_is_put() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a/b");
+        let store = place(path.to_str().unwrap()).store().unwrap();
+        assert_eq!(read(&*store, "x/y").await.unwrap(), None);
+        store.put(&Path::from("x/y"), "1".into()).await.unwrap();
+        assert_eq!(read(&*store, "x/y").await.unwrap().unwrap(), "1");
+        assert!(path.join("x/y").exists());
+    }
+}

@@ -1,0 +1,150 @@
+//! What a page is asked for in its query string: outside input, so each name is known, stands once, and has a value that is
+//! checked.
+
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+use std::time::{Duration, SystemTime};
+
+use partita_model::DateTime;
+use partita_wire::Query;
+
+/// The end of the year 9999, in seconds since 1970.
+const SECONDS_MAX: u64 = 253_402_300_799;
+
+/// Why a query string is refused, in words for whoever sent it.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub(super) struct Refused(pub(super) String);
+
+/// The parameters of a page.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Asked<'q>(Query<'q>);
+
+impl<'q> Asked<'q> {
+    /// The query string `raw`, whose parameters may be `names`.
+    pub(super) fn new(raw: Option<&'q str>, names: &[&str]) -> Result<Self, Refused> {
+        let raw = raw.unwrap_or_default();
+        let mut seen: Vec<&str> = Vec::new();
+        for pair in raw.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, _) = pair.split_once('=').unwrap_or((pair, ""));
+            if !names.contains(&name) {
+                let names = names.join(", ");
+                return Err(Refused(format!("{name:?} is no parameter; {names} are")));
+            }
+            if seen.contains(&name) {
+                return Err(Refused(format!("{name} stands twice")));
+            }
+            seen.push(name);
+        }
+        Ok(Self(Query::new(raw)))
+    }
+
+    /// The value of a parameter; an empty one is none.
+    pub(super) fn text(self, name: &str) -> Result<Option<String>, Refused> {
+        let text = self.0.get(name);
+        let text = text.map_err(|_| Refused(format!("{name} is no UTF-8")))?;
+        Ok(text
+            .map(|text| text.into_owned())
+            .filter(|text| !text.is_empty()))
+    }
+
+    /// A whole number within bounds.
+    pub(super) fn number<T>(
+        self,
+        name: &str,
+        range: RangeInclusive<T>,
+    ) -> Result<Option<T>, Refused>
+    where
+        T: FromStr + PartialOrd + Display,
+    {
+        let Some(text) = self.text(name)? else {
+            return Ok(None);
+        };
+        let number = text.parse().ok().filter(|number| range.contains(number));
+        number.map(Some).ok_or_else(|| {
+            let (least, most) = (range.start(), range.end());
+            Refused(format!("{name} is a number from {least} to {most}"))
+        })
+    }
+
+    /// A time: RFC 3339, or seconds since 1970.
+    pub(super) fn time(self, name: &str) -> Result<Option<SystemTime>, Refused> {
+        let Some(text) = self.text(name)? else {
+            return Ok(None);
+        };
+        let time = match text.parse::<u64>() {
+            Ok(seconds) if seconds <= SECONDS_MAX => {
+                Some(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds))
+            }
+            Ok(_) => None,
+            Err(_) => DateTime::parse(&text).ok().map(DateTime::to_system),
+        };
+        let time = time.filter(|time| *time >= SystemTime::UNIX_EPOCH);
+        time.map(Some).ok_or_else(|| {
+            Refused(format!(
+                "{name} is a time such as 2026-01-31T12:00:00Z, or seconds since 1970"
+            ))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NAMES: [&str; 2] = ["from", "limit"];
+
+    #[test]
+    fn known_names_stand_once() {
+        assert!(Asked::new(None, &NAMES).is_ok() && Asked::new(Some("&"), &NAMES).is_ok());
+        for (raw, expected) in [
+            ("form=1", "\"form\" is no parameter; from, limit are"),
+            ("from=1&from=2", "from stands twice"),
+            ("%66rom=1", "\"%66rom\" is no parameter; from, limit are"),
+        ] {
+            assert_eq!(Asked::new(Some(raw), &NAMES).unwrap_err().0, expected);
+        }
+    }
+
+    #[test]
+    fn values_are_checked() {
+        let number = |raw| {
+            Asked::new(Some(raw), &NAMES)
+                .unwrap()
+                .number("limit", 1..=9_u64)
+        };
+        assert_eq!(
+            (number("limit=9"), number("limit="), number("")),
+            (Ok(Some(9)), Ok(None), Ok(None))
+        );
+        for raw in [
+            "limit=10",
+            "limit=0",
+            "limit=-1",
+            "limit=x",
+            "limit=99999999999999999999",
+        ] {
+            assert_eq!(
+                number(raw).unwrap_err().0,
+                "limit is a number from 1 to 9",
+                "{raw}"
+            );
+        }
+        let time = |raw| Asked::new(Some(raw), &NAMES).unwrap().time("from");
+        let hour = Some(SystemTime::UNIX_EPOCH + Duration::from_secs(3600));
+        assert_eq!(
+            (time("from=3600"), time("from=1970-01-01T01%3A00:00Z")),
+            (Ok(hour), Ok(hour))
+        );
+        for raw in [
+            "from=-1",
+            "from=1h",
+            "from=1969-12-31T23:00:00Z",
+            "from=99999999999999",
+            "from=%ff",
+        ] {
+            assert!(time(raw).is_err(), "{raw}");
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! Keys in the words that operators know: account, table, PartitionKey.
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use bytes::Bytes;
+use partita_table::{Place, TableNames};
+use serde_json::{Value, json};
+
+/// A bound in words; null at the ends of the key space.
+pub(super) fn place(key: &Bytes, names: &TableNames) -> Value {
+    let Some(Place {
+        account,
+        table,
+        table_id,
+        partition_key,
+    }) = names.place(key)
+    else {
+        return Value::Null;
+    };
+    json!({
+        "key": BASE64_STANDARD.encode(key),
+        "account": account,
+        "table": table,
+        "table_id": table_id.0.to_string(),
+        "partition_key": partition_key,
+    })
+}
+
+/// The table that keys begin with, in words.
+pub(super) fn table_place(prefix: &Bytes, names: &TableNames) -> Option<Place> {
+    let mut key = prefix.to_vec();
+    // The first partition of the table, so that the key is whole.
+    key.push(0);
+    names.place(&key)
+}

@@ -1,0 +1,128 @@
+//! Copies of a snapshot outside the store: backups, and stores of their own.
+//!
+//! The server writes them, because it alone reads the snapshot: whoever asks may be elsewhere, and with many processes each can
+//! write what it serves. It writes only where its settings let it ([`crate::config::Store::backup_places`]): the admin port knows
+//! no credentials, and must not become a way to write into any file of the server's user, or to take the data along.
+
+use std::sync::Arc;
+
+use hyper::StatusCode;
+use partita_cluster::backup::{Progress, unpack, write};
+use partita_cluster::{Manager, SnapshotError, SnapshotName};
+use partita_model::DateTime;
+use partita_rt::Place;
+use serde_json::{Value, json};
+
+use super::{Doers, now, snapshot_refused, started};
+use crate::admin::ranges::{Answer, refused};
+use crate::jobs::Job;
+
+/// Begins to copy a snapshot.
+pub(super) async fn copy(
+    doers: &Doers<'_>,
+    name: SnapshotName,
+    action: &str,
+    to: Option<String>,
+    temporary: bool,
+) -> Answer {
+    let place = match allowed(doers, to.as_deref()) {
+        Ok(place) => place,
+        Err(answer) => return answer,
+    };
+    let is_backup = action == "backup";
+    let directory = match (&place, is_backup) {
+        (_, true) => None,
+        (Place::Directory(path), false) => Some(path.clone()),
+        (Place::Url(_), false) => {
+            let message = "a store is unpacked into a directory";
+            return refused(StatusCode::BAD_REQUEST, "InvalidBody", message);
+        }
+    };
+    if !temporary && let Err(error) = doers.manager.snapshot(&name).await {
+        return snapshot_refused(&error);
+    }
+    let asked = json!({ "snapshot": name, "to": place.to_string() });
+    let (manager, now) = (Arc::clone(doers.manager), now(doers.standing));
+    let work = move |job: Arc<Job>| async move {
+        if temporary {
+            create(&manager, &name, now).await?;
+        }
+        let copied = match directory {
+            Some(directory) => unpacked(&manager, &name, &directory, &job).await?,
+            None => backed_up(&manager, &name, &place, &job).await?,
+        };
+        if temporary {
+            let deleted = manager.delete_snapshot(name).await;
+            deleted.map_err(|error| error.to_string())?;
+        }
+        Ok(copied)
+    };
+    let kind = if is_backup { "backup" } else { "unpack" };
+    started(&doers.standing.jobs, doers.manager, kind, asked, work)
+}
+
+/// The place, if the settings let this server write there.
+fn allowed(doers: &Doers<'_>, to: Option<&str>) -> Result<Place, Answer> {
+    let to = to.ok_or_else(|| refused(StatusCode::BAD_REQUEST, "InvalidBody", "to is missing"))?;
+    let place = Place::parse(to)
+        .map_err(|error| refused(StatusCode::BAD_REQUEST, "InvalidBody", &error.to_string()))?;
+    let places = &doers.standing.settings.store.backup_places;
+    if places.iter().any(|allowed| allowed.contains(&place)) {
+        return Ok(place);
+    }
+    let message = format!("this server may not write to {place}: start it with --backup-place");
+    Err(refused(StatusCode::FORBIDDEN, "PlaceNotAllowed", &message))
+}
+
+/// Takes the snapshot, unless an earlier try has.
+async fn create(manager: &Arc<Manager>, name: &SnapshotName, now: DateTime) -> Result<(), String> {
+    match manager.create_snapshot(name.clone(), now).await {
+        Ok(_) | Err(SnapshotError::Exists(_)) => Ok(()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+async fn backed_up(
+    manager: &Manager,
+    name: &SnapshotName,
+    place: &Place,
+    job: &Job,
+) -> Result<Value, String> {
+    let reader = manager.read_snapshot(name).await.map_err(chain)?;
+    let store = place.store().map_err(chain)?;
+    let note = |now: Progress| job.note(now.rows, now.bytes);
+    let written = write(&reader, &store, &note).await.map_err(chain)?;
+    Ok(json!({
+        "parts": written.parts,
+        "kept": written.kept,
+        "rows": written.rows,
+        "row_bytes": written.row_bytes,
+        "bytes": written.bytes,
+    }))
+}
+
+async fn unpacked(
+    manager: &Manager,
+    name: &SnapshotName,
+    directory: &std::path::Path,
+    job: &Job,
+) -> Result<Value, String> {
+    let reader = manager.read_snapshot(name).await.map_err(chain)?;
+    let note = |now: Progress| job.note(now.rows, now.bytes);
+    let copied = unpack(&reader, directory, &note).await.map_err(chain)?;
+    Ok(json!({ "rows": copied.rows, "bytes": copied.bytes }))
+}
+
+/// An error and its causes in one text.
+fn chain(error: impl std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let more = error.to_string();
+        if !text.contains(&more) {
+            text = format!("{text}: {more}");
+        }
+        cause = error.source();
+    }
+    text
+}

@@ -1,0 +1,130 @@
+//! What targets and turns cost a request on this machine, in nanoseconds: `cargo run --release -p partita-table --example
+//! targets_cost`.
+//!
+//! Point reads and inserts over the engine in memory, without targets and with ones that are never reached. Each figure is the best
+//! of several rounds. To see what they cost when they are off, run the same example on a tree without them: all it names was there
+//! before, but `with_targets`.
+#![allow(clippy::print_stdout, reason = "a measuring program prints")]
+
+use partita_cluster::{Epoch, PartitionMap, Served};
+use partita_engine::memory::MemoryEngine;
+use partita_model::{AccountName, PropertiesBuilder, TableName, ValueRef};
+use partita_range::{Bounds, Range, RangeId};
+use partita_rt::SystemClock;
+use partita_table::{
+    Change, ChangeKind, Condition, Query, Rates, Service, ServiceSettings, Table, TableTargets,
+    TargetSettings,
+};
+use std::error::Error;
+use std::hint::black_box;
+use std::sync::Arc;
+use std::time::Instant;
+
+const ROUNDS: usize = 30;
+const REQUESTS: usize = 20_000;
+const ROWS: usize = 1_000;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()?;
+    runtime.block_on(async {
+        for (name, targets) in [("off", TargetSettings::default()), ("on", unreachable())] {
+            let (service, table) = service(targets).await?;
+            let mut best = [f64::INFINITY; 3];
+            for round in 0..ROUNDS {
+                let times = round_of(&service, &table, round).await?;
+                for (best, time) in best.iter_mut().zip(times) {
+                    *best = best.min(time);
+                }
+            }
+            let [read, insert, page] = best;
+            println!(
+                "targets {name:>3}: {read:>5.0} ns a read, {insert:>5.0} ns an insert, {page:>8.0} ns a page of 1,000"
+            );
+        }
+        Ok(())
+    })
+}
+
+/// Nanoseconds of a read, an insert and a page.
+async fn round_of(
+    service: &Service,
+    table: &Table,
+    round: usize,
+) -> Result<[f64; 3], Box<dyn Error>> {
+    let start = Instant::now();
+    for at in 0..REQUESTS {
+        let (partition, row) = (at % 10, at / 10 % (ROWS / 10));
+        let (partition, row) = (format!("p{partition}"), format!("{row:06}"));
+        black_box(service.entity(table, &partition, &row).await?);
+    }
+    let read = start.elapsed().as_nanos() as f64 / REQUESTS as f64;
+    let start = Instant::now();
+    for at in 0..REQUESTS {
+        let change = insert(at % 10, ROWS + round * REQUESTS + at);
+        black_box(service.change_entity(table, change).await?);
+    }
+    let insert = start.elapsed().as_nanos() as f64 / REQUESTS as f64;
+    let start = Instant::now();
+    let pages = REQUESTS / 1_000;
+    for _ in 0..pages {
+        let query = Query {
+            filter: None,
+            top: 1_000,
+            from: None,
+            allowed: None,
+        };
+        black_box(service.query_entities(table, query).await?);
+    }
+    Ok([
+        read,
+        insert,
+        start.elapsed().as_nanos() as f64 / pages as f64,
+    ])
+}
+
+fn insert(partition: usize, row: usize) -> Change {
+    let mut properties = PropertiesBuilder::new(16);
+    let pushed = properties.push("n", ValueRef::Int32(7));
+    assert!(pushed.is_ok(), "one property is not too many");
+    Change {
+        partition_key: format!("p{partition}"),
+        row_key: format!("{row:06}"),
+        kind: ChangeKind::Insert(properties.finish()),
+        condition: Condition::None,
+    }
+}
+
+/// Targets that this load does not come near.
+fn unreachable() -> TargetSettings {
+    let rates = Rates::entities(u32::MAX);
+    TargetSettings {
+        tables: TableTargets {
+            partition: rates,
+            table: rates,
+        },
+        account: rates,
+        ..TargetSettings::default()
+    }
+}
+
+async fn service(targets: TargetSettings) -> Result<(Service, Arc<Table>), Box<dyn Error>> {
+    let engine = Arc::new(MemoryEngine::new());
+    let range = Range::new(RangeId(1), Bounds::all(), engine, Arc::default());
+    let served = Served {
+        epoch: Epoch(1),
+        range: Arc::new(range),
+    };
+    let map = Arc::new(PartitionMap::new(vec![served])?);
+    let service = Service::new(map, Arc::new(SystemClock), ServiceSettings::default());
+    let service = service.with_targets(targets);
+    let (account, name) = (AccountName::new("account")?, TableName::new("Cost")?);
+    service.create_table(&account, &name).await?;
+    let table = service.table(&account, &name).await?;
+    for row in 0..ROWS {
+        let change = insert(row % 10, row / 10);
+        service.change_entity(&table, change).await?;
+    }
+    Ok((service, table))
+}

@@ -1,0 +1,103 @@
+//! Rows in transactions: of one partition, each key once, at most 100 of them and 4 MiB.
+
+use crate::transfer::{BATCH_BYTES_MAX, size::operation_bytes_max};
+use partita_client::Entity;
+use partita_model::limits::BATCH_OPERATIONS_MAX;
+use std::collections::HashSet;
+
+/// Cuts rows into transactions. Rows of one partition keep their order; partitions come in the order of their first rows. The same
+/// rows are always cut in the same way.
+pub(crate) fn batches(rows: Vec<Entity>) -> Vec<Vec<Entity>> {
+    let mut by_partition: Vec<(String, Vec<Entity>)> = Vec::new();
+    let mut places = std::collections::HashMap::new();
+    for row in rows {
+        // Mostly a row is of the partition of the one before it.
+        let last = by_partition.len().saturating_sub(1);
+        let at = match by_partition.last() {
+            Some((key, _)) if key == row.partition_key() => last,
+            _ => *places
+                .entry(row.partition_key().to_owned())
+                .or_insert_with(|| {
+                    by_partition.push((row.partition_key().to_owned(), Vec::new()));
+                    by_partition.len() - 1
+                }),
+        };
+        by_partition[at].1.push(row);
+    }
+    by_partition
+        .into_iter()
+        .flat_map(|(_, rows)| of_one_partition(rows))
+        .collect()
+}
+
+fn of_one_partition(rows: Vec<Entity>) -> Vec<Vec<Entity>> {
+    let mut batches = Vec::new();
+    let (mut batch, mut bytes, mut keys) = (Vec::new(), 0, HashSet::new());
+    for row in rows {
+        let more = operation_bytes_max(&row);
+        let is_full = batch.len() == BATCH_OPERATIONS_MAX
+            || bytes + more > BATCH_BYTES_MAX && !batch.is_empty()
+            || keys.contains(row.row_key());
+        if is_full {
+            batches.push(std::mem::take(&mut batch));
+            bytes = 0;
+            keys.clear();
+        }
+        bytes += more;
+        keys.insert(row.row_key().to_owned());
+        batch.push(row);
+    }
+    if !batch.is_empty() {
+        batches.push(batch);
+    }
+    batches
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        // Large rows take their time.
+        #![proptest_config(ProptestConfig::with_cases(24))]
+
+        #[test]
+        fn batches_hold_every_row_in_its_partition_s_order(
+            rows in proptest::collection::vec(("[abc]", "[0-9]{1,3}", 0..900_000_usize), 0..250),
+        ) {
+            let rows: Vec<Entity> = rows.into_iter().map(|(partition_key, row_key, size)| {
+                let mut row = Entity::new(partition_key, row_key);
+                // One in forty is large.
+                let size = if size.is_multiple_of(40) { size } else { size % 100 };
+                row.insert("Text", "x".repeat(size));
+                row
+            }).collect();
+            let batches = batches(rows.clone());
+            let mut found = Vec::new();
+            for batch in &batches {
+                prop_assert!((1..=BATCH_OPERATIONS_MAX).contains(&batch.len()));
+                prop_assert!(batch.iter().all(|row| row.partition_key() == batch[0].partition_key()));
+                let keys: HashSet<_> = batch.iter().map(Entity::row_key).collect();
+                prop_assert_eq!(keys.len(), batch.len());
+                let bytes: u64 = batch.iter().map(operation_bytes_max).sum();
+                prop_assert!(bytes <= BATCH_BYTES_MAX);
+                found.extend(batch.iter().cloned());
+            }
+            let of = |rows: &[Entity], partition: &str| -> Vec<Entity> {
+                rows.iter().filter(|row| row.partition_key() == partition).cloned().collect()
+            };
+            for partition in ["a", "b", "c"] {
+                prop_assert_eq!(of(&found, partition), of(&rows, partition));
+            }
+            prop_assert_eq!(found.len(), rows.len());
+        }
+    }
+
+    #[test]
+    fn no_batch_is_smaller_than_it_has_to_be() {
+        let rows = (0..250).map(|n| Entity::new("p", n.to_string())).collect();
+        let sizes: Vec<_> = batches(rows).iter().map(Vec::len).collect();
+        assert_eq!(sizes, [100, 100, 50]);
+    }
+}

@@ -1,0 +1,243 @@
+//! What a transform does to a row.
+
+use partita_client::{EdmType, Entity, Value};
+use partita_wire::{push_value_text, read_value_text};
+use thiserror::Error;
+
+/// A change of a row's properties.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Change {
+    /// Gives the property to rows that lack it.
+    Add {
+        /// Its name.
+        name: String,
+        /// Its value.
+        value: Value,
+    },
+    /// Gives the property, where there is one, another name.
+    Rename {
+        /// Its name.
+        from: String,
+        /// Its new name, which no row may have that has the old one.
+        to: String,
+    },
+    /// Gives the property, where there is one, another type: by its text, so that `"7"`, `7` and `7.0` are the same number.
+    Retype {
+        /// Its name.
+        name: String,
+        /// Its new type.
+        edm: EdmType,
+    },
+    /// Takes the property away.
+    Drop {
+        /// Its name.
+        name: String,
+    },
+}
+
+/// A row cannot be changed.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Unchangeable {
+    /// A property is to get a name that another one has.
+    #[error("the row has both {from} and {to}, so {from} cannot be renamed to {to}")]
+    Taken {
+        /// Its name.
+        from: String,
+        /// The other one's.
+        to: String,
+    },
+    /// A value has no counterpart in the type.
+    #[error("{name} with the value {text:?} is no {}", .edm.name())]
+    Value {
+        /// The property's name.
+        name: String,
+        /// The value, as text.
+        text: String,
+        /// The type.
+        edm: EdmType,
+    },
+}
+
+impl Change {
+    /// Changes a row.
+    ///
+    /// # Errors
+    /// [`Unchangeable`]; the row is as it was then.
+    pub fn apply(&self, row: &mut Entity) -> Result<(), Unchangeable> {
+        match self {
+            Self::Add { name, value } => {
+                if row.get(name).is_none() {
+                    row.insert(name, value.clone());
+                }
+            }
+            Self::Rename { from, to } => {
+                if row.get(from).is_some() && row.get(to).is_some() {
+                    return Err(Unchangeable::Taken {
+                        from: from.clone(),
+                        to: to.clone(),
+                    });
+                }
+                if let Some(value) = row.remove(from) {
+                    row.insert(to, value);
+                }
+            }
+            Self::Retype { name, edm } => {
+                if let Some(value) = row.get(name) {
+                    let value = retyped(name, value, *edm)?;
+                    row.insert(name, value);
+                }
+            }
+            Self::Drop { name } => {
+                row.remove(name);
+            }
+        }
+        Ok(())
+    }
+
+    /// The names of the properties that it is about.
+    pub(super) fn names(&self) -> Vec<&str> {
+        match self {
+            Self::Rename { from, to } => vec![from, to],
+            Self::Add { name, .. } | Self::Retype { name, .. } | Self::Drop { name } => {
+                vec![name]
+            }
+        }
+    }
+}
+
+fn retyped(name: &str, value: &Value, edm: EdmType) -> Result<Value, Unchangeable> {
+    if value.edm_type() == edm {
+        return Ok(value.clone());
+    }
+    let mut text = String::new();
+    match value {
+        // A whole number is one, however it is stored.
+        Value::Double(number) if number.fract() == 0.0 && number.abs() < 9e15 => {
+            push_value_text(Value::Int64(*number as i64).as_ref(), &mut text);
+        }
+        value => push_value_text(value.as_ref(), &mut text),
+    }
+    read_value_text(edm, &text).map_err(|_| Unchangeable::Value {
+        name: name.to_owned(),
+        text,
+        edm,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use partita_client::{DateTime, Guid};
+
+    fn row(properties: &[(&str, Value)]) -> Entity {
+        let mut row = Entity::new("p", "r");
+        for (name, value) in properties {
+            row.insert(name, value.clone());
+        }
+        row
+    }
+
+    #[test]
+    fn properties_come_and_go() {
+        let mut changed = row(&[("A", 1.into()), ("B", 2.into())]);
+        for change in [
+            Change::Add {
+                name: "A".to_owned(),
+                value: 9.into(),
+            },
+            Change::Add {
+                name: "C".to_owned(),
+                value: 3.into(),
+            },
+            Change::Rename {
+                from: "B".to_owned(),
+                to: "D".to_owned(),
+            },
+            Change::Rename {
+                from: "B".to_owned(),
+                to: "A".to_owned(),
+            },
+            Change::Drop {
+                name: "E".to_owned(),
+            },
+        ] {
+            change.apply(&mut changed).unwrap();
+        }
+        let expected = row(&[("A", 1.into()), ("C", 3.into()), ("D", 2.into())]);
+        assert_eq!(changed, expected);
+        let taken = Change::Rename {
+            from: "A".to_owned(),
+            to: "C".to_owned(),
+        };
+        assert!(matches!(
+            taken.apply(&mut changed),
+            Err(Unchangeable::Taken { .. })
+        ));
+        Change::Drop {
+            name: "A".to_owned(),
+        }
+        .apply(&mut changed)
+        .unwrap();
+        assert_eq!(changed.get("A"), None);
+    }
+
+    #[test]
+    fn types_change_by_text() {
+        for (value, edm, expected) in [
+            (Value::from(7), EdmType::Int64, Some(Value::from(7_i64))),
+            (Value::from("7"), EdmType::Int32, Some(Value::from(7))),
+            (Value::from(7.0), EdmType::Int32, Some(Value::from(7))),
+            (Value::from(7.5), EdmType::Int32, None),
+            (Value::from(7.0), EdmType::String, Some(Value::from("7"))),
+            (Value::from(1e300), EdmType::Int64, None),
+            (Value::from(f64::INFINITY), EdmType::Int64, None),
+            (Value::from(7), EdmType::Double, Some(Value::from(7.0))),
+            (Value::from(i64::MAX), EdmType::Int32, None),
+            (Value::from("x"), EdmType::Int32, None),
+            (
+                Value::from(true),
+                EdmType::String,
+                Some(Value::from("true")),
+            ),
+            (
+                Value::from("true"),
+                EdmType::Boolean,
+                Some(Value::from(true)),
+            ),
+            (Value::from(1), EdmType::Boolean, None),
+            (
+                Value::from("1970-01-01T00:00:00Z"),
+                EdmType::DateTime,
+                Some(Value::from(DateTime::UNIX_EPOCH)),
+            ),
+            (
+                Value::from("01010101-0101-0101-0101-010101010101"),
+                EdmType::Guid,
+                Some(Value::from(Guid([1; 16]))),
+            ),
+            (
+                Value::from(vec![0, 1]),
+                EdmType::String,
+                Some(Value::from("AAE=")),
+            ),
+            (Value::from("x"), EdmType::String, Some(Value::from("x"))),
+        ] {
+            let mut changed = row(&[("A", value.clone())]);
+            let change = Change::Retype {
+                name: "A".to_owned(),
+                edm,
+            };
+            let outcome = change.apply(&mut changed);
+            match expected {
+                Some(expected) => {
+                    outcome.unwrap();
+                    assert_eq!(changed.get("A"), Some(&expected), "{value:?}");
+                }
+                None => {
+                    assert!(matches!(outcome, Err(Unchangeable::Value { .. })));
+                    assert_eq!(changed.get("A"), Some(&value));
+                }
+            }
+        }
+    }
+}

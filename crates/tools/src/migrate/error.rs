@@ -1,0 +1,213 @@
+//! Why migrations stopped.
+
+use super::change::Unchangeable;
+use super::template::Unfilled;
+use super::{Checksum, Direction};
+use crate::scan::{InvalidQuery, InvalidToken, ScanError};
+use crate::transfer::TransferError;
+use partita_client::{DateTime, Outcome};
+use std::time::Duration;
+use thiserror::Error;
+
+/// Why migrations stopped, or did not begin.
+#[derive(Debug, Error)]
+pub enum MigrateError {
+    /// The table of versions cannot be read or written.
+    #[error("the table of versions")]
+    Records(#[source] Box<partita_client::Error>),
+    /// A row of the table of versions is not what is written there.
+    #[error("the row of version {version} in the table of versions cannot be read: {what}")]
+    Damaged {
+        /// Its RowKey.
+        version: String,
+        /// What is wrong.
+        what: String,
+    },
+    /// Another runner is at it. Waiting is the cure, or taking its lease if it is known to be dead.
+    #[error("{who} runs migrations here; its lease ends in {} s unless it is renewed", .ends_in.as_secs() + 1)]
+    Held {
+        /// Who it is.
+        who: String,
+        /// How long its lease lasts, if it is dead.
+        ends_in: Duration,
+    },
+    /// Somebody else took the lease, or wrote the record. Nothing was written since that was seen.
+    #[error("another runner has taken over: {0}")]
+    Lost(&'static str),
+    /// It was told to stop. Running again goes on.
+    #[error("stopped before the next write; running again goes on")]
+    Stopped,
+    /// A migration that ran is not the same any more.
+    #[error(transparent)]
+    Changed(Box<ChangedMigration>),
+    /// A migration is older than one that ran.
+    #[error("migration {version} {id:?} has not run, and {after} has: versions run in their order")]
+    OutOfOrder {
+        /// Its version.
+        version: u64,
+        /// Its id.
+        id: String,
+        /// The newest version that ran.
+        after: u64,
+    },
+    /// A migration stopped halfway, and has to be finished first.
+    #[error("migration {version} {id:?} stopped halfway {}: finish it with {} first", .direction.halfway(), .direction.verb())]
+    HalfWay {
+        /// Its version.
+        version: u64,
+        /// Its id.
+        id: String,
+        /// Which way it went.
+        direction: Direction,
+    },
+    /// A migration that ran is not among those given.
+    #[error("migration {version} {id:?} ran, and is not here")]
+    Missing {
+        /// Its version.
+        version: u64,
+        /// Its id.
+        id: String,
+    },
+    /// A migration declares no reverse.
+    #[error("migration {version} {id:?} does not say how it is taken back")]
+    Irreversible {
+        /// Its version.
+        version: u64,
+        /// Its id.
+        id: String,
+    },
+    /// A step failed. What was done stays, and running again goes on from there.
+    #[error("migration {version} {id:?}, step {step} of {steps} ({operation}); {done} done before")]
+    Step {
+        /// The migration's version.
+        version: u64,
+        /// Its id.
+        id: String,
+        /// The step, from 1.
+        step: usize,
+        /// How many steps it has.
+        steps: usize,
+        /// The step in words.
+        operation: String,
+        /// What was done before, in words.
+        done: String,
+        /// Why it failed.
+        #[source]
+        source: Box<StepError>,
+    },
+}
+
+/// A migration that ran is not the same any more: what it is, and what ran.
+#[derive(Debug, Error)]
+#[error(
+    "migration {version} {id:?}{place} has changed since it ran: its checksum is {}, what ran at {at} was {ran_id:?} with {}",
+    .now.short(), .ran.short()
+)]
+pub struct ChangedMigration {
+    /// Its version.
+    pub version: u64,
+    /// Its id now.
+    pub id: String,
+    /// The file, in words.
+    pub place: String,
+    /// Its checksum now.
+    pub now: Checksum,
+    /// The id of what ran.
+    pub ran_id: String,
+    /// The checksum of what ran.
+    pub ran: Checksum,
+    /// When.
+    pub at: DateTime,
+}
+
+/// Why a step failed.
+#[derive(Debug, Error)]
+pub enum StepError {
+    /// A request failed.
+    #[error(transparent)]
+    Client(#[from] partita_client::Error),
+    /// Rows cannot be written.
+    #[error(transparent)]
+    Write(#[from] TransferError),
+    /// Rows cannot be read.
+    #[error(transparent)]
+    Read(#[from] ScanError),
+    /// The filter is none.
+    #[error(transparent)]
+    Query(#[from] InvalidQuery),
+    /// Where the step stood cannot be read.
+    #[error("where the step stood cannot be read")]
+    Resume(#[from] InvalidToken),
+    /// A row cannot be changed.
+    #[error("the row with PartitionKey {partition_key:?} and RowKey {row_key:?}")]
+    Row {
+        /// Its PartitionKey.
+        partition_key: String,
+        /// Its RowKey.
+        row_key: String,
+        /// Why.
+        #[source]
+        source: RowError,
+    },
+    /// A copy is not what it was copied from.
+    #[error(
+        "{to} differs from {from} in {rows} rows, the first with PartitionKey {partition_key:?} and RowKey {row_key:?}; \
+         nothing is dropped, and running again copies anew"
+    )]
+    Differs {
+        /// The table copied.
+        from: String,
+        /// The copy.
+        to: String,
+        /// Rows that are not the same.
+        rows: u64,
+        /// PartitionKey of the first one.
+        partition_key: String,
+        /// Its RowKey.
+        row_key: String,
+    },
+    /// The runner's own table or lease.
+    #[error(transparent)]
+    Runner(Box<MigrateError>),
+}
+
+/// Why a row cannot be changed.
+#[derive(Debug, Error)]
+pub enum RowError {
+    /// A property cannot be changed.
+    #[error(transparent)]
+    Change(#[from] Unchangeable),
+    /// A key cannot be made.
+    #[error(transparent)]
+    Key(#[from] Unfilled),
+    /// A key that was made is none.
+    #[error("{0:?} can be no key")]
+    InvalidKey(String),
+    /// Somebody else writes it all the time.
+    #[error("it is written by somebody else at the same time")]
+    Contended,
+}
+
+impl From<MigrateError> for StepError {
+    fn from(error: MigrateError) -> Self {
+        Self::Runner(Box::new(error))
+    }
+}
+
+impl StepError {
+    /// Whether the write that failed is known not to have happened.
+    pub(super) fn is_clean(&self) -> bool {
+        let did_not = |error: &partita_client::Error| error.outcome() == Outcome::DidNotHappen;
+        match self {
+            Self::Client(error) => did_not(error),
+            Self::Write(TransferError::Write { source, .. }) => did_not(source),
+            Self::Write(TransferError::Exists { .. }) => true,
+            Self::Write(_) | Self::Runner(_) => false,
+            Self::Read(_)
+            | Self::Query(_)
+            | Self::Resume(_)
+            | Self::Row { .. }
+            | Self::Differs { .. } => true,
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! Typed fields of a table, with their places.
+
+use super::FileError;
+use std::ops::Range;
+use std::path::Path;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// How alike two names are that one may be meant by the other, 0 to 1.
+const ALIKE: f64 = 0.75;
+
+/// A file as text.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Text<'t> {
+    pub(super) path: &'t Path,
+    pub(super) text: &'t str,
+}
+
+/// A place in a file, in bytes.
+pub(super) type Span = Range<usize>;
+
+impl Text<'_> {
+    /// What is wrong there.
+    pub(super) fn error(&self, span: &Span, what: &str) -> FileError {
+        let before = self.text.get(..span.start).unwrap_or(self.text);
+        let (_, line) = before.rsplit_once('\n').unwrap_or(("", before));
+        FileError {
+            path: self.path.to_owned(),
+            line: before.matches('\n').count() + 1,
+            column: line.chars().count() + 1,
+            what: what.to_owned(),
+        }
+    }
+}
+
+/// A table of a file.
+#[derive(Debug, Clone)]
+pub(super) struct Fields<'t> {
+    text: Text<'t>,
+    table: &'t DeTable<'t>,
+    span: Span,
+    /// Which table it is, in words.
+    place: String,
+}
+
+impl<'t> Fields<'t> {
+    pub(super) fn new(text: Text<'t>, table: &'t DeTable<'t>, span: Span, place: &str) -> Self {
+        Self {
+            text,
+            table,
+            span,
+            place: place.to_owned(),
+        }
+    }
+
+    /// Where it begins.
+    pub(super) fn span(&self) -> &Span {
+        &self.span
+    }
+
+    /// What is wrong there.
+    pub(super) fn error(&self, span: &Span, what: &str) -> FileError {
+        self.text.error(span, &format!("{what} ({})", self.place))
+    }
+
+    /// A key that has to be there and is not.
+    pub(super) fn missing(&self, key: &str) -> FileError {
+        self.error(&self.span, &format!("{key} is missing"))
+    }
+
+    /// Refuses keys that nobody knows.
+    pub(super) fn check_known(&self, known: &[&str]) -> Result<(), FileError> {
+        for key in self.table.keys() {
+            let name: &str = key.get_ref();
+            if known.contains(&name) {
+                continue;
+            }
+            let what = match alike(name, known) {
+                Some(meant) => format!("{name} is not known: is {meant} meant?"),
+                None => format!("{name} is not known; there are {}", known.join(", ")),
+            };
+            return Err(self.error(&key.span(), &what));
+        }
+        Ok(())
+    }
+
+    fn get(&self, key: &str) -> Option<&'t Spanned<DeValue<'t>>> {
+        let mut fields = self.table.iter();
+        let (_, value) = fields.find(|(name, _)| *name.get_ref() == key)?;
+        Some(value)
+    }
+
+    /// Each key with its value, in the order of the file.
+    pub(super) fn each(&self) -> Vec<(&'t str, Span, &'t Spanned<DeValue<'t>>)> {
+        let fields = self.table.iter();
+        let mut fields: Vec<_> = fields
+            .map(|(name, value)| (&**name.get_ref(), name.span(), value))
+            .collect();
+        fields.sort_by_key(|(_, span, _)| span.start);
+        fields
+    }
+
+    fn typed<T>(
+        &self,
+        key: &str,
+        expected: &str,
+        read: impl FnOnce(&'t DeValue<'t>) -> Option<T>,
+    ) -> Result<Option<(T, Span)>, FileError> {
+        let Some(value) = self.get(key) else {
+            return Ok(None);
+        };
+        match read(value.get_ref()) {
+            Some(read) => Ok(Some((read, value.span()))),
+            None => {
+                let found = value.get_ref().type_str();
+                let what = format!("{key} is to be {expected}, and is {found}");
+                Err(self.error(&value.span(), &what))
+            }
+        }
+    }
+
+    pub(super) fn string(&self, key: &str) -> Result<Option<(&'t str, Span)>, FileError> {
+        self.typed(key, "a string", DeValue::as_str)
+    }
+
+    pub(super) fn required(&self, key: &str) -> Result<(&'t str, Span), FileError> {
+        self.string(key)?.ok_or_else(|| self.missing(key))
+    }
+
+    pub(super) fn boolean(&self, key: &str) -> Result<bool, FileError> {
+        let found = self.typed(key, "true or false", DeValue::as_bool)?;
+        Ok(found.is_some_and(|(found, _)| found))
+    }
+
+    pub(super) fn integer(&self, key: &str) -> Result<Option<(i64, Span)>, FileError> {
+        self.typed(key, "an integer", integer)
+    }
+
+    /// A list of strings.
+    pub(super) fn strings(&self, key: &str) -> Result<Vec<&'t str>, FileError> {
+        let strings = self.typed(key, "a list of strings", |value| {
+            let list = value.as_array()?.iter();
+            list.map(|item| item.get_ref().as_str()).collect()
+        })?;
+        Ok(strings.map_or_else(Vec::new, |(strings, _)| strings))
+    }
+
+    /// A table.
+    pub(super) fn table(&self, key: &str) -> Result<Option<Fields<'t>>, FileError> {
+        let found = self.typed(key, "a table", DeValue::as_table)?;
+        Ok(found.map(|(table, span)| self.inner(table, span, key)))
+    }
+
+    /// A list of tables.
+    pub(super) fn tables(&self, key: &str) -> Result<Option<Vec<Fields<'t>>>, FileError> {
+        let tables = self.typed(key, "a list of tables", |value| {
+            let list = value.as_array()?.iter().enumerate();
+            list.map(|(index, item)| {
+                let place = format!("{key}, number {}", index + 1);
+                let table = item.get_ref().as_table()?;
+                Some(self.inner(table, item.span(), &place))
+            })
+            .collect()
+        })?;
+        Ok(tables.map(|(tables, _)| tables))
+    }
+
+    fn inner(&self, table: &'t DeTable<'t>, span: Span, place: &str) -> Fields<'t> {
+        let place = match &*self.place {
+            "the file" => place.to_owned(),
+            outer => format!("{outer}, {place}"),
+        };
+        Fields {
+            text: self.text,
+            table,
+            span,
+            place,
+        }
+    }
+}
+
+/// An integer that 64 bits hold.
+pub(super) fn integer(value: &DeValue<'_>) -> Option<i64> {
+    let integer = value.as_integer()?;
+    i64::from_str_radix(integer.as_str(), integer.radix()).ok()
+}
+
+/// The name of these that is probably meant.
+pub(super) fn alike<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
+    let scored = known
+        .iter()
+        .map(|candidate| (strsim::jaro_winkler(name, candidate), *candidate));
+    let best = scored.max_by(|(a, _), (b, _)| a.total_cmp(b))?;
+    (best.0 >= ALIKE).then_some(best.1)
+}

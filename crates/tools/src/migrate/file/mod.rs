@@ -1,0 +1,142 @@
+//! Migrations as files: one TOML file each, in a directory. `docs/migrations.md` has the form.
+//!
+//! What is wrong is said with file, line and column, and the key at fault. A key that is not known is an error, with the one that was
+//! probably meant: a step that is not done because its key was misspelt would be found much later.
+
+mod fields;
+mod steps;
+mod values;
+
+use super::migration::check_head;
+use super::{InvalidMigration, Migration, Migrations};
+use fields::{Fields, Text};
+use std::fs;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+use toml::de::DeTable;
+
+/// Largest file, in bytes: rows that a migration brings along are not meant to be a table's data.
+const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
+/// Most files of a directory.
+const FILES_MAX: usize = 10_000;
+
+/// A file that is no migration.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{}:{line}:{column}: {what}", .path.display())]
+pub struct FileError {
+    /// The file.
+    pub path: PathBuf,
+    /// The line, from 1.
+    pub line: usize,
+    /// The column in characters, from 1.
+    pub column: usize,
+    /// What is wrong, with the key at fault.
+    pub what: String,
+}
+
+/// Why the migrations of a directory cannot be had.
+#[derive(Debug, Error)]
+pub enum MigrationsError {
+    /// The directory or a file in it cannot be read.
+    #[error("{} cannot be read", .path.display())]
+    Io {
+        /// Which one.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// A file is no migration.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// Two do not go together.
+    #[error(transparent)]
+    Set(#[from] InvalidMigration),
+}
+
+/// Reads the migrations of a directory: its files `*.toml`, in whatever order; their versions count.
+///
+/// # Errors
+/// [`MigrationsError`].
+pub fn read_directory(directory: &Path) -> Result<Migrations, MigrationsError> {
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        |source| MigrationsError::Io { path, source }
+    };
+    let entries = fs::read_dir(directory).map_err(failed(directory))?;
+    let mut paths = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(failed(directory))?.path();
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "toml")
+        {
+            paths.push(path);
+        }
+        if paths.len() > FILES_MAX {
+            let source = io::Error::other(format!("it has more than {FILES_MAX} files"));
+            return Err(failed(directory)(source));
+        }
+    }
+    paths.sort();
+    let mut all = Vec::new();
+    for path in paths {
+        let text = read(&path).map_err(failed(&path))?;
+        all.push((parse(&text, &path)?, Some(path)));
+    }
+    Ok(Migrations::of_sources(all)?)
+}
+
+fn read(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    let file = fs::File::open(path)?;
+    file.take(FILE_BYTES_MAX + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > FILE_BYTES_MAX {
+        return Err(io::Error::other(format!(
+            "it is larger than {FILE_BYTES_MAX} bytes"
+        )));
+    }
+    Ok(text)
+}
+
+/// Reads the text of a file. The path is only for what is said of it.
+///
+/// # Errors
+/// [`FileError`].
+pub fn parse(text: &str, path: &Path) -> Result<Migration, FileError> {
+    let text = Text { path, text };
+    let parsed = DeTable::parse(text.text).map_err(|error| {
+        let span = error.span().unwrap_or_default();
+        text.error(&span, error.message())
+    })?;
+    let fields = Fields::new(text, parsed.get_ref(), parsed.span(), "the file");
+    fields.check_known(&["version", "id", "description", "up", "down"])?;
+    let (version, version_span) = fields
+        .integer("version")?
+        .ok_or_else(|| fields.missing("version"))?;
+    let (id, id_span) = fields.required("id")?;
+    let version = u64::try_from(version).unwrap_or(0);
+    check_head(version, "id").map_err(|what| text.error(&version_span, &what))?;
+    check_head(1, id).map_err(|what| text.error(&id_span, &what))?;
+    let mut migration = Migration::new(version, id);
+    if let Some((description, _)) = fields.string("description")? {
+        migration = migration.description(description);
+    }
+    let up = fields.tables("up")?.ok_or_else(|| fields.missing("up"))?;
+    for operation in steps::read(&up)? {
+        migration = migration.step(operation);
+    }
+    if let Some(down) = fields.tables("down")? {
+        let operations = steps::read(&down)?;
+        migration = migration.down(|down| operations.into_iter().fold(down, super::Steps::step));
+    }
+    // All that is left can only be said of the whole.
+    migration
+        .check()
+        .map_err(|error| text.error(&(0..0), &error.what))?;
+    Ok(migration)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,202 @@
+//! Steps of a migration.
+
+use super::super::{Change, Doomed, Operation, Template, Transform};
+use super::FileError;
+use super::fields::{Fields, alike};
+use super::values;
+use partita_client::{Entity, UpdateMode};
+
+/// Each operation, and what keys it has besides `operation`.
+const OPERATIONS: [(&str, &[&str]); 9] = [
+    ("create_table", &["table"]),
+    ("delete_table", &["table"]),
+    ("rename_table", &["from", "to"]),
+    ("copy_table", &["from", "to"]),
+    ("insert", &["table", "rows", "create_table"]),
+    ("upsert", &["table", "rows", "mode", "create_table"]),
+    ("delete", &["table", "rows", "partition_key", "row_key"]),
+    ("clear", &["table"]),
+    (
+        "transform",
+        &[
+            "table",
+            "to",
+            "filter",
+            "rename",
+            "retype",
+            "drop",
+            "add",
+            "partition_key",
+            "row_key",
+        ],
+    ),
+];
+
+/// Reads the steps of one way.
+pub(super) fn read(steps: &[Fields<'_>]) -> Result<Vec<Operation>, FileError> {
+    let read = steps.iter().map(|fields| {
+        let operation = operation(fields)?;
+        operation.check().map_err(|what| {
+            fields.error(fields.span(), &format!("{}: {what}", operation.name()))
+        })?;
+        Ok(operation)
+    });
+    read.collect()
+}
+
+fn operation(fields: &Fields<'_>) -> Result<Operation, FileError> {
+    let (name, span) = fields.required("operation")?;
+    let names = OPERATIONS.map(|(name, _)| name);
+    let Some((_, keys)) = OPERATIONS.iter().find(|(known, _)| *known == name) else {
+        let what = match alike(name, &names) {
+            Some(meant) => format!("{name:?} is no operation: is {meant} meant?"),
+            None => format!("{name:?} is no operation; there are {}", names.join(", ")),
+        };
+        return Err(fields.error(&span, &what));
+    };
+    let known: Vec<&str> = std::iter::once("operation")
+        .chain(keys.iter().copied())
+        .collect();
+    fields.check_known(&known)?;
+    let text = |key: &str| Ok::<_, FileError>(fields.required(key)?.0.to_owned());
+    Ok(match name {
+        "create_table" => Operation::CreateTable {
+            table: text("table")?,
+        },
+        "delete_table" => Operation::DeleteTable {
+            table: text("table")?,
+        },
+        "rename_table" => Operation::RenameTable {
+            from: text("from")?,
+            to: text("to")?,
+        },
+        "copy_table" => Operation::CopyTable {
+            from: text("from")?,
+            to: text("to")?,
+        },
+        "insert" => Operation::Insert {
+            table: text("table")?,
+            rows: rows(fields)?,
+            create_table: fields.boolean("create_table")?,
+        },
+        "upsert" => Operation::Upsert {
+            table: text("table")?,
+            rows: rows(fields)?,
+            mode: mode(fields)?,
+            create_table: fields.boolean("create_table")?,
+        },
+        "delete" => Operation::Delete {
+            table: text("table")?,
+            rows: doomed(fields)?,
+        },
+        "clear" => Operation::Delete {
+            table: text("table")?,
+            rows: Doomed::All,
+        },
+        _ => Operation::Transform(transform(fields)?),
+    })
+}
+
+fn rows(fields: &Fields<'_>) -> Result<Vec<Entity>, FileError> {
+    let rows = fields
+        .tables("rows")?
+        .ok_or_else(|| fields.missing("rows"))?;
+    rows.iter().map(values::row).collect()
+}
+
+fn mode(fields: &Fields<'_>) -> Result<UpdateMode, FileError> {
+    match fields.string("mode")? {
+        None | Some(("merge", _)) => Ok(UpdateMode::Merge),
+        Some(("replace", _)) => Ok(UpdateMode::Replace),
+        Some((_, span)) => Err(fields.error(&span, "mode is to be \"merge\" or \"replace\"")),
+    }
+}
+
+fn doomed(fields: &Fields<'_>) -> Result<Doomed, FileError> {
+    let partition_key = fields.string("partition_key")?;
+    let row_key = fields.string("row_key")?;
+    let rows = fields.tables("rows")?;
+    match (rows, partition_key, row_key) {
+        (Some(rows), None, None) => {
+            let keys = rows.iter().map(|row| {
+                row.check_known(&["PartitionKey", "RowKey"])?;
+                let [partition, row] = ["PartitionKey", "RowKey"].map(|key| row.required(key));
+                Ok((partition?.0.to_owned(), row?.0.to_owned()))
+            });
+            Ok(Doomed::Keys(keys.collect::<Result<_, FileError>>()?))
+        }
+        (None, Some((partition, _)), None) => Ok(Doomed::Partition(partition.to_owned())),
+        (None, Some((partition, _)), Some((row, _))) => {
+            Ok(Doomed::Keys(vec![(partition.to_owned(), row.to_owned())]))
+        }
+        _ => Err(fields.error(
+            fields.span(),
+            "delete wants partition_key, or partition_key and row_key, or rows; all rows are deleted by clear",
+        )),
+    }
+}
+
+/// Renames come first, then types, then what goes, then what comes: so that a property can be given another value, by going and coming.
+fn transform(fields: &Fields<'_>) -> Result<Transform, FileError> {
+    let mut changes = Vec::new();
+    let each = |key: &str| {
+        let table = fields.table(key)?;
+        Ok::<_, FileError>(table.map_or_else(Vec::new, |table| {
+            let fields = table.each();
+            fields
+                .into_iter()
+                .map(|field| (table.clone(), field))
+                .collect()
+        }))
+    };
+    for (table, (from, _, value)) in each("rename")? {
+        let to = value.get_ref().as_str().ok_or_else(|| {
+            table.error(
+                &value.span(),
+                &format!("{from} is to be a string: the new name"),
+            )
+        })?;
+        changes.push(Change::Rename {
+            from: from.to_owned(),
+            to: to.to_owned(),
+        });
+    }
+    for (table, (name, _, value)) in each("retype")? {
+        let edm = match value.get_ref().as_str() {
+            Some(word) => values::of_word(word),
+            None => Err(format!("{name} is to be a string: the new type")),
+        };
+        changes.push(Change::Retype {
+            name: name.to_owned(),
+            edm: edm.map_err(|what| table.error(&value.span(), &what))?,
+        });
+    }
+    for name in fields.strings("drop")? {
+        changes.push(Change::Drop {
+            name: name.to_owned(),
+        });
+    }
+    for (table, (key, span, value)) in each("add")? {
+        let (name, value) = values::property(&table, key, &span, value.get_ref(), &value.span())?;
+        changes.push(Change::Add { name, value });
+    }
+    let text = |key: &str| Ok::<_, FileError>(fields.string(key)?.map(|(text, _)| text.to_owned()));
+    Ok(Transform {
+        table: fields.required("table")?.0.to_owned(),
+        to: text("to")?,
+        filter: text("filter")?,
+        changes,
+        partition_key: template(fields, "partition_key")?,
+        row_key: template(fields, "row_key")?,
+    })
+}
+
+fn template(fields: &Fields<'_>, key: &str) -> Result<Option<Template>, FileError> {
+    let Some((text, span)) = fields.string(key)? else {
+        return Ok(None);
+    };
+    let template = text.parse();
+    template
+        .map(Some)
+        .map_err(|error| fields.error(&span, &format!("{key}: {error}")))
+}

@@ -1,0 +1,118 @@
+//! Rows and their values.
+//!
+//! | TOML | property |
+//! | --- | --- |
+//! | `Name = "text"` | String |
+//! | `Name = true` | Boolean |
+//! | `Name = 7` | Int32; one that 32 bits do not hold is an error, not another type |
+//! | `Name = 7.5`, `inf`, `nan` | Double |
+//! | `Name = 2026-11-21T20:15:00Z` | DateTime; without offset it is an error |
+//! | `"Name:int64" = 7`, `"Name:guid" = "…"` and so on | of that type, from a number, a truth or the protocol's text |
+
+use super::FileError;
+use super::fields::{Fields, Span, integer};
+use crate::type_names::type_of;
+use partita_client::{DateTime, EdmType, Entity, Value};
+use partita_wire::read_value_text;
+use toml::de::DeValue;
+
+/// Reads a row: its keys, and the other keys as properties.
+pub(super) fn row(fields: &Fields<'_>) -> Result<Entity, FileError> {
+    let (partition_key, _) = fields.required("PartitionKey")?;
+    let (row_key, _) = fields.required("RowKey")?;
+    let mut row = Entity::new(partition_key, row_key);
+    for (key, span, value) in fields.each() {
+        if matches!(key, "PartitionKey" | "RowKey") {
+            continue;
+        }
+        let (name, value) = property(fields, key, &span, value.get_ref(), &value.span())?;
+        if row.get(&name).is_some() {
+            return Err(fields.error(&span, &format!("{name} stands twice")));
+        }
+        row.insert(name, value);
+    }
+    Ok(row)
+}
+
+/// Reads a property: `Name`, or `Name:type`.
+pub(super) fn property(
+    fields: &Fields<'_>,
+    key: &str,
+    key_span: &Span,
+    value: &DeValue<'_>,
+    value_span: &Span,
+) -> Result<(String, Value), FileError> {
+    // No name of a property has a colon in it.
+    let Some((name, word)) = key.split_once(':') else {
+        let value = untyped(value).map_err(|what| {
+            let what = format!("{key} {what}");
+            fields.error(value_span, &what)
+        })?;
+        return Ok((key.to_owned(), value));
+    };
+    let edm = of_word(word).map_err(|what| fields.error(key_span, &what))?;
+    let text = text(value).ok_or_else(|| {
+        let found = value.type_str();
+        let what = format!("{key} is of type {found}, which no property can be");
+        fields.error(value_span, &what)
+    })?;
+    let value = read_value_text(edm, &text).map_err(|_| {
+        let what = format!("{name}: {text:?} is no {}", edm.name());
+        fields.error(value_span, &what)
+    })?;
+    Ok((name.to_owned(), value))
+}
+
+/// The type that a word stands for.
+pub(super) fn of_word(word: &str) -> Result<EdmType, String> {
+    type_of(word).ok_or_else(|| {
+        format!("{word:?} is no type; there are string, int32, int64, double, bool, datetime, guid, binary")
+    })
+}
+
+fn untyped(value: &DeValue<'_>) -> Result<Value, String> {
+    match value {
+        DeValue::String(text) => Ok(Value::String(text.to_string())),
+        DeValue::Boolean(truth) => Ok(Value::Boolean(*truth)),
+        DeValue::Integer(number) => {
+            let small = integer(value).and_then(|number| i32::try_from(number).ok());
+            small.map(Value::Int32).ok_or_else(|| {
+                format!("= {number} is too large for an Int32: add :int64 to its name, in quotes")
+            })
+        }
+        DeValue::Float(number) => number
+            .as_str()
+            .parse()
+            .map(Value::Double)
+            .map_err(|_| "is no number".to_owned()),
+        DeValue::Datetime(_) => {
+            let text = text(value).ok_or("has no offset from UTC, such as Z")?;
+            let time = DateTime::parse(&text);
+            time.map(Value::DateTime)
+                .map_err(|_| "is no time between the years 1601 and 9999".to_owned())
+        }
+        DeValue::Array(_) | DeValue::Table(_) => {
+            let found = value.type_str();
+            Err(format!("is of type {found}, which no property can be"))
+        }
+    }
+}
+
+/// The text of the protocol for a value.
+fn text(value: &DeValue<'_>) -> Option<String> {
+    match value {
+        DeValue::String(text) => Some(text.to_string()),
+        DeValue::Boolean(truth) => Some(truth.to_string()),
+        DeValue::Integer(_) => integer(value).map(|number| number.to_string()),
+        DeValue::Float(number) => {
+            let number: f64 = number.as_str().parse().ok()?;
+            let mut text = String::new();
+            partita_wire::push_value_text(Value::Double(number).as_ref(), &mut text);
+            Some(text)
+        }
+        DeValue::Datetime(time) if time.offset.is_some() && time.time.is_some() => {
+            Some(time.to_string())
+        }
+        DeValue::Datetime(_) | DeValue::Array(_) | DeValue::Table(_) => None,
+    }
+}

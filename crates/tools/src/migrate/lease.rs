@@ -1,0 +1,202 @@
+//! The row that keeps two runners apart.
+//!
+//! ```text
+//! free ──insert──▶ held ──renew, if it is still the same version──▶ held ──delete──▶ free
+//!                   │ its Timestamp is older than its seconds, by the server's clock
+//!                   └──another runner writes it, if it is still that version──▶ held by that one
+//! ```
+//!
+//! - Every change of the row names the version that it replaces, so of two runners one succeeds.
+//! - Whether a lease has ended is told by the Timestamps of two rows, which the server makes; no clock of a runner counts. The second
+//!   row, `clock`, is written to ask what time it is.
+//! - [`Lease::keep`] is called before each write. It renews a lease that is older than a third of its time, and a runner whose lease
+//!   was taken learns it there, before it writes. What it cannot prevent is a single request that takes longer than the lease: give
+//!   leases more time than requests.
+
+use super::MigrateError;
+use super::record::failed;
+use partita_client::{
+    DateTime, ETag, Entity, ErrorCode, Guid, IfMatch, TableClient, UpdateMode, Value,
+};
+use std::time::{Duration, Instant};
+
+const PARTITION: &str = "lease";
+const ROW: &str = "lease";
+const CLOCK_ROW: &str = "clock";
+/// How often a lease that changes hands while it is looked at is looked at again.
+const ATTEMPTS: usize = 5;
+
+/// How a lease is held.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeaseOptions {
+    /// How long it lasts unless it is renewed, in whole seconds.
+    pub duration: Duration,
+    /// The age from which it is renewed before a write.
+    pub renew_after: Duration,
+    /// Whether to take it even if another runner's has not ended: only if that one is known to be dead.
+    pub take_over: bool,
+}
+
+impl Default for LeaseOptions {
+    fn default() -> Self {
+        let duration = Duration::from_secs(60);
+        Self {
+            duration,
+            renew_after: duration / 3,
+            take_over: false,
+        }
+    }
+}
+
+/// A lease that is held.
+#[derive(Debug)]
+pub(super) struct Lease {
+    table: TableClient,
+    options: LeaseOptions,
+    row: Entity,
+    etag: ETag,
+    renewed: Instant,
+}
+
+/// What the row says.
+struct Found {
+    etag: ETag,
+    who: String,
+    written: DateTime,
+    duration: Duration,
+}
+
+impl Lease {
+    /// Takes the lease.
+    ///
+    /// # Errors
+    /// [`MigrateError::Held`].
+    pub(super) async fn take(
+        table: &TableClient,
+        who: &str,
+        options: &LeaseOptions,
+    ) -> Result<Self, MigrateError> {
+        let mut row = Entity::new(PARTITION, ROW);
+        // The runner's own, so that what another one wrote is never taken for this one's.
+        let seconds = i32::try_from(options.duration.as_secs()).unwrap_or(i32::MAX);
+        row.insert("Who", who)
+            .insert("Runner", Guid(fastrand::u128(..).to_be_bytes()))
+            .insert("Seconds", seconds);
+        for _ in 0..ATTEMPTS {
+            let renewed = Instant::now();
+            let taken = match find(table).await? {
+                None => table.create_entity(&row).await,
+                Some(found) => {
+                    let left = if options.take_over {
+                        Duration::ZERO
+                    } else {
+                        left(table, &found).await?
+                    };
+                    if !left.is_zero() {
+                        return Err(MigrateError::Held {
+                            who: found.who,
+                            ends_in: left,
+                        });
+                    }
+                    let if_match = IfMatch::ETag(found.etag);
+                    table
+                        .update_entity(&row, UpdateMode::Replace, &if_match)
+                        .await
+                }
+            };
+            match taken {
+                Ok(etag) => {
+                    return Ok(Self {
+                        table: table.clone(),
+                        options: options.clone(),
+                        row,
+                        etag,
+                        renewed,
+                    });
+                }
+                // Somebody was faster: look again.
+                Err(error) if matches!(error.status(), Some(404 | 409 | 412)) => {}
+                Err(error) => return Err(failed(error)),
+            }
+        }
+        Err(MigrateError::Lost("it took the lease first"))
+    }
+
+    /// Makes sure that the lease is held: before a write.
+    ///
+    /// # Errors
+    /// [`MigrateError::Lost`].
+    pub(super) async fn keep(&mut self) -> Result<(), MigrateError> {
+        if self.renewed.elapsed() < self.options.renew_after {
+            return Ok(());
+        }
+        let renewed = Instant::now();
+        let if_match = IfMatch::from(&self.etag);
+        let written = self
+            .table
+            .update_entity(&self.row, UpdateMode::Replace, &if_match)
+            .await;
+        match written {
+            Ok(etag) => {
+                (self.etag, self.renewed) = (etag, renewed);
+                Ok(())
+            }
+            Err(error) if matches!(error.status(), Some(404 | 412)) => {
+                Err(MigrateError::Lost("it took the lease"))
+            }
+            Err(error) => Err(failed(error)),
+        }
+    }
+
+    /// Gives it back. If that fails, it ends by itself.
+    pub(super) async fn release(self) {
+        let if_match = IfMatch::ETag(self.etag);
+        let _ = self.table.delete_entity(PARTITION, ROW, &if_match).await;
+    }
+}
+
+async fn find(table: &TableClient) -> Result<Option<Found>, MigrateError> {
+    let found = table.get_entity_if_exists(PARTITION, ROW).await;
+    let Some(row) = found.map_err(failed)? else {
+        return Ok(None);
+    };
+    let damaged = |what: &str| MigrateError::Damaged {
+        version: ROW.to_owned(),
+        what: format!("{what} is missing"),
+    };
+    let seconds = match row.get("Seconds") {
+        Some(Value::Int32(seconds)) => u64::try_from(*seconds).unwrap_or(0),
+        _ => return Err(damaged("Seconds")),
+    };
+    Ok(Some(Found {
+        who: match row.get("Who") {
+            Some(Value::String(who)) => who.clone(),
+            _ => "somebody".to_owned(),
+        },
+        etag: row.etag().cloned().ok_or_else(|| damaged("the ETag"))?,
+        written: row.timestamp().ok_or_else(|| damaged("Timestamp"))?,
+        duration: Duration::from_secs(seconds),
+    }))
+}
+
+/// How long the lease lasts, by the server's clock.
+async fn left(table: &TableClient, found: &Found) -> Result<Duration, MigrateError> {
+    let clock = Entity::new(PARTITION, CLOCK_ROW);
+    let asked = table.upsert_entity(&clock, UpdateMode::Replace).await;
+    asked.map_err(failed)?;
+    let row = table.get_entity(PARTITION, CLOCK_ROW).await;
+    let now = row.map_err(failed)?.timestamp();
+    let now = now.unwrap_or(found.written);
+    let age = now.ticks().saturating_sub(found.written.ticks());
+    Ok(found
+        .duration
+        .saturating_sub(Duration::from_nanos(age.saturating_mul(100))))
+}
+
+/// Makes the table, if it is not there.
+pub(super) async fn prepare(table: &TableClient) -> Result<(), MigrateError> {
+    match table.create().await {
+        Err(error) if error.code() != Some(ErrorCode::TableAlreadyExists) => Err(failed(error)),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,292 @@
+//! What ran: one row of the table of versions for each migration.
+//!
+//! PartitionKey `migration`, RowKey the version with zeros before it, and these properties: `Id`, `Version`, `Description`,
+//! `Checksum`, `State`, `StepsDone`, `Steps`, `Begun`, `Ended`, `Who`, `Failure`; of one that is halfway also `InDoubt`, `Progress`
+//! (JSON) and `Journal`.
+
+use super::{Checksum, MigrateError};
+use crate::scan::ResumeToken;
+use partita_client::{
+    DateTime, ETag, Entity, ErrorCode, Filter, IfMatch, QueryOptions, TableClient, UpdateMode,
+    Value,
+};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+const PARTITION: &str = "migration";
+/// Digits of a version in a RowKey: as many as the largest Int64 has.
+const VERSION_DIGITS: usize = 19;
+/// Longest description and failure that are kept, in characters: far from what a property can hold.
+const TEXT_CHARS_MAX: usize = 4000;
+
+/// Which way a migration goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// It is done.
+    Up,
+    /// It is taken back.
+    Down,
+}
+
+impl Direction {
+    /// The verb that goes this way.
+    #[must_use]
+    pub fn verb(self) -> &'static str {
+        match self {
+            Self::Up => "up",
+            Self::Down => "down",
+        }
+    }
+
+    pub(super) fn halfway(self) -> &'static str {
+        match self {
+            Self::Up => "to its end",
+            Self::Down => "back",
+        }
+    }
+}
+
+/// What became of a migration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum State {
+    /// It is being done, or stopped halfway.
+    Applying,
+    /// It is done.
+    Applied,
+    /// It is being taken back, or stopped halfway.
+    Reverting,
+    /// It is taken back.
+    Reverted,
+}
+
+impl State {
+    const ALL: [Self; 4] = [
+        Self::Applying,
+        Self::Applied,
+        Self::Reverting,
+        Self::Reverted,
+    ];
+
+    /// That of a migration under way.
+    pub(super) fn under_way(direction: Direction) -> Self {
+        match direction {
+            Direction::Up => Self::Applying,
+            Direction::Down => Self::Reverting,
+        }
+    }
+
+    /// That of a migration that has come to its end.
+    pub(super) fn at_the_end(direction: Direction) -> Self {
+        match direction {
+            Direction::Up => Self::Applied,
+            Direction::Down => Self::Reverted,
+        }
+    }
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Applying => "applying",
+            Self::Applied => "applied",
+            Self::Reverting => "reverting",
+            Self::Reverted => "reverted",
+        })
+    }
+}
+
+/// How far a step is. What it means is the step's affair.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub(super) struct Progress {
+    /// Which part of the step is under way, from 0.
+    #[serde(default)]
+    pub(super) phase: u32,
+    /// Batches written.
+    #[serde(default)]
+    pub(super) batches: usize,
+    /// What of a table is not read yet.
+    #[serde(default)]
+    pub(super) token: Option<ResumeToken>,
+    /// The last key of the page that is being changed in its place.
+    #[serde(default)]
+    pub(super) end: Option<(String, String)>,
+    /// Fingerprints of that page's rows as they were.
+    #[serde(skip)]
+    pub(super) journal: Vec<u8>,
+}
+
+/// What is kept of a migration that ran.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Record {
+    /// Its version.
+    pub version: u64,
+    /// Its id when it ran.
+    pub id: String,
+    /// What it was for.
+    pub description: String,
+    /// What it did.
+    pub checksum: Checksum,
+    /// What became of it.
+    pub state: State,
+    /// Steps that are done, of those of its way.
+    pub steps_done: usize,
+    /// Steps of its way.
+    pub steps: usize,
+    /// When it began, by the clock of its runner.
+    pub begun: DateTime,
+    /// When it came to its end.
+    pub ended: Option<DateTime>,
+    /// Who ran it.
+    pub who: String,
+    /// Why it stopped halfway, if its runner could tell.
+    pub failure: Option<String>,
+    /// Whether the step under way may have begun.
+    pub(super) in_doubt: bool,
+    pub(super) progress: Progress,
+    pub(super) etag: Option<ETag>,
+}
+
+impl Record {
+    /// The way that it goes or went.
+    #[must_use]
+    pub fn direction(&self) -> Direction {
+        match self.state {
+            State::Applying | State::Applied => Direction::Up,
+            State::Reverting | State::Reverted => Direction::Down,
+        }
+    }
+
+    /// Whether it stopped halfway, or is under way.
+    #[must_use]
+    pub fn is_half_way(&self) -> bool {
+        matches!(self.state, State::Applying | State::Reverting)
+    }
+
+    fn entity(&self) -> Entity {
+        let key = format!("{:0width$}", self.version, width = VERSION_DIGITS);
+        let mut row = Entity::new(PARTITION, key);
+        let cut = |text: &str| text.chars().take(TEXT_CHARS_MAX).collect::<String>();
+        let number = |count: usize| i32::try_from(count).unwrap_or(i32::MAX);
+        row.insert("Id", &*self.id)
+            .insert("Version", i64::try_from(self.version).unwrap_or(i64::MAX))
+            .insert("Description", cut(&self.description))
+            .insert("Checksum", self.checksum.as_str())
+            .insert("State", self.state.to_string())
+            .insert("StepsDone", number(self.steps_done))
+            .insert("Steps", number(self.steps))
+            .insert("Begun", self.begun)
+            .insert("Who", cut(&self.who));
+        if let Some(ended) = self.ended {
+            row.insert("Ended", ended);
+        }
+        if let Some(failure) = &self.failure {
+            row.insert("Failure", cut(failure));
+        }
+        if self.is_half_way() {
+            row.insert("InDoubt", self.in_doubt);
+            if self.progress != Progress::default() {
+                let json = serde_json::to_string(&self.progress).unwrap_or_default();
+                row.insert("Progress", json);
+                row.insert("Journal", self.progress.journal.clone());
+            }
+        }
+        row
+    }
+
+    fn read(row: &Entity) -> Result<Self, String> {
+        let missing = |name: &str| format!("{name} is missing or of another type");
+        let text = |name: &str| match row.get(name) {
+            Some(Value::String(text)) => Ok(text.clone()),
+            _ => Err(missing(name)),
+        };
+        let count = |name: &str| match row.get(name) {
+            Some(Value::Int32(count)) => usize::try_from(*count).map_err(|_| missing(name)),
+            _ => Err(missing(name)),
+        };
+        let time = |name: &str| match row.get(name) {
+            Some(Value::DateTime(time)) => Some(*time),
+            _ => None,
+        };
+        let version = row.row_key().parse().map_err(|_| missing("the version"))?;
+        let state = text("State")?;
+        let mut states = State::ALL.into_iter();
+        let state = states.find(|known| known.to_string() == state);
+        let mut progress: Progress = match text("Progress") {
+            Ok(json) => serde_json::from_str(&json).map_err(|error| error.to_string())?,
+            Err(_) => Progress::default(),
+        };
+        if let Some(Value::Binary(journal)) = row.get("Journal") {
+            progress.journal.clone_from(journal);
+        }
+        Ok(Self {
+            version,
+            id: text("Id")?,
+            description: text("Description")?,
+            checksum: Checksum::kept(&text("Checksum")?),
+            state: state.ok_or_else(|| missing("State"))?,
+            steps_done: count("StepsDone")?,
+            steps: count("Steps")?,
+            begun: time("Begun").ok_or_else(|| missing("Begun"))?,
+            ended: time("Ended"),
+            who: text("Who")?,
+            failure: text("Failure").ok(),
+            in_doubt: row.get("InDoubt") != Some(&Value::Boolean(false)),
+            progress,
+            etag: row.etag().cloned(),
+        })
+    }
+}
+
+/// Reads all records, by their versions. A table that is not there has none.
+pub(super) async fn read_all(table: &TableClient) -> Result<Vec<Record>, MigrateError> {
+    let options = QueryOptions::new().filter(Filter::pk().eq(PARTITION));
+    let (mut records, mut from) = (Vec::new(), None);
+    loop {
+        let page = match table.query_page(&options, from.as_ref()).await {
+            Err(error) if error.code() == Some(ErrorCode::TableNotFound) => return Ok(records),
+            page => page.map_err(failed)?,
+        };
+        for row in page.entities().map_err(failed)? {
+            let record = Record::read(&row).map_err(|what| MigrateError::Damaged {
+                version: row.row_key().to_owned(),
+                what,
+            })?;
+            records.push(record);
+        }
+        from = page.continuation().cloned();
+        if from.is_none() {
+            return Ok(records);
+        }
+    }
+}
+
+/// Writes a record in place of the version that was read or written last, or as a new one.
+///
+/// # Errors
+/// [`MigrateError::Lost`] where somebody else wrote it.
+pub(super) async fn write(table: &TableClient, record: &mut Record) -> Result<(), MigrateError> {
+    let row = record.entity();
+    let written = match &record.etag {
+        None => table.create_entity(&row).await,
+        Some(etag) => {
+            let if_match = IfMatch::from(etag);
+            table
+                .update_entity(&row, UpdateMode::Replace, &if_match)
+                .await
+        }
+    };
+    match written {
+        Ok(etag) => {
+            record.etag = Some(etag);
+            Ok(())
+        }
+        Err(error) if matches!(error.status(), Some(404 | 409 | 412)) => {
+            Err(MigrateError::Lost("it wrote the record of this migration"))
+        }
+        Err(error) => Err(failed(error)),
+    }
+}
+
+pub(super) fn failed(error: partita_client::Error) -> MigrateError {
+    MigrateError::Records(Box::new(error))
+}

@@ -1,0 +1,241 @@
+//! Rows that are changed where they are, each exactly once.
+//!
+//! A change done twice may be another one: "rename a to b, then c to a" is. So a page of rows is recorded before it is changed, as
+//! fingerprints of keys and ETags, with the last key and the place of the scan before the page:
+//!
+//! ```text
+//! read a page ─▶ record it ─▶ write its rows, each if it is still in the version read ─▶ the next page
+//! ```
+//!
+//! A runner that finds such a record reads the page again: rows that are still as recorded are not changed yet, and those with another
+//! ETag are. Rows behind the last key recorded are a page of their own. So a row of that page that somebody else writes between the two
+//! runs is taken for one that is changed.
+
+use super::super::record::Progress;
+use super::super::{RowError, StepError, Transform};
+use super::step::Step;
+use super::transform::changed;
+use crate::batching::batches;
+use crate::scan::{Bounds, ResumeToken};
+use crate::transfer::differences;
+use futures::future::try_join_all;
+use partita_client::{ETag, Entity, Error, IfMatch, TableClient, TransactionAction, UpdateMode};
+use partita_model::compare_utf16;
+use sha2::{Digest as _, Sha256};
+use std::collections::{HashMap, HashSet};
+
+/// Bytes of a fingerprint: two of a page are the same once in ten trillion pages.
+const FINGERPRINT_BYTES: usize = 8;
+/// How often a row that somebody else writes at the same time is read and changed again.
+const ATTEMPTS: usize = 5;
+
+/// A page that a run before has recorded.
+struct Journal {
+    end: (String, String),
+    fingerprints: HashSet<Vec<u8>>,
+}
+
+impl Step<'_> {
+    /// Changes the rows of a table.
+    pub(super) async fn transform_in_place(
+        &mut self,
+        transform: &Transform,
+    ) -> Result<(), StepError> {
+        let Progress {
+            token,
+            end,
+            journal,
+            ..
+        } = self.record.progress.clone();
+        let mut journal = end.map(|end| Journal {
+            end,
+            fingerprints: journal
+                .chunks(FINGERPRINT_BYTES)
+                .map(<[u8]>::to_vec)
+                .collect(),
+        });
+        let table = self.service.table_client(&transform.table);
+        let filter = transform.filter.clone();
+        let mut scan = self.scan(&table, filter, Vec::new(), &Bounds::default(), token)?;
+        loop {
+            let before = scan.token();
+            let Some(batch) = scan.next().await else {
+                return Ok(());
+            };
+            let mut rows = batch?.rows;
+            if let Some(recorded) = &journal {
+                let is_recorded = |row: &Entity| !is_behind(row, &recorded.end);
+                let behind = rows.split_off(rows.iter().take_while(|row| is_recorded(row)).count());
+                rows.retain(|row| recorded.fingerprints.contains(&fingerprint(row)));
+                let changed = Changed::of(transform, rows)?;
+                self.write_changed(transform, &table, changed).await?;
+                rows = behind;
+                if rows.is_empty() {
+                    continue;
+                }
+                journal = None;
+            }
+            let page = recorded(before, &rows);
+            // A row that cannot be changed is found before the page is recorded, so that it can be mended.
+            let changed = Changed::of(transform, rows)?;
+            if let Some(page) = page {
+                self.reached(page).await?;
+            }
+            self.write_changed(transform, &table, changed).await?;
+        }
+    }
+
+    async fn write_changed(
+        &mut self,
+        transform: &Transform,
+        table: &TableClient,
+        Changed { rows, read, count }: Changed,
+    ) -> Result<(), StepError> {
+        let jobs = self.options.jobs.max(1);
+        for group in batches(rows).chunks(jobs) {
+            self.before_write().await?;
+            let writes: Vec<_> = group
+                .iter()
+                .map(|batch| update(table, transform, batch, &read))
+                .collect();
+            try_join_all(writes).await?;
+        }
+        self.saw_rows(count);
+        Ok(())
+    }
+}
+
+/// Where a page is recorded as what is about to be changed; none for one without rows.
+fn recorded(before: ResumeToken, rows: &[Entity]) -> Option<Progress> {
+    let last = rows.last()?;
+    Some(Progress {
+        token: Some(before),
+        end: Some((last.partition_key().to_owned(), last.row_key().to_owned())),
+        journal: rows.iter().flat_map(fingerprint).collect(),
+        ..Progress::default()
+    })
+}
+
+/// Rows as they are to be written.
+struct Changed {
+    /// Those that are other than they were.
+    rows: Vec<Entity>,
+    /// The versions in which they were read.
+    read: IfMatches,
+    /// Rows looked at.
+    count: usize,
+}
+
+impl Changed {
+    fn of(transform: &Transform, rows: Vec<Entity>) -> Result<Self, StepError> {
+        let mut all = Self {
+            count: rows.len(),
+            rows: Vec::new(),
+            read: HashMap::new(),
+        };
+        for row in rows {
+            let etag = row.etag().cloned();
+            let keys = (row.partition_key().to_owned(), row.row_key().to_owned());
+            let plain = row.clone().with_keys(&*keys.0, &*keys.1);
+            let changed = changed(transform, row)?;
+            if changed != plain {
+                all.read
+                    .insert(keys, etag.map_or(IfMatch::Any, IfMatch::ETag));
+                all.rows.push(changed);
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// Whether a row lies behind a key, in the table's order.
+fn is_behind(row: &Entity, (partition_key, row_key): &(String, String)) -> bool {
+    compare_utf16(row.partition_key(), partition_key)
+        .then_with(|| compare_utf16(row.row_key(), row_key))
+        .is_gt()
+}
+
+/// What tells a row in its version from others.
+fn fingerprint(row: &Entity) -> Vec<u8> {
+    let mut digest = Sha256::new();
+    let etag = row.etag().map_or("", ETag::as_str);
+    for text in [row.partition_key(), row.row_key(), etag] {
+        digest.update((text.len() as u64).to_le_bytes());
+        digest.update(text);
+    }
+    digest
+        .finalize()
+        .iter()
+        .take(FINGERPRINT_BYTES)
+        .copied()
+        .collect()
+}
+
+type IfMatches = HashMap<(String, String), IfMatch>;
+
+/// Writes changed rows in the versions that were read; where somebody else wrote one, row by row.
+async fn update(
+    table: &TableClient,
+    transform: &Transform,
+    rows: &[Entity],
+    etags: &IfMatches,
+) -> Result<(), StepError> {
+    if rows.len() > 1 {
+        let actions = rows.iter().map(|row| {
+            TransactionAction::Update(row.clone(), UpdateMode::Replace, version_of(row, etags))
+        });
+        let actions: Vec<_> = actions.collect();
+        match table.submit_transaction(&actions).await {
+            Ok(_) => return Ok(()),
+            Err(error) if is_overtaken(&error) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    for row in rows {
+        update_one(table, transform, row, version_of(row, etags)).await?;
+    }
+    Ok(())
+}
+
+/// The version in which a row was read.
+fn version_of(row: &Entity, etags: &IfMatches) -> IfMatch {
+    let keys = (row.partition_key().to_owned(), row.row_key().to_owned());
+    etags.get(&keys).cloned().unwrap_or(IfMatch::Any)
+}
+
+/// Whether somebody else wrote or deleted the row since it was read.
+fn is_overtaken(error: &Error) -> bool {
+    error.is_precondition_failed() || error.code_text() == "ResourceNotFound"
+}
+
+async fn update_one(
+    table: &TableClient,
+    transform: &Transform,
+    row: &Entity,
+    mut if_match: IfMatch,
+) -> Result<(), StepError> {
+    let (partition_key, row_key) = (row.partition_key(), row.row_key());
+    let mut row = row.clone();
+    for _ in 0..ATTEMPTS {
+        let written = table.update_entity(&row, UpdateMode::Replace, &if_match);
+        match written.await {
+            Ok(_) => return Ok(()),
+            Err(error) if is_overtaken(&error) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let now = table.get_entity_if_exists(partition_key, row_key).await?;
+        // A row that is gone has nothing to change.
+        let Some(now) = now else { return Ok(()) };
+        // A request of a runner that was killed may come to its end behind it.
+        if differences(&row, &now).is_empty() {
+            return Ok(());
+        }
+        if_match = now.etag().map_or(IfMatch::Any, IfMatch::from);
+        row = changed(transform, now)?;
+    }
+    Err(StepError::Row {
+        partition_key: partition_key.to_owned(),
+        row_key: row_key.to_owned(),
+        source: RowError::Contended,
+    })
+}

@@ -1,0 +1,215 @@
+//! Keys made of a row's properties.
+
+use partita_client::{Entity, ValueRef};
+use partita_wire::push_value_text;
+use std::fmt;
+use std::str::FromStr;
+use thiserror::Error;
+
+/// Most digits that a number can be filled to.
+const WIDTH_MAX: usize = 64;
+
+/// A text with places for what a row holds: `{Country}-{RowKey}`. In braces stands PartitionKey, RowKey or a property, by its name;
+/// behind a colon, the digits to which an integer is filled with zeros: `{Age:6}`. `{{` and `}}` are braces.
+///
+/// What it sees is the row as it was read, before any change of its transform.
+///
+/// ```
+/// use partita_client::Entity;
+/// use partita_tools::migrate::Template;
+///
+/// let template: Template = "{Country}-{Year:6}".parse()?;
+/// let mut row = Entity::new("p", "r");
+/// row.insert("Country", "IE").insert("Year", 1865);
+/// assert_eq!(template.of(&row)?, "IE-001865");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Template(Vec<Piece>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Piece {
+    Text(String),
+    Property { name: String, width: Option<usize> },
+}
+
+/// The text is no template.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum InvalidTemplate {
+    /// A brace stands alone.
+    #[error("a brace without its other one; two of them, {{{{ or }}}}, stand for one")]
+    Brace,
+    /// What stands in braces is not a name, or a name and a number of digits.
+    #[error("{{{0}}} is not a name of a property, alone or with digits as in {{Age:6}}")]
+    Place(String),
+}
+
+/// A row cannot fill the template.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Unfilled {
+    /// It has no such property.
+    #[error("the row has no property {0}")]
+    Missing(String),
+    /// Digits are asked for, and the property is no integer, or a negative one.
+    #[error("property {0} is no integer from 0 on, to be filled with zeros")]
+    NoInteger(String),
+}
+
+impl Template {
+    /// The text for a row.
+    ///
+    /// # Errors
+    /// [`Unfilled`].
+    pub fn of(&self, row: &Entity) -> Result<String, Unfilled> {
+        let mut text = String::new();
+        for piece in &self.0 {
+            match piece {
+                Piece::Text(piece) => text.push_str(piece),
+                Piece::Property { name, width } => fill(row, name, *width, &mut text)?,
+            }
+        }
+        Ok(text)
+    }
+}
+
+fn fill(row: &Entity, name: &str, width: Option<usize>, out: &mut String) -> Result<(), Unfilled> {
+    let value = match name {
+        "PartitionKey" => ValueRef::String(row.partition_key()),
+        "RowKey" => ValueRef::String(row.row_key()),
+        name => {
+            let value = row.get(name);
+            value
+                .ok_or_else(|| Unfilled::Missing(name.to_owned()))?
+                .as_ref()
+        }
+    };
+    let Some(width) = width else {
+        push_value_text(value, out);
+        return Ok(());
+    };
+    let number = match value {
+        ValueRef::Int32(number) => i64::from(number),
+        ValueRef::Int64(number) => number,
+        _ => -1,
+    };
+    if number < 0 {
+        return Err(Unfilled::NoInteger(name.to_owned()));
+    }
+    out.push_str(&format!("{number:0width$}"));
+    Ok(())
+}
+
+impl FromStr for Template {
+    type Err = InvalidTemplate;
+
+    fn from_str(text: &str) -> Result<Self, InvalidTemplate> {
+        let (mut pieces, mut plain) = (Vec::new(), String::new());
+        let mut rest = text;
+        while let Some(at) = rest.find(['{', '}']) {
+            let (before, behind) = rest.split_at(at);
+            plain.push_str(before);
+            if let Some(after) = behind.strip_prefix("{{").or(behind.strip_prefix("}}")) {
+                plain.push_str(behind.get(..1).unwrap_or_default());
+                rest = after;
+                continue;
+            }
+            let place = behind.strip_prefix('{').and_then(|it| it.split_once('}'));
+            let (place, after) = place.ok_or(InvalidTemplate::Brace)?;
+            if !plain.is_empty() {
+                pieces.push(Piece::Text(std::mem::take(&mut plain)));
+            }
+            pieces.push(property(place)?);
+            rest = after;
+        }
+        plain.push_str(rest);
+        if !plain.is_empty() {
+            pieces.push(Piece::Text(plain));
+        }
+        Ok(Self(pieces))
+    }
+}
+
+fn property(place: &str) -> Result<Piece, InvalidTemplate> {
+    let invalid = || InvalidTemplate::Place(place.to_owned());
+    let (name, width) = match place.split_once(':') {
+        None => (place, None),
+        Some((name, width)) => {
+            let width = width.parse().map_err(|_| invalid())?;
+            (name, Some(width))
+        }
+    };
+    partita_model::check_property_name(name).map_err(|_| invalid())?;
+    if width.is_some_and(|width| !(1..=WIDTH_MAX).contains(&width)) {
+        return Err(invalid());
+    }
+    Ok(Piece::Property {
+        name: name.to_owned(),
+        width,
+    })
+}
+
+impl fmt::Display for Template {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for piece in &self.0 {
+            match piece {
+                Piece::Text(text) => f.write_str(&text.replace('{', "{{").replace('}', "}}"))?,
+                Piece::Property { name, width: None } => write!(f, "{{{name}}}")?,
+                Piece::Property {
+                    name,
+                    width: Some(width),
+                } => write!(f, "{{{name}:{width}}}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn places_are_filled() {
+        let mut row = Entity::new("p", "r");
+        row.insert("A", 7).insert("B", -7_i64).insert("C", 1.5);
+        let of = |template: &str| template.parse::<Template>().unwrap().of(&row);
+        assert_eq!(of("").unwrap(), "");
+        assert_eq!(of("{RowKey}{{{PartitionKey}}}").unwrap(), "r{p}");
+        assert_eq!(of("{A}:{A:3}:{A:1}").unwrap(), "7:007:7");
+        assert_eq!(of("{B} {C}").unwrap(), "-7 1.5");
+        assert_eq!(of("{D}"), Err(Unfilled::Missing("D".to_owned())));
+        for no_integer in ["B", "C", "RowKey"] {
+            let refused = of(&format!("{{{no_integer}:3}}"));
+            assert_eq!(refused, Err(Unfilled::NoInteger(no_integer.to_owned())));
+        }
+    }
+
+    #[test]
+    fn others_are_refused() {
+        use InvalidTemplate::{Brace, Place};
+        let place = |text: &str| Place(text.to_owned());
+        for (text, expected) in [
+            ("{", Brace),
+            ("a}", Brace),
+            ("{{}", Brace),
+            ("{}", place("")),
+            ("{a b}", place("a b")),
+            ("{A:}", place("A:")),
+            ("{A:0}", place("A:0")),
+            ("{A:65}", place("A:65")),
+            ("{A:x}", place("A:x")),
+        ] {
+            assert_eq!(text.parse::<Template>(), Err(expected), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn its_text_is_read_back(text in "([a{}]|\\{A(:[0-9])?\\})*") {
+            if let Ok(template) = text.parse::<Template>() {
+                prop_assert_eq!(template.to_string().parse(), Ok(template));
+            }
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! Names of types as people write them, on the command line and in files of migrations.
+
+use partita_model::EdmType;
+
+/// The type of a word: its protocol name with or without `Edm.`, in any case, or the short forms that people write.
+pub(crate) fn type_of(word: &str) -> Option<EdmType> {
+    let word = word.to_ascii_lowercase();
+    let word = word.strip_prefix("edm.").unwrap_or(&word);
+    let by_name = EdmType::ALL.into_iter().find(|edm| {
+        let name = edm.name().trim_start_matches("Edm.");
+        name.eq_ignore_ascii_case(word)
+    });
+    by_name.or(match word {
+        "int" => Some(EdmType::Int32),
+        "long" => Some(EdmType::Int64),
+        "bool" => Some(EdmType::Boolean),
+        _ => None,
+    })
+}

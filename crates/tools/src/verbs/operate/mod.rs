@@ -1,0 +1,102 @@
+//! Verbs for whoever runs a Partita server: what is hot, where it lies, how it stands, and what can be done to ranges. They ask the
+//! admin port, not the tables, so they work on Partita only.
+//!
+//! With `--output json` each prints what the port said, whole; the other forms are for people and their spreadsheets.
+
+mod admin;
+mod heat;
+mod hot;
+mod ranges;
+mod status;
+
+use super::arguments::text;
+use super::failure::{End, Failure};
+use super::output::{self, Form};
+use super::talk::{Talk, say};
+use crate::admin::{AdminPort, Answer, Place};
+use crate::source::Traffic;
+use clap::{Arg, ArgMatches, Command};
+use std::sync::Arc;
+
+/// Where the admin port of the server on this machine is unless told otherwise.
+const LOCAL: &str = "http://127.0.0.1:10010";
+const VARIABLE: &str = "PARTITA_ADMIN";
+/// Whose tables are meant unless told otherwise.
+const DEFAULT_ACCOUNT: &str = "devstoreaccount1";
+
+/// The commands.
+pub(super) fn commands() -> [Command; 5] {
+    [
+        with_port(hot::command()),
+        with_port(ranges::command()),
+        with_port(heat::command()),
+        with_port(status::command()),
+        admin::command(),
+    ]
+}
+
+/// Runs the command of that name.
+pub(super) async fn run(name: &str, matches: &ArgMatches) -> Result<End, Failure> {
+    match name {
+        "hot" => hot::run(matches).await,
+        "ranges" => ranges::run(matches).await,
+        "heat" => heat::run(matches).await,
+        "status" => status::run(matches).await,
+        _ => admin::run(matches).await,
+    }
+}
+
+/// Adds the flags that say where the admin port is, and how to print what it says.
+fn with_port(command: Command) -> Command {
+    let admin = Arg::new("admin")
+        .long("admin")
+        .value_name("URL")
+        .help(format!(
+            "Where the server's admin port is [variable: {VARIABLE}] [default: {LOCAL}]"
+        ))
+        .help_heading("Connection");
+    command.arg(output::argument()).arg(admin)
+}
+
+/// The admin port, and the talk about what is asked of it.
+struct Asking {
+    port: AdminPort,
+    talk: Talk,
+}
+
+impl Asking {
+    fn of(matches: &ArgMatches) -> Result<Self, Failure> {
+        let variable = std::env::var(VARIABLE).ok();
+        let variable = variable.filter(|url| !url.trim().is_empty());
+        let url = text(matches, "admin").or(variable.as_deref());
+        let traffic = Arc::new(Traffic::default());
+        Ok(Self {
+            talk: Talk::over(&traffic),
+            port: AdminPort::new(url.unwrap_or(LOCAL), traffic)?,
+        })
+    }
+}
+
+/// Prints the answer as it came, if that is wanted.
+fn printed_whole(matches: &ArgMatches, answer: &Answer) -> Result<bool, Failure> {
+    let whole = Form::of(matches) == Form::Json;
+    if whole {
+        output::print(&answer.text)?;
+    }
+    Ok(whole)
+}
+
+/// A bound of a range in words.
+fn bound(place: Option<&Place>, none: &str) -> String {
+    place.map_or_else(|| none.to_owned(), Place::to_string)
+}
+
+/// Notes that are no data, on stderr.
+fn say_all(notes: &[String]) {
+    notes.iter().for_each(|note| say(note));
+}
+
+/// To a tenth, for figures that nobody reads further.
+fn tenths(value: f64) -> f64 {
+    (value * 10.0).round() / 10.0
+}

@@ -1,0 +1,668 @@
+//! Migrations on a real server: what each step does, what stops them, who is kept apart.
+
+use crate::tables::{rows, started, table};
+use partita_client::{
+    DateTime, Entity, Filter, IfMatch, QueryOptions, TableClient, TableServiceClient, UpdateMode,
+    Value,
+};
+use partita_tools::migrate::{
+    Change, Event, LeaseOptions, MigrateError, Migration, Migrations, Migrator, MigratorOptions,
+    State, StepError, Steps, Transform, VERSIONS_TABLE, Watch,
+};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::runtime::Handle;
+
+/// All tables with all rows, without Timestamps; of the table of versions only what does not depend on the way there.
+pub(crate) async fn everything(service: &TableServiceClient) -> BTreeMap<String, Vec<String>> {
+    use futures::TryStreamExt as _;
+    let names: Vec<String> = service.list_tables().try_collect().await.unwrap();
+    let mut all = BTreeMap::new();
+    for name in names {
+        let rows: Vec<Entity> = service
+            .table_client(&name)
+            .query_entities(QueryOptions::new())
+            .try_collect()
+            .await
+            .unwrap();
+        let is_kept = |row: &&Entity, property: &str| {
+            let is_same = ["Id", "Version", "Checksum", "State", "StepsDone", "Steps"];
+            name != VERSIONS_TABLE
+                || row.partition_key() == "migration" && is_same.contains(&property)
+        };
+        let rows = rows
+            .iter()
+            .filter(|row| name != VERSIONS_TABLE || row.partition_key() == "migration");
+        let text = rows.map(|row| {
+            let mut properties: Vec<_> = row
+                .iter()
+                .filter(|(property, _)| is_kept(&row, property))
+                .collect();
+            properties.sort_by_key(|(name, _)| *name);
+            format!(
+                "{:?} {:?} {properties:?}",
+                row.partition_key(),
+                row.row_key()
+            )
+        });
+        all.insert(name.clone(), text.collect());
+    }
+    all
+}
+
+pub(crate) fn options() -> MigratorOptions {
+    MigratorOptions {
+        who: "a test".to_owned(),
+        page_rows: 7,
+        pages_between_records: 1,
+        jobs: 1,
+        lease: LeaseOptions {
+            // It ends at once, so that the next run need not wait, and is renewed before every write.
+            duration: Duration::ZERO,
+            renew_after: Duration::ZERO,
+            take_over: false,
+        },
+        ..MigratorOptions::default()
+    }
+}
+
+fn row(partition_key: &str, row_key: &str, properties: &[(&str, Value)]) -> Entity {
+    let mut row = Entity::new(partition_key, row_key);
+    for (name, value) in properties {
+        row.insert(name, value.clone());
+    }
+    row
+}
+
+fn one(steps: impl FnOnce(Migration) -> Migration) -> Migrations {
+    Migrations::new([steps(Migration::new(1, "one"))]).unwrap()
+}
+
+async fn keys(table: &TableClient) -> Vec<(String, String)> {
+    use futures::TryStreamExt as _;
+    let rows: Vec<Entity> = table
+        .query_entities(QueryOptions::new())
+        .try_collect()
+        .await
+        .unwrap();
+    rows.iter()
+        .map(|row| (row.partition_key().to_owned(), row.row_key().to_owned()))
+        .collect()
+}
+
+fn step_failure(error: MigrateError) -> String {
+    match error {
+        MigrateError::Step { source, .. } => source.to_string(),
+        other => panic!("{other}"),
+    }
+}
+
+#[tokio::test]
+async fn rows_come_change_and_go() {
+    let (server, service) = started().await;
+    let migrator = Migrator::new(service.clone(), options());
+    let many = (0..250).map(|n| row("many", &format!("{n:03}"), &[("N", n.into())]));
+    let migrations = Migrations::new([
+        Migration::new(1, "come")
+            .create_and_insert(
+                "people",
+                [row("a", "1", &[("Age", 7.into())]), Entity::new("b", "1")],
+            )
+            .insert("people", many)
+            .upsert(
+                "people",
+                [row("a", "1", &[("Name", "x".into())])],
+                UpdateMode::Merge,
+            )
+            .upsert(
+                "people",
+                [row("b", "1", &[("Name", "y".into())])],
+                UpdateMode::Replace,
+            ),
+        Migration::new(2, "go")
+            .delete_row("people", "many", "000")
+            .delete_row("people", "many", "not there")
+            .delete_entities(
+                "people",
+                [Entity::new("many", "001"), Entity::new("b", "1")],
+            ),
+        Migration::new(3, "part").delete_partition("people", "many"),
+        Migration::new(4, "all").clear("people"),
+    ])
+    .unwrap();
+    let people = service.table_client("people");
+    let done = migrator.up(&migrations, Some(1)).await.unwrap();
+    assert_eq!((done.len(), done[0].steps), (1, 4));
+    assert_eq!(keys(&people).await.len(), 252);
+    let found = people.get_entity("a", "1").await.unwrap();
+    assert_eq!(
+        (found.get("Age"), found.get("Name")),
+        (Some(&7.into()), Some(&"x".into()))
+    );
+
+    migrator.up(&migrations, Some(2)).await.unwrap();
+    let left = keys(&people).await;
+    assert_eq!(left.len(), 249);
+    assert!(!left.contains(&("many".to_owned(), "001".to_owned())));
+    migrator.up(&migrations, Some(3)).await.unwrap();
+    assert_eq!(keys(&people).await, [("a".to_owned(), "1".to_owned())]);
+    migrator.up(&migrations, None).await.unwrap();
+    assert_eq!(keys(&people).await, []);
+    assert!(migrator.up(&migrations, None).await.unwrap().is_empty());
+
+    let records = migrator.records().await.unwrap();
+    let states: Vec<_> = records
+        .iter()
+        .map(|record| (record.version, record.state, record.steps_done))
+        .collect();
+    assert_eq!(
+        states,
+        [
+            (1, State::Applied, 4),
+            (2, State::Applied, 3),
+            (3, State::Applied, 1),
+            (4, State::Applied, 1)
+        ]
+    );
+    assert!(
+        records
+            .iter()
+            .all(|record| record.who == "a test" && record.ended >= Some(record.begun))
+    );
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn tables_are_copied_and_renamed_whole() {
+    let (server, service) = started().await;
+    let sent = rows(300);
+    table(&service, "source", &sent).await;
+    let migrator = Migrator::new(service.clone(), MigratorOptions::default());
+    let before = everything(&service).await.remove("source");
+    let migrations = Migrations::new([
+        Migration::new(1, "copy").copy_table("source", "copied"),
+        Migration::new(2, "rename")
+            .rename_table("source", "renamed")
+            .down(|down: Steps| down.rename_table("renamed", "source")),
+    ])
+    .unwrap();
+    migrator.up(&migrations, None).await.unwrap();
+    let mut now = everything(&service).await;
+    assert_eq!(now.remove("copied"), before);
+    assert_eq!(now.remove("renamed"), before);
+    assert_eq!(now.get("source"), None);
+
+    migrator.down(&migrations, None).await.unwrap();
+    let mut now = everything(&service).await;
+    assert_eq!(now.remove("source"), before);
+    assert_eq!(now.get("renamed"), None);
+    let error = migrator.down(&migrations, None).await.unwrap_err();
+    assert!(
+        matches!(error, MigrateError::Irreversible { version: 1, .. }),
+        "{error}"
+    );
+    // What is taken back can be done again, also with other steps.
+    let other = Migrations::new([
+        Migration::new(1, "copy").copy_table("source", "copied"),
+        Migration::new(2, "rename").delete_table("source"),
+    ])
+    .unwrap();
+    migrator.up(&other, None).await.unwrap();
+    assert_eq!(everything(&service).await.get("source"), None);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_copy_that_differs_is_refused_and_nothing_dropped() {
+    let (server, service) = started().await;
+    let source = table(&service, "source", &rows(20)).await;
+    /// Writes a row into the source when so many rows are copied.
+    struct Meddler(TableClient);
+    impl Watch for Meddler {
+        fn event(&self, event: &Event<'_>) {
+            if matches!(event, Event::Rows(7)) {
+                let late = row("", "0", &[]);
+                let write = self.0.upsert_entity(&late, UpdateMode::Replace);
+                tokio::task::block_in_place(|| Handle::current().block_on(write).unwrap());
+            }
+        }
+    }
+    let migrator =
+        Migrator::new(service.clone(), options()).watched_by(Arc::new(Meddler(source.clone())));
+    let migrations = one(|it| it.rename_table("source", "target"));
+    let error = step_failure(migrator.up(&migrations, None).await.unwrap_err());
+    assert!(
+        error.starts_with("target differs from source in 1 rows, the first with PartitionKey \"\""),
+        "{error}"
+    );
+    assert_eq!(keys(&source).await.len(), 21);
+    let record = migrator.records().await.unwrap().remove(0);
+    assert_eq!((record.state, record.steps_done), (State::Applying, 0));
+    assert!(record.failure.unwrap().contains("differs from source"));
+
+    // The next run copies anew.
+    let calm = Migrator::new(service.clone(), options());
+    calm.up(&migrations, None).await.unwrap();
+    assert_eq!(keys(&service.table_client("target")).await.len(), 21);
+    assert_eq!(everything(&service).await.get("source"), None);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn rows_are_transformed() {
+    let (server, service) = started().await;
+    let people = (0..30).map(|n| {
+        let mut it = row(
+            &format!("p{}", n % 3),
+            &format!("{n}"),
+            &[("A", n.into()), ("C", "c".into())],
+        );
+        if n % 2 == 0 {
+            it.insert("Extra", true);
+        }
+        it
+    });
+    let people: Vec<_> = people.collect();
+    let table = table(&service, "people", &people).await;
+    let rename = |from: &str, to: &str| Change::Rename {
+        from: from.to_owned(),
+        to: to.to_owned(),
+    };
+    let migrations = Migrations::new([
+        Migration::new(1, "shift").transform(Transform {
+            filter: Some("A ge 3".to_owned()),
+            changes: vec![
+                // Done twice, this would be another change.
+                rename("A", "B"),
+                rename("C", "A"),
+                Change::Retype {
+                    name: "B".to_owned(),
+                    edm: partita_client::EdmType::Int64,
+                },
+                Change::Add {
+                    name: "C".to_owned(),
+                    value: "new".into(),
+                },
+                Change::Drop {
+                    name: "Extra".to_owned(),
+                },
+            ],
+            ..Transform::of("people")
+        }),
+        Migration::new(2, "keys").transform(Transform {
+            to: Some("bykey".to_owned()),
+            partition_key: Some("{PartitionKey}-x".parse().unwrap()),
+            row_key: Some("{RowKey}-{A}".parse().unwrap()),
+            changes: vec![Change::Drop {
+                name: "A".to_owned(),
+            }],
+            ..Transform::of("people")
+        }),
+    ])
+    .unwrap();
+    let migrator = Migrator::new(service.clone(), options());
+    migrator.up(&migrations, None).await.unwrap();
+    let untouched = table.get_entity("p2", "2").await.unwrap();
+    assert_eq!(untouched.get("A"), Some(&2.into()));
+    assert_eq!(untouched.get("Extra"), Some(&true.into()));
+    for n in 3..30 {
+        let found = table
+            .get_entity(&format!("p{}", n % 3), &n.to_string())
+            .await
+            .unwrap();
+        let expected = row(
+            found.partition_key(),
+            found.row_key(),
+            &[
+                ("B", i64::from(n).into()),
+                ("A", "c".into()),
+                ("C", "new".into()),
+            ],
+        );
+        assert!(
+            partita_tools::transfer::differences(&found, &expected).is_empty(),
+            "{found:?}"
+        );
+    }
+    let moved = service
+        .table_client("bykey")
+        .get_entity("p0-x", "3-c")
+        .await
+        .unwrap();
+    assert_eq!(
+        (moved.get("A"), moved.get("B")),
+        (None, Some(&3_i64.into()))
+    );
+    assert_eq!(keys(&service.table_client("bykey")).await.len(), 30);
+
+    // Two rows that get one key.
+    let clash = Migrations::new([Migration::new(9, "clash").transform(Transform {
+        to: Some("clash".to_owned()),
+        row_key: Some("same".parse().unwrap()),
+        ..Transform::of("people")
+    })])
+    .unwrap();
+    let error = step_failure(migrator.up(&clash, None).await.unwrap_err());
+    assert!(
+        error.contains("RowKey \"same\" is there already"),
+        "{error}"
+    );
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_row_that_cannot_be_changed_is_named() {
+    let (server, service) = started().await;
+    let bad = row("p", "2", &[("Age", "old".into())]);
+    let table = table(
+        &service,
+        "people",
+        &[row("p", "1", &[("Age", "7".into())]), bad],
+    )
+    .await;
+    let change = Change::Retype {
+        name: "Age".to_owned(),
+        edm: partita_client::EdmType::Int32,
+    };
+    let migrations = one(|it| {
+        it.transform(Transform {
+            changes: vec![change],
+            ..Transform::of("people")
+        })
+    });
+    let migrator = Migrator::new(service.clone(), options());
+    let MigrateError::Step {
+        source,
+        done,
+        steps,
+        ..
+    } = migrator.up(&migrations, None).await.unwrap_err()
+    else {
+        panic!("a step");
+    };
+    assert_eq!((&*done, steps), ("nothing", 1));
+    assert_eq!(
+        source.to_string(),
+        "the row with PartitionKey \"p\" and RowKey \"2\""
+    );
+    let cause = std::error::Error::source(&*source).unwrap();
+    assert_eq!(
+        cause.to_string(),
+        "Age with the value \"old\" is no Edm.Int32"
+    );
+    table
+        .upsert_entity(&row("p", "2", &[("Age", "70".into())]), UpdateMode::Replace)
+        .await
+        .unwrap();
+    migrator.up(&migrations, None).await.unwrap();
+    for (key, age) in [("1", 7), ("2", 70)] {
+        let found = table.get_entity("p", key).await.unwrap();
+        assert_eq!(found.get("Age"), Some(&age.into()));
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn what_others_did_is_an_error_and_what_a_run_did_is_not() {
+    let (server, service) = started().await;
+    let migrator = Migrator::new(service.clone(), options());
+    service.create_table("there").await.unwrap();
+    // A failure that is known to have changed nothing is one again.
+    let migrations = one(|it| it.create_table("first").create_table("there"));
+    for _ in 0..2 {
+        let error = migrator.up(&migrations, None).await.unwrap_err();
+        let MigrateError::Step { step: 2, done, .. } = &error else {
+            panic!("{error}")
+        };
+        assert_eq!(done, "1 step");
+        assert!(step_failure(error).contains("TableAlreadyExists"));
+    }
+    service.delete_table("there").await.unwrap();
+    migrator.up(&migrations, None).await.unwrap();
+
+    let missing = Migrations::new([
+        Migration::new(1, "one")
+            .create_table("first")
+            .create_table("there"),
+        Migration::new(2, "two").delete_table("nothing"),
+    ])
+    .unwrap();
+    for _ in 0..2 {
+        let error = step_failure(migrator.up(&missing, None).await.unwrap_err());
+        assert!(error.contains("ResourceNotFound"), "{error}");
+    }
+    service.create_table("nothing").await.unwrap();
+    migrator.up(&missing, None).await.unwrap();
+
+    // 100 rows go in before the one that is there.
+    let first = service.table_client("first");
+    first
+        .create_entity(&row("p", "150", &[("N", 5.into())]))
+        .await
+        .unwrap();
+    let many = (0..200)
+        .map(|n| Entity::new("p", format!("{n:03}")))
+        .collect::<Vec<_>>();
+    let [one_, two] = [1, 2].map(|version| missing.get(version).unwrap().clone());
+    let inserts =
+        Migrations::new([one_, two, Migration::new(3, "three").insert("first", many)]).unwrap();
+    for _ in 0..2 {
+        let error = step_failure(migrator.up(&inserts, None).await.unwrap_err());
+        assert!(error.contains("RowKey \"150\" is there already"), "{error}");
+        assert_eq!(keys(&first).await.len(), 101);
+    }
+    first
+        .delete_entity("p", "150", &IfMatch::Any)
+        .await
+        .unwrap();
+    migrator.up(&inserts, None).await.unwrap();
+    assert_eq!(keys(&first).await.len(), 200);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_changed_file_that_ran_is_an_error() {
+    let (server, service) = started().await;
+    let migrator = Migrator::new(service.clone(), options());
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("0001-first.toml");
+    let write = |id: &str, table: &str| {
+        let text = format!(
+            "# {table}\nversion = 1\nid = {id:?}\n[[up]]\noperation = \"create_table\"\ntable = {table:?}\n"
+        );
+        std::fs::write(&path, text).unwrap();
+        partita_tools::migrate::read_directory(directory.path()).unwrap()
+    };
+    migrator.up(&write("first", "tab"), None).await.unwrap();
+    migrator.up(&write("first", "tab"), None).await.unwrap();
+    for (id, table) in [("first", "other"), ("second", "tab")] {
+        let error = migrator
+            .up(&write(id, table), None)
+            .await
+            .unwrap_err()
+            .to_string();
+        let file = Path::new("0001-first.toml");
+        for expected in [
+            &*format!("migration 1 {id:?}"),
+            file.to_str().unwrap(),
+            "what ran at",
+            "was \"first\"",
+        ] {
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+    server.stop().await;
+}
+
+/// Does something on a server at a step.
+struct AtStep<F>(usize, Mutex<Option<F>>);
+
+impl<F: FnOnce() + Send> Watch for AtStep<F> {
+    fn event(&self, event: &Event<'_>) {
+        if matches!(event, Event::Step { step, .. } if *step == self.0)
+            && let Some(act) = self.1.lock().unwrap().take()
+        {
+            act();
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_runners_are_kept_apart() {
+    let (server, service) = started().await;
+    let held = MigratorOptions {
+        who: "the first".to_owned(),
+        lease: LeaseOptions {
+            duration: Duration::from_secs(3600),
+            ..LeaseOptions::default()
+        },
+        ..options()
+    };
+    let migrations = Arc::new(one(|it| it.create_table("tab1").create_table("tab2")));
+    let (found, sought) = (Arc::new(Mutex::new(None)), Arc::clone(&migrations));
+    let (result, other) = (Arc::clone(&found), service.clone());
+    let act = move || {
+        tokio::task::block_in_place(|| {
+            let second = Migrator::new(other, options());
+            let up = second.up(&sought, None);
+            *result.lock().unwrap() = Some(Handle::current().block_on(up));
+        });
+    };
+    let migrator =
+        Migrator::new(service.clone(), held).watched_by(Arc::new(AtStep(2, Mutex::new(Some(act)))));
+    migrator.up(&migrations, None).await.unwrap();
+    let Some(Err(MigrateError::Held { who, ends_in })) = found.lock().unwrap().take() else {
+        panic!("the second runner ran");
+    };
+    assert_eq!(who, "the first");
+    assert!(
+        ends_in > Duration::from_secs(3000) && ends_in <= Duration::from_secs(3600),
+        "{ends_in:?}"
+    );
+    // Given back, it is free at once.
+    let second = Migrator::new(service.clone(), options());
+    assert!(second.up(&migrations, None).await.unwrap().is_empty());
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_runner_whose_lease_is_taken_writes_nothing_more() {
+    let (server, service) = started().await;
+    let migrations = one(|it| {
+        it.create_table("tab1")
+            .create_table("tab2")
+            .create_table("tab3")
+    });
+    let thief = service.table_client(VERSIONS_TABLE);
+    let act = move || {
+        tokio::task::block_in_place(|| {
+            let lease = row(
+                "lease",
+                "lease",
+                &[("Who", "a thief".into()), ("Seconds", 3600.into())],
+            );
+            let taken = thief.upsert_entity(&lease, UpdateMode::Replace);
+            Handle::current().block_on(taken).unwrap();
+        });
+    };
+    let migrator = Migrator::new(service.clone(), options())
+        .watched_by(Arc::new(AtStep(2, Mutex::new(Some(act)))));
+    let error = migrator.up(&migrations, None).await.unwrap_err();
+    assert!(matches!(error, MigrateError::Lost(_)), "{error}");
+    let now = everything(&service).await;
+    assert_eq!(now.keys().collect::<Vec<_>>(), ["tab1", "versionData"]);
+    let record = migrator.records().await.unwrap().remove(0);
+    assert_eq!(
+        (record.state, record.steps_done, record.failure),
+        (State::Applying, 1, None)
+    );
+    // The thief's lease stands, until somebody knows better.
+    let second = Migrator::new(service.clone(), options());
+    let error = second.up(&migrations, None).await.unwrap_err();
+    assert!(
+        matches!(&error, MigrateError::Held { who, .. } if who == "a thief"),
+        "{error}"
+    );
+    let mut taking_over = options();
+    taking_over.lease.take_over = true;
+    Migrator::new(service.clone(), taking_over)
+        .up(&migrations, None)
+        .await
+        .unwrap();
+    assert_eq!(everything(&service).await.len(), 4);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_runner_that_is_told_to_stop_does_so_before_its_next_write() {
+    /// Tells a runner to stop at its second step.
+    struct Stopper(Arc<Mutex<Option<Migrator>>>);
+    impl Watch for Stopper {
+        fn event(&self, event: &Event<'_>) {
+            if matches!(event, Event::Step { step: 2, .. }) {
+                self.0.lock().unwrap().take().unwrap().stop();
+            }
+        }
+    }
+    let (server, service) = started().await;
+    let migrations = one(|it| it.create_table("tab1").create_table("tab2"));
+    let stopped = Arc::new(Mutex::new(None));
+    let held = MigratorOptions {
+        lease: LeaseOptions::default(),
+        ..options()
+    };
+    let migrator = Migrator::new(service.clone(), held.clone())
+        .watched_by(Arc::new(Stopper(Arc::clone(&stopped))));
+    *stopped.lock().unwrap() = Some(migrator.clone());
+    let error = migrator.up(&migrations, None).await.unwrap_err();
+    assert!(matches!(error, MigrateError::Stopped), "{error}");
+    let now = everything(&service).await;
+    assert_eq!(now.keys().collect::<Vec<_>>(), ["tab1", "versionData"]);
+    // Its lease, which would last a minute, is given back.
+    let next = Migrator::new(service.clone(), held);
+    assert_eq!(next.up(&migrations, None).await.unwrap()[0].steps, 1);
+    assert_eq!(everything(&service).await.len(), 3);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_damaged_record_is_said() {
+    let (server, service) = started().await;
+    let migrator = Migrator::new(service.clone(), options());
+    migrator
+        .up(&one(|it| it.create_table("tab")), None)
+        .await
+        .unwrap();
+    let versions = service.table_client(VERSIONS_TABLE);
+    let key = format!("{:019}", 1);
+    let mut found = versions.get_entity("migration", &key).await.unwrap();
+    let of_partition = Filter::pk().eq("migration");
+    let page = versions
+        .query_page(&QueryOptions::new().filter(of_partition), None)
+        .await
+        .unwrap();
+    assert_eq!(page.entities().unwrap().len(), 1);
+    assert!(
+        matches!(found.get("Begun"), Some(Value::DateTime(time)) if *time > DateTime::UNIX_EPOCH)
+    );
+    found.insert("State", "dancing");
+    versions
+        .upsert_entity(&found, UpdateMode::Replace)
+        .await
+        .unwrap();
+    let error = migrator.records().await.unwrap_err().to_string();
+    assert!(
+        error.contains("State is missing or of another type"),
+        "{error}"
+    );
+    server.stop().await;
+}
+
+#[test]
+fn step_errors_have_their_causes() {
+    fn is_error<T: std::error::Error + Send + Sync + 'static>() {}
+    is_error::<MigrateError>();
+    is_error::<StepError>();
+}

@@ -1,0 +1,158 @@
+#!/bin/sh
+# A table gets hot in one key range, and is split there while it serves. Prints what the server says of the heat, the split, the
+# pause that a client saw, and the heat map before and after.
+#
+#     examples/hot-partition/run.sh [--quick]        PARTITA=target/release/partita
+#
+# Needs nothing but partita: the one named by PARTITA, that of this tree, or the one on the PATH. The server is its own, in a
+# directory that is removed at the end.
+set -eu
+
+partitions=400 rows=10 windows=3
+case ${1-} in
+--quick) partitions=200 rows=2 windows=1 ;;
+'') ;;
+*)
+    sed -n 's/^# \{0,1\}//; 2,8p' "$0" >&2
+    exit 2
+    ;;
+esac
+
+here=$(cd "$(dirname "$0")" && pwd)
+built=$here/../../target/release/partita
+if [ -z "${PARTITA-}" ]; then
+    if [ -x "$built" ]; then PARTITA=$built; else PARTITA=$(command -v partita); fi
+fi
+partita() { "$PARTITA" "$@"; }
+say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
+
+work=$(mktemp -d)
+server="" heaters="" writer="" connection=""
+# Whatever happens, nothing is left running.
+finish() {
+    touch "$work/stop"
+    for pid in $heaters $writer $server; do kill "$pid" 2>/dev/null || true; done
+    wait
+    rm -rf "$work"
+}
+trap finish EXIT
+trap 'exit 2' INT TERM HUP
+
+# A server on ports that are free: one that is taken ends it at once, and the next is tried.
+port=$((20000 + $$ % 20000))
+mkfifo "$work/says"
+while [ -z "${connection-}" ]; do
+    port=$((port + 1))
+    # Not by way of the function: its process id would be that of a shell.
+    "$PARTITA" serve --location "$work/data" --table-port 0 --admin-port $port --table-host 127.0.0.1 >"$work/says" 2>"$work/talk" &
+    server=$!
+    while read -r line; do
+        case $line in
+        DefaultEndpointsProtocol=*)
+            connection=$line
+            break
+            ;;
+        esac
+    done <"$work/says"
+    if [ -z "${connection-}" ] && ! grep -q 'admin-port chooses' "$work/talk"; then
+        cat "$work/talk" >&2
+        exit 1
+    fi
+done
+export AZURE_STORAGE_CONNECTION_STRING="$connection"
+export PARTITA_ADMIN="http://127.0.0.1:$port"
+
+say "A table of $partitions sensors, $rows readings each"
+partita table create readings
+seq 0 $((partitions - 1)) | while read -r sensor; do
+    seq 1 "$rows" | while read -r reading; do
+        printf '{"PartitionKey":"sensor-%03d","RowKey":"%03d","Celsius":%d}\n' "$sensor" "$reading" $((sensor % 40))
+    done
+done >"$work/rows"
+partita entity insert readings --stdin <"$work/rows" >"$work/inserted"
+partita ranges --output table
+
+# Readers of one tenth of the sensors, a row a request; each ends with the scan under way.
+first=$(printf 'sensor-%03d' $((partitions / 4)))
+behind=$(printf 'sensor-%03d' $((partitions / 4 + partitions / 10)))
+heat() {
+    while [ ! -e "$work/stop" ]; do
+        "$PARTITA" scan readings --from "$first" --before "$behind" --page-rows 1 --strategy serial >"$work/read" 2>&1 || exit 1
+    done
+}
+# A writer amid them, one write after the other, each with the time that it took.
+probe=$(printf 'sensor-%03d' $((partitions / 4 + partitions / 20)))
+write() {
+    while [ ! -e "$work/stop" ]; do
+        "$PARTITA" entity upsert readings "$probe" probe Celsius:int32=21 2>&1 >"$work/written" | tail -n 1 >>"$work/writes"
+    done
+}
+: >"$work/writes"
+heat &
+heaters=$!
+heat &
+heaters="$heaters $!"
+write &
+writer=$!
+
+# How many columns of ten seconds the heat map has by now.
+columns() {
+    { "$PARTITA" heat --table readings --last 10m --width 200 --output jsonl 2>/dev/null || true; } |
+        sed -n 's/.*"Time":"\([^"]*\)".*/\1/p' | sort -u | wc -l
+}
+# Waits until so many more are complete. A column of the heat map ends with each full ten seconds of the clock.
+more_columns() {
+    wanted=$(($(columns) + $1))
+    while [ "$(columns)" -lt "$wanted" ]; do sleep 1; done
+}
+
+say "Sensors $first to $behind get hot"
+more_columns $((windows + 1))
+partita hot --limit 5 --output table 2>"$work/advice"
+cat "$work/advice"
+say "The heat map before: one range has it all"
+partita heat --table readings --width 80 --color never --output table
+
+# What `partita hot` advises is a command; it is taken at its word, twice: the second split parts what is still hot.
+for turn in 1 2; do
+    partita hot --limit 1 --output table >"$work/hot" 2>"$work/advice"
+    advised=$(sed -n 's/^range.*: partita \(admin split .*\)$/\1/p' "$work/advice" | head -n 1)
+    if [ -z "$advised" ]; then
+        echo "there is no advice to split:" >&2
+        cat "$work/advice" >&2
+        exit 1
+    fi
+    say "Split $turn: partita $advised"
+    before=$(wc -l <"$work/writes")
+    # On a machine that is too busy a split would make writes wait too long; it is undone then, and may be asked for again.
+    tries=0
+    until eval "partita $advised --output table"; do
+        tries=$((tries + 1))
+        [ $tries -lt 100 ] || exit 1
+    done
+    # The writes that waited are answered before the next ones.
+    while [ "$(wc -l <"$work/writes")" -lt $((before + 10)) ]; do sleep 0.1; done
+    more_columns $windows
+done
+
+say "The ranges now"
+partita ranges --output table
+say "The heat map after: the hot keys are told apart"
+partita heat --table readings --width 80 --color never --output table
+partita status --output table | head -n 7
+
+touch "$work/stop"
+# shellcheck disable=SC2086 # several ids
+wait $heaters $writer
+heaters='' writer=''
+say "The pause that a client saw"
+if grep -v '^1 entity upserted' "$work/writes"; then
+    echo "these writes failed" >&2
+    exit 1
+fi
+sed 's/.* \([0-9.]*\) s$/\1/' "$work/writes" | sort -n >"$work/seconds"
+count=$(wc -l <"$work/seconds")
+printf '%d writes amid the hot keys, one after the other, none failed: half took up to %s s, the longest %s s\n' \
+    "$count" "$(sed -n "$(((count + 1) / 2))p" "$work/seconds")" "$(tail -n 1 "$work/seconds")"
+ranges=$(partita ranges --output csv 2>/dev/null | wc -l)
+[ "$ranges" -eq 4 ] || { echo "three ranges were expected" >&2; exit 1; }

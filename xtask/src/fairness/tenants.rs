@@ -1,0 +1,140 @@
+//! Modest tenants: each sends one request at a time, some tens a second, and notes how long the answer took.
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, ensure};
+use partita_bench::client::{Client, Request};
+use partita_bench::{Account, create_table, entity};
+
+/// The table of each tenant.
+const TABLE: &str = "modest";
+
+/// From one request of a tenant to the next: 50 a second.
+const PERIOD: Duration = Duration::from_millis(20);
+
+/// The stages of a measurement.
+pub(super) const WARMING: u8 = 0;
+pub(super) const MEASURING: u8 = 1;
+pub(super) const STOPPED: u8 = 2;
+
+/// What the tenants saw.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    /// Times of inserts and of point reads, microseconds.
+    pub(super) inserts: Vec<u64>,
+    pub(super) gets: Vec<u64>,
+    /// Answered with 503.
+    pub(super) refused: u64,
+}
+
+/// One tenant: an account, and a partition that nobody else uses.
+pub(super) struct Tenant {
+    client: Client,
+    partition_key: String,
+    rows: u64,
+}
+
+impl Tenant {
+    pub(super) fn new(addr: SocketAddr, account: Account, number: u64) -> anyhow::Result<Self> {
+        let mut client = Client::connect(addr, account)?;
+        create_table(&mut client, TABLE)?;
+        Ok(Self {
+            client,
+            partition_key: entity::key('t', number),
+            rows: 0,
+        })
+    }
+
+    /// Inserts and reads in turn until the measurement stops.
+    pub(super) fn work(&mut self, stage: &AtomicU8) -> anyhow::Result<Seen> {
+        let mut seen = Seen::default();
+        let mut next = Instant::now();
+        for turn in 0_u64.. {
+            if stage.load(Ordering::Relaxed) == STOPPED {
+                break;
+            }
+            let insert = turn.is_multiple_of(2);
+            let sent = Instant::now();
+            let status = if insert { self.insert()? } else { self.get()? };
+            let micros = u64::try_from(sent.elapsed().as_micros())?;
+            ensure!(
+                matches!(status, 200 | 204 | 503),
+                "a tenant was answered {status}"
+            );
+            if stage.load(Ordering::Relaxed) == MEASURING {
+                match (status, insert) {
+                    (503, _) => seen.refused += 1,
+                    (_, true) => seen.inserts.push(micros),
+                    (_, false) => seen.gets.push(micros),
+                }
+            }
+            next = (next + PERIOD).max(Instant::now());
+            while let Some(left) = next.checked_duration_since(Instant::now()) {
+                if left.is_zero() {
+                    break;
+                }
+                std::thread::park_timeout(left);
+            }
+        }
+        Ok(seen)
+    }
+
+    fn insert(&mut self) -> anyhow::Result<u16> {
+        self.rows += 1;
+        let row_key = entity::key('r', self.rows);
+        let body = entity::body(&self.partition_key, &row_key, self.rows);
+        let answer = self.client.send(&Request {
+            content_type: "application/json",
+            headers: &[("Prefer", "return-no-content")],
+            body: body.as_bytes(),
+            ..Request::new("POST", &format!("/{TABLE}"))
+        });
+        Ok(answer.context("a tenant's insert")?.status)
+    }
+
+    fn get(&mut self) -> anyhow::Result<u16> {
+        let row_key = entity::key('r', 1);
+        let path = format!(
+            "/{TABLE}(PartitionKey='{}',RowKey='{row_key}')",
+            self.partition_key
+        );
+        let answer = self.client.send(&Request::new("GET", &path));
+        Ok(answer.context("a tenant's read")?.status)
+    }
+}
+
+impl Seen {
+    pub(super) fn add(&mut self, other: Self) {
+        let Self {
+            inserts,
+            gets,
+            refused,
+        } = other;
+        self.inserts.extend(inserts);
+        self.gets.extend(gets);
+        self.refused += refused;
+    }
+}
+
+/// The time below which so many thousandths of the answers came, milliseconds.
+pub(super) fn percentile_ms(times: &mut [u64], per_mille: usize) -> f64 {
+    times.sort_unstable();
+    let rank = (times.len() * per_mille).div_ceil(1_000).max(1) - 1;
+    times.get(rank).map_or(0.0, |micros| *micros as f64 / 1e3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_of_the_sorted_times() {
+        let mut times: Vec<u64> = (1..=100).rev().map(|number| number * 1_000).collect();
+        assert_eq!(percentile_ms(&mut times, 500), 50.0);
+        assert_eq!(percentile_ms(&mut times, 990), 99.0);
+        assert_eq!(percentile_ms(&mut times, 1_000), 100.0);
+        assert_eq!(percentile_ms(&mut [], 990), 0.0);
+    }
+}
