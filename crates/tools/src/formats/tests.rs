@@ -292,6 +292,26 @@ fn parquet_as_others_write_it() {
     );
 }
 
+/// Found by the fuzz target `parquet`: a footer with a column before the file's beginning, at which the library panics.
+#[test]
+fn parquet_whose_columns_lie_outside_of_it() {
+    let damaged = EntityReader::open(&of_others("outside.parquet"), Format::Parquet);
+    let error = damaged.unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "this is no such file: a column lies outside of the file"
+    );
+}
+
+/// Found by it too: a text that is longer than its page.
+#[test]
+fn parquet_whose_pages_end_early() {
+    let damaged = EntityReader::open(&of_others("page_end.parquet"), Format::Parquet);
+    let rows: Result<Vec<Entity>, _> = damaged.unwrap().collect();
+    let error = rows.unwrap_err().to_string();
+    assert_eq!(error, "this is no such file: it is damaged");
+}
+
 #[test]
 fn formats_by_name() {
     for (name, format) in [

@@ -12,6 +12,7 @@ use parquet::file::metadata::ParquetMetaData;
 use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
 use partita_client::Entity;
 use partita_model::{DateTime, Guid, Value};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// Rows that are put together at a time.
@@ -41,7 +42,8 @@ struct Draft {
 impl<F: ChunkReader + 'static> Reader<F> {
     pub(in super::super) fn new(file: F) -> Result<Self, FormatError> {
         let bytes = file.len();
-        let file = SerializedFileReader::new(file).map_err(file_error)?;
+        let opened = guarded(|| SerializedFileReader::new(file).map_err(file_error));
+        let file = opened?;
         check(file.metadata(), bytes)?;
         let meanings = meanings(file.metadata().file_metadata().schema_descr())?;
         Ok(Self {
@@ -106,16 +108,24 @@ impl<F: ChunkReader + 'static> ReadEntities for Reader<F> {
         if let Some(entity) = self.ready.next() {
             return Ok(Some(entity));
         }
-        if !self.open_group()? {
-            return Ok(None);
-        }
-        self.read_rows()?;
-        Ok(self.ready.next())
+        guarded(|| {
+            if self.open_group()? {
+                self.read_rows()?;
+            }
+            Ok(self.ready.next())
+        })
     }
 
     fn rows(&self) -> Option<u64> {
         u64::try_from(self.file.metadata().file_metadata().num_rows()).ok()
     }
+}
+
+/// Does what the library does with a file. It panics at pages that are damaged in some ways; for a reader that is an error like any
+/// other, behind which it is not used any more.
+fn guarded<T>(read: impl FnOnce() -> Result<T, FormatError>) -> Result<T, FormatError> {
+    let done = catch_unwind(AssertUnwindSafe(read));
+    done.unwrap_or_else(|_| Err(FormatError::File("it is damaged".to_owned())))
 }
 
 /// Refuses a file that says of its columns what cannot be: the library takes that for granted, and panics.
