@@ -135,7 +135,7 @@ fn reports_are_files_to_compare() {
         (code, &*talk),
         (
             1,
-            "1 figure worse by more than 10 %, 0 better, 10 the same\n"
+            "1 figure worse by more than 10 %, 0 better, 15 the same\n"
         )
     );
     assert_eq!(compare(&one, &two, "--tolerance 50").0, 0);

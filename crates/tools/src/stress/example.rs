@@ -8,33 +8,6 @@ use super::verdict::{Targets, Verdict};
 
 /// A run of 60 seconds at 1,000/s: the busiest of three partitions takes most of it, and is refused from second 20 on.
 pub(super) fn report() -> Report {
-    let latency = |p50_us| Latency {
-        mean_us: p50_us as f64 * 1.2,
-        p50_us,
-        p90_us: p50_us * 2,
-        p99_us: p50_us * 10,
-        p999_us: p50_us * 40,
-        max_us: p50_us * 100,
-    };
-    let figures = |operation: &str, done: u64, p50_us| OperationFigures {
-        operation: operation.to_owned(),
-        done,
-        missing: 0,
-        failed: done / 100,
-        entities: done,
-        per_second: done as f64 / 60.0,
-        response: latency(p50_us),
-        service: latency(p50_us / 2),
-        corrected: None,
-    };
-    let partition = |key: &str, asked: f64, refused| PartitionFigures {
-        partition_key: key.to_owned(),
-        asked_per_second: asked,
-        served_per_second: asked.min(500.0),
-        peak_asked: asked as u64 + 40,
-        share: asked / 1_000.0,
-        refused,
-    };
     let mut report = Report {
         kind: "partita-stress".to_owned(),
         version: REPORT_VERSION,
@@ -85,6 +58,39 @@ pub(super) fn report() -> Report {
     };
     report.verdict = report.judged(Targets::CLASSIC);
     report
+}
+
+fn figures(operation: &str, done: u64, p50_us: u64) -> OperationFigures {
+    let latency = |p50_us: u64| Latency {
+        mean_us: p50_us as f64 * 1.2,
+        p50_us,
+        p90_us: p50_us * 2,
+        p99_us: p50_us * 10,
+        p999_us: p50_us * 40,
+        max_us: p50_us * 100,
+    };
+    OperationFigures {
+        operation: operation.to_owned(),
+        done,
+        missing: 0,
+        failed: done / 100,
+        entities: done,
+        per_second: done as f64 / 60.0,
+        response: latency(p50_us),
+        service: latency(p50_us / 2),
+        corrected: None,
+    }
+}
+
+fn partition(key: &str, asked: f64, refused: u64) -> PartitionFigures {
+    PartitionFigures {
+        partition_key: key.to_owned(),
+        asked_per_second: asked,
+        served_per_second: asked.min(500.0),
+        peak_asked: asked as u64 + 40,
+        share: asked / 1_000.0,
+        refused,
+    }
 }
 
 fn settings() -> Settings {

@@ -16,6 +16,9 @@ pub const REPORT_VERSION: u64 = 1;
 /// Largest report that is read, in bytes: one of 600 points and 50 partitions with the longest keys is a few hundred KiB.
 pub const REPORT_BYTES_MAX: u64 = 16 << 20;
 
+/// Operations due for each one begun, up to which a rate was kept.
+pub(super) const KEPT: f64 = 1.01;
+
 /// A report.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -44,7 +47,8 @@ pub struct Report {
     pub not_begun: u64,
     /// Rows that the run wrote besides those of the load, at most: those of writes that failed may be missing.
     pub new_rows: u64,
-    /// Entities a second in the steady part: asked for, and read or written.
+    /// Entities a second in the steady part that were asked for; at a rate that could not be kept, those due and never begun too. So
+    /// it is of the other figures of what was asked for.
     pub asked_per_second: f64,
     /// Entities a second that were read or written in the steady part.
     pub served_per_second: f64,
@@ -199,8 +203,33 @@ impl Report {
             series: points,
             settings,
         };
+        report.count_what_was_due();
         report.verdict = report.judged(report.settings.targets);
         report
+    }
+
+    /// Where a rate could not be kept, what was due and never begun was asked for too: by the same partitions, in the same shares.
+    fn count_what_was_due(&mut self) {
+        let Schedule::Rate { per_second, .. } = self.settings.schedule else {
+            return;
+        };
+        if self.due_for_begun() <= KEPT || self.asked_per_second <= 0.0 {
+            return;
+        }
+        let entities = self.all.entities as f64 / self.all.done.max(1) as f64;
+        let factor = (per_second * entities / self.asked_per_second).max(1.0);
+        let scale = |rate: &mut f64| *rate = (*rate * factor * 10.0).round() / 10.0;
+        scale(&mut self.asked_per_second);
+        scale(&mut self.busiest_asked_per_second);
+        self.partitions
+            .iter_mut()
+            .for_each(|one| scale(&mut one.asked_per_second));
+    }
+
+    /// Operations that were due, for each that was begun: 1 where all were.
+    fn due_for_begun(&self) -> f64 {
+        let begun = self.all.done + self.all.failed;
+        (begun + self.not_begun) as f64 / begun.max(1) as f64
     }
 
     /// What is to be said of it by these targets.
@@ -216,13 +245,12 @@ impl Report {
                 Some((kind, one.done + one.failed, one.response.p99_us))
             })
             .collect();
-        let begun = self.all.done + self.all.failed;
         Verdict::of(&Evidence {
             targets,
             at_a_rate: matches!(self.settings.schedule, Schedule::Rate { .. }),
             asked_per_second: self.asked_per_second,
             busiest_asked_per_second: self.busiest_asked_per_second,
-            due_for_begun: (begun + self.not_begun) as f64 / begun.max(1) as f64,
+            due_for_begun: self.due_for_begun(),
             partitions: &self.partitions,
             growth: self.growth,
             tries: &self.tries,
@@ -259,5 +287,54 @@ impl Report {
             return Err(InvalidReport::Version(head.version));
         }
         serde_json::from_str(text).map_err(InvalidReport::Damaged)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::example::report;
+    use super::*;
+
+    #[test]
+    fn what_was_due_and_never_begun_was_asked_for() {
+        let kept = report();
+        let mut report = report();
+        report.count_what_was_due();
+        assert_eq!(report, kept);
+
+        // As many again were due, and half of the rate was asked for.
+        report.not_begun = report.all.done + report.all.failed;
+        report.asked_per_second = 500.0;
+        report.count_what_was_due();
+        assert_eq!(report.asked_per_second, 1_000.0);
+        assert_eq!(report.partitions[0].asked_per_second, 1_720.0);
+        assert_eq!(
+            report.partitions[0].peak_asked,
+            kept.partitions[0].peak_asked
+        );
+        let verdict = report.judged(report.settings.targets);
+        assert_eq!(verdict.judged[0].asked_per_second, 1_720.0);
+    }
+
+    #[test]
+    fn reports_are_read_as_they_were_written_and_others_are_refused() {
+        let report = report();
+        assert_eq!(Report::read(&report.to_json()).unwrap(), report);
+        assert_eq!(Report::read(&report.to_json_line()).unwrap(), report);
+        let unknown = report
+            .to_json()
+            .replacen("\"seconds\"", "\"more\": 1, \"seconds\"", 1);
+        assert!(matches!(
+            Report::read(&unknown),
+            Err(InvalidReport::Damaged(_))
+        ));
+        let newer = report
+            .to_json()
+            .replacen("\"version\": 1", "\"version\": 2", 1);
+        assert!(matches!(
+            Report::read(&newer),
+            Err(InvalidReport::Version(2))
+        ));
+        assert!(matches!(Report::read("[]"), Err(InvalidReport::Kind(_))));
     }
 }

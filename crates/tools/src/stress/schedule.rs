@@ -10,6 +10,7 @@
 //! ```
 //! A ramp lets the rate grow from nothing to its height, steadily or in steps; in a closed loop, the number of workers.
 
+use super::shown::whole;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
@@ -38,7 +39,7 @@ impl fmt::Display for Schedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Closed { .. } => f.write_str("closed loop")?,
-            Self::Rate { per_second, .. } => write!(f, "{per_second}/s")?,
+            Self::Rate { per_second, .. } => write!(f, "{}/s", whole(*per_second))?,
         }
         let (Self::Closed { ramp_seconds } | Self::Rate { ramp_seconds, .. }) = self;
         if *ramp_seconds > 0.0 {

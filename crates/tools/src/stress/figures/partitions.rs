@@ -2,8 +2,8 @@
 //!
 //! - Partitions are counted second by second, so that a partition which is hot only for a while is seen: that of a table that
 //!   grows at one end.
-//! - Growth is measured, not taken from the pattern: entities that were written at or behind the greatest PartitionKey of all seconds
-//!   before, and at or before the smallest.
+//! - Growth is measured, not taken from the pattern: entities that were written behind the greatest PartitionKey of all seconds before, or
+//!   in it where the run has made it; and the same before the smallest. A hot partition that was at an end from the begin is no growth.
 //! - Bounded: [`SECOND_MAX`] partitions in a second and [`KEPT_MAX`] of the run; those with the least load go first, and their
 //!   load is counted among the others. A partition that comes back after that counts from then on.
 
@@ -42,9 +42,9 @@ pub struct PartitionFigures {
 pub struct Growth {
     /// Entities that were written, a second, in the steady part.
     pub written_per_second: f64,
-    /// The part of them at or behind the greatest PartitionKey before, 0 to 1.
+    /// The part of them behind the greatest PartitionKey before, or in it where the run has made it, 0 to 1.
     pub tail_share: f64,
-    /// The part of them at or before the smallest PartitionKey before, 0 to 1.
+    /// The part of them before the smallest PartitionKey before, or in it where the run has made it, 0 to 1.
     pub head_share: f64,
 }
 
@@ -77,6 +77,9 @@ pub(super) struct Steady {
     head: u64,
 }
 
+/// The smallest and the greatest PartitionKey; none without rows.
+type Ends = Option<(String, String)>;
+
 /// The load of all partitions.
 #[derive(Debug)]
 pub(super) struct Partitions {
@@ -90,9 +93,10 @@ pub(super) struct Partitions {
     kept: HashMap<String, Kept>,
     steady: Steady,
     asked: u64,
-    /// The ends of the table as this second found them, and as they are now.
-    ends: Option<(String, String)>,
-    ends_now: Option<(String, String)>,
+    /// The ends of the table as the run found them (its first second, if it was empty), as this second did, and as they are now.
+    ends_first: Ends,
+    ends: Ends,
+    ends_now: Ends,
 }
 
 impl Partitions {
@@ -107,6 +111,7 @@ impl Partitions {
             kept: HashMap::new(),
             steady: Steady::default(),
             asked: 0,
+            ends_first: None,
             ends: None,
             ends_now: None,
         }
@@ -116,6 +121,7 @@ impl Partitions {
     pub(super) fn found(&mut self, partition_key: &str) {
         stretch(&mut self.ends_now, partition_key);
         self.ends.clone_from(&self.ends_now);
+        self.ends_first.clone_from(&self.ends_now);
     }
 
     /// So many entities are asked for. A partition that is not known is `None`.
@@ -128,12 +134,16 @@ impl Partitions {
     /// So many of the entities asked for are written: where they lie to the ends of the table.
     pub(super) fn writes(&mut self, second: u64, partition_key: &str, entities: u64) {
         self.turn(second);
-        let (is_head, is_tail) = self.ends.as_ref().map_or((false, false), |(first, last)| {
-            (
-                compare_utf16(partition_key, first) != Ordering::Greater,
-                compare_utf16(partition_key, last) != Ordering::Less,
-            )
-        });
+        let (mut is_head, mut is_tail) = (false, false);
+        if let (Some((first, last)), Some((first_found, last_found))) =
+            (&self.ends, &self.ends_first)
+        {
+            let is_before = |a: &str, b: &str| compare_utf16(a, b) == Ordering::Less;
+            is_head = is_before(partition_key, first)
+                || partition_key == first && is_before(first, first_found);
+            is_tail = is_before(last, partition_key)
+                || partition_key == last && is_before(last_found, last);
+        }
         let [written, tail, head] = &mut self.written;
         *written += entities;
         *tail += if is_tail { entities } else { 0 };
@@ -186,7 +196,9 @@ impl Partitions {
         self.steady.seconds += second.saturating_sub(begin) as f64;
         self.second = second;
         self.ends.clone_from(&self.ends_now);
-        // A table that was empty has its ends from its first second on.
+        if self.ends_first.is_none() {
+            self.ends_first.clone_from(&self.ends_now);
+        }
         if self.kept.len() > KEPT_MAX {
             self.forget();
         }
@@ -305,7 +317,7 @@ fn part(part: u64, whole: u64) -> f64 {
     (part as f64 / whole.max(1) as f64 * 10_000.0).round() / 10_000.0
 }
 
-fn stretch(ends: &mut Option<(String, String)>, key: &str) {
+fn stretch(ends: &mut Ends, key: &str) {
     let Some((first, last)) = ends else {
         *ends = Some((key.to_owned(), key.to_owned()));
         return;
@@ -370,6 +382,14 @@ mod tests {
         assert_eq!(append.written_per_second, 1_000.0);
         let prepend = growth(|number| format!("{:06}", 9_999 - number));
         assert_eq!((prepend.tail_share, prepend.head_share), (0.0, 1.0));
+        // Few partitions, each for some seconds.
+        let slow = growth(|number| format!("{:02}", number / 1_500));
+        assert!((0.87..0.88).contains(&slow.tail_share) && slow.head_share == 0.0, "{slow:?}");
+        // A hot partition at an end is none.
+        let hot = growth(|number| format!("p{}", if number % 10 == 0 { number % 70 } else { 0 }));
+        assert!(hot.tail_share < 0.01 && hot.head_share < 0.01, "{hot:?}");
+        let single = growth(|_| "single".to_owned());
+        assert_eq!((single.tail_share, single.head_share), (0.0, 0.0));
         let mixed = growth(|number| format!("{:03}", number * 7_919 % 1_000));
         assert!(
             mixed.tail_share < 0.01 && mixed.head_share < 0.01,

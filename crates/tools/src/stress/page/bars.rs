@@ -3,7 +3,7 @@
 use super::axis::{Axis, rate_label};
 use super::frame::{SIZES, Size, legend};
 use super::text::{Text, shortened};
-use crate::stress::{Report, shown};
+use crate::stress::{PartitionFigures, Report, shown};
 use std::fmt::Write as _;
 
 /// Bars that are drawn; the table below names more.
@@ -31,59 +31,91 @@ pub(super) fn bars(report: &Report) -> String {
     out
 }
 
+/// Where bars are drawn.
+struct Bars {
+    size: Size,
+    axis: Axis,
+    /// Where bars begin, and how many letters of a key have room before that.
+    left: f64,
+    key_chars: usize,
+    bottom: f64,
+}
+
 fn picture(report: &Report, size: Size) -> String {
     let partitions = report
         .partitions
         .get(..BARS_MAX)
         .unwrap_or(&report.partitions);
-    let (left, chars) = if size.class == "wide" {
-        (210.0, 28)
-    } else {
-        (96.0, 12)
-    };
-    let height = TOP + PITCH * partitions.len() as f64 + BOTTOM;
-    let width = size.width;
-    let of = |asked: f64, served: f64| asked.max(served);
-    let highest = partitions
-        .iter()
-        .map(|one| of(one.asked_per_second, one.served_per_second))
-        .fold(0.0, f64::max);
+    let highest = partitions.iter().map(length).fold(0.0, f64::max);
+    // A target far away would leave no bar to see: it is named elsewhere then, and not drawn.
     let target = report.settings.targets.partition;
-    // A target far away would leave no bar to see: it is named then, and not drawn.
-    let drawn = target.filter(|target| *target <= highest * 8.0);
-    let axis = Axis::even(
-        highest.max(drawn.unwrap_or(0.0)) * 1.02,
+    let target = target.filter(|target| *target <= highest * 8.0);
+    let is_wide = size.class == "wide";
+    let (left, key_chars) = if is_wide { (210.0, 28) } else { (96.0, 12) };
+    let right = size.width - RIGHT;
+    let bars = Bars {
+        size,
+        axis: Axis::even(
+            highest.max(target.unwrap_or(0.0)) * 1.02,
+            left,
+            right,
+            size.time_marks / 2,
+        ),
         left,
-        width - RIGHT,
-        size.time_marks / 2,
-    );
+        key_chars,
+        bottom: TOP + PITCH * partitions.len() as f64,
+    };
     let mut svg = format!(
-        "<svg class=\"plot {}\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"Entities a second of the busiest partitions\">\n",
-        size.class
+        "<svg class=\"plot {}\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"Entities a second of the busiest partitions\">\n",
+        size.class,
+        size.width,
+        bars.bottom + BOTTOM
     );
-    let bottom = height - BOTTOM;
-    for value in axis.marks(size.time_marks / 2) {
-        let x = axis.at(value);
-        let _ = writeln!(
-            svg,
-            "<line class=\"grid\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{TOP}\" y2=\"{bottom}\"/>"
-        );
-        let _ = writeln!(
-            svg,
-            "<text class=\"label middle\" x=\"{x:.1}\" y=\"{:.1}\">{}</text>",
-            bottom + 17.0,
-            rate_label(value)
-        );
-    }
+    bars.scale(&mut svg);
     for (number, one) in partitions.iter().enumerate() {
+        bars.bar(number, one, &mut svg);
+    }
+    if let Some(target) = target {
+        bars.target(target, &mut svg);
+    }
+    svg.push_str("</svg>\n");
+    svg
+}
+
+/// Entities a second that a bar stands for.
+fn length(one: &PartitionFigures) -> f64 {
+    one.asked_per_second.max(one.served_per_second)
+}
+
+impl Bars {
+    fn scale(&self, svg: &mut String) {
+        let Self {
+            size, axis, bottom, ..
+        } = self;
+        for value in axis.marks(size.time_marks / 2) {
+            let (x, label) = (axis.at(value), rate_label(value));
+            let _ = writeln!(
+                svg,
+                "<line class=\"grid\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{TOP}\" y2=\"{bottom}\"/>"
+            );
+            let _ = writeln!(
+                svg,
+                "<text class=\"label middle\" x=\"{x:.1}\" y=\"{:.1}\">{label}</text>",
+                bottom + 17.0
+            );
+        }
+    }
+
+    fn bar(&self, number: usize, one: &PartitionFigures, svg: &mut String) {
+        let axis = &self.axis;
         let y = TOP + PITCH * number as f64 + (PITCH - BAR) / 2.0;
         let (asked, served) = (one.asked_per_second, one.served_per_second);
-        let (zero, end, all) = (axis.at(0.0), axis.at(served), axis.at(of(asked, served)));
-        let key = if one.partition_key.is_empty() {
-            "(empty)"
-        } else {
-            &one.partition_key
+        let (zero, end, all) = (axis.at(0.0), axis.at(served), axis.at(length(one)));
+        let key = match one.partition_key.as_str() {
+            "" => "(empty)",
+            key => key,
         };
+        let name = shortened(key, self.key_chars);
         let _ = writeln!(
             svg,
             "<g><title>{}: {} asked for a second, {} served</title>",
@@ -94,30 +126,28 @@ fn picture(report: &Report, size: Size) -> String {
         let _ = writeln!(
             svg,
             "<text class=\"key end\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
-            left - 10.0,
+            self.left - 10.0,
             y + 13.5,
-            Text(&shortened(key, chars))
+            Text(&name)
         );
+        for (class, from, to) in [("served", zero, end), ("unserved", end, all)] {
+            let _ = writeln!(
+                svg,
+                "<rect class=\"{class}\" x=\"{from:.1}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{BAR}\"/>",
+                to - from
+            );
+        }
+        let label = rate_label(length(one));
         let _ = writeln!(
             svg,
-            "<rect class=\"served\" x=\"{zero:.1}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{BAR}\"/>",
-            end - zero
-        );
-        let _ = writeln!(
-            svg,
-            "<rect class=\"unserved\" x=\"{end:.1}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{BAR}\"/>",
-            all - end
-        );
-        let label = format!("{}/s", rate_label(of(asked, served)));
-        let _ = writeln!(
-            svg,
-            "<text class=\"label value\" x=\"{:.1}\" y=\"{:.1}\">{label}</text></g>",
+            "<text class=\"label value\" x=\"{:.1}\" y=\"{:.1}\">{label}/s</text></g>",
             all + 7.0,
             y + 13.0
         );
     }
-    if let Some(target) = drawn {
-        let x = axis.at(target);
+
+    fn target(&self, target: f64, svg: &mut String) {
+        let (x, label, bottom) = (self.axis.at(target), rate_label(target), self.bottom);
         let _ = writeln!(
             svg,
             "<line class=\"target\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{:.1}\" y2=\"{bottom}\"/>",
@@ -125,11 +155,8 @@ fn picture(report: &Report, size: Size) -> String {
         );
         let _ = writeln!(
             svg,
-            "<text class=\"target-label middle\" x=\"{x:.1}\" y=\"{:.1}\">target {}/s</text>",
-            TOP - 9.0,
-            rate_label(target)
+            "<text class=\"target-label middle\" x=\"{x:.1}\" y=\"{:.1}\">target {label}/s</text>",
+            TOP - 9.0
         );
     }
-    svg.push_str("</svg>\n");
-    svg
 }

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 /// Room around the plot, in the picture's own units, which are pixels on a screen that is wide enough.
 const LEFT: f64 = 58.0;
-const RIGHT: f64 = 14.0;
+const RIGHT: f64 = 20.0;
 const TOP: f64 = 12.0;
 const BOTTOM: f64 = 30.0;
 
@@ -60,7 +60,7 @@ pub(super) fn plot(
         class,
         width,
         height,
-        time_marks,
+        ..
     } = size;
     let time = size.time(report);
     let mut svg = format!(
@@ -68,66 +68,73 @@ pub(super) fn plot(
         Text(title),
         Text(what)
     );
-    let (bottom, top) = size.vertical();
+    ramp(report, size, &time, &mut svg);
     let right = width - RIGHT;
-    let ramp = report
-        .settings
-        .schedule
-        .ramp()
-        .as_secs_f64()
-        .min(report.seconds);
-    if ramp > 0.0 {
-        let (from, to) = (time.at(0.0), time.at(ramp));
-        let _ = writeln!(
-            svg,
-            "<rect class=\"ramp\" x=\"{from:.1}\" y=\"{top}\" width=\"{:.1}\" height=\"{}\"/>",
-            to - from,
-            bottom - top
-        );
-        if to - from > 46.0 {
-            let _ = writeln!(
-                svg,
-                "<text class=\"ramp-label\" x=\"{:.1}\" y=\"{:.1}\">ramp</text>",
-                from + 6.0,
-                top + 13.0
-            );
-        }
-    }
     for value in values.marks(5) {
-        let y = values.at(value);
+        let (y, label) = (values.at(value), labels(value));
         let _ = writeln!(
             svg,
             "<line class=\"grid\" x1=\"{LEFT}\" x2=\"{right}\" y1=\"{y:.1}\" y2=\"{y:.1}\"/>"
         );
         let _ = writeln!(
             svg,
-            "<text class=\"label end\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+            "<text class=\"label end\" x=\"{:.1}\" y=\"{:.1}\">{label}</text>",
             LEFT - 8.0,
-            y + 4.0,
-            labels(value)
+            y + 4.0
         );
     }
     draw(&mut svg, &time);
+    times(report, size, &time, &mut svg);
+    svg.push_str("</svg>\n");
+    svg
+}
+
+/// The time in which the load grows, set off.
+fn ramp(report: &Report, size: Size, time: &Axis, svg: &mut String) {
+    let (bottom, top) = size.vertical();
+    let ramp = report.settings.schedule.ramp().as_secs_f64();
+    let ramp = ramp.min(report.seconds);
+    if ramp <= 0.0 {
+        return;
+    }
+    let (from, to) = (time.at(0.0), time.at(ramp));
+    let (width, height) = (to - from, bottom - top);
+    let _ = writeln!(
+        svg,
+        "<rect class=\"ramp\" x=\"{from:.1}\" y=\"{top}\" width=\"{width:.1}\" height=\"{height}\"/>"
+    );
+    // Narrower ones have no room for the word.
+    if width > 46.0 {
+        let _ = writeln!(
+            svg,
+            "<text class=\"ramp-label\" x=\"{:.1}\" y=\"{:.1}\">ramp</text>",
+            from + 6.0,
+            top + 13.0
+        );
+    }
+}
+
+/// The axis of time, over what was drawn.
+fn times(report: &Report, size: Size, time: &Axis, svg: &mut String) {
+    let (bottom, _) = size.vertical();
+    let right = size.width - RIGHT;
     let _ = writeln!(
         svg,
         "<line class=\"axis\" x1=\"{LEFT}\" x2=\"{right}\" y1=\"{bottom:.1}\" y2=\"{bottom:.1}\"/>"
     );
-    for seconds in time.marks(time_marks) {
-        let x = time.at(seconds);
+    for seconds in time.marks(size.time_marks) {
+        let (x, label) = (time.at(seconds), time_label(seconds, report.seconds));
         let _ = writeln!(
             svg,
             "<line class=\"axis\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{bottom:.1}\" y2=\"{:.1}\"/>",
             bottom + 4.0
         );
-        let label = time_label(seconds, report.seconds);
         let _ = writeln!(
             svg,
             "<text class=\"label middle\" x=\"{x:.1}\" y=\"{:.1}\">{label}</text>",
             bottom + 19.0
         );
     }
-    svg.push_str("</svg>\n");
-    svg
 }
 
 /// Names of the colours, each a class of the style sheet.

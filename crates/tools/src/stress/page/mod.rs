@@ -15,7 +15,7 @@ mod throughput;
 
 use super::report::Report;
 use super::shown;
-use super::verdict::{Judged, State};
+use super::verdict::Judged;
 use std::fmt::Write as _;
 use text::Text;
 
@@ -89,6 +89,7 @@ fn head(report: &Report, page: &mut String) {
         (shown::latency(report.all.response.p50_us), "p50"),
         (shown::latency(report.all.response.p99_us), "p99"),
         (shown::latency(report.all.response.p999_us), "p99.9"),
+        (shown::latency(report.all.response.max_us), "longest"),
         (shown::whole(report.tries.refused_sum() as f64), "refused"),
         (shown::whole(report.all.failed as f64), "failed"),
     ];
@@ -109,26 +110,17 @@ fn head(report: &Report, page: &mut String) {
 
 fn verdict(report: &Report, page: &mut String) {
     let verdict = &report.verdict;
-    let word = match verdict.state {
-        State::Within => "Within the targets",
-        State::Near => "Near the target",
-        State::Over if report.tries.refused_sum() > 0 => "Throttled",
-        State::Over
-            if report
-                .verdict
-                .judged
-                .iter()
-                .any(|one| one.state == State::Over) =>
-        {
-            "Over the target"
-        }
-        State::Over => "Failures",
-    };
+    // A headline begins with its gist, and a colon.
+    let (word, rest) = verdict
+        .headline
+        .split_once(": ")
+        .unwrap_or(("Failures", &verdict.headline));
     let _ = write!(
         page,
-        "<section class=\"verdict {}\">\n<h2>{word}</h2>\n<p class=\"headline\">{}</p>\n",
+        "<section class=\"verdict {}\">\n<h2>{}</h2>\n<p class=\"headline\">{}</p>\n",
         verdict.state,
-        Text(&verdict.headline)
+        Text(word),
+        Text(rest)
     );
     if !verdict.judged.is_empty() {
         page.push_str("<ul class=\"judged\">\n");

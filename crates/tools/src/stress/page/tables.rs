@@ -4,6 +4,9 @@ use super::text::Text;
 use crate::stress::{Counts, OperationFigures, Report, Schedule, shown};
 use std::fmt::Write as _;
 
+/// Partitions of a table that is open from the begin: more would push all else out of sight.
+const PARTITIONS_OPEN: usize = 12;
+
 /// A table: its caption, the names of its columns, its rows. The first column names the row; `is_text` says of the others whether they are
 /// words. All cells are text.
 pub(super) fn table(
@@ -155,7 +158,14 @@ pub(super) fn partitions(report: &Report) -> String {
         rows.len(),
         shown::whole(report.partitions_seen as f64)
     );
-    table(&caption, &head, &rows, &[])
+    let all = table(&caption, &head, &rows, &[]);
+    if rows.len() <= PARTITIONS_OPEN {
+        return all;
+    }
+    format!(
+        "<details><summary>The busiest {} partitions as a table</summary>\n{all}</details>\n",
+        rows.len()
+    )
 }
 
 /// Refusals, and what the retry policy did.
@@ -210,37 +220,60 @@ pub(super) fn tries(report: &Report) -> String {
 
 /// What was asked for.
 pub(super) fn settings(report: &Report) -> String {
+    let rows = keys_and_rows(report).into_iter().chain(load(report));
+    let rows: Vec<_> = rows
+        .map(|(name, value)| vec![name.to_owned(), value])
+        .collect();
+    table("What was asked for", &["Setting", "Value"], &rows, &[1])
+}
+
+type Setting = (&'static str, String);
+
+fn keys_and_rows(report: &Report) -> Vec<Setting> {
     let settings = &report.settings;
-    let seconds = |seconds: f64| format!("{} s", shown::whole((seconds * 100.0).round() / 100.0));
-    let or = |text: Option<String>, none: &str| text.unwrap_or_else(|| none.to_owned());
-    let target = |target: Option<f64>| {
-        or(
-            target.map(|rate| format!("{} entities/s", shown::whole(rate))),
-            "not judged",
-        )
-    };
-    let loop_ = match settings.schedule {
-        Schedule::Closed { .. } => "each worker's next operation begins when its last has ended",
-        Schedule::Rate { .. } => "each operation has its time, whatever becomes of the others",
-    };
-    let rows = [
+    let aim = settings.aim.clone().unwrap_or_else(|| "all".to_owned());
+    vec![
         ("Endpoint", settings.endpoint.clone()),
         ("Table", settings.table.clone()),
         ("Run", settings.run.clone()),
         ("Keys", settings.pattern.to_string()),
         ("Seed", settings.seed.to_string()),
         ("Rows loaded", shown::whole(settings.rows as f64)),
+        ("New rows of the run", shown::whole(report.new_rows as f64)),
         (
             "Bytes of text in a row",
             shown::whole(settings.row_bytes as f64),
         ),
+        ("Partition worked on", aim),
+    ]
+}
+
+fn load(report: &Report) -> Vec<Setting> {
+    let settings = &report.settings;
+    let seconds = |seconds: f64| format!("{} s", shown::whole((seconds * 100.0).round() / 100.0));
+    let or = |text: Option<String>, none: &str| text.unwrap_or_else(|| none.to_owned());
+    let target = |target: Option<f64>| {
+        let target = target.map(|rate| format!("{} entities/s", shown::whole(rate)));
+        or(target, "not judged")
+    };
+    let how = match settings.schedule {
+        Schedule::Closed { .. } => "each worker's next operation begins when its last has ended",
+        Schedule::Rate { .. } => "each operation has its time, whatever becomes of the others",
+    };
+    let (all, steady) = (seconds(report.seconds), seconds(report.steady_seconds));
+    let stopped = if report.is_interrupted {
+        "; stopped before the end"
+    } else {
+        ""
+    };
+    let operations = settings.operations.map(|count| shown::whole(count as f64));
+    vec![
         ("Mix", settings.mix.to_string()),
         (
             "Rows of a batch, of a range",
             format!("{}, {}", settings.batch_rows, settings.range_rows),
         ),
-        ("Only on partition", or(settings.aim.clone(), "all")),
-        ("Schedule", format!("{}: {loop_}", settings.schedule)),
+        ("Schedule", format!("{}: {how}", settings.schedule)),
         ("Workers", settings.workers.to_string()),
         (
             "Duration",
@@ -249,34 +282,13 @@ pub(super) fn settings(report: &Report) -> String {
                 "until all operations are done",
             ),
         ),
-        (
-            "Operations at most",
-            or(
-                settings.operations.map(|count| shown::whole(count as f64)),
-                "no bound",
-            ),
-        ),
+        ("Operations at most", or(operations, "no bound")),
         ("Retries of a request", settings.retries.to_string()),
         ("Target of a partition", target(settings.targets.partition)),
         ("Target of the account", target(settings.targets.account)),
         (
             "Measured",
-            format!(
-                "{}, {} of them steady{}",
-                seconds(report.seconds),
-                seconds(report.steady_seconds),
-                if report.is_interrupted {
-                    "; stopped before the end"
-                } else {
-                    ""
-                }
-            ),
+            format!("{all}, {steady} of them steady{stopped}"),
         ),
-        ("New rows of the run", shown::whole(report.new_rows as f64)),
-    ];
-    let rows: Vec<_> = rows
-        .into_iter()
-        .map(|(name, value)| vec![name.to_owned(), value])
-        .collect();
-    table("What was asked for", &["Setting", "Value"], &rows, &[1])
+    ]
 }

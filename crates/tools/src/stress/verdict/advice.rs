@@ -2,6 +2,7 @@
 
 use super::{End, Evidence, Judged, Scope, State, whole};
 use crate::stress::mix::Kind;
+use crate::stress::report::KEPT;
 
 /// Of a target, how much of it a bucket should take: hashes are uneven, and load has peaks.
 const BUCKET_FILL: f64 = 0.7;
@@ -182,7 +183,7 @@ fn retries(evidence: &Evidence<'_>) -> Option<String> {
 
 /// The rate was not reached.
 fn rate(evidence: &Evidence<'_>) -> Option<String> {
-    (evidence.due_for_begun > 1.01).then(|| {
+    (evidence.due_for_begun > KEPT).then(|| {
         format!(
             "Only {:.0} % of the operations that were due could be begun: all workers were waiting. Either the server cannot take the \
              rate, or --workers is too low for it.",

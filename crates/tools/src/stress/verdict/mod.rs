@@ -20,7 +20,7 @@ const NEAR: f64 = 0.8;
 /// Of all attempts, from which on refusals are more than a hiccup.
 const REFUSED_SHARE: f64 = 0.001;
 /// Of all that is written, from which on a table grows at one end.
-pub(super) const GROWS: f64 = 0.5;
+const GROWS: f64 = 0.5;
 
 /// What a service promises, in entities a second.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -57,7 +57,7 @@ pub struct Evidence<'a> {
     pub targets: Targets,
     /// Whether operations came at a rate: what a closed loop asks for depends on what it gets.
     pub at_a_rate: bool,
-    /// Entities that were asked for, a second, in the steady part.
+    /// Entities that were asked for, a second, in the steady part, those due and never begun included.
     pub asked_per_second: f64,
     /// The same of the busiest partition of each second, on average.
     pub busiest_asked_per_second: f64,
@@ -218,13 +218,13 @@ impl Evidence<'_> {
         self.refused_share() >= REFUSED_SHARE
     }
 
-    /// Entities a second at the busiest partition, had all been begun that was due.
+    /// Entities a second at the busiest partition, or the busiest of each second.
     fn busiest(&self) -> f64 {
         let steady = self
             .partitions
             .first()
             .map_or(0.0, |busiest| busiest.asked_per_second);
-        steady.max(self.busiest_asked_per_second) * self.due_for_begun
+        steady.max(self.busiest_asked_per_second)
     }
 
     /// Where the table grows, and how many entities a second.
@@ -234,13 +234,11 @@ impl Evidence<'_> {
             tail_share,
             head_share,
         } = self.growth;
-        // Where one partition is all there is, it is both ends.
         let (end, share) = match tail_share >= head_share {
             true => (End::Tail, tail_share),
             false => (End::Head, head_share),
         };
-        let is_one_partition = tail_share >= GROWS && head_share >= GROWS;
-        let does = share >= GROWS && !is_one_partition && written_per_second > 0.0;
+        let does = share >= GROWS && written_per_second > 0.0;
         does.then_some((end, written_per_second * share * self.due_for_begun))
     }
 
@@ -279,7 +277,7 @@ impl Evidence<'_> {
         }
         if let Some(target) = self.targets.account {
             let what = "all of the table".to_owned();
-            let asked = self.asked_per_second * self.due_for_begun;
+            let asked = self.asked_per_second;
             judged.push(Judged::new(Scope::Account, what, asked, target));
         }
         judged

@@ -101,8 +101,8 @@ fn designs_and_what_is_said_of_them() {
         name: "one partition of inserts",
         asked: 3_000.0,
         share: 1.0,
-        tail: 1.0,
-        head: 1.0,
+        tail: 0.0,
+        head: 0.0,
         kinds: INSERTS,
         ..QUIET
     };
@@ -129,8 +129,8 @@ fn designs_and_what_is_said_of_them() {
         name: "near",
         asked: 1_700.0,
         share: 1.0,
-        tail: 1.0,
-        head: 1.0,
+        tail: 0.0,
+        head: 0.0,
         ..QUIET
     };
     let spread = Case {
@@ -146,7 +146,7 @@ fn designs_and_what_is_said_of_them() {
     };
     let slow = Case {
         name: "rate not reached",
-        asked: 1_200.0,
+        asked: 2_400.0,
         share: 1.0,
         due_for_begun: 2.0,
         ..QUIET
@@ -230,8 +230,8 @@ fn refusals_are_told_by_their_reasons() {
     };
     let throttled = Case {
         share: 1.0,
-        tail: 1.0,
-        head: 1.0,
+        tail: 0.0,
+        head: 0.0,
         ..by("throttled", &[("partition-target", 4_000)])
     };
     let closed = Case {

@@ -16,7 +16,7 @@ const RESULT: &str = "Verdict and report";
 /// A run without `--duration` and `--operations` takes this long.
 const DURATION: Duration = Duration::from_secs(30);
 /// Workers unless told otherwise: of a closed loop, and at a rate, where they only bound what is under way.
-const WORKERS: [u64; 2] = [16, 256];
+const WORKERS: [u64; 2] = [16, 1024];
 /// Longest text of a property, in UTF-16 code units (protocol: "Understanding the Table service data model").
 const ROW_BYTES_MAX: i64 = 32_768;
 
@@ -112,7 +112,7 @@ fn load(command: Command) -> Command {
         .arg(option(LOAD, "rate", "R", "Operations a second, whatever becomes of them [default: closed loop, the next when the last has ended]"))
         .arg(option(LOAD, "ramp", "TIME", "Until the rate, or all workers, are reached, such as 10s").default_value("0s"))
         .arg(number(LOAD, "ramp-steps", "Reach the rate in so many equal steps [default: steadily]", 1..=1000).requires("rate"))
-        .arg(number(LOAD, "workers", "Operations at the same time at most, 1 to 2,048 [default: 16; 256 at a rate]", 1..=2048))
+        .arg(number(LOAD, "workers", "Operations at the same time at most, 1 to 2,048 [default: 16; 1,024 at a rate]", 1..=2048))
         .arg(option(LOAD, "duration", "TIME", "How long, such as 30s or 10m [default: 30s unless --operations]"))
         .arg(number(LOAD, "operations", "How many operations at most", 1..))
 }
@@ -356,7 +356,7 @@ mod tests {
                 steps: 4
             }
         );
-        assert_eq!(rate.workers, 256);
+        assert_eq!(rate.workers, 1024);
         assert_eq!(
             rate.targets,
             Targets {
