@@ -392,7 +392,7 @@ mod tests {
         );
         // A hot partition at an end is none.
         let hot = growth(|number| format!("p{}", if number % 10 == 0 { number % 70 } else { 0 }));
-        assert!(hot.tail_share < 0.01 && hot.head_share < 0.01, "{hot:?}");
+        assert!(hot.tail_share < 0.02 && hot.head_share < 0.01, "{hot:?}");
         let single = growth(|_| "single".to_owned());
         assert_eq!((single.tail_share, single.head_share), (0.0, 0.0));
         let mixed = growth(|number| format!("{:03}", number * 7_919 % 1_000));
