@@ -14,6 +14,7 @@ mod process;
 mod request;
 mod serve;
 mod snapshots;
+mod stress;
 mod tools;
 mod tools_doc;
 mod verbs;
