@@ -12,6 +12,7 @@
 //! Verbs that have two sides take the same flags with `--to-` before them for the second one, whose variable is
 //! `AZURE_STORAGE_CONNECTION_STRING_TO`. Where nothing says where the second side is, it is in the account of the first.
 
+use super::admin_port;
 use super::failure::Failure;
 use crate::source::Traffic;
 use clap::{Arg, ArgMatches, Command};
@@ -23,8 +24,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 const LOCAL: &str = "UseDevelopmentStorage=true";
-/// Where the admin port of the server on this machine is unless told otherwise.
-const LOCAL_ADMIN: &str = "http://127.0.0.1:10010";
 /// For how long a server that never answered is looked for.
 const FIRST_CONNECTION: Duration = Duration::from_millis(1500);
 
@@ -205,7 +204,7 @@ impl Connection {
         let endpoint = self.service.endpoint().to_string();
         let here = ["http://127.0.0.1:10002/", "http://localhost:10002/"];
         let here = here.iter().any(|url| endpoint.starts_with(url));
-        here.then(|| (LOCAL_ADMIN.to_owned(), false))
+        here.then(|| (admin_port::LOCAL.to_owned(), false))
     }
 }
 
