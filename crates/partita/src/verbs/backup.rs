@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use clap::{Arg, ArgMatches, Command};
+use clap::{Arg, ArgAction, ArgMatches, Command};
 use partita_server::backup::{Finding, Place, Verified, verify};
 use partita_tools::admin::AdminPort;
 use partita_tools::verbs::admin_port;
@@ -15,6 +15,7 @@ use crate::{cli, output};
 const NAME: &str = "name";
 const TO: &str = "to";
 const URL: &str = "url";
+const TEMPORARY: &str = "temporary";
 
 /// The command.
 pub(crate) fn command() -> Command {
@@ -35,6 +36,13 @@ pub(crate) fn command() -> Command {
             url(TO, "URL", "Where to: a path or file:// on the server's machine, or a URL of an object store; in a place it may write to (--backup-place)")
                 .long(TO)
                 .required(true),
+        )
+        .arg(
+            Arg::new(TEMPORARY)
+                .long(TEMPORARY)
+                .action(ArgAction::SetTrue)
+                .requires(NAME)
+                .help("Delete the snapshot once it is copied; take it now if it is not there"),
         )
         .arg(admin_port::argument())
         .arg(cli::output())
@@ -64,16 +72,20 @@ async fn copy(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
     if named.is_none() {
         output::talk(&format!("taking snapshot {name}"));
     }
-    let wish = json!({ "to": place.to_string(), "temporary": named.is_none() });
+    let temporary = named.is_none() || matches.get_flag(TEMPORARY);
+    let wish = json!({ "to": place.to_string(), "temporary": temporary });
     let copied = admin
         .job(
             &format!("/admin/v1/snapshots/{name}/backup"),
             &wish.to_string(),
         )
         .await;
-    let copied = copied.with_context(|| match named {
-        Some(_) => format!("the backup of {name} is not finished"),
-        None => format!("the backup is not finished; to go on: partita backup {name} --to {place}"),
+    let copied = copied.with_context(|| match temporary {
+        false => format!("the backup of {name} is not finished"),
+        true => format!(
+            "the backup is not finished; to go on: partita backup {name} --to {place} --temporary; to give it up: partita snapshot \
+             delete {name}"
+        ),
     })?;
     if !as_json(matches, &copied)? {
         let number = |member: &str| {
