@@ -17,7 +17,7 @@ use super::failure::Failure;
 use crate::source::Traffic;
 use clap::{Arg, ArgMatches, Command};
 use partita_client::{
-    ClientOptions, ConnectionString, Credential, Endpoint, RetryPolicy, TableServiceClient,
+    ClientOptions, ConnectionString, Credential, Endpoint, Proxy, RetryPolicy, TableServiceClient,
 };
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -81,6 +81,15 @@ pub(super) fn add(command: Command) -> Command {
                 "Authority to trust besides the machine's, PEM",
             )
             .value_parser(clap::value_parser!(PathBuf)),
+        )
+        .arg(
+            flag(
+                FIRST.heading,
+                "proxy",
+                "URL",
+                "HTTP proxy, also for this machine's tables, or none [variables: https_proxy, http_proxy, all_proxy, no_proxy]",
+            )
+            .value_parser(|text: &str| text.parse::<Proxy>()),
         )
         .arg(
             limit("retries", "N", "How often a request that failed is tried again, 0 to 20: four times take ten seconds", 0..=20)
@@ -185,6 +194,9 @@ impl Connection {
             operation_timeout: seconds.map(|&seconds| Duration::from_secs(seconds.into())),
             ..ClientOptions::default()
         };
+        if let Some(proxy) = matches.get_one::<Proxy>("proxy") {
+            options.proxy = proxy.clone();
+        }
         if let Some(path) = matches.get_one::<PathBuf>("ca") {
             options.authorities_pem = vec![std::fs::read(path).map_err(Failure::Input)?];
         }
