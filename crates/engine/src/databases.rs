@@ -114,6 +114,16 @@ pub trait Databases: Send + Sync + 'static {
     async fn close(&self);
 }
 
+/// What a collection left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Collected {
+    /// Nothing but files that later collections remove by themselves.
+    All,
+    /// Also files that stay until rows are written and flushed: those that nobody needs, but that are newer than the newest
+    /// flushed file, because such a file may also be one about to be entered.
+    UntilFlush,
+}
+
 /// What became of a database that was to be removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Removal {
@@ -155,6 +165,8 @@ pub struct Shape {
     pub files: u64,
     /// How many other databases it shares files with.
     pub sources: u64,
+    /// The name of the newest file that came of rewriting others, unless something was flushed after it.
+    pub newest_rewritten: Option<String>,
     /// The first key of each of its files, with the bytes in that file, in key order. Empty where keys are not known.
     pub files_by_key: Vec<(Bytes, u64)>,
 }

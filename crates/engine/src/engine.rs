@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 
-use crate::{ChangeError, Health, Permit, ReadError, Shape, WriteError};
+use crate::{ChangeError, Collected, Health, Permit, ReadError, Shape, WriteError};
 
 /// Ordered byte keys with atomic, durable batches. Used as `Arc<dyn Engine>`.
 ///
@@ -69,11 +69,11 @@ pub trait Engine: Send + Sync + 'static {
     async fn rewrite(&self) -> Result<(), ChangeError>;
 
     /// Removes now what of its files nobody needs any more, and lets go of the databases whose files it no longer reads. Happens
-    /// by itself every minute.
+    /// by itself every minute. What a scan may still read stays for now and goes later, unless it says otherwise.
     ///
     /// # Errors
     /// [`ChangeError`]; it can be tried again.
-    async fn collect(&self) -> Result<(), ChangeError>;
+    async fn collect(&self) -> Result<Collected, ChangeError>;
 
     /// Keeps the files that its rows are in now from being removed, for a time (whole seconds, at least one), whatever is compacted
     /// meanwhile; removing the database removes them all the same. Rows that are only in memory are in no file: flush first.

@@ -28,7 +28,7 @@ pub mod memory;
 pub mod slate;
 
 pub use batch::{Batch, Write};
-pub use databases::{ChangeError, Databases, Piece, RangeId, Removal, Shape};
+pub use databases::{ChangeError, Collected, Databases, Piece, RangeId, Removal, Shape};
 pub use engine::{Engine, KeyRange, Scan, ScanHint};
 pub use error::{OpenError, ReadError, Refusal, WriteError};
 pub use health::Health;

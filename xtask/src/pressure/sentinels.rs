@@ -11,9 +11,9 @@ use partita_bench::client::{Client, Request};
 use partita_bench::rng::Rng;
 use serde_json::Value;
 
+use crate::checkers::TABLE;
 use crate::checkers::model::payload;
 use crate::checkers::stored::escape;
-use crate::checkers::{TABLE, entity_json};
 
 /// How many there are.
 pub(super) const COUNT: u64 = 260;
@@ -24,21 +24,30 @@ pub(super) fn partition(number: u64) -> String {
     format!("{letter}{:02}", number / 26)
 }
 
-/// Writes them all; those that are there already are left.
-pub(super) fn plant(client: &mut Client) -> anyhow::Result<()> {
+/// Characters that each carries besides, so that there is something to share, to rewrite and to let go of: 6 MiB in all.
+const BALLAST: usize = 24 << 10;
+
+/// Writes them all, once: from then on they have to be there.
+pub(super) fn plant(client: &mut Client, rng: &mut Rng) -> anyhow::Result<()> {
     for number in 0..COUNT {
-        let key = crate::checkers::model::Key {
-            partition: partition(number),
-            row: "sentinel".to_owned(),
-        };
+        // Does not compress well.
+        let ballast: String = (0..BALLAST)
+            .map(|_| char::from(b' ' + 16 + u8::try_from(rng.below(64)).unwrap_or(0)))
+            .collect();
+        let entity = serde_json::json!({
+            "PartitionKey": partition(number),
+            "RowKey": "sentinel",
+            "A": payload(number),
+            "Ballast": ballast,
+        });
         let answer = client.send(&Request {
             headers: &[("Prefer", "return-no-content")],
             content_type: "application/json",
-            body: entity_json(&key, "A", &payload(number)).as_bytes(),
+            body: entity.to_string().as_bytes(),
             ..Request::new("POST", &format!("/{TABLE}"))
         })?;
         ensure!(
-            matches!(answer.status, 204 | 409),
+            answer.status == 204,
             "a sentinel was answered with {}: {}",
             answer.status,
             answer.text()

@@ -27,7 +27,7 @@ use parking_lot::Mutex;
 use partita_engine::{ChangeError, Databases, OpenError};
 use partita_range::{Bounds, Range, RangeId, RowMemory};
 use partita_rt::Tasks;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::convert::Infallible;
 use std::fmt;
 use std::sync::atomic::AtomicU32;
@@ -51,8 +51,9 @@ pub struct Manager {
     changing: Semaphore,
     /// The record as it was last stored.
     record: Mutex<MapRecord>,
-    /// Ranges that were asked to rewrite the files they share, and have not let go of all of them yet.
-    rewriting: Mutex<HashSet<RangeId>>,
+    /// Ranges whose garbage was collected, and the newest file that had replaced others then: as long as it is the newest, and no
+    /// pin was let go, nothing is left to do.
+    collected: Mutex<HashMap<RangeId, Option<String>>>,
     watched: Mutex<Watched>,
     /// For each range, what says that nobody holds it any more.
     watchers: Mutex<HashMap<RangeId, oneshot::Receiver<Infallible>>>,

@@ -45,7 +45,7 @@ impl Manager {
             tasks,
             changing: Semaphore::new(1),
             record: Mutex::new(record),
-            rewriting: Mutex::default(),
+            collected: Mutex::default(),
             watched: Mutex::default(),
             watchers: Mutex::new(watchers),
             readers: Mutex::default(),

@@ -228,17 +228,15 @@ impl Manager {
         }
         self.store.delete_snapshot(&name).await.map_err(why)?;
         tracing::info!(%name, "deleted a snapshot");
-        let mut kept_by_it = Vec::new();
         for range in &record.ranges {
             let unpinned = self.databases.unpin(range.range(), &range.pin()).await;
             if let Err(error) = unpinned {
                 tracing::warn!(%error, range = range.id, "a pin of a deleted snapshot stays for now");
                 self.stray_rounds.store(STRAY_ROUNDS, Ordering::Relaxed);
             }
-            kept_by_it.push(range.range());
+            // The next round of tending has the files collected that only the snapshot kept.
+            self.collected.lock().remove(&range.range());
         }
-        // The next round of tending has the files collected that only the snapshot kept.
-        self.rewriting.lock().extend(kept_by_it);
         drop(turn);
         self.remove_orphans().await;
         Ok(())
@@ -273,7 +271,7 @@ impl Manager {
                 if !known.contains(&(range, pin.clone())) {
                     tracing::info!(%range, %pin, "letting go of a pin that no snapshot names");
                     self.databases.unpin(range, &pin).await.map_err(why)?;
-                    self.rewriting.lock().insert(range);
+                    self.collected.lock().remove(&range);
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! The work that changes leave behind: rewriting shared files, removing old databases, learning keys.
 
 use super::Manager;
-use partita_engine::{ReadError, Removal};
+use partita_engine::{Collected, ReadError, Removal};
 use partita_range::{Range, RangeId};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -28,19 +28,26 @@ impl Manager {
     pub async fn tend(&self) {
         for served in self.map.ranges().iter() {
             let (range, id) = (&served.range, served.range.id());
-            if range.engine().shape().sources > 0 {
-                self.rewriting.lock().insert(id);
+            let shape = range.engine().shape();
+            if shape.sources > 0 {
                 // Entering a compaction that is under way already is refused or dropped by the engine.
                 if let Err(error) = range.engine().rewrite().await {
                     tracing::debug!(%error, range = %id, "the files of a range are not being rewritten");
                 }
-            } else if !self.rewriting.lock().remove(&id) {
-                continue;
-            } else if let Err(error) = range.mark().await {
-                tracing::debug!(%error, range = %id, "old files of a range stay until it is written to");
             }
-            if let Err(error) = range.engine().collect().await {
-                tracing::debug!(%error, range = %id, "the garbage of a range was not collected");
+            let done = (shape.sources == 0).then_some(shape.newest_rewritten);
+            if done.is_some() && self.collected.lock().get(&id) == done.as_ref() {
+                continue;
+            }
+            match Self::collect(range).await {
+                Ok(()) => {
+                    if let Some(done) = done {
+                        self.collected.lock().insert(id, done);
+                    }
+                }
+                Err(error) => {
+                    tracing::debug!(error, range = %id, "the garbage of a range was not collected");
+                }
             }
         }
         let there: HashSet<RangeId> = self
@@ -49,9 +56,20 @@ impl Manager {
             .iter()
             .map(|served| served.range.id())
             .collect();
-        self.rewriting.lock().retain(|range| there.contains(range));
+        self.collected
+            .lock()
+            .retain(|range, _| there.contains(range));
         self.unpin_strays().await;
         self.remove_orphans().await;
+    }
+
+    /// Removes the files of a range that nobody needs. Those that the engine only removes once it has flushed something newer are
+    /// left to the next time, and something is flushed.
+    async fn collect(range: &Range) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        if range.engine().collect().await? == Collected::UntilFlush {
+            range.mark().await?;
+        }
+        Ok(())
     }
 
     /// Asks a range in the background to rewrite the files it shares.

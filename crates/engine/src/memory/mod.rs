@@ -17,8 +17,8 @@ use crate::health::HealthCell;
 use crate::pipeline::{Intake, Queued, Room};
 use crate::stats::CommitCounts;
 use crate::{
-    ChangeError, Engine, Health, KeyRange, Permit, ReadError, Refusal, Scan, ScanHint, Shape,
-    WriteError,
+    ChangeError, Collected, Engine, Health, KeyRange, Permit, ReadError, Refusal, Scan, ScanHint,
+    Shape, WriteError,
 };
 
 mod databases;
@@ -196,8 +196,8 @@ impl Engine for MemoryEngine {
         Ok(())
     }
 
-    async fn collect(&self) -> Result<(), ChangeError> {
-        Ok(())
+    async fn collect(&self) -> Result<Collected, ChangeError> {
+        Ok(Collected::All)
     }
 
     /// There are no files to keep.

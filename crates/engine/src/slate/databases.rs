@@ -10,7 +10,7 @@ use super::background::Background;
 use super::commit::CommitThread;
 use super::core::{Core, Slot};
 use super::engine::SlateEngine;
-use super::open::{self, DATABASE_PREFIX, Records};
+use super::open::{self, Records};
 use super::{FLUSH_DEADLINE, Runtimes, Settings, close_database, derive, pin, supervisor};
 use crate::log::{Disk, LogOptions, OsDisk, Resume};
 use crate::pipeline::Room;
@@ -21,7 +21,7 @@ use crate::{
 
 /// The durable databases of a data directory. To be closed before they are dropped, while their runtime runs.
 pub struct SlateDatabases {
-    core: Arc<Core>,
+    pub(super) core: Arc<Core>,
     runtimes: Runtimes,
     commits: CommitThread,
     background: Background,
@@ -136,17 +136,7 @@ impl Databases for SlateDatabases {
     }
 
     async fn list(&self) -> Result<Vec<RangeId>, ChangeError> {
-        let store = self.core.data.store();
-        let found = store.list_with_delimiter(None).await;
-        let found = found.map_err(|error| ChangeError::Store(Arc::new(error)))?;
-        let mut ranges: Vec<RangeId> = found
-            .common_prefixes
-            .iter()
-            .filter_map(|path| path.as_ref().strip_prefix(DATABASE_PREFIX)?.parse().ok())
-            .map(RangeId)
-            .collect();
-        ranges.sort_unstable();
-        Ok(ranges)
+        derive::list(&self.core).await
     }
 
     async fn pin(&self, ranges: &[RangeId]) -> Result<Pinned, ChangeError> {

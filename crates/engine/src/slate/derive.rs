@@ -6,12 +6,14 @@
 //!
 //! Each step can be asked for again after a crash: a clone that was begun is finished or removed, a removal goes on.
 
+use std::collections::HashSet;
 use std::ops::Bound;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use futures::TryStreamExt;
 use partita_rt::{Bug, is_planted};
 use slatedb::admin::{Admin, AdminBuilder, CloneSourceSpec};
 use slatedb::compactor::{CompactionSpec, SourceId};
@@ -21,9 +23,9 @@ use slatedb::wal::{WalAdmin, WalError, WalFileRange, WalGc};
 use slatedb::{CheckpointCreateResult, ErrorKind, VersionedManifest};
 
 use super::core::Core;
-use super::open::database_path;
-use super::{Opened, settings};
-use crate::{ChangeError, Piece, RangeId, Removal};
+use super::open::{DATABASE_PREFIX, database_path};
+use super::{Opened, pin, settings, shape};
+use crate::{ChangeError, Collected, Piece, RangeId, Removal};
 
 /// How long the checkpoint lives under which a clone is made; the clone makes lasting ones. Longer than making it can take. Nobody
 /// takes it away: writes are waiting, and it ends by itself.
@@ -96,7 +98,7 @@ pub(super) async fn remove(core: &Core, range: RangeId) -> Result<Removal, Chang
     }
     let admin = admin(core, range);
     if let Some(manifest) = admin.read_manifest(None).await.map_err(refused)?
-        && is_pinned(&manifest)
+        && is_needed(core, range, &manifest).await?
     {
         return Ok(Removal::Needed);
     }
@@ -113,10 +115,57 @@ pub(super) async fn remove(core: &Core, range: RangeId) -> Result<Removal, Chang
 }
 
 /// Whether somebody still reads its files. Checkpoints with an end are those of clones being made, which have made a lasting one or
-/// were given up, and those that an operator asked for, which end with their range.
-fn is_pinned(manifest: &VersionedManifest) -> bool {
-    let mut checkpoints = manifest.checkpoints().iter();
-    checkpoints.any(|checkpoint| checkpoint.expire_time.is_none())
+/// were given up, and those that an operator asked for, which end with their range. A lasting one is a pin, or that of a clone,
+/// and then the clone names it.
+async fn is_needed(
+    core: &Core,
+    range: RangeId,
+    manifest: &VersionedManifest,
+) -> Result<bool, ChangeError> {
+    let lasting = manifest.checkpoints().iter();
+    let lasting: Vec<_> = lasting.filter(|it| it.expire_time.is_none()).collect();
+    if lasting.is_empty() {
+        return Ok(false);
+    }
+    if lasting.iter().any(|checkpoint| pin::is_pin(checkpoint)) {
+        return Ok(true);
+    }
+    let path = database_path(range).to_string();
+    for other in list(core).await? {
+        let Some(other) = admin(core, other)
+            .read_manifest(None)
+            .await
+            .map_err(refused)?
+        else {
+            continue;
+        };
+        let mut shared = other.external_dbs().iter().filter(|db| db.path == path);
+        if shared.any(|db| {
+            lasting
+                .iter()
+                .any(|it| Some(it.id) == db.final_checkpoint_id)
+        }) {
+            return Ok(true);
+        }
+    }
+    // A clone that was removed while the process was killed can leave its checkpoint behind.
+    let left: Vec<_> = lasting.iter().map(|checkpoint| checkpoint.id).collect();
+    tracing::info!(%range, ?left, "nobody reads the files of an old database, though checkpoints are left");
+    Ok(false)
+}
+
+/// The ranges that have a database, whole or in part, in ascending order.
+pub(super) async fn list(core: &Core) -> Result<Vec<RangeId>, ChangeError> {
+    let store = core.data.store();
+    let found = store.list_with_delimiter(None).await.map_err(refused)?;
+    let mut ranges: Vec<RangeId> = found
+        .common_prefixes
+        .iter()
+        .filter_map(|path| path.as_ref().strip_prefix(DATABASE_PREFIX)?.parse().ok())
+        .map(RangeId)
+        .collect();
+    ranges.sort_unstable();
+    Ok(ranges)
 }
 
 /// Asks the database's compactor to merge all its files into files of its own.
@@ -152,11 +201,27 @@ pub(super) async fn rewrite(core: &Core, opened: &Opened) -> Result<(), ChangeEr
     }
 }
 
-/// Runs one pass of the database's garbage collection, detaching included.
-pub(super) async fn collect(core: &Core, range: RangeId) -> Result<(), ChangeError> {
+/// Runs one pass of the database's garbage collection, detaching included, and looks for what no pass will remove.
+pub(super) async fn collect(core: &Core, opened: &Opened) -> Result<Collected, ChangeError> {
     let options = settings::garbage_collection(core.settings.garbage_age);
-    let collected = admin(core, range).run_gc_once(options).await;
-    collected.map_err(refused)
+    let collected = admin(core, opened.range).run_gc_once(options).await;
+    collected.map_err(refused)?;
+    let manifest = opened.db.manifest();
+    let flushed = shape::newest_flushed(&manifest);
+    let used: HashSet<String> = manifest
+        .all_sst_views()
+        .map(|view| view.sst.id.value().to_string())
+        .collect();
+    let folder = Path::from(database_path(opened.range)).join("compacted");
+    let mut files = core.data.store().list(Some(&folder));
+    while let Some(file) = files.try_next().await.map_err(refused)? {
+        let name = file.location.filename().unwrap_or_default();
+        let name = name.strip_suffix(".sst").unwrap_or(name);
+        if flushed.as_deref().is_none_or(|flushed| name > flushed) && !used.contains(name) {
+            return Ok(Collected::UntilFlush);
+        }
+    }
+    Ok(Collected::All)
 }
 
 pub(super) fn admin(core: &Core, range: RangeId) -> Admin {

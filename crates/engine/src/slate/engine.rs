@@ -11,8 +11,8 @@ use super::core::{Core, Slot};
 use super::{FLUSH_DEADLINE, close_database, derive, scan, shape, within_deadline};
 use crate::pipeline::Room;
 use crate::{
-    ChangeError, Engine, Health, KeyRange, Permit, ReadError, Refusal, Scan, ScanHint, Shape,
-    WriteError,
+    ChangeError, Collected, Engine, Health, KeyRange, Permit, ReadError, Refusal, Scan, ScanHint,
+    Shape, WriteError,
 };
 
 /// The durable engine of a range.
@@ -87,8 +87,9 @@ impl Engine for SlateEngine {
         derive::rewrite(&self.core, &opened).await
     }
 
-    async fn collect(&self) -> Result<(), ChangeError> {
-        derive::collect(&self.core, self.slot.range).await
+    async fn collect(&self) -> Result<Collected, ChangeError> {
+        let opened = self.slot.opened().ok_or(ChangeError::Unavailable)?;
+        derive::collect(&self.core, &opened).await
     }
 
     async fn checkpoint(&self, lifetime: Duration) -> Result<String, ChangeError> {

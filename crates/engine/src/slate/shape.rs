@@ -22,8 +22,25 @@ pub(super) fn of(manifest: &VersionedManifest) -> Shape {
         bytes,
         files,
         sources: manifest.external_dbs().len() as u64,
+        newest_rewritten: newest_rewritten(manifest),
         files_by_key,
     }
+}
+
+/// The name of the newest file that was flushed, as garbage collection knows it: of those that a compaction took in, only the last.
+/// Names are times, and sort like them.
+pub(super) fn newest_flushed(manifest: &VersionedManifest) -> Option<String> {
+    let level0 = manifest.l0().iter().map(|view| view.sst.id.value());
+    let newest = level0.max().or(manifest.last_compacted_l0_sst_view_id());
+    newest.map(|id| id.to_string())
+}
+
+fn newest_rewritten(manifest: &VersionedManifest) -> Option<String> {
+    let runs = manifest.compacted().iter();
+    let files = runs.flat_map(|run| run.sst_views());
+    let newest = files.map(|view| view.sst.id.value()).max();
+    let newest = newest.map(|id| id.to_string());
+    newest.filter(|newest| newest_flushed(manifest).as_ref() < Some(newest))
 }
 
 /// What a database sees of a file.

@@ -7,6 +7,8 @@ use tokio::time::Instant;
 
 use bytes::Bytes;
 use partita_rt::DataDir;
+use slatedb::compactor::{CompactionSpec, SourceId};
+use slatedb::config::CheckpointOptions;
 
 use super::*;
 use crate::conformance::strategy::steps;
@@ -14,8 +16,8 @@ use crate::conformance::{self, commit, put, rows};
 use crate::log::LogOptions;
 use crate::log::faulty_disk::{FaultyDisk, SyncFault};
 use crate::{
-    Databases, Engine, Health, KeyRange, OpenError, Piece, ReadError, Refusal, Removal, ScanHint,
-    Stats, WriteError,
+    Collected, Databases, Engine, Health, KeyRange, OpenError, Piece, ReadError, Refusal, Removal,
+    ScanHint, Stats, WriteError,
 };
 
 /// Databases with their first range open.
@@ -363,6 +365,11 @@ async fn a_parent_is_removed_once_its_children_have_rewritten_its_rows() {
         assert_eq!(kept.remove(source).await.unwrap(), Removal::Needed);
         engines.push(engine);
     }
+    // What a clone leaves that was removed only in part keeps nothing.
+    let left = CheckpointOptions::default();
+    let admin = derive::admin(&kept.core, source);
+    admin.create_detached_checkpoint(&left).await.unwrap();
+    assert_eq!(kept.remove(source).await.unwrap(), Removal::Needed);
     let deadline = Instant::now() + Duration::from_secs(30);
     for (engine, (child, _)) in engines.iter().zip(&children) {
         let folder = directory
@@ -393,6 +400,66 @@ async fn a_parent_is_removed_once_its_children_have_rewritten_its_rows() {
     assert_eq!(rows(&*child, KeyRange::all(), 100).await.len(), 150);
     kept.forget_others().await;
     kept.close().await;
+}
+
+/// A file that came of rewriting, and was rewritten again, is newer than all that was flushed: it stays until a flush, and the
+/// engine says so.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_rewritten_twice_stays_until_a_flush() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = Arc::new(DataDir::open(directory.path()).unwrap());
+    let settings = Settings {
+        garbage_age: Duration::from_secs(1),
+        ..Settings::default()
+    };
+    let one = One::of(SlateDatabases::new(data, settings).await.unwrap())
+        .await
+        .unwrap();
+    for value in ["a", "b"] {
+        commit(&*one, put("key", value)).await.unwrap();
+        one.flush().await.unwrap();
+    }
+    assert_eq!(one.shape().newest_rewritten, None);
+    one.rewrite().await.unwrap();
+    let first = rewritten_after(&*one, None).await;
+    assert_eq!(one.collect().await.unwrap(), Collected::All);
+
+    // The engine itself has no reason to rewrite a single file, but a compaction of several runs can come at any time.
+    let opened = one.databases.core.slot(conformance::FIRST).unwrap();
+    let run = opened.opened().unwrap().db.manifest().compacted()[0].id;
+    let spec = CompactionSpec::new(vec![SourceId::SortedRun(run)], run);
+    let admin = derive::admin(&one.databases.core, conformance::FIRST);
+    admin.submit_compaction(spec).await.unwrap();
+    rewritten_after(&*one, Some(&first)).await;
+    assert_eq!(one.collect().await.unwrap(), Collected::UntilFlush);
+
+    commit(&*one, put("key", "c")).await.unwrap();
+    one.flush().await.unwrap();
+    let file = directory
+        .path()
+        .join(format!("store/range-1/compacted/{first}.sst"));
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while file.exists() {
+        assert!(Instant::now() < deadline, "{:?}", one.shape());
+        assert_eq!(one.collect().await.unwrap(), Collected::All);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    one.close().await;
+}
+
+/// Waits until another file is the newest that came of rewriting.
+async fn rewritten_after(engine: &dyn Engine, before: Option<&String>) -> String {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    loop {
+        let newest = engine.shape().newest_rewritten;
+        if newest.as_ref() != before
+            && let Some(newest) = newest
+        {
+            return newest;
+        }
+        assert!(Instant::now() < deadline, "{:?}", engine.shape());
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
 }
 
 /// A range that stops writing does not keep the log from getting shorter.

@@ -283,7 +283,7 @@ async fn tend(manager: &Arc<Manager>, id: RangeId, action: &str, wish: Wish) -> 
         "collect" => {
             let collected = range.engine().collect().await;
             manager.tend().await;
-            collected.map_err(|error| error.to_string())
+            collected.map(drop).map_err(|error| error.to_string())
         }
         _ => {
             let wished = Duration::from_millis(wish.milliseconds.unwrap_or(100));

@@ -131,8 +131,14 @@ async fn checkpoints(core: &Core, range: RangeId) -> Result<Vec<Checkpoint>, Cha
         return Ok(Vec::new());
     };
     let ours = manifest.checkpoints().iter();
-    let ours = ours.filter(|checkpoint| checkpoint.name.as_deref() == Some(PIN_NAME));
-    Ok(ours.cloned().collect())
+    Ok(ours
+        .filter(|checkpoint| is_pin(checkpoint))
+        .cloned()
+        .collect())
+}
+
+pub(super) fn is_pin(checkpoint: &Checkpoint) -> bool {
+    checkpoint.name.as_deref() == Some(PIN_NAME)
 }
 
 async fn find(core: &Core, range: RangeId, pin: &PinId) -> Result<Checkpoint, ChangeError> {
