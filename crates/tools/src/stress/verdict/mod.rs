@@ -258,14 +258,12 @@ impl Evidence<'_> {
             let asked = self.busiest();
             judged.push(Judged::new(Scope::Partition, what, asked, target));
             let (what, on_server) = match self.grows() {
-                Some((End::Tail, written)) => (
-                    "the range at the end of the table, where the table grows".to_owned(),
-                    written,
-                ),
-                Some((End::Head, written)) => (
-                    "the range at the begin of the table, where the table grows".to_owned(),
-                    written,
-                ),
+                Some((End::Tail, written)) => {
+                    ("the range at the end of the table".to_owned(), written)
+                }
+                Some((End::Head, written)) => {
+                    ("the range at the begin of the table".to_owned(), written)
+                }
                 None => ("the server of the busiest partition".to_owned(), asked),
             };
             judged.push(Judged::new(
@@ -322,9 +320,11 @@ fn headline(evidence: &Evidence<'_>, judged: &[Judged], state: State) -> String 
     match state {
         State::Over if evidence.is_refused() => format!("Throttled: {refusals}; {load}"),
         State::Over if worst.is_some_and(|one| one.state == State::Over) => {
-            format!(
-                "Over the target: {load}; this server did not refuse it, one that keeps to the target would"
-            )
+            let then = match worst.map(|one| one.scope) {
+                Some(Scope::Server) => "in the cloud one server alone would have to take it",
+                _ => "one that keeps to the target would",
+            };
+            format!("Over the target: {load}; this server did not refuse it, {then}")
         }
         State::Over => format!("{} failed; {load}", operations(evidence.failed)),
         State::Near => format!("Near the target: {load}"),
