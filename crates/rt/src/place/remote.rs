@@ -207,7 +207,8 @@ mod tests {
         let account = ("azure_storage_account_name", "a");
         // As some variables of strangers are called.
         let strange = ("access_key_id", "x");
-        let cases: [(&str, &[(&str, &str)], &str); 9] = [
+        type Case<'c> = (&'c str, &'c [(&'c str, &'c str)], &'c str);
+        let cases: [Case<'_>; 9] = [
             ("s3://b/p", &[], "AWS_ACCESS_KEY_ID and"),
             ("s3://b/p", &[strange], "AWS_ACCESS_KEY_ID and"),
             ("s3://b/p", &[key], "needs AWS_SECRET_ACCESS_KEY"),
