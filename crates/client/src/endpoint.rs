@@ -80,12 +80,7 @@ impl Endpoint {
     /// Whether the host is this machine, as far as its name tells.
     pub(crate) fn is_loopback(&self) -> bool {
         let host = self.authority.parse::<Authority>();
-        host.is_ok_and(|authority| {
-            let host = authority.host().trim_matches(['[', ']']);
-            let address = host.parse::<std::net::IpAddr>();
-            host.eq_ignore_ascii_case("localhost")
-                || address.is_ok_and(|address| address.is_loopback())
-        })
+        host.is_ok_and(|authority| is_loopback(authority.host()))
     }
 
     /// Host and port, as in the header `Host`.
@@ -105,6 +100,16 @@ impl fmt::Display for Endpoint {
         let scheme = if self.https { "https" } else { "http" };
         write!(f, "{scheme}://{}{}", self.authority, self.path)
     }
+}
+
+/// Whether a host, as it stands in a URL, is this machine, as far as its name tells.
+pub(crate) fn is_loopback(host: &str) -> bool {
+    let host = host.trim_matches(['[', ']']);
+    let address = host.parse::<std::net::IpAddr>();
+    let name = host.to_ascii_lowercase();
+    name == "localhost"
+        || name.ends_with(".localhost")
+        || address.is_ok_and(|address| address.is_loopback())
 }
 
 #[cfg(test)]

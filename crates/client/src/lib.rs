@@ -50,6 +50,7 @@ mod observer;
 mod options;
 mod page;
 mod pipeline;
+mod proxy;
 mod request;
 mod retry;
 mod service;
@@ -67,6 +68,7 @@ pub use log_tail::{FollowOptions, Followed, InvalidLogTailKey, LogFollow, LogTai
 pub use observer::{AttemptEvent, Decision, GiveUp, RetryObserver, RetryReason};
 pub use options::ClientOptions;
 pub use page::{Continuation, EntityStream, InvalidContinuation, Page, PageStream, QueryOptions};
+pub use proxy::{InvalidProxy, Proxy, ProxyUrl};
 pub use retry::{RetryBudget, RetryPolicy, is_retried_status};
 pub use service::{TableServiceClient, TableStream};
 pub use table::{IfMatch, TableClient, TransactionAction, TransactionOutcome, UpdateMode};

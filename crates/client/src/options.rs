@@ -1,6 +1,6 @@
 //! How a client behaves: retries, timeouts, trust, what may watch.
 
-use crate::{RetryBudget, RetryObserver, RetryPolicy};
+use crate::{Proxy, RetryBudget, RetryObserver, RetryPolicy};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,6 +29,8 @@ pub struct ClientOptions {
     pub idle_connections_max: usize,
     /// Certificates in PEM of authorities to trust besides the machine's: a server's own authority, or a company's.
     pub authorities_pem: Vec<Vec<u8>>,
+    /// Through which HTTP proxy requests go. The default is what the environment says.
+    pub proxy: Proxy,
     /// What the client is, before its own name in `User-Agent`.
     pub application: String,
     /// Sees every attempt.
@@ -48,6 +50,7 @@ impl Default for ClientOptions {
             idle_timeout: Duration::from_secs(60),
             idle_connections_max: 256,
             authorities_pem: Vec::new(),
+            proxy: Proxy::default(),
             application: String::new(),
             observer: None,
         }

@@ -1,7 +1,9 @@
 //! Sends a request once, over connections that are kept: HTTP/1.1, plain or TLS.
 
+use crate::proxy::{Choice, Connector};
 use crate::{ClientOptions, Error, ErrorKind};
 use bytes::Bytes;
+use http::header::PROXY_AUTHORIZATION;
 use http::{HeaderMap, Request};
 use http_body_util::{BodyExt as _, Full};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
@@ -20,7 +22,10 @@ const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// A pool of connections to one account's servers.
 #[derive(Debug, Clone)]
-pub(crate) struct Transport(Client<HttpsConnector<HttpConnector>, Full<Bytes>>);
+pub(crate) struct Transport {
+    client: Client<HttpsConnector<Connector>, Full<Bytes>>,
+    proxy: Choice,
+}
 
 /// An answer, whole.
 #[derive(Debug)]
@@ -42,6 +47,8 @@ impl Transport {
     /// Makes no connection yet. `tls` says whether any endpoint will need it: reading the machine's authorities takes some
     /// milliseconds.
     pub(crate) fn new(options: &ClientOptions, tls: bool) -> Result<Self, Error> {
+        let proxy = Choice::of(&options.proxy);
+        let tls = tls || proxy.is_tls;
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
@@ -52,22 +59,34 @@ impl Transport {
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
         tcp.set_connect_timeout(Some(options.connect_timeout));
+        let proxies = HttpsConnectorBuilder::new()
+            .with_tls_config(config.clone())
+            .https_or_http()
+            .enable_http1()
+            .wrap_connector(tcp.clone());
         let connector = HttpsConnectorBuilder::new()
             .with_tls_config(config)
             .https_or_http()
             .enable_http1()
-            .wrap_connector(tcp);
+            .wrap_connector(Connector::new(tcp, proxies, proxy.clone()));
         let client = Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(options.idle_timeout)
             .pool_max_idle_per_host(options.idle_connections_max)
             .build(connector);
-        Ok(Self(client))
+        Ok(Self { client, proxy })
     }
 
     /// Sends a request and takes the whole answer. Dropped halfway, the request may have been executed.
-    pub(crate) async fn send(&self, request: Request<Full<Bytes>>) -> Result<Answer, SendError> {
-        let answer = self.0.request(request).await.map_err(failed_to_send)?;
+    pub(crate) async fn send(
+        &self,
+        mut request: Request<Full<Bytes>>,
+    ) -> Result<Answer, SendError> {
+        if let Some(authorization) = self.proxy.authorization(request.uri()) {
+            let headers = request.headers_mut();
+            headers.insert(PROXY_AUTHORIZATION, authorization);
+        }
+        let answer = self.client.request(request).await.map_err(failed_to_send)?;
         let (head, body) = answer.into_parts();
         let body = collect(body, head.headers.get(http::header::CONTENT_LENGTH)).await?;
         Ok(Answer {

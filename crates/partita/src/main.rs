@@ -4,7 +4,6 @@
 //! - Exit code 0: done; 1: done, and the answer is no (`connect` found no server); 2: failed.
 //! - Called as `azurite` or `azurite-table`, it takes that program's command line.
 
-mod admin;
 mod cli;
 mod output;
 mod verbs;

@@ -1,6 +1,6 @@
 //! Randomness of two kinds.
 //!
-//! [`fill`] asks the operating system: for salts, keys and seeds. [`u64`] and [`guid`] come from a generator of this thread
+//! [`fill`] asks the operating system: for salts, keys and seeds. [`u64()`] and [`guid`] come from a generator of this thread
 //! (xoshiro256++, seeded once from the operating system): no system call and no lock, some nanoseconds each. They are for
 //! request ids and spreading, where a collision must be unlikely but a guess does no harm.
 

@@ -1,23 +1,27 @@
 //! `cargo xtask diskfull`: what the server does when its disk is full, on a small file system in memory.
 //!
 //! 1. Writes go on until the server refuses one with 500 or 503.
-//! 2. While it is full, rows are read all the same, and writes are answered, not left hanging.
-//! 3. A ballast file is deleted: writing resumes by itself.
+//! 2. While it is full, rows are read all the same, and writes are answered, not left hanging; snapshots are refused, and a backup
+//!    onto the same disk is broken off, with nothing half-made to be seen.
+//! 3. A ballast file is deleted: writing resumes by itself, and snapshot and backup are done when asked for again.
 //! 4. Then, and again after a kill and a restart, every acknowledged row is there and none that was answered with 503,
 //!    which means "not executed".
 
 mod mount;
+mod snapshots;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::io::{ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
 use partita_bench::client::{Client, Request};
-use partita_bench::{Account, ServerProcess, create_table, partita_command, rng};
+use partita_bench::{Account, ServerProcess, admin, create_table, partita_command, rng};
 use serde_json::Value;
 
 use self::mount::SmallDisk;
+use self::snapshots::Snapshots;
 use crate::cargo;
 
 /// The table everything happens in.
@@ -31,6 +35,9 @@ const BALLAST_MIB: u64 = 160;
 
 /// Characters of one row's text: large, so that the disk is full soon.
 const TEXT_LEN: u64 = 24 * 1_024;
+
+/// Rows in the snapshot that is taken while there is room: more than fits in what a full disk has left.
+const SNAPSHOT_ROWS: u64 = 2_000;
 
 /// Time from start to ready.
 const START_DEADLINE: Duration = Duration::from_secs(30);
@@ -81,10 +88,17 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let ballast = disk.path().join("ballast");
     std::fs::write(&ballast, vec![0; (BALLAST_MIB << 20) as usize])
         .context("writing the ballast")?;
-    let data = disk.path().join("data");
-    let mut server = ServerProcess::start(partita_command(&program, &data), START_DEADLINE)?;
+    let (data, place) = (disk.path().join("data"), disk.path().join("backups"));
+    let admin = admin::free_port()?;
+    let mut command = partita_command(&program, &data);
+    command.args(["--admin-port", &admin.port().to_string(), "--backup-place"]);
+    command.arg(&place);
+    let mut server = ServerProcess::start(command, START_DEADLINE)?;
     let mut trial = Trial::connect(&server)?;
-    let outcome = trial.run(|| std::fs::remove_file(&ballast).context("deleting the ballast"));
+    let snapshots = Snapshots::new(&program, admin, &place);
+    let outcome = trial.run(&snapshots, disk.path(), || {
+        std::fs::remove_file(&ballast).context("deleting the ballast")
+    });
     let faults = outcome.and_then(|()| trial.compare());
     faults.with_context(|| format!("the server's last words:\n{}", server.log()))?;
     server.kill()?;
@@ -115,10 +129,25 @@ impl Trial {
         })
     }
 
-    fn run(&mut self, make_room: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<()> {
+    fn run(
+        &mut self,
+        snapshots: &Snapshots,
+        disk: &Path,
+        make_room: impl FnOnce() -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        for _ in 0..SNAPSHOT_ROWS {
+            let fate = self.write()?;
+            ensure!(fate == Fate::Written, "the disk is full at once: {fate:?}");
+        }
+        snapshots.before()?;
+        self.fill()?;
+        let rest = disk.join("rest");
+        fill_up(&rest)?;
         self.fill()?;
         self.read_some(200)
             .context("reading while the disk is full")?;
+        snapshots.while_full()?;
+        std::fs::remove_file(rest).context("deleting what filled the disk up")?;
         make_room()?;
         let started = Instant::now();
         while self.write()? != Fate::Written {
@@ -130,7 +159,7 @@ impl Trial {
             let fate = self.write()?;
             ensure!(fate == Fate::Written, "a write after resuming was {fate:?}");
         }
-        Ok(())
+        snapshots.after()
     }
 
     /// Writes until the disk is full for good.
@@ -230,7 +259,7 @@ impl Trial {
     fn summary(&self) -> String {
         let count = |fate| self.rows.values().filter(|other| **other == fate).count();
         format!(
-            "{} rows written, {} refused (503), {} unknown (500); reads went on, slowest answer {} ms, writing resumed \
+            "{} rows written, {} refused (503), {} unknown (500); reads went on, a snapshot was refused and a backup broken off, slowest answer {} ms, writing resumed \
              {} ms after there was room, nothing lost",
             count(Fate::Written),
             count(Fate::Refused),
@@ -238,6 +267,19 @@ impl Trial {
             self.slowest_answer.as_millis(),
             self.resumed_after.as_millis()
         )
+    }
+}
+
+/// Takes all that is left of a disk, for this file.
+fn fill_up(path: &Path) -> anyhow::Result<()> {
+    let mut file = std::fs::File::create(path).context("filling the disk up")?;
+    let piece = vec![0; 64 << 10];
+    loop {
+        match file.write(&piece) {
+            Ok(_) => {}
+            Err(error) if error.kind() == ErrorKind::StorageFull => return Ok(()),
+            Err(error) => return Err(error).context("filling the disk up"),
+        }
     }
 }
 

@@ -11,5 +11,6 @@ mod faults;
 mod faulty_server;
 mod log_tail;
 mod on_the_server;
+mod proxy;
 #[path = "../example/server.rs"]
 mod server;

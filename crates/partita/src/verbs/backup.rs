@@ -3,17 +3,19 @@
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use clap::{Arg, ArgMatches, Command};
+use clap::{Arg, ArgAction, ArgMatches, Command};
 use partita_server::backup::{Finding, Place, Verified, verify};
+use partita_tools::admin::AdminPort;
+use partita_tools::verbs::admin_port;
 use serde_json::{Value, json};
 
-use super::snapshot::{as_json, many, size};
-use crate::admin::Admin;
-use crate::{admin, cli, output};
+use super::snapshot::{as_json, many, port, size, text};
+use crate::{cli, output};
 
 const NAME: &str = "name";
 const TO: &str = "to";
 const URL: &str = "url";
+const TEMPORARY: &str = "temporary";
 
 /// The command.
 pub(crate) fn command() -> Command {
@@ -35,7 +37,14 @@ pub(crate) fn command() -> Command {
                 .long(TO)
                 .required(true),
         )
-        .arg(admin::argument())
+        .arg(
+            Arg::new(TEMPORARY)
+                .long(TEMPORARY)
+                .action(ArgAction::SetTrue)
+                .requires(NAME)
+                .help("Delete the snapshot once it is copied; take it now if it is not there"),
+        )
+        .arg(admin_port::argument())
         .arg(cli::output())
         .subcommand(verify)
         .after_help("Run it again after an interruption, with the same NAME: what is there and whole is not copied again. `partita restore`\nmakes a store from it.")
@@ -49,25 +58,34 @@ fn url(name: &'static str, value: &'static str, help: &'static str) -> Arg {
 pub(super) fn run(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
     match matches.subcommand() {
         Some(("verify", matches)) => check(matches),
-        _ => copy(matches),
+        _ => super::blocking(copy(matches)),
     }
 }
 
-fn copy(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
-    let (admin, place) = (Admin::of(matches)?, place(matches, TO)?);
+async fn copy(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
+    let (admin, place) = (port(matches)?, place(matches, TO)?);
     let named = matches.get_one::<String>(NAME);
     let name = match named {
         Some(_) => super::snapshot::checked_name(matches)?.to_owned(),
-        None => format!("backup-{}", time_digits(&admin)?),
+        None => format!("backup-{}", time_digits(&admin).await?),
     };
     if named.is_none() {
         output::talk(&format!("taking snapshot {name}"));
     }
-    let wish = json!({ "to": place.to_string(), "temporary": named.is_none() });
-    let copied = admin.job(&format!("/admin/v1/snapshots/{name}/backup"), &wish);
-    let copied = copied.with_context(|| match named {
-        Some(_) => format!("the backup of {name} is not finished"),
-        None => format!("the backup is not finished; to go on: partita backup {name} --to {place}"),
+    let temporary = named.is_none() || matches.get_flag(TEMPORARY);
+    let wish = json!({ "to": place.to_string(), "temporary": temporary });
+    let copied = admin
+        .job(
+            &format!("/admin/v1/snapshots/{name}/backup"),
+            &wish.to_string(),
+        )
+        .await;
+    let copied = copied.with_context(|| match temporary {
+        false => format!("the backup of {name} is not finished"),
+        true => format!(
+            "the backup is not finished; to go on: partita backup {name} --to {place} --temporary; to give it up: partita snapshot \
+             delete {name}"
+        ),
     })?;
     if !as_json(matches, &copied)? {
         let number = |member: &str| {
@@ -91,9 +109,9 @@ fn copy(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
 }
 
 /// The server's time as digits: to the second, by what its status page says.
-fn time_digits(admin: &Admin) -> anyhow::Result<String> {
-    let status = admin.get("/admin/v1/status")?;
-    let started = admin::text(&status, "started_at").to_owned();
+async fn time_digits(admin: &AdminPort) -> anyhow::Result<String> {
+    let status: Value = admin.page("/admin/v1/status").await?.read()?;
+    let started = text(&status, "started_at").to_owned();
     let uptime = status.get("uptime_seconds").and_then(Value::as_f64);
     let digits: String = started.chars().filter(char::is_ascii_digit).collect();
     Ok(format!(

@@ -11,6 +11,7 @@ mod log_verbs;
 mod migrate_verbs;
 mod operate;
 mod process;
+mod proxy;
 mod request;
 mod serve;
 mod snapshots;

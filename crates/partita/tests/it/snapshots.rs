@@ -231,3 +231,37 @@ fn a_backup_comes_back_with_its_versions_also_after_kills() {
         "missing  rows/00000001.part\n"
     );
 }
+
+#[test]
+fn a_backup_without_a_name_that_goes_on_leaves_no_snapshot_behind() {
+    let world = World::new();
+    world.done("table create people");
+    world.insert("people", EXACT);
+    let snapshots = || {
+        let (_, listed, _) = world.run("snapshot list ADMIN --output json");
+        let listed: Value = serde_json::from_str(&listed).unwrap();
+        listed["snapshots"].as_array().unwrap().len()
+    };
+    // A file where the backup's directory is to be.
+    std::fs::create_dir(world.path("out")).unwrap();
+    std::fs::write(world.path("out/blocked"), "mine").unwrap();
+    let talk = world.refused("backup --to out/blocked ADMIN");
+    assert!(talk.contains("cannot make the directory"), "{talk}");
+    assert_eq!(snapshots(), 1, "kept, so that the backup can go on");
+    std::fs::remove_file(world.path("out/blocked")).unwrap();
+    let command = |talk: &str, before: &str| {
+        let (_, command) = talk.split_once(before).unwrap();
+        let end = command.find([';', ':']).unwrap();
+        format!("{} ADMIN", &command[..end])
+    };
+    world.done(&command(&talk, "to go on: partita "));
+    assert_eq!(snapshots(), 0);
+    world.done("backup verify out/blocked");
+    // Given up instead.
+    std::fs::write(world.path("out/again"), "mine").unwrap();
+    let talk = world.refused("backup --to out/again ADMIN");
+    assert_eq!(snapshots(), 1);
+    let give_up = command(&talk, "to give it up: partita ");
+    world.done(&format!("{give_up} --yes"));
+    assert_eq!(snapshots(), 0);
+}

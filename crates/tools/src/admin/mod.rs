@@ -1,6 +1,6 @@
 //! Partita's admin port, asked by its operators' tools: `docs/admin-api.md` describes what it answers.
 //!
-//! - [`AdminPort`]: one request a connection, for pages and for actions on ranges.
+//! - [`AdminPort`]: one request a connection, for pages, for actions, and for jobs that outlast their request.
 //! - [`Status`], [`Ranges`], [`Hot`], [`Heat`]: what is read of its pages. A server may say more, and an older one less: fields that are
 //!   missing have their empty value.
 
@@ -9,6 +9,7 @@ mod pages;
 use crate::source::Traffic;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
@@ -27,6 +28,9 @@ const PAGE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// For the whole answer of an action: a flush of much that was written takes some seconds, and may be asked for twice.
 const ACTION_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// How often a job is asked after.
+const JOB_POLL: Duration = Duration::from_millis(100);
 
 /// 10,000 ranges with long keys are a few megabytes.
 const ANSWER_BYTES_MAX: u64 = 64 << 20;
@@ -63,6 +67,9 @@ pub enum AdminError {
         "what answers at {0} has no such page; is it the admin port of a Partita of this version?"
     )]
     Strange(String),
+    /// A job that was started ended with this.
+    #[error("{0}")]
+    Failed(String),
 }
 
 /// An admin port. Nothing is kept open between requests.
@@ -73,7 +80,7 @@ pub struct AdminPort {
     page_timeout: Duration,
 }
 
-/// An answer with status 200.
+/// An answer with a status of success.
 #[derive(Debug, Clone)]
 pub struct Answer {
     /// The JSON as it came.
@@ -139,12 +146,41 @@ impl AdminPort {
     /// # Errors
     /// [`AdminError`]; after [`AdminError::Unreachable`] it may have been done.
     pub async fn act(&self, range: u64, action: &str, body: &str) -> Result<Answer, AdminError> {
+        let path = format!("/admin/v1/ranges/{range}/{action}");
+        self.post(&path, body).await
+    }
+
+    /// An action, by its path, such as `/admin/v1/snapshots/nightly/create`; `body` is JSON, or empty. Not cancel safe: it may be done
+    /// all the same.
+    ///
+    /// # Errors
+    /// [`AdminError`]; after [`AdminError::Unreachable`] it may have been done.
+    pub async fn post(&self, path: &str, body: &str) -> Result<Answer, AdminError> {
         let (address, length) = (&self.address, body.len());
         let request = format!(
-            "POST /admin/v1/ranges/{range}/{action} HTTP/1.0\r\nHost: {address}\r\n\
+            "POST {path} HTTP/1.0\r\nHost: {address}\r\n\
              X-Partita-Admin: partita-tools\r\nContent-Length: {length}\r\n\r\n{body}"
         );
         self.ask(request, ACTION_TIMEOUT).await
+    }
+
+    /// An action that starts a job, and what came of it, once it is done. Not cancel safe: the job goes on without us.
+    ///
+    /// # Errors
+    /// [`AdminError`]; [`AdminError::Failed`] with the reason when the job failed.
+    pub async fn job(&self, path: &str, body: &str) -> Result<Value, AdminError> {
+        let mut job: Job = self.post(path, body).await?.read()?;
+        while job.state == "running" {
+            tokio::time::sleep(JOB_POLL).await;
+            job = self
+                .page(&format!("/admin/v1/jobs/{}", job.id))
+                .await?
+                .read()?;
+        }
+        match job.state.as_str() {
+            "done" => Ok(job.result),
+            _ => Err(AdminError::Failed(job.error.unwrap_or_default())),
+        }
     }
 
     async fn ask(&self, request: String, timeout: Duration) -> Result<Answer, AdminError> {
@@ -157,7 +193,7 @@ impl AdminPort {
         self.traffic.count(request.len() + answer.len());
         let strange = || AdminError::Strange(self.to_string());
         let (status, text) = split(&answer).ok_or_else(strange)?;
-        if status != 200 {
+        if !(200..300).contains(&status) {
             let refused: RefusedBody = serde_json::from_str(text).map_err(|_| strange())?;
             return Err(AdminError::Refused {
                 status,
@@ -180,6 +216,16 @@ impl AdminPort {
         bounded.read_to_end(&mut answer).await?;
         Ok(answer)
     }
+}
+
+/// A piece of work that the server does on its own.
+#[derive(Deserialize)]
+struct Job {
+    id: u64,
+    state: String,
+    #[serde(default)]
+    result: Value,
+    error: Option<String>,
 }
 
 #[derive(Deserialize)]

@@ -12,19 +12,18 @@
 //! Verbs that have two sides take the same flags with `--to-` before them for the second one, whose variable is
 //! `AZURE_STORAGE_CONNECTION_STRING_TO`. Where nothing says where the second side is, it is in the account of the first.
 
+use super::admin_port;
 use super::failure::Failure;
 use crate::source::Traffic;
 use clap::{Arg, ArgMatches, Command};
 use partita_client::{
-    ClientOptions, ConnectionString, Credential, Endpoint, RetryPolicy, TableServiceClient,
+    ClientOptions, ConnectionString, Credential, Endpoint, Proxy, RetryPolicy, TableServiceClient,
 };
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 const LOCAL: &str = "UseDevelopmentStorage=true";
-/// Where the admin port of the server on this machine is unless told otherwise.
-const LOCAL_ADMIN: &str = "http://127.0.0.1:10010";
 /// For how long a server that never answered is looked for.
 const FIRST_CONNECTION: Duration = Duration::from_millis(1500);
 
@@ -82,6 +81,15 @@ pub(super) fn add(command: Command) -> Command {
                 "Authority to trust besides the machine's, PEM",
             )
             .value_parser(clap::value_parser!(PathBuf)),
+        )
+        .arg(
+            flag(
+                FIRST.heading,
+                "proxy",
+                "URL",
+                "HTTP proxy, also for this machine's tables, or none [variables: https_proxy, http_proxy, all_proxy, no_proxy]",
+            )
+            .value_parser(|text: &str| text.parse::<Proxy>()),
         )
         .arg(
             limit("retries", "N", "How often a request that failed is tried again, 0 to 20: four times take ten seconds", 0..=20)
@@ -196,6 +204,9 @@ impl Connection {
             operation_timeout: seconds.map(|&seconds| Duration::from_secs(seconds.into())),
             ..ClientOptions::default()
         };
+        if let Some(proxy) = matches.get_one::<Proxy>("proxy") {
+            options.proxy = proxy.clone();
+        }
         if let Some(path) = matches.get_one::<PathBuf>("ca") {
             options.authorities_pem = vec![std::fs::read(path).map_err(Failure::Input)?];
         }
@@ -216,7 +227,7 @@ impl Connection {
         let endpoint = self.service.endpoint().to_string();
         let here = ["http://127.0.0.1:10002/", "http://localhost:10002/"];
         let here = here.iter().any(|url| endpoint.starts_with(url));
-        here.then(|| (LOCAL_ADMIN.to_owned(), false))
+        here.then(|| (admin_port::LOCAL.to_owned(), false))
     }
 }
 

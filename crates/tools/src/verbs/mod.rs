@@ -7,6 +7,7 @@
 //! - what destroys asks first, or needs `--yes`;
 //! - what reads or moves whole tables says how to go on when it is interrupted.
 
+pub mod admin_port;
 mod arguments;
 mod bulk;
 mod connection;

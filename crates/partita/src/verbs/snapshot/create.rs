@@ -3,15 +3,14 @@
 use std::process::ExitCode;
 
 use clap::ArgMatches;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::{as_json, count, many, name, page, size};
-use crate::admin::{Admin, text};
+use super::{as_json, count, many, name, page, port, size, text};
 use crate::output;
 
-pub(super) fn run(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
-    let admin = Admin::of(matches)?;
-    let taken = admin.post(&format!("{}/create", page(matches)?), &json!({}))?;
+pub(super) async fn run(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
+    let create = format!("{}/create", page(matches)?);
+    let taken: Value = port(matches)?.post(&create, "").await?.read()?;
     if !as_json(matches, &taken)? {
         let pause = taken.get("pause_ms").and_then(Value::as_f64);
         output::talk(&format!(

@@ -4,18 +4,18 @@ use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
 use clap::ArgMatches;
-use serde_json::json;
+use serde_json::Value;
 
-use super::{YES, as_json, name, page};
-use crate::admin::Admin;
+use super::{YES, as_json, name, page, port};
 use crate::output;
 
-pub(super) fn run(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
+pub(super) async fn run(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
     let name = name(matches);
     if !matches.get_flag(YES) {
         confirm(&format!("delete snapshot {name}"))?;
     }
-    let answer = Admin::of(matches)?.post(&format!("{}/delete", page(matches)?), &json!({}))?;
+    let delete = format!("{}/delete", page(matches)?);
+    let answer: Value = port(matches)?.post(&delete, "").await?.read()?;
     if !as_json(matches, &answer)? {
         output::talk(&format!("deleted snapshot {name}"));
     }

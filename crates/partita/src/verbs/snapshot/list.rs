@@ -5,12 +5,11 @@ use std::process::ExitCode;
 use clap::ArgMatches;
 use serde_json::Value;
 
-use super::{PAGE, as_json, count, size};
-use crate::admin::{Admin, text};
+use super::{PAGE, as_json, count, port, size, text};
 use crate::output;
 
-pub(super) fn run(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
-    let answer = Admin::of(matches)?.get(PAGE)?;
+pub(super) async fn run(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
+    let answer: Value = port(matches)?.page(PAGE).await?.read()?;
     let snapshots = answer.get("snapshots").and_then(Value::as_array);
     let snapshots = snapshots.map(Vec::as_slice).unwrap_or_default();
     if !as_json(matches, &answer)? {

@@ -7,11 +7,14 @@ mod restore;
 mod show;
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use partita_tools::admin::{AdminError, AdminPort};
+use partita_tools::verbs::admin_port;
 use serde_json::Value;
 
-use crate::{admin, cli, output};
+use crate::{cli, output};
 
 const NAME: &str = "name";
 const YES: &str = "yes";
@@ -22,7 +25,7 @@ pub(crate) fn command() -> Command {
     let verb = |name: &'static str, about: &'static str| {
         Command::new(name)
             .about(about)
-            .arg(admin::argument())
+            .arg(admin_port::argument())
             .arg(cli::output())
     };
     let name = || {
@@ -55,14 +58,29 @@ pub(crate) fn command() -> Command {
 
 /// Runs the verb that was given.
 pub(super) fn run(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
-    match matches.subcommand() {
-        Some(("create", matches)) => create::run(matches),
-        Some(("list", matches)) => list::run(matches),
-        Some(("show", matches)) => show::run(matches),
-        Some(("delete", matches)) => delete::run(matches),
-        Some(("restore", matches)) => restore::run(matches),
-        _ => unreachable!("clap lets only known verbs through"),
-    }
+    super::blocking(async {
+        match matches.subcommand() {
+            Some(("create", matches)) => create::run(matches).await,
+            Some(("list", matches)) => list::run(matches).await,
+            Some(("show", matches)) => show::run(matches).await,
+            Some(("delete", matches)) => delete::run(matches).await,
+            Some(("restore", matches)) => restore::run(matches).await,
+            _ => unreachable!("clap lets only known verbs through"),
+        }
+    })
+}
+
+/// The admin port that was named. What is asked of it is not counted: these verbs print no totals.
+pub(super) fn port(matches: &ArgMatches) -> Result<AdminPort, AdminError> {
+    admin_port::of(matches, Arc::default())
+}
+
+/// A member that is a text.
+pub(super) fn text<'v>(value: &'v Value, member: &str) -> &'v str {
+    value
+        .get(member)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
 }
 
 fn name(matches: &ArgMatches) -> &str {

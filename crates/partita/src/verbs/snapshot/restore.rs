@@ -7,8 +7,7 @@ use anyhow::Context as _;
 use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command, value_parser};
 use serde_json::{Value, json};
 
-use super::{as_json, many, name, page, size};
-use crate::admin::{Admin, text};
+use super::{as_json, many, name, page, port, size, text};
 use crate::output;
 
 const TABLE: &str = "table";
@@ -41,14 +40,15 @@ fn option(name: &'static str, value: &'static str, help: &'static str) -> Arg {
     Arg::new(name).long(name).value_name(value).help(help)
 }
 
-pub(super) fn run(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
-    let (admin, page) = (Admin::of(matches)?, page(matches)?);
+pub(super) async fn run(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
+    let (admin, page) = (port(matches)?, page(matches)?);
     if let Some(directory) = matches.get_one::<PathBuf>(TO_DIRECTORY) {
         let directory = std::path::absolute(directory)?;
         let to = directory
             .to_str()
             .context("the directory's name is not UTF-8")?;
-        let copied = admin.job(&format!("{page}/unpack"), &json!({ "to": to }))?;
+        let wish = json!({ "to": to }).to_string();
+        let copied = admin.job(&format!("{page}/unpack"), &wish).await?;
         if !as_json(matches, &copied)? {
             let rows = copied.get("rows").and_then(Value::as_u64);
             output::talk(&format!(
@@ -62,7 +62,9 @@ pub(super) fn run(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
     }
     let word = |name| matches.get_one::<String>(name);
     let wish = json!({ "account": word(ACCOUNT), "table": word(TABLE), "as": word(AS) });
-    let restored = admin.job(&format!("{page}/restore"), &wish)?;
+    let restored = admin
+        .job(&format!("{page}/restore"), &wish.to_string())
+        .await?;
     let tables = restored.get("tables").and_then(Value::as_array);
     let tables = tables.map(Vec::as_slice).unwrap_or_default();
     if !as_json(matches, &restored)? {

@@ -6,12 +6,11 @@ use clap::ArgMatches;
 use serde_json::Value;
 
 use super::list::columns;
-use super::{as_json, count, page, size};
-use crate::admin::{Admin, text};
+use super::{as_json, count, page, port, size, text};
 use crate::output;
 
-pub(super) fn run(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
-    let shown = Admin::of(matches)?.get(&page(matches)?)?;
+pub(super) async fn run(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
+    let shown: Value = port(matches)?.page(&page(matches)?).await?.read()?;
     if as_json(matches, &shown)? {
         return Ok(ExitCode::SUCCESS);
     }

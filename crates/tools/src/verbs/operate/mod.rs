@@ -9,18 +9,15 @@ mod hot;
 mod ranges;
 mod status;
 
-use super::arguments::text;
+use super::admin_port;
 use super::failure::{End, Failure};
 use super::output::{self, Form};
 use super::talk::{Talk, say};
 use crate::admin::{AdminPort, Answer, Place};
 use crate::source::Traffic;
-use clap::{Arg, ArgMatches, Command};
+use clap::{ArgMatches, Command};
 use std::sync::Arc;
 
-/// Where the admin port of the server on this machine is unless told otherwise.
-const LOCAL: &str = "http://127.0.0.1:10010";
-const VARIABLE: &str = "PARTITA_ADMIN";
 /// Whose tables are meant unless told otherwise.
 const DEFAULT_ACCOUNT: &str = "devstoreaccount1";
 
@@ -48,13 +45,7 @@ pub(super) async fn run(name: &str, matches: &ArgMatches) -> Result<End, Failure
 
 /// Adds the flags that say where the admin port is, and how to print what it says.
 fn with_port(command: Command) -> Command {
-    let admin = Arg::new("admin")
-        .long("admin")
-        .value_name("URL")
-        .help(format!(
-            "Where the server's admin port is [variable: {VARIABLE}] [default: {LOCAL}]"
-        ))
-        .help_heading("Connection");
+    let admin = admin_port::argument().help_heading("Connection");
     command.arg(output::argument()).arg(admin)
 }
 
@@ -66,13 +57,10 @@ struct Asking {
 
 impl Asking {
     fn of(matches: &ArgMatches) -> Result<Self, Failure> {
-        let variable = std::env::var(VARIABLE).ok();
-        let variable = variable.filter(|url| !url.trim().is_empty());
-        let url = text(matches, "admin").or(variable.as_deref());
         let traffic = Arc::new(Traffic::default());
         Ok(Self {
             talk: Talk::over(&traffic),
-            port: AdminPort::new(url.unwrap_or(LOCAL), traffic)?,
+            port: admin_port::of(matches, traffic)?,
         })
     }
 }

@@ -1,11 +1,12 @@
 //! Places outside the data directory: a directory, or a piece of an object store that a URL names.
 
+mod remote;
+
 use std::path::{Component, Path as FilePath, PathBuf};
 use std::sync::Arc;
 
 use object_store::local::LocalFileSystem;
 use object_store::path::Path;
-use object_store::prefix::PrefixStore;
 use object_store::{ObjectStore, ObjectStoreExt as _};
 use url::Url;
 
@@ -24,6 +25,14 @@ pub enum PlaceError {
     /// It is no URL, and no absolute path.
     #[error("{0} is neither an absolute path nor a URL without `..`")]
     Invalid(String),
+    /// No store that is known here has such URLs.
+    #[error(
+        "{0} is in no object store that is known here: those are s3://bucket/prefix and az://container/prefix"
+    )]
+    NoSuchStore(String),
+    /// The environment does not say all that is needed to reach it.
+    #[error("{0} needs {1}")]
+    Incomplete(String, String),
     /// The place cannot be reached.
     #[error("cannot reach {0}")]
     Unreachable(String, #[source] object_store::Error),
@@ -47,6 +56,8 @@ impl Place {
             match url.scheme() {
                 "file" => Self::Directory(url.to_file_path().map_err(|()| invalid())?),
                 _ if url.host_str().is_none_or(str::is_empty) => return Err(invalid()),
+                // Neither is part of a place, and a secret there would be told to everybody who sees the place.
+                _ if url.password().is_some() || url.query().is_some() => return Err(invalid()),
                 _ => Self::Url(url),
             }
         } else {
@@ -75,8 +86,9 @@ impl Place {
         }
     }
 
-    /// The place as an object store. A directory is made if it is not there; every write to one is synced. Credentials and options
-    /// of other stores come from the environment, by the names that their own tools use (`AWS_ACCESS_KEY_ID`, ..).
+    /// The place as an object store. A directory is made if it is not there; every write to one is synced. A bucket must be there;
+    /// credentials and options of other stores come from the environment, by the names that their own tools use
+    /// (`AWS_ACCESS_KEY_ID`, ..).
     ///
     /// # Errors
     /// [`PlaceError`].
@@ -89,15 +101,7 @@ impl Place {
                 let store = LocalFileSystem::new_with_prefix(path).map_err(unreachable)?;
                 Ok(Arc::new(store.with_fsync(true)))
             }
-            Self::Url(url) => {
-                let environment = std::env::vars_os().filter_map(|(name, value)| {
-                    let name = name.into_string().ok()?.to_ascii_lowercase();
-                    Some((name, value.into_string().ok()?))
-                });
-                let (store, prefix) =
-                    object_store::parse_url_opts(url, environment).map_err(unreachable)?;
-                Ok(Arc::new(PrefixStore::new(store, prefix)))
-            }
+            Self::Url(url) => remote::open(url, &remote::environment()),
         }
     }
 }
@@ -146,6 +150,8 @@ mod tests {
             "file:///srv/../etc",
             "s3://b/../c",
             "s3://",
+            "s3://key:secret@bucket/b",
+            "s3://bucket/b?signature=x",
         ] {
             assert!(Place::parse(bad).is_err(), "{bad}");
         }

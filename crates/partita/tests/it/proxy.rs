@@ -1,0 +1,64 @@
+//! Verbs by way of HTTP proxies: the variables and the flag that say which.
+
+use std::net::TcpListener;
+
+use crate::gate::Gate;
+use crate::process::{Server, command, read};
+
+/// Exit code and talk of a verb that lists tables, with these variables.
+fn list(connection: &str, flags: &str, variables: &[(&str, &str)]) -> (i32, String) {
+    let mut command = command();
+    command
+        .args(["table", "list", "--retries", "0", "--connection-string"])
+        .arg(connection)
+        .args(flags.split_whitespace());
+    for name in ["http_proxy", "https_proxy", "all_proxy", "no_proxy"] {
+        command
+            .env_remove(name)
+            .env_remove(name.to_ascii_uppercase());
+    }
+    let output = command.envs(variables.iter().copied()).output().unwrap();
+    let (code, _, talk) = read(output);
+    (code, talk)
+}
+
+#[test]
+fn variables_and_the_flag_say_which_proxy() {
+    let mut server = Server::start(&["--in-memory"]);
+    let here = server.line();
+    // What hands requests on as they come is proxy enough: a server takes them with whole URLs too.
+    let proxy = Gate::before(&server.table(), usize::MAX);
+    let proxy = format!("http://{}", proxy.address());
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap();
+    let dead = format!("http://{}", nobody.local_addr().unwrap());
+    drop(nobody);
+    let far = here.replace(&server.table(), "tables.invalid:10002");
+    assert_ne!(far, here);
+
+    let (code, talk) = list(&far, "", &[]);
+    assert_eq!(code, 2, "nobody knows that host: {talk}");
+    for name in ["http_proxy", "HTTP_PROXY", "all_proxy"] {
+        let (code, talk) = list(&far, "", &[(name, &proxy)]);
+        assert_eq!(code, 1, "there are no tables: {talk}");
+    }
+    let spared = [
+        ("http_proxy", proxy.as_str()),
+        ("no_proxy", "tables.invalid"),
+    ];
+    assert_eq!(list(&far, "", &spared).0, 2);
+    assert_eq!(list(&far, "--proxy none", &[("http_proxy", &proxy)]).0, 2);
+    let flag = format!("--proxy {proxy}");
+    assert_eq!(list(&far, &flag, &[("http_proxy", &dead)]).0, 1);
+
+    assert_eq!(
+        list(&here, "", &[("http_proxy", &dead)]).0,
+        1,
+        "this machine"
+    );
+    let (code, talk) = list(&here, &format!("--proxy {dead}"), &[]);
+    assert_eq!(code, 2, "said explicitly");
+    assert!(talk.contains(&dead), "{talk}");
+    let (code, talk) = list(&here, "--proxy socks5://x", &[]);
+    assert_eq!(code, 2);
+    assert!(talk.contains("http://name:password@host:port"), "{talk}");
+}
