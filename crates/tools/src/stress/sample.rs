@@ -128,6 +128,8 @@ impl Sample {
                 break;
             }
         }
+        // Batches come in any order; the same table gives the same sample.
+        sample.keys.sort_unstable();
         Ok(sample)
     }
 
