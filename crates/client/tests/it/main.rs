@@ -5,10 +5,12 @@
     reason = "all of it is tests, though not every function is marked so"
 )]
 
+mod credentials;
 mod extension;
 mod faults;
 mod faulty_server;
 mod log_tail;
+mod lost_answers;
 mod on_the_server;
 mod proxy;
 #[path = "../example/server.rs"]
