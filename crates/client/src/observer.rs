@@ -28,6 +28,8 @@ pub struct AttemptEvent<'a> {
     pub status: Option<u16>,
     /// Bytes of the bodies, sent and received.
     pub bytes: (usize, usize),
+    /// Why a server like Partita was busy, in a word: its header `x-partita-reason`, such as `partition-target`.
+    pub busy_reason: Option<&'a str>,
     /// What went wrong; `None` for a success.
     pub error: Option<&'a Error>,
     /// What happens next.

@@ -121,6 +121,7 @@ struct Attempt {
 #[derive(Default)]
 struct Seen {
     request_id: Option<String>,
+    busy_reason: Option<String>,
     status: Option<u16>,
     received_bytes: usize,
 }
@@ -197,6 +198,7 @@ impl Pipeline {
                 took: attempt_begun.elapsed(),
                 status: seen.status,
                 bytes: (request.body.len(), seen.received_bytes),
+                busy_reason: seen.busy_reason.as_deref(),
                 error,
                 decision,
             });
@@ -274,6 +276,7 @@ impl Pipeline {
         };
         let seen = Seen {
             request_id: header_text(&answer.headers, "x-ms-request-id").map(str::to_owned),
+            busy_reason: header_text(&answer.headers, "x-partita-reason").map(str::to_owned),
             status: Some(answer.status),
             received_bytes: answer.body.len(),
         };

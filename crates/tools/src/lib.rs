@@ -8,6 +8,7 @@
 //! - [`purge`]: deletes of many rows, in as few requests as can be.
 //! - [`formats`]: rows as files: CSV, JSON lines, Parquet.
 //! - [`migrate`]: versioned changes of tables, run once each.
+//! - [`stress`]: load on a table, what it comes to, and what that says about the table's keys.
 //! - [`transfer`]: tables to files and back, tables to tables, and what two tables differ in.
 #![cfg_attr(
     feature = "cli",
@@ -25,6 +26,7 @@ pub mod scan;
 mod server;
 pub mod source;
 mod split_points;
+pub mod stress;
 pub mod transfer;
 mod type_names;
 #[cfg(feature = "cli")]

@@ -5,6 +5,7 @@
     reason = "all of it is tests, though not every function is marked so"
 )]
 
+mod busy;
 mod credentials;
 mod extension;
 mod faults;

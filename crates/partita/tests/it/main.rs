@@ -15,6 +15,7 @@ mod proxy;
 mod request;
 mod serve;
 mod snapshots;
+mod stress;
 mod tools;
 mod tools_doc;
 mod verbs;

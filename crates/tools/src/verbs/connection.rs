@@ -154,18 +154,27 @@ pub(super) fn admin_argument() -> Arg {
 impl Connection {
     /// What the flags and the environment say. No connection is made yet.
     pub(super) fn of(matches: &ArgMatches) -> Result<Self, Failure> {
+        Self::tuned(matches, &Arc::default(), |_| {})
+    }
+
+    /// The same with options that the flags do not have, counted here.
+    pub(super) fn tuned(
+        matches: &ArgMatches,
+        traffic: &Arc<Traffic>,
+        tune: impl FnOnce(&mut ClientOptions),
+    ) -> Result<Self, Failure> {
         let admin = matches.try_get_one::<String>("admin").ok().flatten();
         let place = match place(matches, &FIRST, variable(&FIRST))? {
             Some(place) => place,
             None => parse(LOCAL)?,
         };
-        Self::to(place, matches, Arc::default(), admin.cloned())
+        Self::to(place, matches, Arc::clone(traffic), admin.cloned(), tune)
     }
 
     /// The second side, whose traffic is counted with the first one's.
     pub(super) fn second(&self, matches: &ArgMatches) -> Result<Self, Failure> {
         match place(matches, &SECOND, variable(&SECOND))? {
-            Some(place) => Self::to(place, matches, Arc::clone(&self.traffic), None),
+            Some(place) => Self::to(place, matches, Arc::clone(&self.traffic), None, |_| {}),
             None => Ok(Self {
                 service: self.service.clone(),
                 traffic: Arc::clone(&self.traffic),
@@ -179,6 +188,7 @@ impl Connection {
         matches: &ArgMatches,
         traffic: Arc<Traffic>,
         admin: Option<String>,
+        tune: impl FnOnce(&mut ClientOptions),
     ) -> Result<Self, Failure> {
         let ConnectionString {
             endpoint,
@@ -200,6 +210,7 @@ impl Connection {
         if let Some(path) = matches.get_one::<PathBuf>("ca") {
             options.authorities_pem = vec![std::fs::read(path).map_err(Failure::Input)?];
         }
+        tune(&mut options);
         Ok(Self {
             service: TableServiceClient::new(endpoint, credential, options)?,
             traffic,

@@ -4,6 +4,7 @@ use crate::admin::AdminError;
 use crate::migrate::{MigrateError, MigrationsError};
 use crate::purge::PurgeError;
 use crate::scan::{InvalidQuery, InvalidToken, ScanError};
+use crate::stress::{InvalidReport, SampleError};
 use crate::transfer::TransferError;
 use partita_client::ErrorKind;
 use std::error::Error;
@@ -20,6 +21,8 @@ pub(super) enum End {
     NothingFound,
     /// What was compared differs: exit code 1.
     Differs,
+    /// What was tried takes more than is promised: exit code 1.
+    OverTarget,
 }
 
 impl End {
@@ -36,7 +39,7 @@ impl From<End> for ExitCode {
     fn from(end: End) -> Self {
         match end {
             End::Done => Self::SUCCESS,
-            End::NothingFound | End::Differs => Self::from(1),
+            End::NothingFound | End::Differs | End::OverTarget => Self::from(1),
         }
     }
 }
@@ -80,6 +83,15 @@ pub(super) enum Failure {
     Token(#[from] InvalidToken),
     #[error(transparent)]
     Admin(#[from] AdminError),
+    #[error(transparent)]
+    Sample(#[from] SampleError),
+    /// A file that is no report of a stress test.
+    #[error("{path} cannot be read as a report")]
+    Report {
+        path: String,
+        #[source]
+        source: InvalidReport,
+    },
     /// A row that is none.
     #[error("a row cannot be read")]
     Row(#[source] Box<dyn Error + Send + Sync>),

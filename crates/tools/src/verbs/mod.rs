@@ -24,6 +24,7 @@ mod reading;
 mod resume;
 mod scan;
 mod screen;
+mod stress;
 mod table;
 mod talk;
 mod time;
@@ -46,6 +47,7 @@ pub fn commands() -> Vec<Command> {
         entity::command(),
         log::command(),
         migrate::command(),
+        stress::command(),
     ];
     of_nouns
         .into_iter()
@@ -86,6 +88,7 @@ async fn run_verb(name: &str, matches: &ArgMatches) -> Option<Result<End, Failur
         "import" => bulk::import(matches).await,
         "log" => log::run(matches).await,
         "migrate" => migrate::run(matches).await,
+        "stress" => stress::run(matches).await,
         "hot" | "ranges" | "heat" | "status" | "admin" => operate::run(name, matches).await,
         _ => return None,
     })

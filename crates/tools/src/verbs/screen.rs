@@ -1,7 +1,9 @@
 //! The terminal that data is shown on.
 
+use super::output::cut;
 use console::Term;
 use std::io::{self, IsTerminal as _, Write as _};
+use unicode_width::UnicodeWidthStr as _;
 
 /// Columns and lines of the terminal on stdout; none where it is no terminal.
 pub(super) fn size() -> Option<(usize, usize)> {
@@ -10,6 +12,25 @@ pub(super) fn size() -> Option<(usize, usize)> {
     }
     let (lines, columns) = Term::stdout().size();
     Some((columns.into(), lines.into()))
+}
+
+/// A line as several of so many columns, what follows indented. Data may be in it: nothing of it moves the cursor, and no word is wider
+/// than its room.
+pub(super) fn wrapped(line: &str, width: usize, indent: usize) -> Vec<String> {
+    let margin = " ".repeat(indent);
+    let mut lines: Vec<String> = Vec::new();
+    for word in line.split(' ') {
+        let word = cut(word, width - indent);
+        match lines.last_mut() {
+            Some(last) if last.width() + 1 + word.width() <= width => {
+                last.push(' ');
+                last.push_str(&word);
+            }
+            Some(_) => lines.push(format!("{margin}{word}")),
+            None => lines.push(word),
+        }
+    }
+    lines
 }
 
 /// The alternate screen, with nothing else on it, until dropped: what was on the terminal before is there again then.

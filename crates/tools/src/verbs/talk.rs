@@ -107,6 +107,11 @@ impl Talk {
         self.bar.counts().requests
     }
 
+    /// Requests so far that were tried again.
+    pub(super) fn retries(&self) -> u64 {
+        self.bar.counts().retries
+    }
+
     /// Takes the progress away, to ask or to say something.
     pub(super) fn hide_progress(&self) {
         self.bar.hide();

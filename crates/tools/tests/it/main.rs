@@ -12,5 +12,6 @@ mod migrate_killed;
 mod migrations;
 #[path = "../../../client/tests/example/server.rs"]
 mod server;
+mod stress;
 mod tables;
 mod transfer;

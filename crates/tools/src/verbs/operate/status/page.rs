@@ -2,12 +2,11 @@
 
 use super::hot;
 use crate::admin::{Hot, HotPartition, Limited, Ranges, Status};
-use crate::verbs::output::cut;
+use crate::verbs::screen::wrapped;
 use crate::verbs::talk::{count, many};
 use indicatif::{BinaryBytes, HumanDuration};
 use std::fmt::Write as _;
 use std::time::Duration;
-use unicode_width::UnicodeWidthStr as _;
 
 /// Those over a target that are named.
 const LIMITED_SHOWN: usize = 3;
@@ -42,7 +41,7 @@ impl Page<'_> {
             lines.extend(self.advice(hot));
         }
         lines.iter().fold(String::new(), |mut text, line| {
-            for part in wrapped(line, self.width.max(WIDTH_MIN)) {
+            for part in wrapped(line, self.width.max(WIDTH_MIN), NAME_WIDTH) {
                 let _ = writeln!(text, "{part}");
             }
             text
@@ -186,25 +185,6 @@ impl Page<'_> {
 
 fn line(name: &str, text: &str) -> String {
     format!("{name:<NAME_WIDTH$}{text}")
-}
-
-/// A line as several that fit, what follows below the text of the first.
-fn wrapped(line: &str, width: usize) -> Vec<String> {
-    let indent = " ".repeat(NAME_WIDTH);
-    let mut lines: Vec<String> = Vec::new();
-    for word in line.split(' ') {
-        // Data may be in it: nothing of it moves the cursor, and no word is wider than its room.
-        let word = cut(word, width - NAME_WIDTH);
-        match lines.last_mut() {
-            Some(last) if last.width() + 1 + word.width() <= width => {
-                last.push(' ');
-                last.push_str(&word);
-            }
-            Some(_) => lines.push(format!("{indent}{word}")),
-            None => lines.push(word),
-        }
-    }
-    lines
 }
 
 /// A rate without fractions, but for small ones.

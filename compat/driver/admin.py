@@ -1,0 +1,29 @@
+"""The admin port of our server: what the ranges are, and actions on them."""
+
+import json
+import urllib.error
+import urllib.request
+
+TIMEOUT_S = 60
+
+
+class Admin:
+    """The admin port on this machine."""
+
+    def __init__(self, port):
+        self.url = f"http://127.0.0.1:{port}/admin/v1"
+
+    def ranges(self):
+        """The ids of the ranges, in key order."""
+        with urllib.request.urlopen(f"{self.url}/ranges", timeout=TIMEOUT_S) as answer:
+            return [one["id"] for one in json.load(answer)["ranges"]]
+
+    def act(self, number, action, **body):
+        """Does something to a range; the code of the error when that was refused."""
+        request = urllib.request.Request(f"{self.url}/ranges/{number}/{action}", json.dumps(body).encode(),
+                                         {"x-partita-admin": "compat"}, method="POST")
+        try:
+            urllib.request.urlopen(request, timeout=TIMEOUT_S).close()
+        except urllib.error.HTTPError as error:
+            return json.load(error)["error"]["code"]
+        return None

@@ -1,0 +1,53 @@
+// Works on a table with the client's own retries until its input ends, then says what is there. For each character of input
+// it says when every worker has done a round that began after that. Run by ../cases/test_splits.py; any error ends it with a
+// code of its own.
+
+import { TableClient } from "@azure/data-tables";
+
+const WORKERS = 4;
+const partitions = Number(process.env.TABLE_PARTITIONS);
+const client = TableClient.fromConnectionString(process.env.TABLE_CONNECTION, "splits", { allowInsecureConnection: true });
+
+let working = true;
+const rounds = new Array(WORKERS).fill(0);
+let goals = null;
+
+process.stdin.on("data", () => { goals = rounds.map((done) => done + 2); });
+process.stdin.on("end", () => { working = false; });
+
+function roundDone(worker) {
+  rounds[worker] += 1;
+  if (goals && rounds.every((done, index) => done >= goals[index])) {
+    goals = null;
+    console.log("worked");
+  }
+}
+
+async function work(worker) {
+  const name = `w${worker}`;
+  const written = [];
+  for (let number = 0; working; number += 1) {
+    const partitionKey = `p${String(number % partitions).padStart(2, "0")}`;
+    const rowKey = `${name}-${String(number).padStart(6, "0")}`;
+    const { etag } = await client.createEntity({ partitionKey, rowKey, n: number });
+    await client.updateEntity({ partitionKey, rowKey, m: 1 }, "Merge", { etag });
+    const batch = Array.from({ length: 10 }, (_, row) => ["upsert", { partitionKey, rowKey: `${name}-batch-${row}`, n: number }]);
+    await client.submitTransaction(batch);
+    const found = await client.getEntity(partitionKey, rowKey);
+    if (found.n !== number || found.m !== 1) throw new Error(`${partitionKey}/${rowKey} is ${JSON.stringify(found)}`);
+    written.push(`${partitionKey}/${rowKey}`);
+    roundDone(worker);
+  }
+  return written;
+}
+
+await client.createTable();
+const underWay = Array.from({ length: WORKERS }, (_, index) => work(index));
+console.log("working");
+const written = (await Promise.all(underWay)).flat();
+const keys = [];
+for await (const { partitionKey, rowKey } of client.listEntities()) keys.push(`${partitionKey}/${rowKey}`);
+const there = new Set(keys);
+const missing = written.filter((key) => !there.has(key)).length;
+const ordered = keys.every((key, index) => index === 0 || keys[index - 1] < key);
+console.log(JSON.stringify({ rows: written.length, missing, ordered }));

@@ -1,0 +1,313 @@
+//! What a run measures, counted as it goes on: bounded in memory however long it is.
+//!
+//! - Pure: whoever counts says when it was, as a time from the begin of the run.
+//! - *Response* is from the time an operation was due until its answer was whole, waits of the retry policy included; *service* is from
+//!   the time it was begun. In a closed loop they are the same; see [`super::schedule`].
+
+mod latency;
+mod partitions;
+mod series;
+mod tries;
+
+pub use latency::Latency;
+pub use partitions::{Growth, PartitionFigures};
+pub use series::Point;
+pub use tries::{Counts, Tries};
+
+pub(super) use tries::failure;
+
+use super::mix::Kind;
+use latency::Latencies;
+use partita_client::AttemptEvent;
+use partitions::Partitions;
+use serde::{Deserialize, Serialize};
+use series::{Series, tenths};
+use std::time::Duration;
+
+/// Partitions that a report names.
+const PARTITIONS_NAMED: usize = 50;
+
+/// What is known of operations of one kind, or of all.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OperationFigures {
+    /// `get`, `insert` …, or `all`.
+    pub operation: String,
+    /// Those that succeeded.
+    pub done: u64,
+    /// Of these, reads of a row that was not there.
+    pub missing: u64,
+    /// Those that failed, with all their attempts.
+    pub failed: u64,
+    /// Entities that were read or written.
+    pub entities: u64,
+    /// Operations that succeeded a second, over the whole run.
+    pub per_second: f64,
+    /// Latency from the time they were due, of those that succeeded and those that failed.
+    pub response: Latency,
+    /// Latency from the time they were begun.
+    pub service: Latency,
+    /// In a closed loop: the latency that programs would see that do not wait for each other, corrected by the median as the interval at
+    /// which they ask.
+    pub corrected: Option<Latency>,
+}
+
+/// How an operation ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ending {
+    /// It succeeded.
+    Done,
+    /// It succeeded, and the row is not there.
+    Missing,
+    /// It failed, of this.
+    Failed(String),
+}
+
+/// An operation that has ended.
+#[derive(Debug)]
+pub(super) struct Ended<'a> {
+    pub(super) kind: Kind,
+    /// When it should have begun, when it did, and when it ended.
+    pub(super) times: Times,
+    pub(super) ending: &'a Ending,
+    /// Entities that were read or written, by partition; of a partition that is not known under `None`.
+    pub(super) served: &'a [(Option<String>, u64)],
+}
+
+/// Times of an operation, from the begin of the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Times {
+    pub(super) due: Duration,
+    pub(super) began: Duration,
+    pub(super) ended: Duration,
+}
+
+#[derive(Debug)]
+struct Operations {
+    done: u64,
+    missing: u64,
+    failed: u64,
+    entities: u64,
+    response: Latencies,
+    service: Latencies,
+}
+
+/// What was measured so far.
+#[derive(Debug)]
+pub(super) struct Figures {
+    operations: Vec<Operations>,
+    series: Series,
+    partitions: Partitions,
+    tries: Tries,
+    failures: Counts,
+}
+
+/// A look at a run under way.
+#[derive(Debug, Clone)]
+pub struct Live {
+    /// Seconds since the begin.
+    pub seconds: f64,
+    /// Operations that succeeded so far.
+    pub done: u64,
+    /// Operations that failed so far.
+    pub failed: u64,
+    /// The last while that is over.
+    pub latest: Option<Point>,
+    /// The whiles so far.
+    pub points: Vec<Point>,
+    /// What became of attempts.
+    pub tries: Tries,
+    /// The busiest partition of this second, and what it was asked for.
+    pub busiest: Option<(String, u64)>,
+    /// What operations failed of.
+    pub failures: Counts,
+}
+
+/// What was measured, at the end.
+#[derive(Debug)]
+pub(super) struct Measured {
+    pub(super) operations: Vec<OperationFigures>,
+    pub(super) all: OperationFigures,
+    pub(super) points: Vec<Point>,
+    pub(super) partitions: Vec<PartitionFigures>,
+    pub(super) partitions_seen: u64,
+    pub(super) growth: Growth,
+    pub(super) tries: Tries,
+    pub(super) failures: Counts,
+    pub(super) steady_seconds: f64,
+    pub(super) asked_per_second: f64,
+    pub(super) served_per_second: f64,
+    pub(super) busiest_asked_per_second: f64,
+}
+
+impl Operations {
+    fn new() -> Self {
+        Self {
+            done: 0,
+            missing: 0,
+            failed: 0,
+            entities: 0,
+            response: Latencies::new(),
+            service: Latencies::new(),
+        }
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.done += other.done;
+        self.missing += other.missing;
+        self.failed += other.failed;
+        self.entities += other.entities;
+        self.response.add(&other.response);
+        self.service.add(&other.service);
+    }
+
+    fn figures(&self, name: &str, seconds: f64, is_closed: bool) -> OperationFigures {
+        OperationFigures {
+            operation: name.to_owned(),
+            done: self.done,
+            missing: self.missing,
+            failed: self.failed,
+            entities: self.entities,
+            per_second: tenths(self.done as f64 / seconds.max(1e-3)),
+            response: self.response.quantiles(),
+            service: self.service.quantiles(),
+            corrected: is_closed.then(|| self.service.corrected()),
+        }
+    }
+}
+
+impl Figures {
+    /// Nothing yet. What comes before that time is the ramp's.
+    pub(super) fn new(ramp: Duration) -> Self {
+        let whole = u64::from(ramp.subsec_nanos() > 0);
+        Self {
+            operations: Kind::ALL.iter().map(|_| Operations::new()).collect(),
+            series: Series::new(),
+            partitions: Partitions::new(ramp.as_secs() + whole),
+            tries: Tries::default(),
+            failures: Counts::new(),
+        }
+    }
+
+    /// The table holds a row of this partition from before the run.
+    pub(super) fn found(&mut self, partition_key: &str) {
+        self.partitions.found(partition_key);
+    }
+
+    /// An operation begins. Queries are asked for as many entities as they turn out to have read.
+    pub(super) fn began(&mut self, at: Duration, kind: Kind, partition_key: &str, entities: u64) {
+        let second = at.as_secs();
+        if matches!(kind, Kind::Get | Kind::Insert | Kind::Upsert | Kind::Batch) {
+            self.partitions.asked(second, Some(partition_key), entities);
+        }
+        if kind.is_write() {
+            self.partitions.writes(second, partition_key, entities);
+        }
+    }
+
+    /// An attempt of an operation on that partition, or on all, has ended.
+    pub(super) fn attempted(
+        &mut self,
+        at: Duration,
+        partition_key: Option<&str>,
+        event: &AttemptEvent<'_>,
+    ) {
+        if self.tries.count(event) {
+            self.series.at(at).refused += 1;
+            self.partitions.refused(at.as_secs(), partition_key);
+        }
+    }
+
+    /// An operation has ended.
+    pub(super) fn ended(&mut self, ended: &Ended<'_>) {
+        let Ended {
+            kind,
+            times,
+            ending,
+            served,
+        } = ended;
+        let response = times.ended.saturating_sub(times.due);
+        let entities = served.iter().map(|(_, entities)| entities).sum::<u64>();
+        let operations = &mut self.operations[kind.index()];
+        operations.response.record(response);
+        operations
+            .service
+            .record(times.ended.saturating_sub(times.began));
+        operations.entities += entities;
+        let one = self.series.at(times.ended);
+        one.latencies.record(response);
+        one.entities += entities;
+        match ending {
+            Ending::Failed(word) => {
+                operations.failed += 1;
+                one.failed += 1;
+                tries::add(&mut self.failures, word);
+            }
+            Ending::Done | Ending::Missing => {
+                operations.done += 1;
+                operations.missing += u64::from(**ending == Ending::Missing);
+                one.done[kind.index()] += 1;
+            }
+        }
+        let is_query = matches!(kind, Kind::RowRange | Kind::PartitionRange | Kind::Scan);
+        for (partition_key, entities) in *served {
+            let (second, key) = (times.ended.as_secs(), partition_key.as_deref());
+            if is_query {
+                self.partitions.asked(second, key, *entities);
+            }
+            self.partitions.served(second, key, *entities);
+        }
+    }
+
+    /// How it stands at that time. Attempts are those of all operations.
+    pub(super) fn live(&self, at: Duration, attempts: u64) -> Live {
+        let sum = |of: fn(&Operations) -> u64| self.operations.iter().map(of).sum();
+        Live {
+            seconds: at.as_secs_f64(),
+            done: sum(|one| one.done),
+            failed: sum(|one| one.failed),
+            latest: self.series.latest(at),
+            points: self.series.points(at),
+            tries: Tries {
+                attempts,
+                ..self.tries.clone()
+            },
+            busiest: self
+                .partitions
+                .busiest_now()
+                .map(|(key, asked)| (key.to_owned(), asked)),
+            failures: self.failures.clone(),
+        }
+    }
+
+    /// Ends the run at that time.
+    pub(super) fn end(&mut self, at: Duration, attempts: u64, is_closed: bool) -> Measured {
+        let seconds = at.as_secs_f64();
+        self.partitions.end(seconds);
+        let mut all = Operations::new();
+        self.operations.iter().for_each(|one| all.add(one));
+        let named = Kind::ALL.iter().zip(&self.operations);
+        let operations = named
+            .filter(|(_, one)| one.done + one.failed > 0)
+            .map(|(kind, one)| one.figures(kind.name(), seconds, is_closed));
+        let steady = self.partitions.steady();
+        let per_second = |count: u64| tenths(count as f64 / steady.seconds.max(1e-3));
+        Measured {
+            operations: operations.collect(),
+            all: all.figures("all", seconds, is_closed),
+            points: self.series.points(at),
+            partitions: self.partitions.busiest(PARTITIONS_NAMED),
+            partitions_seen: self.partitions.len(),
+            growth: self.partitions.growth(),
+            tries: Tries {
+                attempts,
+                ..self.tries.clone()
+            },
+            failures: self.failures.clone(),
+            steady_seconds: steady.seconds,
+            asked_per_second: per_second(steady.asked),
+            served_per_second: per_second(steady.served),
+            busiest_asked_per_second: per_second(steady.busiest_asked),
+        }
+    }
+}

@@ -1,0 +1,429 @@
+//! Load by partition, and at the ends of the table.
+//!
+//! - Partitions are counted second by second, so that a partition which is hot only for a while is seen: that of a table that
+//!   grows at one end.
+//! - Growth is measured, not taken from the pattern: entities that were written behind the greatest PartitionKey of all seconds before, or
+//!   in it where the run has made it; and the same before the smallest. A hot partition that was at an end from the begin is no growth.
+//! - Bounded: [`SECOND_MAX`] partitions in a second and [`KEPT_MAX`] of the run; those with the least load go first, and their
+//!   load is counted among the others. A partition that comes back after that counts from then on.
+
+use super::series::tenths;
+use partita_model::compare_utf16;
+use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
+use std::collections::HashMap;
+
+/// Most partitions that are told apart within a second.
+const SECOND_MAX: usize = 20_000;
+/// Most partitions that are kept of a run.
+const KEPT_MAX: usize = 20_000;
+
+/// The load of a partition.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PartitionFigures {
+    /// Its PartitionKey.
+    pub partition_key: String,
+    /// Entities that were asked for, a second, in the steady part of the run.
+    pub asked_per_second: f64,
+    /// Entities that were read or written, a second, in the same time.
+    pub served_per_second: f64,
+    /// Entities that were asked for in its busiest second.
+    pub peak_asked: u64,
+    /// Its part of all that was asked for in the whole run, 0 to 1.
+    pub share: f64,
+    /// Attempts of operations on it that were refused, in the whole run.
+    pub refused: u64,
+}
+
+/// How writes lie to the ends of the table.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Growth {
+    /// Entities that were written, a second, in the steady part.
+    pub written_per_second: f64,
+    /// The part of them behind the greatest PartitionKey before, or in it where the run has made it, 0 to 1.
+    pub tail_share: f64,
+    /// The part of them before the smallest PartitionKey before, or in it where the run has made it, 0 to 1.
+    pub head_share: f64,
+}
+
+/// Entities of a partition within some time.
+#[derive(Debug, Clone, Copy, Default)]
+struct Load {
+    asked: u64,
+    served: u64,
+    refused: u64,
+}
+
+/// What is kept of a partition.
+#[derive(Debug, Clone, Copy, Default)]
+struct Kept {
+    all: Load,
+    steady: Load,
+    peak_asked: u64,
+}
+
+/// Sums of the steady part.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Steady {
+    pub(super) seconds: f64,
+    pub(super) asked: u64,
+    pub(super) served: u64,
+    /// What the busiest partition of each second was asked for.
+    pub(super) busiest_asked: u64,
+    written: u64,
+    tail: u64,
+    head: u64,
+}
+
+/// The smallest and the greatest PartitionKey; none without rows.
+type Ends = Option<(String, String)>;
+
+/// The load of all partitions.
+#[derive(Debug)]
+pub(super) struct Partitions {
+    /// The first second that counts as steady.
+    steady_from: u64,
+    second: u64,
+    now: HashMap<String, Load>,
+    /// Of this second: partitions that are not told apart, and what has none.
+    others: Load,
+    written: [u64; 3],
+    kept: HashMap<String, Kept>,
+    steady: Steady,
+    asked: u64,
+    /// The ends of the table as the run found them (its first second, if it was empty), as this second did, and as they are now.
+    ends_first: Ends,
+    ends: Ends,
+    ends_now: Ends,
+}
+
+impl Partitions {
+    /// None yet. The part before that second is the ramp's.
+    pub(super) fn new(steady_from: u64) -> Self {
+        Self {
+            steady_from,
+            second: 0,
+            now: HashMap::new(),
+            others: Load::default(),
+            written: [0; 3],
+            kept: HashMap::new(),
+            steady: Steady::default(),
+            asked: 0,
+            ends_first: None,
+            ends: None,
+            ends_now: None,
+        }
+    }
+
+    /// The table holds a row of this partition from before the run.
+    pub(super) fn found(&mut self, partition_key: &str) {
+        stretch(&mut self.ends_now, partition_key);
+        self.ends.clone_from(&self.ends_now);
+        self.ends_first.clone_from(&self.ends_now);
+    }
+
+    /// So many entities are asked for. A partition that is not known is `None`.
+    pub(super) fn asked(&mut self, second: u64, partition_key: Option<&str>, entities: u64) {
+        self.turn(second);
+        self.asked += entities;
+        self.load(partition_key).asked += entities;
+    }
+
+    /// So many of the entities asked for are written: where they lie to the ends of the table.
+    pub(super) fn writes(&mut self, second: u64, partition_key: &str, entities: u64) {
+        self.turn(second);
+        let (mut is_head, mut is_tail) = (false, false);
+        if let (Some((first, last)), Some((first_found, last_found))) =
+            (&self.ends, &self.ends_first)
+        {
+            let is_before = |a: &str, b: &str| compare_utf16(a, b) == Ordering::Less;
+            is_head = is_before(partition_key, first)
+                || partition_key == first && is_before(first, first_found);
+            is_tail = is_before(last, partition_key)
+                || partition_key == last && is_before(last_found, last);
+        }
+        let [written, tail, head] = &mut self.written;
+        *written += entities;
+        *tail += if is_tail { entities } else { 0 };
+        *head += if is_head { entities } else { 0 };
+        stretch(&mut self.ends_now, partition_key);
+    }
+
+    /// So many were read or written.
+    pub(super) fn served(&mut self, second: u64, partition_key: Option<&str>, entities: u64) {
+        self.turn(second);
+        self.load(partition_key).served += entities;
+    }
+
+    /// An attempt was refused.
+    pub(super) fn refused(&mut self, second: u64, partition_key: Option<&str>) {
+        self.turn(second);
+        self.load(partition_key).refused += 1;
+    }
+
+    /// The busiest partition of this second so far.
+    pub(super) fn busiest_now(&self) -> Option<(&str, u64)> {
+        let loads = self
+            .now
+            .iter()
+            .map(|(key, load)| (key.as_str(), load.asked));
+        loads.max_by_key(|(_, asked)| *asked)
+    }
+
+    fn load(&mut self, partition_key: Option<&str>) -> &mut Load {
+        let Some(key) = partition_key else {
+            return &mut self.others;
+        };
+        if !self.now.contains_key(key) {
+            if self.now.len() >= SECOND_MAX {
+                return &mut self.others;
+            }
+            self.now.insert(key.to_owned(), Load::default());
+        }
+        self.now.entry(key.to_owned()).or_default()
+    }
+
+    /// Goes on to that second.
+    fn turn(&mut self, second: u64) {
+        if second <= self.second {
+            return;
+        }
+        let is_steady = self.second >= self.steady_from;
+        self.fold(is_steady);
+        let begin = self.second.max(self.steady_from);
+        self.steady.seconds += second.saturating_sub(begin) as f64;
+        self.second = second;
+        self.ends.clone_from(&self.ends_now);
+        if self.ends_first.is_none() {
+            self.ends_first.clone_from(&self.ends_now);
+        }
+        if self.kept.len() > KEPT_MAX {
+            self.forget();
+        }
+    }
+
+    /// Adds this second to what is kept.
+    fn fold(&mut self, is_steady: bool) {
+        let steady = &mut self.steady;
+        let others = std::mem::take(&mut self.others);
+        let [written, tail, head] = std::mem::take(&mut self.written);
+        if is_steady {
+            steady.asked += others.asked;
+            steady.served += others.served;
+            steady.written += written;
+            steady.tail += tail;
+            steady.head += head;
+        }
+        let mut busiest = 0;
+        for (key, load) in self.now.drain() {
+            busiest = busiest.max(load.asked);
+            let kept = self.kept.entry(key).or_default();
+            kept.all.add(load);
+            kept.peak_asked = kept.peak_asked.max(load.asked);
+            if is_steady {
+                kept.steady.add(load);
+                steady.asked += load.asked;
+                steady.served += load.served;
+            }
+        }
+        if is_steady {
+            steady.busiest_asked += busiest;
+        }
+    }
+
+    /// Lets go the half of the partitions with the least load.
+    fn forget(&mut self) {
+        let mut loads: Vec<u64> = self.kept.values().map(|kept| kept.all.asked).collect();
+        let middle = loads.len() / 2;
+        let (_, bound, _) = loads.select_nth_unstable(middle);
+        let bound = *bound;
+        self.kept.retain(|_, kept| kept.all.asked > bound);
+    }
+
+    /// Ends the run at that time, in seconds: what has no steady second takes the whole of it for steady.
+    pub(super) fn end(&mut self, end_seconds: f64) {
+        let has_steady = self.steady.seconds > 0.0;
+        self.fold(!has_steady);
+        if has_steady {
+            return;
+        }
+        self.steady.seconds = end_seconds.max(1e-3);
+        self.steady.asked = self.asked;
+        self.steady.served = self
+            .kept
+            .values()
+            .map(|kept| kept.all.served)
+            .sum::<u64>()
+            .max(self.steady.served);
+        for kept in self.kept.values_mut() {
+            kept.steady = kept.all;
+        }
+    }
+
+    /// Sums of the steady part.
+    pub(super) fn steady(&self) -> Steady {
+        self.steady
+    }
+
+    /// How many are kept.
+    pub(super) fn len(&self) -> u64 {
+        self.kept.len() as u64
+    }
+
+    /// The busiest ones, the one that was asked for most first.
+    pub(super) fn busiest(&self, count_max: usize) -> Vec<PartitionFigures> {
+        let mut all: Vec<(&String, &Kept)> = self.kept.iter().collect();
+        // In the steady part first: what the verdict rests on.
+        let load = |kept: &Kept| (kept.steady.asked, kept.all.asked);
+        all.sort_by(|a, b| load(b.1).cmp(&load(a.1)).then_with(|| a.0.cmp(b.0)));
+        let seconds = self.steady.seconds.max(1e-3);
+        let one = |(key, kept): &(&String, &Kept)| PartitionFigures {
+            partition_key: (*key).clone(),
+            asked_per_second: tenths(kept.steady.asked as f64 / seconds),
+            served_per_second: tenths(kept.steady.served as f64 / seconds),
+            peak_asked: kept.peak_asked,
+            share: part(kept.all.asked, self.asked),
+            refused: kept.all.refused,
+        };
+        all.iter().take(count_max).map(one).collect()
+    }
+
+    pub(super) fn growth(&self) -> Growth {
+        let Steady {
+            seconds,
+            written,
+            tail,
+            head,
+            ..
+        } = self.steady;
+        Growth {
+            written_per_second: tenths(written as f64 / seconds.max(1e-3)),
+            tail_share: part(tail, written),
+            head_share: part(head, written),
+        }
+    }
+}
+
+impl Load {
+    fn add(&mut self, other: Self) {
+        self.asked += other.asked;
+        self.served += other.served;
+        self.refused += other.refused;
+    }
+}
+
+/// A part of a whole, to a ten-thousandth; 0 of nothing.
+fn part(part: u64, whole: u64) -> f64 {
+    (part as f64 / whole.max(1) as f64 * 10_000.0).round() / 10_000.0
+}
+
+fn stretch(ends: &mut Ends, key: &str) {
+    let Some((first, last)) = ends else {
+        *ends = Some((key.to_owned(), key.to_owned()));
+        return;
+    };
+    if compare_utf16(key, first) == Ordering::Less {
+        key.clone_into(first);
+    }
+    if compare_utf16(key, last) == Ordering::Greater {
+        key.clone_into(last);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_before_the_steady_part_and_the_last_one_are_not_averaged() {
+        let mut partitions = Partitions::new(2);
+        for (second, entities) in [(0, 10), (1, 1_000), (2, 300), (3, 500), (4, 7)] {
+            partitions.asked(second, Some("hot"), entities);
+            partitions.asked(second, Some("cold"), 1);
+            partitions.served(second, Some("hot"), entities / 10);
+        }
+        partitions.refused(4, Some("hot"));
+        partitions.end(4.1);
+        let busiest = partitions.busiest(10);
+        assert_eq!(busiest.len(), 2);
+        let hot = &busiest[0];
+        assert_eq!((hot.asked_per_second, hot.served_per_second), (400.0, 40.0));
+        assert_eq!((hot.peak_asked, hot.refused), (1_000, 1));
+        assert_eq!(hot.share, 0.9973);
+        assert_eq!(partitions.steady().seconds, 2.0);
+        assert_eq!(partitions.steady().busiest_asked, 800);
+    }
+
+    #[test]
+    fn a_run_without_a_steady_second_is_taken_whole() {
+        let mut partitions = Partitions::new(0);
+        partitions.asked(0, Some("a"), 30);
+        partitions.asked(0, None, 10);
+        partitions.served(0, Some("a"), 20);
+        partitions.end(0.5);
+        assert_eq!(partitions.busiest(1)[0].asked_per_second, 60.0);
+        assert_eq!(partitions.steady().asked, 40);
+        assert_eq!(partitions.steady().served, 20);
+    }
+
+    #[test]
+    fn growth_at_the_ends_is_seen_in_the_keys() {
+        let growth = |key: fn(u64) -> String| {
+            let mut partitions = Partitions::new(1);
+            partitions.found(&key(0));
+            for number in 1..5_000 {
+                partitions.writes(number / 1_000, &key(number), 1);
+            }
+            partitions.end(5.0);
+            partitions.growth()
+        };
+        let append = growth(|number| format!("{number:06}"));
+        assert_eq!((append.tail_share, append.head_share), (1.0, 0.0));
+        assert_eq!(append.written_per_second, 1_000.0);
+        let prepend = growth(|number| format!("{:06}", 9_999 - number));
+        assert_eq!((prepend.tail_share, prepend.head_share), (0.0, 1.0));
+        // Few partitions, each for some seconds.
+        let slow = growth(|number| format!("{:02}", number / 1_500));
+        assert!(
+            (0.83..0.84).contains(&slow.tail_share) && slow.head_share == 0.0,
+            "{slow:?}"
+        );
+        // A hot partition at an end is none.
+        let hot = growth(|number| format!("p{}", if number % 10 == 0 { number % 70 } else { 0 }));
+        assert!(hot.tail_share < 0.01 && hot.head_share < 0.01, "{hot:?}");
+        let single = growth(|_| "single".to_owned());
+        assert_eq!((single.tail_share, single.head_share), (0.0, 0.0));
+        let mixed = growth(|number| format!("{:03}", number * 7_919 % 1_000));
+        assert!(
+            mixed.tail_share < 0.01 && mixed.head_share < 0.01,
+            "{mixed:?}"
+        );
+    }
+
+    #[test]
+    fn many_partitions_take_bounded_room_and_the_hot_one_stays() {
+        let mut partitions = Partitions::new(0);
+        for second in 0..20 {
+            for number in 0..30_000 {
+                let key = format!("{second}-{number}");
+                partitions.asked(second, Some(&key), 1);
+                if number % 100 == 0 {
+                    partitions.asked(second, Some("hot"), 1);
+                }
+            }
+            assert!(
+                partitions.now.len() <= SECOND_MAX
+                    && partitions.kept.len() <= KEPT_MAX + SECOND_MAX
+            );
+        }
+        partitions.end(20.0);
+        let busiest = &partitions.busiest(1)[0];
+        assert_eq!(
+            (busiest.partition_key.as_str(), busiest.peak_asked),
+            ("hot", 300)
+        );
+        assert_eq!(partitions.asked, 20 * 30_300);
+    }
+}

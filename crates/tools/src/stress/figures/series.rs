@@ -1,0 +1,229 @@
+//! What happened over time: in whiles of a second, or of more where a run is long.
+
+use super::super::mix::Kind;
+use super::latency::WhileLatencies;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// Most whiles that are kept. One more, and each two become one of double length, so memory is bounded however long a run is.
+const WHILES_MAX: usize = 600;
+
+/// What happened in a while.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Point {
+    /// When it begins, in seconds from the begin of the run.
+    pub at_seconds: f64,
+    /// How long it is; the last one may be shorter.
+    pub seconds: f64,
+    /// Operations that succeeded a second, for each kind in the order of [`Kind::ALL`].
+    pub done_per_second: [f64; 7],
+    /// Operations that failed, a second.
+    pub failed_per_second: f64,
+    /// Attempts that the server refused because it was busy, a second.
+    pub refused_per_second: f64,
+    /// Entities that were read or written, a second.
+    pub entities_per_second: f64,
+    /// Latency of half of the operations that ended in it, in microseconds; none where none did.
+    pub p50_us: Option<u64>,
+    /// Of 99 of 100.
+    pub p99_us: Option<u64>,
+    /// Of 999 of 1,000.
+    pub p999_us: Option<u64>,
+}
+
+/// A while as it is counted.
+#[derive(Debug, Clone)]
+pub(super) struct While {
+    pub(super) done: [u64; 7],
+    pub(super) failed: u64,
+    pub(super) refused: u64,
+    pub(super) entities: u64,
+    pub(super) latencies: WhileLatencies,
+}
+
+/// All whiles of a run.
+#[derive(Debug)]
+pub(super) struct Series {
+    length: Duration,
+    whiles: Vec<While>,
+}
+
+impl While {
+    fn new() -> Self {
+        Self {
+            done: [0; 7],
+            failed: 0,
+            refused: 0,
+            entities: 0,
+            latencies: WhileLatencies::new(),
+        }
+    }
+
+    fn add(&mut self, other: &Self) {
+        for (done, more) in self.done.iter_mut().zip(other.done) {
+            *done += more;
+        }
+        self.failed += other.failed;
+        self.refused += other.refused;
+        self.entities += other.entities;
+        self.latencies.add(&other.latencies);
+    }
+
+    fn point(&self, at: Duration, length: Duration) -> Point {
+        let seconds = length.as_secs_f64();
+        let per_second = |count: u64| tenths(count as f64 / seconds.max(1e-3));
+        Point {
+            at_seconds: at.as_secs_f64(),
+            seconds,
+            done_per_second: self.done.map(per_second),
+            failed_per_second: per_second(self.failed),
+            refused_per_second: per_second(self.refused),
+            entities_per_second: per_second(self.entities),
+            p50_us: self.latencies.quantile_us(0.5),
+            p99_us: self.latencies.quantile_us(0.99),
+            p999_us: self.latencies.quantile_us(0.999),
+        }
+    }
+}
+
+impl Series {
+    pub(super) fn new() -> Self {
+        Self {
+            length: Duration::from_secs(1),
+            whiles: Vec::new(),
+        }
+    }
+
+    /// The while in which that time lies.
+    pub(super) fn at(&mut self, at: Duration) -> &mut While {
+        let mut index = self.index(at);
+        while index >= WHILES_MAX {
+            self.halve();
+            index = self.index(at);
+        }
+        while self.whiles.len() <= index {
+            self.whiles.push(While::new());
+        }
+        &mut self.whiles[index]
+    }
+
+    fn index(&self, at: Duration) -> usize {
+        usize::try_from(at.as_nanos() / self.length.as_nanos()).unwrap_or(usize::MAX)
+    }
+
+    fn halve(&mut self) {
+        let pairs = self.whiles.chunks(2).map(|pair| {
+            let mut sum = pair[0].clone();
+            pair[1..].iter().for_each(|other| sum.add(other));
+            sum
+        });
+        self.whiles = pairs.collect();
+        self.length *= 2;
+    }
+
+    /// The whiles up to the end of the run.
+    pub(super) fn points(&self, end: Duration) -> Vec<Point> {
+        let begins = (0_u32..).map(|number| self.length * number);
+        let whiles = begins.zip(&self.whiles);
+        // What is left of the last one says little when it is short.
+        let shortest = self.length / 10;
+        let points = whiles.filter_map(|(at, one)| {
+            let length = self.length.min(end.saturating_sub(at));
+            (length >= shortest || self.whiles.len() == 1).then(|| one.point(at, length))
+        });
+        points.collect()
+    }
+
+    /// The last while that is over, or the one under way where none is.
+    pub(super) fn latest(&self, now: Duration) -> Option<Point> {
+        let under_way = self.index(now);
+        let index = under_way
+            .saturating_sub(1)
+            .min(self.whiles.len().saturating_sub(1));
+        let at = self.length * u32::try_from(index).ok()?;
+        let length = self.length.min(now.saturating_sub(at));
+        Some(self.whiles.get(index)?.point(at, length))
+    }
+}
+
+impl Point {
+    /// Operations that succeeded, a second.
+    #[must_use]
+    pub fn done_sum(&self) -> f64 {
+        self.done_per_second.iter().sum()
+    }
+
+    /// Those of a kind.
+    #[must_use]
+    pub fn done(&self, kind: Kind) -> f64 {
+        self.done_per_second[kind.index()]
+    }
+}
+
+/// To a tenth, for figures that nobody reads further.
+pub(super) fn tenths(value: f64) -> f64 {
+    (value * 10.0).round() / 10.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_run_takes_no_more_room_and_loses_nothing() {
+        let mut series = Series::new();
+        for second in 0..5_000 {
+            let one = series.at(Duration::from_millis(second * 1_000 + 500));
+            one.done[1] += 2;
+            one.refused += 1;
+            one.latencies.record(Duration::from_millis(10));
+        }
+        let points = series.points(Duration::from_secs(5_000));
+        assert!(
+            (WHILES_MAX / 2..=WHILES_MAX).contains(&points.len()),
+            "{}",
+            points.len()
+        );
+        let sum = |of: fn(&Point) -> f64| {
+            points
+                .iter()
+                .map(|point| of(point) * point.seconds)
+                .sum::<f64>()
+        };
+        assert!((sum(|point| point.done(Kind::Insert)) - 10_000.0).abs() < 1.0);
+        assert!((sum(|point| point.refused_per_second) - 5_000.0).abs() < 1.0);
+        assert!(
+            points
+                .iter()
+                .all(|point| point.p50_us.is_some_and(|us| us.abs_diff(10_000) < 200))
+        );
+        assert!(
+            points
+                .windows(2)
+                .all(|pair| pair[0].at_seconds + pair[0].seconds == pair[1].at_seconds)
+        );
+    }
+
+    #[test]
+    fn the_last_while_is_as_long_as_the_run() {
+        let mut series = Series::new();
+        series.at(Duration::from_millis(100)).done[0] += 1;
+        series.at(Duration::from_millis(1_100)).done[0] += 50;
+        let points = series.points(Duration::from_millis(1_500));
+        assert_eq!(points.len(), 2);
+        assert_eq!(points[1].done(Kind::Get), 100.0);
+        assert_eq!(
+            series.points(Duration::from_millis(1_050)).len(),
+            1,
+            "50 ms are too short to say a rate"
+        );
+        assert_eq!(
+            series
+                .latest(Duration::from_millis(1_500))
+                .unwrap()
+                .done_sum(),
+            1.0
+        );
+    }
+}

@@ -1,0 +1,221 @@
+//! What became of attempts: refusals by reason, and what the retry policy did.
+
+use partita_client::{AttemptEvent, Decision, Error, ErrorKind, GiveUp, RetryReason};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Most words that are told apart; a server that answers ever other ones is not worth more.
+const WORDS_MAX: usize = 40;
+/// Where what comes after them is counted.
+const OTHER: &str = "other";
+
+/// Counts by word.
+pub type Counts = BTreeMap<String, u64>;
+
+/// What became of attempts.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tries {
+    /// Attempts, each a request of HTTP.
+    pub attempts: u64,
+    /// Attempts that a busy server refused, with 503 or 429, by reason: a word of `x-partita-reason`, else status and code.
+    pub refused: Counts,
+    /// Attempts that were followed by another, by what it answers to.
+    pub retried: Counts,
+    /// Waits before those, in all, in milliseconds.
+    pub waited_ms: u64,
+    /// How many of the waits were those that the server asked for.
+    pub waits_asked: u64,
+    /// Operations that succeeded at an attempt after their first.
+    pub saved: u64,
+    /// Operations that failed, by why there was no further attempt.
+    pub given_up: Counts,
+}
+
+impl Tries {
+    /// Counts an attempt that failed, or succeeded after others. Says whether it was refused for being too much.
+    pub(super) fn count(&mut self, event: &AttemptEvent<'_>) -> bool {
+        let refusal = refusal(event);
+        if let Some(word) = &refusal {
+            add(&mut self.refused, word);
+        }
+        match event.decision {
+            Decision::Done => self.saved += u64::from(event.attempt > 1),
+            Decision::Retry {
+                reason,
+                wait,
+                asked,
+            } => {
+                add(&mut self.retried, &cause(reason));
+                self.waited_ms += u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+                self.waits_asked += u64::from(asked);
+            }
+            Decision::GiveUp(why) => add(&mut self.given_up, given_up(why)),
+        }
+        refusal.is_some()
+    }
+
+    /// All refusals.
+    #[must_use]
+    pub fn refused_sum(&self) -> u64 {
+        self.refused.values().sum()
+    }
+
+    /// All retries.
+    #[must_use]
+    pub fn retried_sum(&self) -> u64 {
+        self.retried.values().sum()
+    }
+}
+
+/// Why the server refused, if it did because it was busy.
+fn refusal(event: &AttemptEvent<'_>) -> Option<String> {
+    let status = event.error.and_then(Error::status).or(event.status)?;
+    if !matches!(status, 429 | 503) {
+        return None;
+    }
+    let code = event.error.map_or("", Error::code_text);
+    Some(match event.busy_reason {
+        Some(reason) => reason.to_owned(),
+        None => format!("{status} {code}").trim_end().to_owned(),
+    })
+}
+
+fn cause(reason: RetryReason) -> String {
+    match reason {
+        RetryReason::Connect => "no connection".to_owned(),
+        RetryReason::Broken => "connection broke".to_owned(),
+        RetryReason::TimedOut => "no answer in time".to_owned(),
+        RetryReason::Status(status) => format!("status {status}"),
+    }
+}
+
+const fn given_up(why: GiveUp) -> &'static str {
+    match why {
+        GiveUp::NotRetried => "not worth another attempt",
+        GiveUp::AttemptsUsedUp => "attempts used up",
+        GiveUp::BudgetUsedUp => "retry budget used up",
+        GiveUp::AskedTooLong => "asked to wait too long",
+        GiveUp::OutOfTime => "out of time",
+    }
+}
+
+/// What an operation failed of, in a few words.
+pub(in crate::stress) fn failure(error: &Error) -> String {
+    if let Some(status) = error.status() {
+        return format!("{status} {}", error.code_text())
+            .trim_end()
+            .to_owned();
+    }
+    let word = match error.kind() {
+        ErrorKind::Input => "cannot be sent",
+        ErrorKind::Credential => "no credential",
+        ErrorKind::Connect => "no connection",
+        ErrorKind::Tls => "no trust in the server",
+        ErrorKind::Broken => "connection broke",
+        ErrorKind::TimedOut => "no answer in time",
+        ErrorKind::Service | ErrorKind::Unreadable => "answer cannot be read",
+    };
+    word.to_owned()
+}
+
+/// Counts one more of that word.
+pub(super) fn add(counts: &mut Counts, word: &str) {
+    if let Some(count) = counts.get_mut(word) {
+        *count += 1;
+    } else if counts.len() < WORDS_MAX {
+        counts.insert(word.to_owned(), 1);
+    } else {
+        *counts.entry(OTHER.to_owned()).or_default() += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use partita_client::GiveUp;
+    use partita_wire::Operation;
+    use std::time::Duration;
+
+    fn event(
+        status: u16,
+        busy_reason: Option<&'static str>,
+        attempt: u32,
+        decision: Decision,
+    ) -> AttemptEvent<'static> {
+        AttemptEvent {
+            operation: Operation::InsertEntity,
+            attempt,
+            client_request_id: "",
+            request_id: None,
+            took: Duration::ZERO,
+            status: Some(status),
+            bytes: (0, 0),
+            busy_reason,
+            error: None,
+            decision,
+        }
+    }
+
+    #[test]
+    fn attempts_are_counted_by_what_followed() {
+        let retry = |reason, ms, asked| Decision::Retry {
+            reason,
+            wait: Duration::from_millis(ms),
+            asked,
+        };
+        let mut tries = Tries::default();
+        let busy = Some("partition-target");
+        assert!(tries.count(&event(
+            503,
+            busy,
+            1,
+            retry(RetryReason::Status(503), 1_000, true)
+        )));
+        assert!(tries.count(&event(
+            503,
+            busy,
+            2,
+            retry(RetryReason::Status(503), 500, false)
+        )));
+        assert!(!tries.count(&event(204, None, 3, Decision::Done)));
+        assert!(tries.count(&event(
+            503,
+            None,
+            5,
+            Decision::GiveUp(GiveUp::AttemptsUsedUp)
+        )));
+        assert!(!tries.count(&event(
+            500,
+            None,
+            1,
+            retry(RetryReason::Status(500), 1, false)
+        )));
+        assert!(!tries.count(&event(204, None, 1, Decision::Done)));
+        let words = |counts: &Counts| format!("{counts:?}");
+        assert_eq!(
+            words(&tries.refused),
+            r#"{"503": 1, "partition-target": 2}"#
+        );
+        assert_eq!(
+            words(&tries.retried),
+            r#"{"status 500": 1, "status 503": 2}"#
+        );
+        assert_eq!(words(&tries.given_up), r#"{"attempts used up": 1}"#);
+        assert_eq!(
+            (tries.waited_ms, tries.waits_asked, tries.saved),
+            (1_501, 1, 1)
+        );
+        assert_eq!((tries.refused_sum(), tries.retried_sum()), (3, 3));
+    }
+
+    #[test]
+    fn words_without_end_take_bounded_room() {
+        let mut counts = Counts::new();
+        for number in 0..1_000 {
+            add(&mut counts, &number.to_string());
+        }
+        assert_eq!(counts.len(), WORDS_MAX + 1);
+        assert_eq!(counts.values().sum::<u64>(), 1_000);
+    }
+}

@@ -1,0 +1,45 @@
+//! Filling a table before a run.
+
+use super::pattern::Keys;
+use super::target::TableTarget;
+use crate::batching::batches;
+use futures::{StreamExt as _, TryStreamExt as _, stream};
+use partita_client::{Entity, TransactionAction};
+
+/// Most rows that are made at once, and most bytes of them.
+const CHUNK_ROWS: u64 = 10_000;
+const CHUNK_BYTES: u64 = 32 << 20;
+
+/// Writes the rows with numbers below `rows`, in transactions, so many at once. `written` hears of each transaction's rows.
+///
+/// Cancel safe: what was written stays.
+///
+/// # Errors
+/// Of the first transaction that failed, after the client's tries.
+pub async fn load(
+    target: &TableTarget,
+    keys: &Keys,
+    rows: u64,
+    jobs: usize,
+    written: impl Fn(u64),
+) -> Result<(), partita_client::Error> {
+    let chunk_rows = CHUNK_ROWS
+        .min(CHUNK_BYTES / (target.row_bytes as u64 + 256))
+        .max(1);
+    let mut first = 0;
+    while first < rows {
+        let end = rows.min(first + chunk_rows);
+        let row = |number| target.entity(&keys.partition_key(number), keys.row_key(number));
+        let chunk: Vec<Entity> = (first..end).map(row).collect();
+        let writes = batches(chunk).into_iter().map(async |batch| {
+            let actions: Vec<_> = batch.into_iter().map(TransactionAction::Create).collect();
+            target.table.submit_transaction(&actions).await?;
+            written(actions.len() as u64);
+            Ok::<(), partita_client::Error>(())
+        });
+        let writes = stream::iter(writes).buffer_unordered(jobs.max(1));
+        writes.try_collect::<()>().await?;
+        first = end;
+    }
+    Ok(())
+}

@@ -1,0 +1,246 @@
+//! What is done to a table, and how often each.
+
+use super::pattern::Random;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+use thiserror::Error;
+
+/// The kinds of operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// Get Entity: a row by its keys.
+    Get,
+    /// Insert Entity: a row that is not there.
+    Insert,
+    /// Insert Or Replace Entity: a row that the load has written.
+    Upsert,
+    /// An entity group transaction of inserts.
+    Batch,
+    /// One page of rows of a partition, from a row on.
+    RowRange,
+    /// One page of rows of several partitions, from one on.
+    PartitionRange,
+    /// The whole table, for a property that no row has: all pages.
+    Scan,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Get,
+        Self::Insert,
+        Self::Upsert,
+        Self::Batch,
+        Self::RowRange,
+        Self::PartitionRange,
+        Self::Scan,
+    ];
+
+    /// The word for it on the command line and in reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Get => "get",
+            Self::Insert => "insert",
+            Self::Upsert => "upsert",
+            Self::Batch => "batch",
+            Self::RowRange => "row-range",
+            Self::PartitionRange => "partition-range",
+            Self::Scan => "scan",
+        }
+    }
+
+    /// Whether it writes.
+    #[must_use]
+    pub const fn is_write(self) -> bool {
+        matches!(self, Self::Insert | Self::Upsert | Self::Batch)
+    }
+
+    /// Whether it needs rows that are there.
+    #[must_use]
+    pub const fn needs_rows(self) -> bool {
+        !matches!(self, Self::Insert | Self::Batch)
+    }
+
+    /// Where it stands in [`Self::ALL`].
+    pub(crate) const fn index(self) -> usize {
+        self as usize
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A mix of operations by weight: `get=80,insert=20`. A kind without a weight has 1.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Mix {
+    /// In the order of [`Kind::ALL`], each once, with weights above 0.
+    weights: Vec<(Kind, u32)>,
+}
+
+/// The text is no mix.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum InvalidMix {
+    /// No operation at all.
+    #[error(
+        "a mix needs an operation: get, insert, upsert, batch, row-range, partition-range or scan"
+    )]
+    Empty,
+    /// No such operation.
+    #[error(
+        "{0:?} is no operation: there are get, insert, upsert, batch, row-range, partition-range and scan"
+    )]
+    Kind(String),
+    /// A weight that is none.
+    #[error("{0:?} is no weight: expected a whole number from 1 to 1,000,000")]
+    Weight(String),
+    /// The same kind twice.
+    #[error("{0} stands twice")]
+    Twice(Kind),
+}
+
+/// Largest weight.
+const WEIGHT_MAX: u32 = 1_000_000;
+
+impl Mix {
+    /// Whether such operations are in it.
+    #[must_use]
+    pub fn has(&self, wanted: impl Fn(Kind) -> bool) -> bool {
+        self.weights.iter().any(|(kind, _)| wanted(*kind))
+    }
+
+    /// The kind for an operation, by chance.
+    pub(crate) fn pick(&self, random: &mut Random) -> Kind {
+        let whole = self
+            .weights
+            .iter()
+            .map(|(_, weight)| u64::from(*weight))
+            .sum();
+        let mut at = random.below(whole);
+        for (kind, weight) in &self.weights {
+            match at.checked_sub(u64::from(*weight)) {
+                Some(rest) => at = rest,
+                None => return *kind,
+            }
+        }
+        // Not reached: the chance is below the sum.
+        self.weights.first().map_or(Kind::Get, |(kind, _)| *kind)
+    }
+}
+
+impl FromStr for Mix {
+    type Err = InvalidMix;
+
+    fn from_str(text: &str) -> Result<Self, InvalidMix> {
+        let mut weights: Vec<(Kind, u32)> = Vec::new();
+        for part in text
+            .split(',')
+            .map(str::trim)
+            .filter(|part| !part.is_empty())
+        {
+            let (name, weight) = part.split_once('=').unwrap_or((part, "1"));
+            let kind = Kind::ALL
+                .into_iter()
+                .find(|kind| kind.name() == name.trim());
+            let kind = kind.ok_or_else(|| InvalidMix::Kind(name.trim().to_owned()))?;
+            let number = weight
+                .trim()
+                .parse()
+                .ok()
+                .filter(|weight| (1..=WEIGHT_MAX).contains(weight));
+            let number = number.ok_or_else(|| InvalidMix::Weight(weight.trim().to_owned()))?;
+            if weights.iter().any(|(other, _)| *other == kind) {
+                return Err(InvalidMix::Twice(kind));
+            }
+            weights.push((kind, number));
+        }
+        if weights.is_empty() {
+            return Err(InvalidMix::Empty);
+        }
+        weights.sort_unstable();
+        Ok(Self { weights })
+    }
+}
+
+impl TryFrom<String> for Mix {
+    type Error = InvalidMix;
+
+    fn try_from(text: String) -> Result<Self, InvalidMix> {
+        text.parse()
+    }
+}
+
+impl From<Mix> for String {
+    fn from(mix: Mix) -> Self {
+        mix.to_string()
+    }
+}
+
+impl fmt::Display for Mix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, (kind, weight)) in self.weights.iter().enumerate() {
+            let comma = if at > 0 { "," } else { "" };
+            write!(f, "{comma}{kind}={weight}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_mixes_or_say_why_not() {
+        for (text, expected) in [
+            ("get", "get=1"),
+            (" insert = 20 , get=80,", "get=80,insert=20"),
+            (
+                "scan,batch=3,row-range=2,partition-range=7,upsert=1",
+                "upsert=1,batch=3,row-range=2,partition-range=7,scan=1",
+            ),
+        ] {
+            let mix: Mix = text.parse().unwrap();
+            assert_eq!(mix.to_string(), expected);
+            assert_eq!(expected.parse::<Mix>().unwrap(), mix);
+        }
+        for (text, expected) in [
+            ("", InvalidMix::Empty),
+            (",", InvalidMix::Empty),
+            ("delete", InvalidMix::Kind("delete".to_owned())),
+            ("get=0", InvalidMix::Weight("0".to_owned())),
+            ("get=1.5", InvalidMix::Weight("1.5".to_owned())),
+            ("get=1,get=2", InvalidMix::Twice(Kind::Get)),
+        ] {
+            assert_eq!(text.parse::<Mix>(), Err(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn operations_come_by_their_weights() {
+        let mix: Mix = "get=70,insert=25,scan=5".parse().unwrap();
+        let mut counts = [0_u32; 7];
+        for number in 0..100_000 {
+            counts[mix.pick(&mut Random::of(1, number)).index()] += 1;
+        }
+        let near = |count: u32, expected: u32| count.abs_diff(expected) < 700;
+        assert!(
+            near(counts[0], 70_000) && near(counts[1], 25_000) && near(counts[6], 5_000),
+            "{counts:?}"
+        );
+        assert_eq!(counts[2..6], [0; 4]);
+    }
+
+    #[test]
+    fn kinds_stand_at_their_index() {
+        for (at, kind) in Kind::ALL.into_iter().enumerate() {
+            assert_eq!(kind.index(), at);
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! A stress test of a table: would this design be throttled, and which change of its keys would help?
+//!
+//! ```text
+//! Pattern ─▶ Keys ─▶ load ─▶ table                       filled with rows whose keys follow from their numbers
+//!              │
+//! Mix ────▶ Requests ─▶ run (Schedule) ─▶ Target         workers take operations by number, each when it is due
+//!                         │     │ attempts, by the client's observer
+//!                         ▼     ▼
+//!                        Recorder ─▶ Live                while it runs
+//!                           └──────▶ Report ─▶ Verdict   JSON, page, comparison
+//! ```
+//!
+//! - Everything goes through the public protocol, so it works on Partita, Azurite and Azure.
+//! - The same seed gives the same keys and the same operations.
+//! - Latency counts from the time an operation was due ([`Schedule`]), so a server that stalls is charged for all it keeps waiting.
+//! - Memory is bounded however long a run is: histograms, 600 points in time, a bounded number of partitions.
+
+mod compare;
+#[cfg(test)]
+mod example;
+mod figures;
+mod load;
+mod mix;
+mod page;
+mod pattern;
+mod recorder;
+mod report;
+mod requests;
+mod run;
+mod sample;
+mod schedule;
+pub mod shown;
+mod target;
+mod test;
+mod verdict;
+
+pub use compare::{Change, Judgement, compare, differences};
+pub use figures::{
+    Counts, Ending, Growth, Latency, Live, OperationFigures, PartitionFigures, Point, Tries,
+};
+pub use load::load;
+pub use mix::{InvalidMix, Kind, Mix};
+pub use page::html;
+pub use pattern::{Keys, PARTITIONS_MAX, Pattern};
+pub use recorder::Recorder;
+pub use report::{InvalidReport, LoadFigures, REPORT_BYTES_MAX, REPORT_VERSION, Report, Settings};
+pub use requests::{Request, Requests};
+pub use run::{GRACE, RunEnd, RunOptions, run};
+pub use sample::{SAMPLE_KEYS_MAX, SAMPLE_ROWS_MAX, Sample, SampleError};
+pub use schedule::Schedule;
+pub use target::{Performed, RUN_PROPERTY, TableTarget, Target};
+pub use test::{Test, run_test};
+pub use verdict::{Judged, Scope, State, Targets, Verdict};

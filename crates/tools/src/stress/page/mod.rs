@@ -1,0 +1,161 @@
+//! A report as one page of HTML: the verdict in words, plots, tables with their figures, and at the end what was asked for.
+//!
+//! - It asks for nothing from anywhere, and needs no script: style and pictures are in it, and its content policy forbids the rest.
+//! - Light and dark by the reader's setting; wide screens and phones get plots of their own size, so letters stay legible.
+//! - Whatever tables and keys are called, their names are text ([`text::Text`]).
+//! - Pictures are drawn here, as SVG: a plotting crate draws for one size and one colour of paper.
+
+mod axis;
+mod bars;
+mod frame;
+mod latency;
+mod tables;
+mod text;
+mod throughput;
+
+use super::report::Report;
+use super::shown;
+use super::verdict::Judged;
+use std::fmt::Write as _;
+use text::Text;
+
+const STYLE: &str = include_str!("style.css");
+
+/// The page.
+#[must_use]
+pub fn html(report: &Report) -> String {
+    let table = Text(&report.settings.table);
+    let mut page = format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n\
+         <link rel=\"icon\" href=\"data:,\">\n<title>Stress of table {table}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n"
+    );
+    head(report, &mut page);
+    verdict(report, &mut page);
+    section(
+        &mut page,
+        "Throughput",
+        "Operations that succeeded, a second; attempts that the server refused are on top of them.",
+        &[throughput::throughput(report), tables::operations(report)],
+    );
+    section(
+        &mut page,
+        "Latency",
+        "Of the operations that ended in each moment, from the time they were due, retries and their waits included.",
+        &[latency::latency(report), tables::service(report)],
+    );
+    section(
+        &mut page,
+        "Partitions",
+        "Entities a second of the busiest PartitionKeys, in the steady part of the run.",
+        &[bars::bars(report), tables::partitions(report)],
+    );
+    section(
+        &mut page,
+        "Refusals and retries",
+        "What the server refused for being too much, by its reason, and what the client did about it.",
+        &[tables::tries(report)],
+    );
+    section(
+        &mut page,
+        "Settings",
+        "The same seed gives the same keys and operations.",
+        &[tables::settings(report)],
+    );
+    let _ = write!(
+        page,
+        "</main>\n<footer>{}, {}</footer>\n</body>\n</html>\n",
+        Text(&report.made_by),
+        Text(&report.began)
+    );
+    page
+}
+
+fn section(page: &mut String, title: &str, lead: &str, parts: &[String]) {
+    let _ = write!(
+        page,
+        "<section>\n<h2>{title}</h2>\n<p class=\"lead\">{lead}</p>\n"
+    );
+    parts.iter().for_each(|part| page.push_str(part));
+    page.push_str("</section>\n");
+}
+
+fn head(report: &Report, page: &mut String) {
+    let settings = &report.settings;
+    let figures = [
+        (shown::whole(report.all.per_second), "operations/s"),
+        (shown::whole(report.served_per_second), "entities/s"),
+        (shown::latency(report.all.response.p50_us), "p50"),
+        (shown::latency(report.all.response.p99_us), "p99"),
+        (shown::latency(report.all.response.p999_us), "p99.9"),
+        (shown::latency(report.all.response.max_us), "longest"),
+        (shown::whole(report.tries.refused_sum() as f64), "refused"),
+        (shown::whole(report.all.failed as f64), "failed"),
+    ];
+    let _ = write!(
+        page,
+        "<header>\n<p class=\"kicker\">Stress test</p>\n<h1><bdi>{}</bdi></h1>\n<p class=\"lead\"><bdi>{}</bdi>; {}; {}; {}</p>\n</header>\n<dl class=\"figures\">\n",
+        Text(&settings.table),
+        Text(&settings.endpoint),
+        Text(&settings.pattern.to_string()),
+        Text(&settings.mix.to_string()),
+        Text(&settings.schedule.to_string()),
+    );
+    for (value, name) in figures {
+        let _ = writeln!(page, "<div><dt>{name}</dt><dd>{value}</dd></div>");
+    }
+    page.push_str("</dl>\n");
+}
+
+fn verdict(report: &Report, page: &mut String) {
+    let verdict = &report.verdict;
+    // A headline begins with its gist, and a colon.
+    let (word, rest) = verdict
+        .headline
+        .split_once(": ")
+        .unwrap_or(("Failures", &verdict.headline));
+    let _ = write!(
+        page,
+        "<section class=\"verdict {}\">\n<h2>{}</h2>\n<p class=\"headline\">{}</p>\n",
+        verdict.state,
+        Text(word),
+        Text(rest)
+    );
+    if !verdict.judged.is_empty() {
+        page.push_str("<ul class=\"judged\">\n");
+        verdict.judged.iter().for_each(|one| meter(one, page));
+        page.push_str("</ul>\n");
+    }
+    if !verdict.advice.is_empty() {
+        page.push_str("<h3>What would help</h3>\n<ol class=\"advice\">\n");
+        for advice in &verdict.advice {
+            let _ = writeln!(page, "<li>{}</li>", Text(advice));
+        }
+        page.push_str("</ol>\n");
+    }
+    page.push_str("</section>\n");
+}
+
+/// A load beside its target: the mark is the target, the bar what is asked for.
+fn meter(one: &Judged, page: &mut String) {
+    // The target stands at the middle of a load twice as large, and further left of a larger one.
+    let whole = one.ratio().max(1.25);
+    let (bar, mark) = (one.ratio() / whole * 100.0, 100.0 / whole);
+    let _ = writeln!(
+        page,
+        "<li class=\"{}\"><span class=\"scope\">{}</span><span class=\"what\">{}</span>\
+         <span class=\"meter\" aria-hidden=\"true\"><span class=\"bar\" style=\"width:{bar:.1}%\"></span><span class=\"mark\" style=\"left:{mark:.1}%\"></span></span>\
+         <span class=\"load\"><b>{}</b> of {} entities/s, {:.2} times: {}</span></li>",
+        one.state,
+        one.scope.name(),
+        Text(&one.what),
+        shown::whole(one.asked_per_second),
+        shown::whole(one.target_per_second),
+        one.ratio(),
+        one.state,
+    );
+}
+
+#[cfg(test)]
+mod tests;

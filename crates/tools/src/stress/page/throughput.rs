@@ -1,0 +1,142 @@
+//! Operations over time, one kind on the other, and on top what the server refused.
+
+use super::axis::{Axis, rate_label};
+use super::frame::{SIZES, Size, legend, plot};
+use crate::stress::{Kind, Point, Report};
+use std::fmt::Write as _;
+
+/// What is stacked: a class of the style sheet, a name, and how much of a point it is.
+struct Layer {
+    class: String,
+    name: &'static str,
+    of: Box<dyn Fn(&Point) -> f64>,
+}
+
+/// The plot in both sizes, with the names of its colours.
+pub(super) fn throughput(report: &Report) -> String {
+    let layers = layers(report);
+    let at_a_rate = report.settings.schedule.rate_at(0.0).is_some();
+    let mut entries: Vec<(&str, &str)> = layers
+        .iter()
+        .map(|layer| (layer.class.as_str(), layer.name))
+        .collect();
+    if at_a_rate {
+        entries.push(("wanted", "rate that was wanted"));
+    }
+    let mut out = legend(&entries);
+    for size in SIZES {
+        out.push_str(&picture(report, &layers, size));
+    }
+    out
+}
+
+fn layers(report: &Report) -> Vec<Layer> {
+    let kinds = Kind::ALL.into_iter().filter(|kind| {
+        report
+            .operations
+            .iter()
+            .any(|one| one.operation == kind.name())
+    });
+    let mut layers: Vec<Layer> = kinds
+        .map(|kind| Layer {
+            class: format!("kind-{kind}"),
+            name: kind.name(),
+            of: Box::new(move |point| point.done(kind)),
+        })
+        .collect();
+    if report.tries.refused_sum() > 0 {
+        layers.push(Layer {
+            class: "refused".to_owned(),
+            name: "refused attempts",
+            of: Box::new(|point| point.refused_per_second),
+        });
+    }
+    let fails_otherwise = report
+        .series
+        .iter()
+        .any(|point| point.failed_per_second > 0.0)
+        && report.tries.refused_sum() == 0;
+    if fails_otherwise {
+        layers.push(Layer {
+            class: "failed".to_owned(),
+            name: "failed",
+            of: Box::new(|point| point.failed_per_second),
+        });
+    }
+    layers
+}
+
+fn picture(report: &Report, layers: &[Layer], size: Size) -> String {
+    let sum = |point: &Point| layers.iter().map(|layer| (layer.of)(point)).sum::<f64>();
+    let highest = report.series.iter().map(sum).fold(0.0, f64::max);
+    let wanted = report
+        .settings
+        .schedule
+        .rate_at(report.seconds)
+        .unwrap_or(0.0);
+    let (bottom, top) = size.vertical();
+    // A rate that was wanted and never nearly reached would press all else to the bottom.
+    let highest = if wanted < highest * 3.0 {
+        highest.max(wanted)
+    } else {
+        highest
+    };
+    let axis = Axis::even(highest * 1.04, bottom, top, 5);
+    let what = format!(
+        "{} operations a second on average, {} attempts refused in all",
+        crate::stress::shown::whole(report.all.per_second),
+        crate::stress::shown::whole(report.tries.refused_sum() as f64)
+    );
+    plot(
+        report,
+        size,
+        ("Throughput over time", &what),
+        (&axis, &rate_label),
+        |svg, time| {
+            let mut below = vec![0.0; report.series.len()];
+            for layer in layers {
+                let above: Vec<f64> = below
+                    .iter()
+                    .zip(&report.series)
+                    .map(|(below, point)| below + (layer.of)(point))
+                    .collect();
+                let path = area(&report.series, &below, &above, time, &axis);
+                let _ = writeln!(svg, "<path class=\"area {}\" d=\"{path}\"/>", layer.class);
+                below = above;
+            }
+            if let Some(path) = wanted_line(report, time, &axis) {
+                let _ = writeln!(svg, "<path class=\"line wanted\" d=\"{path}\"/>");
+            }
+        },
+    )
+}
+
+/// The area between two heights of each point, as steps: a point is an average over its while.
+fn area(points: &[Point], below: &[f64], above: &[f64], time: &Axis, axis: &Axis) -> String {
+    let mut path = String::new();
+    for (at, (point, height)) in points.iter().zip(above).enumerate() {
+        let (x, y) = (time.at(point.at_seconds), axis.at(*height));
+        let end = time.at(point.at_seconds + point.seconds);
+        let go = if at == 0 { 'M' } else { 'L' };
+        let _ = write!(path, "{go}{x:.1} {y:.1}H{end:.1}");
+    }
+    for (point, height) in points.iter().zip(below).rev() {
+        let (x, y) = (time.at(point.at_seconds), axis.at(*height));
+        let _ = write!(path, "V{y:.1}H{x:.1}");
+    }
+    path.push('Z');
+    path
+}
+
+/// The rate that was wanted, over time.
+fn wanted_line(report: &Report, time: &Axis, axis: &Axis) -> Option<String> {
+    report.settings.schedule.rate_at(0.0)?;
+    let mut path = String::new();
+    for step in 0..=200 {
+        let seconds = report.seconds * f64::from(step) / 200.0;
+        let rate = report.settings.schedule.rate_at(seconds)?;
+        let go = if step == 0 { 'M' } else { 'L' };
+        let _ = write!(path, "{go}{:.1} {:.1}", time.at(seconds), axis.at(rate));
+    }
+    Some(path)
+}

@@ -1,0 +1,196 @@
+//! The operations of a run, by number: which kind, and on which rows. The same seed gives the same ones.
+
+use super::mix::{Kind, Mix};
+use super::pattern::{Keys, Random};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Apart from the numbers that rows' keys are made of.
+const SALT: u64 = 0x0070_6172_7469_7461;
+
+/// An operation, with the keys it is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    /// What is done.
+    pub kind: Kind,
+    /// The partition; where a range of partitions begins; of no account for a scan.
+    pub partition_key: String,
+    /// The rows: one, those of a batch, or where a range of rows begins.
+    pub row_keys: Vec<String>,
+}
+
+/// What operations are about.
+#[derive(Debug)]
+pub struct Requests {
+    keys: Keys,
+    seed: u64,
+    mix: Mix,
+    /// Rows of a batch.
+    batch_rows: u64,
+    /// The rows that the load wrote are those with numbers below this.
+    loaded: u64,
+    /// The only partition, and the numbers of its loaded rows.
+    aim: Option<(String, Vec<u64>)>,
+    /// The number of the next new row.
+    next_row: AtomicU64,
+}
+
+/// Loaded rows of an aimed-at partition that are told apart.
+const AIMED_ROWS_MAX: usize = 1_000_000;
+
+impl Requests {
+    /// Operations on a table that holds the rows with numbers below `loaded`; `aim` is the only partition to work on, if so.
+    #[must_use]
+    pub fn new(
+        keys: Keys,
+        seed: u64,
+        mix: Mix,
+        batch_rows: u64,
+        loaded: u64,
+        aim: Option<String>,
+    ) -> Self {
+        let aim = aim.map(|key| {
+            let its = (0..loaded).filter(|number| keys.partition_key(*number) == key);
+            let its: Vec<u64> = its.take(AIMED_ROWS_MAX).collect();
+            (key, its)
+        });
+        Self {
+            keys,
+            seed,
+            mix,
+            batch_rows: batch_rows.max(1),
+            loaded,
+            aim,
+            next_row: AtomicU64::new(loaded),
+        }
+    }
+
+    /// Whether there are rows to read: reads would find nothing otherwise.
+    #[must_use]
+    pub fn has_rows(&self) -> bool {
+        self.aim
+            .as_ref()
+            .map_or(self.loaded > 0, |(_, its)| !its.is_empty())
+    }
+
+    /// New rows so far, written or not.
+    pub(super) fn new_rows(&self) -> u64 {
+        self.next_row.load(Ordering::Relaxed) - self.loaded
+    }
+
+    /// The operation of that number, from 0. Kinds and rows to read follow from the number; new rows are numbered as they come.
+    pub fn nth(&self, number: u64) -> Request {
+        let mut random = Random::of(self.seed ^ SALT, number);
+        let kind = self.mix.pick(&mut random);
+        match kind {
+            Kind::Insert => self.new_rows_of(kind, 1),
+            Kind::Batch => self.new_rows_of(kind, self.batch_rows),
+            Kind::Get | Kind::Upsert | Kind::RowRange | Kind::PartitionRange | Kind::Scan => {
+                let row = self.row(&mut random);
+                Request {
+                    kind,
+                    partition_key: self.partition_key(row),
+                    row_keys: vec![self.keys.row_key(row)],
+                }
+            }
+        }
+    }
+
+    /// A row that the load wrote; where it wrote none, one that may be there.
+    fn row(&self, random: &mut Random) -> u64 {
+        match &self.aim {
+            Some((_, its)) if !its.is_empty() => {
+                let at = usize::try_from(random.below(its.len() as u64)).unwrap_or_default();
+                its.get(at).copied().unwrap_or_default()
+            }
+            _ if self.loaded > 0 => random.below(self.loaded),
+            _ => random.below(self.next_row.load(Ordering::Relaxed).max(1)),
+        }
+    }
+
+    fn new_rows_of(&self, kind: Kind, count: u64) -> Request {
+        let first = self.next_row.fetch_add(count, Ordering::Relaxed);
+        Request {
+            kind,
+            partition_key: self.partition_key(first),
+            row_keys: (first..first + count)
+                .map(|number| self.keys.row_key(number))
+                .collect(),
+        }
+    }
+
+    fn partition_key(&self, number: u64) -> String {
+        match &self.aim {
+            Some((key, _)) => key.clone(),
+            None => self.keys.partition_key(number),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::pattern::Pattern;
+    use super::*;
+    use std::collections::BTreeSet;
+
+    fn requests(mix: &str, loaded: u64, aim: Option<&str>) -> Requests {
+        let keys = Keys::new(Pattern::Uniform { partitions: 10 }, 1, "run", Vec::new());
+        Requests::new(
+            keys,
+            1,
+            mix.parse().unwrap(),
+            5,
+            loaded,
+            aim.map(str::to_owned),
+        )
+    }
+
+    #[test]
+    fn reads_meet_rows_of_the_load_and_inserts_new_ones() {
+        let requests = requests("get=1,insert=1,batch=1", 50, None);
+        let keys = Keys::new(Pattern::Uniform { partitions: 10 }, 1, "run", Vec::new());
+        let loaded: BTreeSet<_> = (0..50)
+            .map(|number| (keys.partition_key(number), keys.row_key(number)))
+            .collect();
+        let mut new = BTreeSet::new();
+        for number in 0..1_000 {
+            let request = requests.nth(number);
+            let pairs = request
+                .row_keys
+                .iter()
+                .map(|row| (request.partition_key.clone(), row.clone()));
+            for pair in pairs {
+                match request.kind {
+                    Kind::Get => assert!(loaded.contains(&pair)),
+                    _ => assert!(!loaded.contains(&pair) && new.insert(pair)),
+                }
+            }
+            assert_eq!(
+                request.row_keys.len(),
+                if request.kind == Kind::Batch { 5 } else { 1 }
+            );
+        }
+        assert_eq!(new.len() as u64, requests.new_rows());
+    }
+
+    #[test]
+    fn the_aim_is_the_only_partition() {
+        let requests = requests("get,insert,row-range,upsert", 500, Some("p3"));
+        assert!(requests.has_rows());
+        for number in 0..500 {
+            assert_eq!(requests.nth(number).partition_key, "p3");
+        }
+        assert!(!super::tests::requests("get", 500, Some("elsewhere")).has_rows());
+        assert!(!super::tests::requests("get", 0, None).has_rows());
+    }
+
+    #[test]
+    fn operations_are_the_same_for_the_same_seed() {
+        let both = [(); 2].map(|()| {
+            let requests = requests("get,insert,scan", 100, None);
+            (0..100)
+                .map(|number| requests.nth(number))
+                .collect::<Vec<_>>()
+        });
+        assert_eq!(both[0], both[1]);
+    }
+}

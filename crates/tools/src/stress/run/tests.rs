@@ -1,0 +1,224 @@
+//! Runs on virtual time: what takes seconds here takes none, and every figure is exact.
+
+use super::*;
+use crate::stress::figures::Measured;
+use crate::stress::pattern::{Keys, Pattern};
+
+/// Takes a time for each request, which may depend on when it comes.
+struct Slow<F>(F, Instant);
+
+impl<F: Fn(Duration) -> Duration + Send + Sync + 'static> Target for Slow<F> {
+    async fn perform(&self, request: Request) -> Performed {
+        sleep((self.0)(self.1.elapsed())).await;
+        Performed {
+            ending: Ending::Done,
+            served: vec![(Some(request.partition_key), 1)],
+        }
+    }
+}
+
+fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+fn rate(per_second: f64, ramp_seconds: f64) -> Schedule {
+    Schedule::Rate {
+        per_second,
+        ramp_seconds,
+        steps: 0,
+    }
+}
+
+const CLOSED: Schedule = Schedule::Closed { ramp_seconds: 0.0 };
+
+fn options(schedule: Schedule, workers: usize, seconds: u64) -> RunOptions {
+    RunOptions {
+        schedule,
+        workers,
+        duration: Some(Duration::from_secs(seconds)),
+        operations: None,
+    }
+}
+
+async fn ran(
+    takes: impl Fn(Duration) -> Duration + Send + Sync + 'static,
+    options: RunOptions,
+    stop: impl AsyncFn(),
+) -> (RunEnd, Measured) {
+    let keys = Keys::new(Pattern::Single, 1, "run", Vec::new());
+    let requests = Requests::new(keys, 1, "insert".parse().unwrap(), 1, 0, None);
+    let recorder = Arc::new(Recorder::new(options.schedule.ramp()));
+    let target = Slow(takes, Instant::now());
+    let end = run(
+        target,
+        Arc::new(requests),
+        Arc::clone(&recorder),
+        options,
+        stop,
+    )
+    .await;
+    let is_closed = matches!(options.schedule, Schedule::Closed { .. });
+    (end, recorder.end(end.at, is_closed))
+}
+
+async fn never() {
+    std::future::pending().await
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_closed_loop_is_as_fast_as_its_answers() {
+    let (end, measured) = ran(|_| ms(20), options(CLOSED, 4, 10), never).await;
+    // Four workers, fifty a second each.
+    assert_eq!(measured.all.done, 2_000);
+    assert_eq!(
+        (end.at, end.not_begun, end.is_interrupted),
+        (Duration::from_secs(10), 0, false)
+    );
+    assert_eq!(measured.all.per_second, 200.0);
+    assert_eq!(measured.asked_per_second, 200.0);
+    assert!(
+        measured.all.service.p999_us.abs_diff(20_000) < 30,
+        "{:?}",
+        measured.all
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_rate_is_kept_whatever_the_answers_take() {
+    let (end, measured) = ran(|_| ms(300), options(rate(100.0, 0.0), 64, 10), never).await;
+    assert_eq!((measured.all.done, end.not_begun), (1_000, 0));
+    let ten = &measured.points[5];
+    assert!((ten.done_sum() - 100.0).abs() < 1.0, "{ten:?}");
+    assert!(
+        measured.all.response.max_us.abs_diff(300_000) < 500,
+        "{:?}",
+        measured.all
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_waits_for_a_stalled_server_is_counted() {
+    // At second 2 nothing is answered for a second. A closed loop with one worker would see one slow answer of a thousand.
+    let stall = |at: Duration| {
+        if (ms(2_000)..ms(3_000)).contains(&at) {
+            ms(3_000).saturating_sub(at) + ms(1)
+        } else {
+            ms(1)
+        }
+    };
+    let (end, measured) = ran(stall, options(rate(100.0, 0.0), 1, 10), never).await;
+    assert_eq!((measured.all.done, end.not_begun), (1_000, 0));
+    let all = &measured.all;
+    // A hundred of a thousand came during the stall, and waited half a second on average.
+    assert!(
+        (850_000..1_001_000).contains(&all.response.p99_us),
+        "{all:?}"
+    );
+    assert!(
+        (40_000.0..60_000.0).contains(&all.response.mean_us),
+        "{all:?}"
+    );
+    // Who looks only at the time of the server sees nothing of it.
+    assert!(all.service.p99_us < 2_000, "{all:?}");
+
+    let (_, closed) = ran(stall, options(CLOSED, 1, 10), never).await;
+    let (all, corrected) = (&closed.all, closed.all.corrected.unwrap());
+    assert!(all.response.p99_us < 2_000, "{all:?}");
+    assert!(
+        (850_000..1_001_000).contains(&corrected.p99_us),
+        "{corrected:?}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_due_and_never_begun_is_counted() {
+    let (end, measured) = ran(|_| ms(100), options(rate(100.0, 0.0), 2, 10), never).await;
+    // Two workers do twenty a second.
+    assert_eq!(measured.all.done, 200);
+    assert_eq!(end.not_begun, 800);
+    // The last of them waited eight seconds: the 200th was due at second 2.
+    assert!(
+        (7_900_000..8_200_000).contains(&measured.all.response.max_us),
+        "{:?}",
+        measured.all
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_ramp_grows_and_is_not_averaged() {
+    let (_, measured) = ran(|_| ms(1), options(rate(100.0, 10.0), 8, 20), never).await;
+    assert_eq!(measured.all.done, 500 + 1_000);
+    let rates: Vec<_> = measured
+        .points
+        .iter()
+        .map(|point| point.done_sum().round())
+        .collect();
+    assert!(
+        rates[0] < 10.0 && rates[9] > 90.0 && rates[..10].is_sorted(),
+        "{rates:?}"
+    );
+    assert!(
+        (measured.asked_per_second - 100.0).abs() < 1.0,
+        "{}",
+        measured.asked_per_second
+    );
+
+    let ramp = Schedule::Closed { ramp_seconds: 10.0 };
+    let (_, closed) = ran(|_| ms(100), options(ramp, 10, 20), never).await;
+    let rates: Vec<_> = closed
+        .points
+        .iter()
+        .map(|point| point.done_sum().round())
+        .collect();
+    assert!(
+        rates[0] <= 10.0 && rates[9] >= 90.0 && rates[..10].is_sorted(),
+        "{rates:?}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn operations_bound_a_run_to_the_number() {
+    let bounded = RunOptions {
+        duration: None,
+        operations: Some(77),
+        ..options(CLOSED, 10, 0)
+    };
+    let (end, measured) = ran(|_| ms(5), bounded, never).await;
+    assert_eq!((measured.all.done, end.at, end.not_begun), (77, ms(40), 0));
+    // No second is over: the whole of it is what there is.
+    assert_eq!(measured.asked_per_second, 1_925.0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_is_stopped_lets_what_is_under_way_end() {
+    let (end, measured) = ran(
+        |_| ms(700),
+        options(CLOSED, 3, 3_600),
+        async || sleep(ms(1_000)).await,
+    )
+    .await;
+    // Each worker's second one was under way; the second wish to stop came after they had ended.
+    assert_eq!((measured.all.done, measured.all.failed), (6, 0));
+    assert_eq!((end.at, end.is_interrupted), (ms(1_400), true));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_hangs_at_the_end_is_a_failure_with_its_time() {
+    let (end, measured) = ran(|_| ms(100_000), options(CLOSED, 2, 5), never).await;
+    assert_eq!((measured.all.done, measured.all.failed), (0, 2));
+    assert_eq!(measured.failures["not finished at the end"], 2);
+    assert!(
+        measured.all.response.max_us.abs_diff(11_000_000) < 20_000,
+        "{:?}",
+        measured.all
+    );
+    assert_eq!(end.at, Duration::from_secs(5));
+    // Told twice, it ends at once.
+    let stopped = ran(
+        |_| ms(100_000),
+        options(CLOSED, 2, 50),
+        async || sleep(ms(1_000)).await,
+    )
+    .await;
+    assert_eq!((stopped.0.at, stopped.1.all.failed), (ms(2_000), 2));
+}

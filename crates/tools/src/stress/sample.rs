@@ -1,0 +1,197 @@
+//! PartitionKeys taken from what others have: a list, or a table.
+
+use super::pattern::Random;
+use crate::scan::{
+    Bounds, InvalidQuery, Keyed as _, Order, Query, QueryOptions, RunOptions, Scan, ScanError,
+    Strategy,
+};
+use crate::source::TableSource;
+use partita_client::TableClient;
+use serde::Deserialize;
+use std::io::{self, BufRead};
+use std::sync::Arc;
+use thiserror::Error;
+
+/// Most keys that are kept: each of those that were met with the same chance.
+pub const SAMPLE_KEYS_MAX: usize = 100_000;
+/// Most rows that are read of a table to take keys from.
+pub const SAMPLE_ROWS_MAX: u64 = 1_000_000;
+/// Longest line of a list, in bytes: a row as JSON may be long.
+const LINE_BYTES_MAX: usize = 4 << 20;
+/// Requests at the same time.
+const JOBS: usize = 4;
+
+/// Keys that were met, as many of them as are kept.
+#[derive(Debug)]
+pub struct Sample {
+    keys: Vec<String>,
+    met: u64,
+    random: Random,
+}
+
+/// Why there is no sample.
+#[derive(Debug, Error)]
+pub enum SampleError {
+    /// The list cannot be read.
+    #[error("the list of keys cannot be read")]
+    Io(#[from] io::Error),
+    /// A line that looks like JSON and is no row.
+    #[error("line {line} of the list begins like JSON and has no PartitionKey")]
+    Line {
+        /// Its number, from 1.
+        line: u64,
+        /// Why not.
+        #[source]
+        source: serde_json::Error,
+    },
+    /// The table cannot be read.
+    #[error("the table cannot be read")]
+    Table(#[from] ScanError),
+    /// The query for the keys is none.
+    #[error(transparent)]
+    Query(#[from] InvalidQuery),
+}
+
+#[derive(Deserialize)]
+struct Row {
+    #[serde(rename = "PartitionKey")]
+    partition_key: String,
+}
+
+impl Sample {
+    /// Nothing yet. The same seed keeps the same keys of the same ones met.
+    fn new(seed: u64) -> Self {
+        Self {
+            keys: Vec::new(),
+            met: 0,
+            random: Random::of(seed, 0),
+        }
+    }
+
+    /// The lines of a list: each a PartitionKey, or JSON of a row as the other verbs print it. Empty lines are passed over.
+    ///
+    /// # Errors
+    /// [`SampleError::Io`], also for a line of more than 4 MiB; [`SampleError::Line`].
+    pub fn of_lines(mut lines: impl BufRead, seed: u64) -> Result<Self, SampleError> {
+        let mut sample = Self::new(seed);
+        let (mut line, mut number) = (String::new(), 0);
+        loop {
+            line.clear();
+            number += 1;
+            let read = io::Read::take(&mut lines, LINE_BYTES_MAX as u64).read_line(&mut line)?;
+            if read == 0 {
+                return Ok(sample);
+            }
+            if read == LINE_BYTES_MAX && !line.ends_with('\n') {
+                let error = io::Error::new(
+                    io::ErrorKind::InvalidData,
+                    format!("line {number} is longer than 4 MiB"),
+                );
+                return Err(error.into());
+            }
+            let text = line.trim_end_matches(['\r', '\n']);
+            if text.starts_with('{') {
+                let row: Row = serde_json::from_str(text).map_err(|source| SampleError::Line {
+                    line: number,
+                    source,
+                })?;
+                sample.meet(&row.partition_key);
+            } else if !text.is_empty() {
+                sample.meet(text);
+            }
+        }
+    }
+
+    /// The PartitionKeys of a table's rows, [`SAMPLE_ROWS_MAX`] at most. Cancel safe.
+    ///
+    /// # Errors
+    /// [`SampleError::Table`].
+    pub async fn of_table(table: TableClient, seed: u64) -> Result<Self, SampleError> {
+        let query = Query::new(QueryOptions {
+            select: vec!["PartitionKey".to_owned(), "RowKey".to_owned()],
+            ..QueryOptions::default()
+        })?;
+        let steps = Strategy::Prefix.plan(&Bounds::default(), &[], JOBS);
+        let options = RunOptions {
+            jobs: JOBS,
+            // Batches of all of the table come early, so that a sample that ends early is not of its begin only.
+            order: Order::Any,
+            buffer_rows_max: None,
+        };
+        let mut scan = Scan::new(Arc::new(TableSource::new(table)), query, steps, options);
+        let mut sample = Self::new(seed);
+        while let Some(batch) = scan.next().await {
+            for row in &batch?.rows {
+                sample.meet(row.partition_key());
+            }
+            if sample.met >= SAMPLE_ROWS_MAX {
+                break;
+            }
+        }
+        Ok(sample)
+    }
+
+    /// Keys that were met.
+    #[must_use]
+    pub fn met(&self) -> u64 {
+        self.met
+    }
+
+    /// The keys that were kept.
+    #[must_use]
+    pub fn into_keys(self) -> Vec<String> {
+        self.keys
+    }
+
+    /// Keeps each key that is met with the same chance (Vitter's algorithm R).
+    fn meet(&mut self, key: &str) {
+        self.met += 1;
+        if self.keys.len() < SAMPLE_KEYS_MAX {
+            self.keys.push(key.to_owned());
+            return;
+        }
+        let at = usize::try_from(self.random.below(self.met)).unwrap_or(usize::MAX);
+        if let Some(kept) = self.keys.get_mut(at) {
+            key.clone_into(kept);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_keys_or_rows() {
+        let lines = "b\r\n\n a b \n{\"PartitionKey\":\"O'Brien\",\"RowKey\":\"x\",\"Age\":4}\nlast";
+        let sample = Sample::of_lines(lines.as_bytes(), 1).unwrap();
+        assert_eq!(sample.met(), 4);
+        assert_eq!(sample.into_keys(), ["b", " a b ", "O'Brien", "last"]);
+        let wrong = Sample::of_lines("a\n{\"RowKey\":\"x\"}".as_bytes(), 1).unwrap_err();
+        assert_eq!(
+            wrong.to_string(),
+            "line 2 of the list begins like JSON and has no PartitionKey"
+        );
+        let long = "x".repeat(LINE_BYTES_MAX + 1);
+        assert!(matches!(
+            Sample::of_lines(long.as_bytes(), 1),
+            Err(SampleError::Io(_))
+        ));
+    }
+
+    #[test]
+    fn each_key_is_kept_with_the_same_chance() {
+        let mut sample = Sample::new(7);
+        for number in 0..4 * SAMPLE_KEYS_MAX {
+            sample.meet(if number < SAMPLE_KEYS_MAX {
+                "early"
+            } else {
+                "late"
+            });
+        }
+        let keys = sample.into_keys();
+        assert_eq!(keys.len(), SAMPLE_KEYS_MAX);
+        let early = keys.iter().filter(|key| *key == "early").count();
+        assert!((24_000..26_000).contains(&early), "{early}");
+    }
+}

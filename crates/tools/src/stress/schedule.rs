@@ -1,0 +1,223 @@
+//! When operations begin.
+//!
+//! ```text
+//! closed loop     worker 1  ├─op─┤├──op──┤├op┤…       the next begins when the one before has ended: as fast as the server lets
+//!                 worker 2  ├──op──┤├op┤├─op─┤…       so many programs that wait for their answers
+//!
+//! at a rate       due       │  │  │  │  │  │  │       each has its time, whatever became of the others: users do not wait
+//!                 worker 1  ├────op────┤├op┤          for each other. Latency counts from the time it was due, so a server that
+//!                 worker 2     ├op┤  ├op┤             stalls is charged for everybody it keeps waiting
+//! ```
+//! A ramp lets the rate grow from nothing to its height, steadily or in steps; in a closed loop, the number of workers.
+
+use super::shown::whole;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::time::Duration;
+
+/// When operations begin.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Schedule {
+    /// Each worker's next when its last has ended.
+    Closed {
+        /// Until all workers have begun, in seconds.
+        ramp_seconds: f64,
+    },
+    /// So many a second.
+    Rate {
+        /// Operations a second, above 0.
+        per_second: f64,
+        /// Until that rate is reached, in seconds; it counts from nothing.
+        ramp_seconds: f64,
+        /// Equal steps in which it is reached; 0 for steadily.
+        steps: u32,
+    },
+}
+
+impl fmt::Display for Schedule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Closed { .. } => f.write_str("closed loop")?,
+            Self::Rate { per_second, .. } => write!(f, "{}/s", whole(*per_second))?,
+        }
+        let (Self::Closed { ramp_seconds } | Self::Rate { ramp_seconds, .. }) = self;
+        if *ramp_seconds > 0.0 {
+            write!(f, ", ramp {ramp_seconds} s")?;
+        }
+        match self {
+            Self::Rate { steps: 1.., .. } => write!(f, " in {} steps", self.steps()),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Schedule {
+    const fn steps(&self) -> u32 {
+        match self {
+            Self::Closed { .. } => 0,
+            Self::Rate { steps, .. } => *steps,
+        }
+    }
+
+    /// How long it takes to its height.
+    #[must_use]
+    pub fn ramp(&self) -> Duration {
+        let (Self::Closed { ramp_seconds } | Self::Rate { ramp_seconds, .. }) = *self;
+        seconds(ramp_seconds)
+    }
+
+    /// When the operation of that number, from 0, is due after the begin; `None` where it is due when a worker is free.
+    #[must_use]
+    pub fn due(&self, number: u64) -> Option<Duration> {
+        let Self::Rate {
+            per_second,
+            ramp_seconds,
+            steps,
+        } = *self
+        else {
+            return None;
+        };
+        let number = number as f64;
+        let in_ramp = match steps {
+            0 => per_second * ramp_seconds / 2.0,
+            // The k-th of S steps has k S-ths of the rate, for an S-th of the time.
+            steps => {
+                per_second * ramp_seconds * (f64::from(steps) + 1.0) / (2.0 * f64::from(steps))
+            }
+        };
+        if number >= in_ramp {
+            return Some(seconds(ramp_seconds + (number - in_ramp) / per_second));
+        }
+        if steps == 0 {
+            // The rate grows steadily: after t seconds, rate × t² / (2 × ramp) are due.
+            return Some(seconds((2.0 * ramp_seconds * number / per_second).sqrt()));
+        }
+        Some(seconds(due_in_steps(
+            number,
+            per_second,
+            ramp_seconds,
+            steps,
+        )))
+    }
+
+    /// The rate at that time after the begin; `None` in a closed loop.
+    #[must_use]
+    pub fn rate_at(&self, at_seconds: f64) -> Option<f64> {
+        let Self::Rate {
+            per_second,
+            ramp_seconds,
+            steps,
+        } = *self
+        else {
+            return None;
+        };
+        if at_seconds >= ramp_seconds {
+            return Some(per_second);
+        }
+        let part = at_seconds / ramp_seconds;
+        Some(match steps {
+            0 => per_second * part,
+            steps => per_second * ((part * f64::from(steps)).floor() + 1.0) / f64::from(steps),
+        })
+    }
+
+    /// When a worker begins, by its number from 0.
+    #[must_use]
+    pub fn worker_begins(&self, worker: usize, workers: usize) -> Duration {
+        match self {
+            Self::Closed { ramp_seconds } => {
+                seconds(ramp_seconds * worker as f64 / workers.max(1) as f64)
+            }
+            Self::Rate { .. } => Duration::ZERO,
+        }
+    }
+}
+
+fn due_in_steps(number: f64, per_second: f64, ramp_seconds: f64, steps: u32) -> f64 {
+    let step_seconds = ramp_seconds / f64::from(steps);
+    let mut before = 0.0;
+    for step in 1..=steps {
+        let rate = per_second * f64::from(step) / f64::from(steps);
+        let due = rate * step_seconds;
+        if number < before + due {
+            return step_seconds * f64::from(step - 1) + (number - before) / rate;
+        }
+        before += due;
+    }
+    ramp_seconds
+}
+
+fn seconds(seconds: f64) -> Duration {
+    Duration::try_from_secs_f64(seconds).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn rate(per_second: f64, ramp_seconds: f64, steps: u32) -> Schedule {
+        Schedule::Rate {
+            per_second,
+            ramp_seconds,
+            steps,
+        }
+    }
+
+    #[test]
+    fn times_of_operations() {
+        for (schedule, number, ms) in [
+            (rate(100.0, 0.0, 0), 0, 0),
+            (rate(100.0, 0.0, 0), 250, 2_500),
+            // Ten seconds of ramp to 100/s: 500 operations, a quarter of them in the first half.
+            (rate(100.0, 10.0, 0), 125, 5_000),
+            (rate(100.0, 10.0, 0), 500, 10_000),
+            (rate(100.0, 10.0, 0), 600, 11_000),
+            // In two steps: 50/s for five seconds, then 100/s.
+            (rate(100.0, 10.0, 2), 100, 2_000),
+            (rate(100.0, 10.0, 2), 250, 5_000),
+            (rate(100.0, 10.0, 2), 750, 10_000),
+            (rate(100.0, 10.0, 2), 850, 11_000),
+        ] {
+            let due = schedule.due(number).unwrap();
+            assert_eq!(due.as_millis(), ms, "{schedule:?} {number}");
+        }
+        assert_eq!(Schedule::Closed { ramp_seconds: 1.0 }.due(7), None);
+    }
+
+    #[test]
+    fn rates_over_time() {
+        let rates = |schedule: Schedule| [0.0, 2.5, 7.5, 10.0, 99.0].map(|at| schedule.rate_at(at));
+        assert_eq!(
+            rates(rate(100.0, 10.0, 0)),
+            [0.0, 25.0, 75.0, 100.0, 100.0].map(Some)
+        );
+        assert_eq!(
+            rates(rate(100.0, 10.0, 2)),
+            [50.0, 50.0, 100.0, 100.0, 100.0].map(Some)
+        );
+        assert_eq!(rates(Schedule::Closed { ramp_seconds: 10.0 }), [None; 5]);
+    }
+
+    #[test]
+    fn workers_of_a_closed_loop_begin_one_after_the_other() {
+        let schedule = Schedule::Closed { ramp_seconds: 8.0 };
+        let begins = |worker| schedule.worker_begins(worker, 4).as_secs();
+        assert_eq!([0, 1, 2, 3].map(begins), [0, 2, 4, 6]);
+        assert_eq!(rate(1.0, 8.0, 0).worker_begins(3, 4), Duration::ZERO);
+    }
+
+    proptest! {
+        #[test]
+        fn no_operation_is_due_before_the_one_before_it(
+            per_second in 0.1_f64..50_000.0, ramp in 0.0_f64..100.0, steps in 0_u32..20, number in 0_u64..10_000_000,
+        ) {
+            let schedule = rate(per_second, ramp, steps);
+            let (one, next) = (schedule.due(number).unwrap(), schedule.due(number + 1).unwrap());
+            prop_assert!(one <= next);
+            // Never faster than the rate's height.
+            prop_assert!((next - one).as_secs_f64() >= 1.0 / per_second - 1e-6);
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! A whole run on a table that is filled already: operations, figures, report.
+
+use super::pattern::Keys;
+use super::recorder::Recorder;
+use super::report::{About, LoadFigures, Report, Settings};
+use super::requests::Requests;
+use super::run::{RunOptions, run};
+use super::schedule::Schedule;
+use super::target::TableTarget;
+use partita_client::now;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What a run works on.
+#[derive(Debug, Clone)]
+pub struct Test {
+    /// What was asked for.
+    pub settings: Settings,
+    /// The table; its client's observer is the recorder.
+    pub target: TableTarget,
+    /// The keys of its rows.
+    pub keys: Keys,
+    /// How it was filled.
+    pub load: Option<LoadFigures>,
+}
+
+/// Runs it, until its end or until `stop` is ready.
+pub async fn run_test(test: Test, recorder: Arc<Recorder>, stop: impl AsyncFn()) -> Report {
+    let Test {
+        settings,
+        target,
+        keys,
+        load,
+    } = test;
+    let loaded = load.map_or(0, |load| load.rows);
+    // The ends of the table, so that growth is seen from the first second on: of some rows, as others lie between.
+    let step = (loaded / ENDS_SEEN).max(1);
+    for number in (0..loaded)
+        .step_by(usize::try_from(step).unwrap_or(usize::MAX))
+        .chain(loaded.checked_sub(1))
+    {
+        recorder.found(&keys.partition_key(number));
+    }
+    let Settings {
+        seed, batch_rows, ..
+    } = settings;
+    let requests = Requests::new(
+        keys,
+        seed,
+        settings.mix.clone(),
+        batch_rows,
+        loaded,
+        settings.aim.clone(),
+    );
+    let requests = Arc::new(requests);
+    let options = RunOptions {
+        schedule: settings.schedule,
+        workers: usize::try_from(settings.workers).unwrap_or(1),
+        duration: settings.duration_seconds.map(Duration::from_secs_f64),
+        operations: settings.operations,
+    };
+    let began = now().text().to_string();
+    let end = run(
+        target,
+        Arc::clone(&requests),
+        Arc::clone(&recorder),
+        options,
+        stop,
+    )
+    .await;
+    let is_closed = matches!(settings.schedule, Schedule::Closed { .. });
+    let measured = recorder.end(end.at, is_closed);
+    let about = About {
+        made_by: format!("partita {}", env!("CARGO_PKG_VERSION")),
+        began,
+        settings,
+        load,
+        new_rows: requests.new_rows(),
+    };
+    Report::of(about, end, measured)
+}
+
+/// Loaded rows that are looked at for the ends of the table.
+const ENDS_SEEN: u64 = 10_000;

@@ -1,0 +1,228 @@
+//! Which change would help. Each piece of advice says what was seen, what to do, and what that costs.
+
+use super::{End, Evidence, Judged, Scope, State, whole};
+use crate::stress::mix::Kind;
+use crate::stress::report::KEPT;
+
+/// Of a target, how much of it a bucket should take: hashes are uneven, and load has peaks.
+const BUCKET_FILL: f64 = 0.7;
+/// Of all operations, from which on they are worth a word.
+const WORTH_A_WORD: f64 = 0.05;
+/// Of refusals, from which on they are of that reason.
+const MOSTLY: f64 = 0.5;
+/// More buckets are no design any more.
+const BUCKETS_MAX: u64 = 10_000;
+
+/// What would help, the most important first.
+pub(super) fn of(evidence: &Evidence<'_>, judged: &[Judged]) -> Vec<String> {
+    let all = [
+        keys(evidence, judged),
+        batches(evidence),
+        account(judged),
+        scans(evidence),
+        refusals(evidence, judged),
+        retries(evidence),
+        rate(evidence),
+        failures(evidence),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+/// A PartitionKey, or an end of the table, takes too much.
+fn keys(evidence: &Evidence<'_>, judged: &[Judged]) -> Option<String> {
+    let of = |scope| judged.iter().find(|one| one.scope == scope);
+    let (partition, server) = (of(Scope::Partition)?, of(Scope::Server)?);
+    let by_target = refused_as(evidence, "partition-target") > 0.0;
+    let is_over = server.state == State::Over || by_target;
+    if !is_over {
+        return (server.state == State::Near).then(|| headroom(server));
+    }
+    let worst = if server.ratio() > partition.ratio() {
+        server
+    } else {
+        partition
+    };
+    let buckets = buckets(worst);
+    let how_many = match evidence.at_a_rate || !by_target {
+        true => format!(
+            "{buckets} buckets (each then takes about {}/s)",
+            whole(worst.asked_per_second / buckets as f64)
+        ),
+        false => format!(
+            "at least {buckets} buckets (a closed loop slows down with the server: --rate would tell how many)"
+        ),
+    };
+    let Some((end, written)) = evidence.grows() else {
+        let name = name(evidence);
+        return Some(format!(
+            "{name} takes more than one partition is promised. Put a hash of the RowKey before or behind it: \
+             PartitionKey = hash(RowKey) % {buckets} + '-' + key, {how_many}. Reading the whole of it then takes {buckets} queries at once; \
+             a row whose RowKey is known is still found by one point get."
+        ));
+    };
+    let (where_, again) = match end {
+        End::Tail => ("growing", "end"),
+        End::Head => ("shrinking", "begin"),
+    };
+    Some(format!(
+        "PartitionKeys are {where_}, so all {}/s that are written land on the range at the {again} of the table, on one server; splitting the \
+         range does not help, as the next rows lie behind the split again. Put a bucket before the time: \
+         PartitionKey = hash(RowKey) % {buckets} + '-' + time, {how_many}. The newest rows are then read by {buckets} queries, one for each \
+         bucket, and merged.",
+        whole(written)
+    ))
+}
+
+fn headroom(server: &Judged) -> String {
+    format!(
+        "There is little room: {:.0} % of what one partition is promised. Plan for {} buckets before the load grows.",
+        server.ratio() * 100.0,
+        buckets(server).max(2)
+    )
+}
+
+/// The busiest partition by name, if it is always the same.
+fn name(evidence: &Evidence<'_>) -> String {
+    match evidence.partitions.first() {
+        Some(busiest) if evidence.busiest_asked_per_second <= 2.0 * busiest.asked_per_second => {
+            format!("PartitionKey {:?}", busiest.partition_key)
+        }
+        _ => "The busiest PartitionKey of each second".to_owned(),
+    }
+}
+
+/// How many partitions the load needs, with room for what is uneven.
+fn buckets(judged: &Judged) -> u64 {
+    let wanted = (judged.ratio() / BUCKET_FILL).ceil();
+    (wanted as u64).clamp(2, BUCKETS_MAX)
+}
+
+/// Single inserts to one partition could be transactions.
+fn batches(evidence: &Evidence<'_>) -> Option<String> {
+    let inserts = share(evidence, Kind::Insert);
+    let busiest = evidence.partitions.first()?;
+    let is_one = busiest.share >= MOSTLY;
+    (inserts >= MOSTLY && is_one).then(|| {
+        "Rows are inserted one by one into one partition. Transactions of up to 100 rows of it take a hundredth of the requests and of \
+         the waiting; they count for as many entities, so they do not help against the target."
+            .to_owned()
+    })
+}
+
+/// More than an account is promised.
+fn account(judged: &[Judged]) -> Option<String> {
+    let account = judged.iter().find(|one| one.scope == Scope::Account)?;
+    (account.state == State::Over).then(|| {
+        format!(
+            "All of it together is {:.1} times what an account is promised: spread the tables over {} accounts, or write fewer entities.",
+            account.ratio(),
+            buckets(account)
+        )
+    })
+}
+
+/// Queries without bounds.
+fn scans(evidence: &Evidence<'_>) -> Option<String> {
+    let (_, _, p99_us) = evidence
+        .kinds
+        .iter()
+        .find(|(kind, count, _)| *kind == Kind::Scan && *count > 0)?;
+    let (ms, part) = (
+        *p99_us as f64 / 1_000.0,
+        share(evidence, Kind::Scan) * 100.0,
+    );
+    Some(format!(
+        "{part:.1} % of the operations scan the whole table (p99 {} ms, and growing with the table). Give the query both ends of its \
+         PartitionKey, keep a second table whose keys are what is searched for, or read by keys.",
+        whole(ms)
+    ))
+}
+
+/// Refused though the target is kept, or for other reasons.
+fn refusals(evidence: &Evidence<'_>, judged: &[Judged]) -> Option<String> {
+    if !evidence.is_refused() {
+        return None;
+    }
+    if refused_as(evidence, "range-in-transit") > MOSTLY {
+        return Some(
+            "Most refusals came from ranges that were being split or moved, which lasts under a second; the usual retries cover it. \
+             Run again: a table that has found its ranges is not refused for that."
+                .to_owned(),
+        );
+    }
+    if refused_as(evidence, "overloaded") > MOSTLY {
+        return Some(
+            "The server was overloaded as a whole, whatever the keys: fewer workers, a lower rate, or a larger machine.".to_owned(),
+        );
+    }
+    let is_over = judged.iter().any(|one| one.state == State::Over);
+    let is_named = refused_as(evidence, "-target") > 0.0;
+    (!is_over && !is_named).then(|| {
+        "The server refused though no target is passed on average: bursts within a second, other load on the account, or a server that \
+         moves ranges. A slower --ramp tells which."
+            .to_owned()
+    })
+}
+
+/// Operations that users would have seen fail.
+fn retries(evidence: &Evidence<'_>) -> Option<String> {
+    let budget = evidence
+        .tries
+        .given_up
+        .get("retry budget used up")
+        .copied()
+        .unwrap_or(0);
+    (budget > 0).then(|| {
+        format!(
+            "{} operations failed because the client's retry budget was empty: more than every fifth was refused, and trying again \
+             would only have added load. Programs with other clients would have waited longer and longer instead.",
+            whole(budget as f64)
+        )
+    })
+}
+
+/// The rate was not reached.
+fn rate(evidence: &Evidence<'_>) -> Option<String> {
+    (evidence.due_for_begun > KEPT).then(|| {
+        format!(
+            "Only {:.0} % of the operations that were due could be begun: all workers were waiting. Either the server cannot take the \
+             rate, or --workers is too low for it.",
+            100.0 / evidence.due_for_begun
+        )
+    })
+}
+
+/// Failures that no retry could help.
+fn failures(evidence: &Evidence<'_>) -> Option<String> {
+    let other = evidence
+        .tries
+        .given_up
+        .get("not worth another attempt")
+        .copied()
+        .unwrap_or(0);
+    (other > 0).then(|| {
+        format!(
+            "{} operations failed for reasons that have nothing to do with load; the list of failures names them.",
+            whole(other as f64)
+        )
+    })
+}
+
+/// The part of the refusals whose reason ends so.
+fn refused_as(evidence: &Evidence<'_>, reason: &str) -> f64 {
+    let of_it = evidence
+        .tries
+        .refused
+        .iter()
+        .filter(|(word, _)| word.ends_with(reason));
+    let count: u64 = of_it.map(|(_, count)| count).sum();
+    let share = count as f64 / evidence.tries.refused_sum().max(1) as f64;
+    if share < WORTH_A_WORD { 0.0 } else { share }
+}
+
+/// The part of the operations that are of that kind.
+fn share(evidence: &Evidence<'_>, wanted: Kind) -> f64 {
+    let all: u64 = evidence.kinds.iter().map(|(_, count, _)| count).sum();
+    let of_it = evidence.kinds.iter().filter(|(kind, ..)| *kind == wanted);
+    of_it.map(|(_, count, _)| *count).sum::<u64>() as f64 / all.max(1) as f64
+}

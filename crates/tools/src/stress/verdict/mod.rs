@@ -1,0 +1,360 @@
+//! What a run says about a design: how its load stands to what a service promises, and which change of the keys would help.
+//!
+//! | scope | what is compared |
+//! | --- | --- |
+//! | partition | entities a second asked of the busiest PartitionKey |
+//! | server | entities a second that land on one server, however the table is cut: those of the busiest partition, or what is written at one end of a table that grows there. A range has no target of its own; no more is promised for it than for one partition |
+//! | account | entities a second asked of the table |
+//!
+//! Pure functions of a report's figures, so that whoever reads a report can judge it again by other targets.
+
+mod advice;
+
+use super::figures::{Growth, PartitionFigures, Tries};
+use super::mix::Kind;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Of a target, from which on it is near: what is measured on one machine and one day is not exact.
+const NEAR: f64 = 0.8;
+/// Of all attempts, from which on refusals are more than a hiccup.
+const REFUSED_SHARE: f64 = 0.001;
+/// Of all that is written, from which on a table grows at one end.
+const GROWS: f64 = 0.5;
+
+/// What a service promises, in entities a second.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Targets {
+    /// Of each partition; none if it is not judged.
+    pub partition: Option<f64>,
+    /// Of the account; none if it is not judged.
+    pub account: Option<f64>,
+}
+
+impl Targets {
+    /// Today's ("Scalability and performance targets for Table storage").
+    pub const AZURE: Self = Self {
+        partition: Some(2_000.0),
+        account: Some(20_000.0),
+    };
+    /// Of the service's first years.
+    pub const CLASSIC: Self = Self {
+        partition: Some(500.0),
+        account: Some(5_000.0),
+    };
+    /// None: only refusals are judged.
+    pub const OFF: Self = Self {
+        partition: None,
+        account: None,
+    };
+}
+
+/// What a verdict rests on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Evidence<'a> {
+    /// What is promised.
+    pub targets: Targets,
+    /// Whether operations came at a rate: what a closed loop asks for depends on what it gets.
+    pub at_a_rate: bool,
+    /// Entities that were asked for, a second, in the steady part, those due and never begun included.
+    pub asked_per_second: f64,
+    /// The same of the busiest partition of each second, on average.
+    pub busiest_asked_per_second: f64,
+    /// Operations that were due, for each one that was begun: 1, or more where the run could not keep its rate.
+    pub due_for_begun: f64,
+    /// The partitions, the busiest first.
+    pub partitions: &'a [PartitionFigures],
+    /// Where writes lie.
+    pub growth: Growth,
+    /// What became of attempts.
+    pub tries: &'a Tries,
+    /// Operations that failed.
+    pub failed: u64,
+    /// Kinds of operation with how many succeeded or failed, and the 99th percentile of their latency in microseconds.
+    pub kinds: &'a [(Kind, u64, u64)],
+}
+
+/// How something stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    /// Below four fifths of the target.
+    Within,
+    /// Below the target, but not by much.
+    Near,
+    /// Over the target, or refused.
+    Over,
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Within => "within",
+            Self::Near => "near",
+            Self::Over => "over",
+        })
+    }
+}
+
+/// What a target is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scope {
+    /// One PartitionKey.
+    Partition,
+    /// The server that one end, or one partition, of the table is on.
+    Server,
+    /// The account.
+    Account,
+}
+
+impl Scope {
+    /// Its word.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Partition => "partition",
+            Self::Server => "server",
+            Self::Account => "account",
+        }
+    }
+}
+
+/// A load and its target.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Judged {
+    /// Whose.
+    pub scope: Scope,
+    /// Which one, in words.
+    pub what: String,
+    /// Entities a second that are asked of it.
+    pub asked_per_second: f64,
+    /// Entities a second that are promised.
+    pub target_per_second: f64,
+    /// How it stands.
+    pub state: State,
+}
+
+impl Judged {
+    fn new(scope: Scope, what: String, asked_per_second: f64, target_per_second: f64) -> Self {
+        let ratio = asked_per_second / target_per_second;
+        let state = match ratio {
+            _ if ratio > 1.0 => State::Over,
+            _ if ratio >= NEAR => State::Near,
+            _ => State::Within,
+        };
+        Self {
+            scope,
+            what,
+            asked_per_second,
+            target_per_second,
+            state,
+        }
+    }
+
+    /// What is asked for, as a multiple of what is promised.
+    #[must_use]
+    pub fn ratio(&self) -> f64 {
+        self.asked_per_second / self.target_per_second
+    }
+}
+
+/// What is to be said about a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Verdict {
+    /// The worst that was found.
+    pub state: State,
+    /// In a sentence.
+    pub headline: String,
+    /// Loads and targets.
+    pub judged: Vec<Judged>,
+    /// What would help, the most important first.
+    pub advice: Vec<String>,
+}
+
+impl Verdict {
+    /// Nothing was judged yet.
+    pub(super) fn none() -> Self {
+        Self {
+            state: State::Within,
+            headline: String::new(),
+            judged: Vec::new(),
+            advice: Vec::new(),
+        }
+    }
+
+    /// Judges.
+    #[must_use]
+    pub fn of(evidence: &Evidence<'_>) -> Self {
+        let judged = evidence.judged();
+        let refused = evidence.refused_share();
+        let is_refused = refused >= REFUSED_SHARE;
+        let worst = judged.iter().map(|judged| judged.state).max();
+        let state = match worst {
+            _ if is_refused || evidence.failed > 0 => State::Over,
+            Some(state) => state,
+            None => State::Within,
+        };
+        let headline = headline(evidence, &judged, state);
+        Self {
+            state,
+            headline,
+            advice: advice::of(evidence, &judged),
+            judged,
+        }
+    }
+}
+
+impl Evidence<'_> {
+    /// Refused attempts, of all.
+    fn refused_share(&self) -> f64 {
+        self.tries.refused_sum() as f64 / self.tries.attempts.max(1) as f64
+    }
+
+    fn is_refused(&self) -> bool {
+        self.refused_share() >= REFUSED_SHARE
+    }
+
+    /// Entities a second at the busiest partition, or the busiest of each second.
+    fn busiest(&self) -> f64 {
+        let steady = self
+            .partitions
+            .first()
+            .map_or(0.0, |busiest| busiest.asked_per_second);
+        steady.max(self.busiest_asked_per_second)
+    }
+
+    /// Where the table grows, and how many entities a second.
+    fn grows(&self) -> Option<(End, f64)> {
+        let Growth {
+            written_per_second,
+            tail_share,
+            head_share,
+        } = self.growth;
+        let (end, share) = match tail_share >= head_share {
+            true => (End::Tail, tail_share),
+            false => (End::Head, head_share),
+        };
+        let does = share >= GROWS && written_per_second > 0.0;
+        does.then_some((end, written_per_second * share * self.due_for_begun))
+    }
+
+    fn judged(&self) -> Vec<Judged> {
+        let mut judged = Vec::new();
+        if let (Some(target), Some(busiest)) = (self.targets.partition, self.partitions.first()) {
+            let share = busiest.share * 100.0;
+            let moves = self.busiest_asked_per_second > 2.0 * busiest.asked_per_second;
+            let what = if moves {
+                "the busiest PartitionKey of each second".to_owned()
+            } else {
+                format!(
+                    "PartitionKey {:?}, {share:.1} % of the load",
+                    busiest.partition_key
+                )
+            };
+            let asked = self.busiest();
+            judged.push(Judged::new(Scope::Partition, what, asked, target));
+            let (what, on_server) = match self.grows() {
+                Some((End::Tail, written)) => {
+                    ("the range at the end of the table".to_owned(), written)
+                }
+                Some((End::Head, written)) => {
+                    ("the range at the begin of the table".to_owned(), written)
+                }
+                None => ("the server of the busiest partition".to_owned(), asked),
+            };
+            judged.push(Judged::new(
+                Scope::Server,
+                what,
+                on_server.max(asked),
+                target,
+            ));
+        }
+        if let Some(target) = self.targets.account {
+            let what = "all of the table".to_owned();
+            let asked = self.asked_per_second;
+            judged.push(Judged::new(Scope::Account, what, asked, target));
+        }
+        judged
+    }
+}
+
+/// An end of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    Tail,
+    Head,
+}
+
+fn headline(evidence: &Evidence<'_>, judged: &[Judged], state: State) -> String {
+    let refused = evidence.refused_share();
+    let mut worst: Option<&Judged> = None;
+    for one in judged {
+        if worst.is_none_or(|worst| one.ratio() > worst.ratio()) {
+            worst = Some(one);
+        }
+    }
+    let load = worst.map(|one| {
+        let Judged {
+            scope,
+            asked_per_second,
+            target_per_second,
+            ..
+        } = one;
+        let scope = scope.name();
+        format!(
+            "{} entities/s asked of one {scope}, {} promised ({:.1} times)",
+            whole(*asked_per_second),
+            whole(*target_per_second),
+            one.ratio()
+        )
+    });
+    let load = load.unwrap_or_else(|| "no targets to judge by".to_owned());
+    let refusals = format!(
+        "the server refused {:.1} % of the attempts",
+        refused * 100.0
+    );
+    match state {
+        State::Over if evidence.is_refused() => format!("Throttled: {refusals}; {load}"),
+        State::Over if worst.is_some_and(|one| one.state == State::Over) => {
+            let then = match worst.map(|one| one.scope) {
+                Some(Scope::Server) => "in the cloud one server alone would have to take it",
+                _ => "one that keeps to the target would",
+            };
+            format!("Over the target: {load}; this server did not refuse it, {then}")
+        }
+        State::Over => format!("{} failed; {load}", operations(evidence.failed)),
+        State::Near => format!("Near the target: {load}"),
+        State::Within => format!("Within the targets: {load}"),
+    }
+}
+
+fn operations(count: u64) -> String {
+    match count {
+        1 => "1 operation".to_owned(),
+        _ => format!("{} operations", whole(count as f64)),
+    }
+}
+
+/// A figure as people read it: `12,345`, `7.5`.
+#[must_use]
+pub fn whole(value: f64) -> String {
+    if value < 100.0 && value.fract() != 0.0 {
+        return format!("{value:.1}");
+    }
+    let digits = format!("{value:.0}");
+    let mut out = String::with_capacity(digits.len() + 4);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests;

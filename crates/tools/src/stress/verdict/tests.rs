@@ -1,0 +1,335 @@
+//! Designs of tables, and what is to be said about each.
+
+use super::*;
+
+/// What was seen of a design.
+struct Case {
+    name: &'static str,
+    /// Entities a second, and the part of it that the busiest partition takes.
+    asked: f64,
+    share: f64,
+    /// The busiest partition of each second, where another one is each second.
+    moving: f64,
+    tail: f64,
+    head: f64,
+    refused: &'static [(&'static str, u64)],
+    kinds: &'static [(Kind, u64, u64)],
+    closed: bool,
+    due_for_begun: f64,
+    given_up: &'static [(&'static str, u64)],
+    failed: u64,
+}
+
+const QUIET: Case = Case {
+    name: "quiet",
+    asked: 1_000.0,
+    share: 0.01,
+    moving: 0.0,
+    tail: 0.01,
+    head: 0.01,
+    refused: &[],
+    kinds: &[(Kind::Get, 1_000, 900)],
+    closed: false,
+    due_for_begun: 1.0,
+    given_up: &[],
+    failed: 0,
+};
+
+fn verdict(case: &Case, targets: Targets) -> Verdict {
+    let counts = |counts: &[(&str, u64)]| {
+        counts
+            .iter()
+            .map(|(word, count)| ((*word).to_owned(), *count))
+            .collect()
+    };
+    let tries = Tries {
+        attempts: 10_000,
+        refused: counts(case.refused),
+        given_up: counts(case.given_up),
+        ..Tries::default()
+    };
+    let busiest = PartitionFigures {
+        partition_key: "hot".to_owned(),
+        asked_per_second: case.asked * case.share,
+        served_per_second: case.asked * case.share,
+        peak_asked: 0,
+        share: case.share,
+        refused: 0,
+    };
+    Verdict::of(&Evidence {
+        targets,
+        at_a_rate: !case.closed,
+        asked_per_second: case.asked,
+        busiest_asked_per_second: case.moving.max(case.asked * case.share),
+        due_for_begun: case.due_for_begun,
+        partitions: &[busiest],
+        growth: Growth {
+            written_per_second: case.asked,
+            tail_share: case.tail,
+            head_share: case.head,
+        },
+        tries: &tries,
+        failed: case.failed,
+        kinds: case.kinds,
+    })
+}
+
+/// Whether the pieces of advice hold these words, one piece each, and there are no others.
+fn assert_advice(case: &Case, verdict: &Verdict, expected: &[&str]) {
+    let found = &verdict.advice;
+    assert_eq!(found.len(), expected.len(), "{}: {found:#?}", case.name);
+    for (found, words) in found.iter().zip(expected) {
+        assert!(
+            found.contains(words),
+            "{}: {found:?} has no {words:?}",
+            case.name
+        );
+    }
+}
+
+const INSERTS: &[(Kind, u64, u64)] = &[(Kind::Insert, 10_000, 5_000)];
+
+#[test]
+fn designs_and_what_is_said_of_them() {
+    let one_hot = Case {
+        name: "one hot partition",
+        asked: 5_000.0,
+        share: 0.9,
+        ..QUIET
+    };
+    let single = Case {
+        name: "one partition of inserts",
+        asked: 3_000.0,
+        share: 1.0,
+        tail: 0.0,
+        head: 0.0,
+        kinds: INSERTS,
+        ..QUIET
+    };
+    let append = Case {
+        name: "append",
+        asked: 8_000.0,
+        share: 0.001,
+        moving: 1_500.0,
+        tail: 0.97,
+        kinds: INSERTS,
+        ..QUIET
+    };
+    let prepend = Case {
+        name: "prepend",
+        asked: 8_000.0,
+        share: 0.001,
+        moving: 1_500.0,
+        head: 0.97,
+        tail: 0.0,
+        kinds: INSERTS,
+        ..QUIET
+    };
+    let near = Case {
+        name: "near",
+        asked: 1_700.0,
+        share: 1.0,
+        tail: 0.0,
+        head: 0.0,
+        ..QUIET
+    };
+    let spread = Case {
+        name: "too much for an account",
+        asked: 45_000.0,
+        share: 0.001,
+        ..QUIET
+    };
+    let scan = Case {
+        name: "scans",
+        kinds: &[(Kind::Get, 900, 900), (Kind::Scan, 100, 2_500_000)],
+        ..QUIET
+    };
+    let slow = Case {
+        name: "rate not reached",
+        asked: 2_400.0,
+        share: 1.0,
+        due_for_begun: 2.0,
+        ..QUIET
+    };
+    let cases: [(&Case, State, &str, &[&str]); 9] = [
+        (&QUIET, State::Within, "Within the targets", &[]),
+        // 4,500 / 2,000 / 0.7 is a little over 3.
+        (
+            &one_hot,
+            State::Over,
+            "4,500 entities/s asked of one partition, 2,000 promised (2.2 times)",
+            &[
+                "PartitionKey \"hot\" takes more than one partition is promised. Put a hash of the RowKey before or behind it: PartitionKey = hash(RowKey) % 4",
+            ],
+        ),
+        (
+            &single,
+            State::Over,
+            "3,000 entities/s asked of one partition",
+            &["% 3 + '-' + key", "Transactions of up to 100 rows"],
+        ),
+        (
+            &append,
+            State::Over,
+            "7,760 entities/s asked of one server",
+            &["growing, so all 7,760/s that are written land on the range at the end"],
+        ),
+        (
+            &prepend,
+            State::Over,
+            "7,760 entities/s asked of one server",
+            &["shrinking, so all 7,760/s that are written land on the range at the begin"],
+        ),
+        (
+            &near,
+            State::Near,
+            "Near the target: 1,700",
+            &["85 % of what one partition is promised. Plan for 2 buckets"],
+        ),
+        (
+            &spread,
+            State::Over,
+            "45,000 entities/s asked of one account, 20,000 promised",
+            &["spread the tables over 4 accounts"],
+        ),
+        (
+            &scan,
+            State::Within,
+            "Within",
+            &["10.0 % of the operations scan the whole table (p99 2,500 ms"],
+        ),
+        (
+            &slow,
+            State::Over,
+            "2,400 entities/s asked of one partition",
+            &[
+                "% 2 + '-' + key",
+                "Only 50 % of the operations that were due",
+            ],
+        ),
+    ];
+    for (case, state, headline, advice) in cases {
+        let verdict = verdict(case, Targets::AZURE);
+        assert_eq!(verdict.state, state, "{}: {}", case.name, verdict.headline);
+        assert!(
+            verdict.headline.contains(headline),
+            "{}: {}",
+            case.name,
+            verdict.headline
+        );
+        assert_advice(case, &verdict, advice);
+    }
+}
+
+#[test]
+fn refusals_are_told_by_their_reasons() {
+    let by = |name, refused| Case {
+        name,
+        refused,
+        ..QUIET
+    };
+    let throttled = Case {
+        share: 1.0,
+        tail: 0.0,
+        head: 0.0,
+        ..by("throttled", &[("partition-target", 4_000)])
+    };
+    let closed = Case {
+        closed: true,
+        asked: 480.0,
+        ..throttled
+    };
+    let moving = by("moving", &[("range-in-transit", 400), ("overloaded", 10)]);
+    let overloaded = by("overloaded", &[("overloaded", 400)]);
+    let unnamed = by("unnamed", &[("503 ServerBusy", 400)]);
+    let budget = Case {
+        given_up: &[("retry budget used up", 7_000)],
+        failed: 7_000,
+        ..throttled
+    };
+    let cases: [(&Case, &str, &[&str]); 6] = [
+        (
+            &throttled,
+            "Throttled: the server refused 40.0 % of the attempts; 1,000 entities/s asked of one partition, 500 promised",
+            &["% 3 + '-' + key, 3 buckets (each then takes about 333/s)"],
+        ),
+        (
+            &closed,
+            "Throttled: ",
+            &["at least 2 buckets (a closed loop slows down"],
+        ),
+        (
+            &moving,
+            "Throttled: the server refused 4.1 %",
+            &["being split or moved"],
+        ),
+        (&overloaded, "Throttled: ", &["overloaded as a whole"]),
+        (&unnamed, "Throttled: ", &["though no target is passed"]),
+        (
+            &budget,
+            "Throttled: ",
+            &[
+                "% 3",
+                "7,000 operations failed because the client's retry budget was empty",
+            ],
+        ),
+    ];
+    for (case, headline, advice) in cases {
+        let verdict = verdict(case, Targets::CLASSIC);
+        assert_eq!(verdict.state, State::Over, "{}", case.name);
+        assert!(
+            verdict.headline.contains(headline),
+            "{}: {}",
+            case.name,
+            verdict.headline
+        );
+        assert_advice(case, &verdict, advice);
+    }
+}
+
+#[test]
+fn without_targets_only_refusals_and_failures_count() {
+    let hot = Case {
+        asked: 90_000.0,
+        share: 1.0,
+        ..QUIET
+    };
+    let verdict_of = |case: &Case| verdict(case, Targets::OFF);
+    assert_eq!(verdict_of(&hot).state, State::Within);
+    assert_eq!(verdict_of(&hot).judged, []);
+    let refused = Case {
+        refused: &[("503 ServerBusy", 500)],
+        ..hot
+    };
+    assert_eq!(verdict_of(&refused).state, State::Over);
+    let failed = Case {
+        failed: 1,
+        given_up: &[("not worth another attempt", 1)],
+        ..QUIET
+    };
+    let verdict = verdict_of(&failed);
+    assert_eq!(
+        verdict.headline,
+        "1 operation failed; no targets to judge by"
+    );
+    assert!(verdict.advice[0].contains("nothing to do with load"));
+    // Ten of ten thousand are a hiccup.
+    let hiccup = Case {
+        refused: &[("overloaded", 9)],
+        ..QUIET
+    };
+    assert_eq!(verdict_of(&hiccup).state, State::Within);
+}
+
+#[test]
+fn numbers_are_written_for_people() {
+    for (value, text) in [
+        (0.0, "0"),
+        (7.25, "7.2"),
+        (99.0, "99"),
+        (999.6, "1,000"),
+        (1_234_567.0, "1,234,567"),
+    ] {
+        assert_eq!(whole(value), text);
+    }
+}
