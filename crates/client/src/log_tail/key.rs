@@ -23,13 +23,13 @@ const SUFFIX_CHARS_MAX: usize = 64;
 /// use partita_client::{DateTime, LogTailKey};
 ///
 /// let key = LogTailKey::of(DateTime::parse("2026-11-21T20:15:00Z")?);
-/// assert_eq!(key.to_string(), "2516209262999999999");
+/// assert_eq!(key.to_string(), "2516070086999999999");
 /// assert_eq!(key.time().text().to_string(), "2026-11-21T20:15:00Z");
 ///
 /// let second = key.clone().with_suffix("b7")?;
-/// assert_eq!(second.to_string(), "2516209262999999999-b7");
+/// assert_eq!(second.to_string(), "2516070086999999999-b7");
 /// assert!(key < second);
-/// assert_eq!("2516209262999999999-b7".parse(), Ok(second));
+/// assert_eq!("2516070086999999999-b7".parse(), Ok(second));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

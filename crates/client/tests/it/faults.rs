@@ -64,7 +64,7 @@ fn table(address: std::net::SocketAddr, options: ClientOptions) -> TableClient {
         .table_client("mytable")
 }
 
-fn entity() -> Entity {
+pub(crate) fn entity() -> Entity {
     let mut entity = Entity::new("p", "r");
     entity
         .insert("A", 1)
@@ -82,7 +82,7 @@ fn retry(reason: RetryReason) -> Decision {
 }
 
 /// A real server with the table, and one before it that fails.
-async fn behind(
+pub(crate) async fn behind(
     script: impl IntoIterator<Item = Act>,
 ) -> (Server, TableClient, FaultyServer, TableClient) {
     let real = server::start(&[]).await;
@@ -405,107 +405,6 @@ async fn nonsense_is_not_asked_for_again() {
         (error.kind(), error.outcome()),
         (ErrorKind::Unreadable, Outcome::MayHaveHappened)
     );
-}
-
-#[tokio::test]
-async fn an_insert_that_meets_itself_has_succeeded() {
-    for lost in [
-        Act::ForwardAndClose,
-        Act::ForwardAndAnswer(500),
-        Act::ForwardAndAnswer(504),
-    ] {
-        let (real, straight, faulty, through) = behind([lost, Act::Forward]).await;
-        let etag = through.create_entity(&entity()).await.unwrap();
-        assert_eq!(faulty.methods(), ["POST", "POST", "GET"]);
-        assert_eq!(
-            straight.get_entity("p", "r").await.unwrap().etag(),
-            Some(&etag)
-        );
-        real.stop().await;
-    }
-}
-
-#[tokio::test]
-async fn an_insert_that_meets_another_has_not() {
-    let (real, straight, faulty, through) = behind([status(500), Act::Forward]).await;
-    let mut theirs = entity();
-    theirs.insert("A", 2);
-    straight.create_entity(&theirs).await.unwrap();
-    let error = through.create_entity(&entity()).await.unwrap_err();
-    assert_eq!(error.code(), Some(ErrorCode::EntityAlreadyExists));
-    assert_eq!(error.outcome(), Outcome::MayHaveHappened);
-    assert_eq!(faulty.methods(), ["POST", "POST", "GET"]);
-    // Where no attempt was left open, nobody reads back.
-    let error = straight.create_entity(&theirs).await.unwrap_err();
-    assert_eq!(
-        (error.attempts(), error.outcome()),
-        (1, Outcome::DidNotHappen)
-    );
-    real.stop().await;
-}
-
-#[tokio::test]
-async fn an_update_that_meets_itself_has_succeeded() {
-    for mode in [UpdateMode::Merge, UpdateMode::Replace] {
-        let (real, straight, faulty, through) = behind([Act::ForwardAndClose, Act::Forward]).await;
-        let before = straight.create_entity(&entity()).await.unwrap();
-        let mut changed = Entity::new("p", "r");
-        changed.insert("A", 7_i64);
-        let etag = through
-            .update_entity(&changed, mode, &IfMatch::from(&before))
-            .await
-            .unwrap();
-        let now = straight.get_entity("p", "r").await.unwrap();
-        assert_eq!(
-            (now.etag(), now.get("A")),
-            (Some(&etag), Some(&7_i64.into()))
-        );
-        assert_eq!(faulty.heads().len(), 3);
-        // Another one's change is still a conflict.
-        let error = through
-            .update_entity(&changed, mode, &IfMatch::from(&before))
-            .await
-            .unwrap_err();
-        assert!(error.is_precondition_failed());
-        assert_eq!(error.outcome(), Outcome::DidNotHappen);
-        real.stop().await;
-    }
-}
-
-#[tokio::test]
-async fn a_transaction_that_meets_itself_has_succeeded() {
-    let (real, straight, faulty, through) = behind([Act::ForwardAndClose, Act::Forward]).await;
-    let doomed = Entity::new("p", "doomed");
-    straight.create_entity(&doomed).await.unwrap();
-    let delete = |row_key: &str| TransactionAction::Delete {
-        partition_key: "p".to_owned(),
-        row_key: row_key.to_owned(),
-        if_match: IfMatch::Any,
-    };
-    let actions = [TransactionAction::Create(entity()), delete("doomed")];
-    let done = through.submit_transaction(&actions).await.unwrap();
-    let now = straight.get_entity("p", "r").await.unwrap();
-    assert_eq!(done.etags, [now.etag().cloned(), None]);
-    assert_eq!(faulty.methods(), ["POST", "POST", "GET", "GET"]);
-    real.stop().await;
-}
-
-#[tokio::test]
-async fn a_delete_that_meets_itself_is_left_open() {
-    let (real, straight, _faulty, through) = behind([Act::ForwardAndClose, Act::Forward]).await;
-    straight.create_entity(&entity()).await.unwrap();
-    let error = through
-        .delete_entity("p", "r", &IfMatch::Any)
-        .await
-        .unwrap_err();
-    assert!(error.is_not_found());
-    assert_eq!(error.outcome(), Outcome::MayHaveHappened);
-    let error = through
-        .delete_entity("p", "r", &IfMatch::Any)
-        .await
-        .unwrap_err();
-    assert_eq!(error.outcome(), Outcome::DidNotHappen);
-    real.stop().await;
 }
 
 #[tokio::test]

@@ -6,10 +6,12 @@
 )]
 
 mod busy;
+mod credentials;
 mod extension;
 mod faults;
 mod faulty_server;
 mod log_tail;
+mod lost_answers;
 mod on_the_server;
 mod proxy;
 #[path = "../example/server.rs"]

@@ -1,21 +1,17 @@
-//! The whole interface against a real server, over HTTP and TLS.
+//! The whole interface against a real server.
 
-use std::sync::Arc;
-
-use futures::future::BoxFuture;
-use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _};
+use futures::{StreamExt as _, TryStreamExt as _};
 use partita_client::{
-    AccessPolicy, AccountSasTerms, ClientOptions, Continuation, CorsRule, Credential, DateTime,
-    Endpoint, Entity, ErrorCode, ErrorKind, Filter, Guid, IfMatch, KeyBound, KeyRange,
-    QueryOptions, SasTerms, ServiceProperties, SignedIdentifier, TableClient, TableSasTerms,
-    TableServiceClient, TokenError, TokenProvider, TransactionAction, UpdateMode, Value,
+    AccessPolicy, Continuation, CorsRule, DateTime, Entity, ErrorCode, ErrorKind, Filter, Guid,
+    IfMatch, QueryOptions, ServiceProperties, SignedIdentifier, TableClient, TableServiceClient,
+    TransactionAction, UpdateMode, Value,
 };
 use partita_server::Server;
 use serde::{Deserialize, Serialize};
 
 use crate::server;
 
-async fn started() -> (Server, TableServiceClient) {
+pub(crate) async fn started() -> (Server, TableServiceClient) {
     let server = server::start(&[]).await;
     let client =
         TableServiceClient::from_connection_string(&server::connection_string(&server)).unwrap();
@@ -29,7 +25,7 @@ async fn with_table() -> (Server, TableClient) {
 }
 
 /// One of each type, at its edges.
-fn everything(row_key: &str) -> Entity {
+pub(crate) fn everything(row_key: &str) -> Entity {
     let mut entity = Entity::new("O'Brien é%+ \u{1F600}", row_key);
     entity
         .insert("Text", "\"\\\u{1}\u{FFFF}\u{1F600}")
@@ -49,7 +45,7 @@ fn everything(row_key: &str) -> Entity {
     entity
 }
 
-fn properties(entity: &Entity) -> Vec<(String, Value)> {
+pub(crate) fn properties(entity: &Entity) -> Vec<(String, Value)> {
     entity
         .iter()
         .map(|(name, value)| (name.to_owned(), value.clone()))
@@ -176,7 +172,7 @@ async fn structures_are_entities() {
 }
 
 /// 25 entities over 5 partitions.
-async fn filled(table: &TableClient) {
+pub(crate) async fn filled(table: &TableClient) {
     for partition in 0..5 {
         let row = |row| {
             let mut entity = Entity::new(format!("p{partition}"), format!("r{row}"));
@@ -403,193 +399,6 @@ async fn the_service_has_properties_and_policies() {
         .unwrap();
     assert_eq!(table.get_access_policy().await.unwrap(), [policy]);
     server.stop().await;
-}
-
-fn until_2999() -> SasTerms {
-    SasTerms {
-        expiry: Some(DateTime::parse("2999-01-01T00:00:00Z").unwrap()),
-        ..SasTerms::default()
-    }
-}
-
-#[tokio::test]
-async fn signatures_let_others_in_as_far_as_they_say() {
-    let (server, client) = started().await;
-    let table = client.create_table("signed").await.unwrap();
-    filled(&table).await;
-    let as_other = |sas: &str| {
-        let endpoint = client.endpoint().clone();
-        TableServiceClient::new(endpoint, Credential::sas(sas), ClientOptions::default()).unwrap()
-    };
-    let account = AccountSasTerms {
-        permissions: "rl".to_owned(),
-        resource_types: "so".to_owned(),
-        terms: until_2999(),
-    };
-    let reader = as_other(&client.generate_sas(&account).unwrap());
-    let names: Vec<String> = reader.list_tables().try_collect().await.unwrap();
-    assert_eq!(names, ["signed"]);
-    let error = reader
-        .table_client("signed")
-        .create_entity(&Entity::new("p", "r"))
-        .await
-        .unwrap_err();
-    assert_eq!(
-        error.code(),
-        Some(ErrorCode::AuthorizationPermissionMismatch)
-    );
-    assert_eq!(
-        reader.generate_sas(&account).unwrap_err().kind(),
-        ErrorKind::Credential
-    );
-
-    let bound = |partition_key: &str| {
-        Some(KeyBound {
-            partition_key: partition_key.to_owned(),
-            row_key: None,
-        })
-    };
-    let terms = TableSasTerms {
-        table: String::new(),
-        permissions: "raud".to_owned(),
-        terms: until_2999(),
-        policy_id: None,
-        range: KeyRange {
-            low: bound("p1"),
-            high: bound("p2"),
-        },
-    };
-    let guest = as_other(&table.generate_sas(&terms).unwrap()).table_client("SIGNED");
-    let seen: Vec<Entity> = guest
-        .query_entities(QueryOptions::new().top(4))
-        .try_collect()
-        .await
-        .unwrap();
-    assert_eq!(seen.len(), 10);
-    let inside = TransactionAction::Upsert(Entity::new("p1", "new"), UpdateMode::Merge);
-    guest.submit_transaction(&[inside]).await.unwrap();
-    let error = guest
-        .upsert_entity(&Entity::new("p3", "new"), UpdateMode::Merge)
-        .await
-        .unwrap_err();
-    assert_eq!(error.status(), Some(403));
-
-    let wrong = Credential::shared_key("devstoreaccount1", "d3Jvbmc=").unwrap();
-    let stranger =
-        TableServiceClient::new(client.endpoint().clone(), wrong, ClientOptions::default())
-            .unwrap();
-    let error = stranger
-        .table_client("signed")
-        .get_entity("p1", "r1")
-        .await
-        .unwrap_err();
-    assert_eq!(
-        (error.code(), error.attempts()),
-        (Some(ErrorCode::AuthenticationFailed), 1)
-    );
-    server.stop().await;
-}
-
-/// A token as the server's basic mode takes it: nobody checks its signature.
-#[derive(Debug)]
-struct Tokens(Option<&'static str>);
-
-impl TokenProvider for Tokens {
-    fn token(&self) -> BoxFuture<'_, Result<String, TokenError>> {
-        let token = self
-            .0
-            .map(str::to_owned)
-            .ok_or_else(|| TokenError::from("nobody is logged in"));
-        async { token }.boxed()
-    }
-}
-
-/// `{"alg":"none"}`, then issuer `https://sts.windows.net/00000000-0000-0000-0000-000000000000/`, audience
-/// `https://storage.azure.com`, and times from 1970 to 2999.
-const TOKEN: &str = "eyJhbGciOiJub25lIn0.eyJpc3MiOiJodHRwczovL3N0cy53aW5kb3dzLm5ldC8wMDAwMDAwMC0wMDAwLTAwMDAtMDAwMC0wMDAwMDAwMDAwMDAvIiwiYXVkIjoiaHR0cHM6Ly9zdG9yYWdlLmF6dXJlLmNvbSIsIm5iZiI6MCwiaWF0IjowLCJleHAiOjMyNDcyMTQ0MDAwfQ.eA";
-
-#[tokio::test]
-async fn tls_with_an_authority_of_its_own() {
-    let directory = tempfile::tempdir().unwrap();
-    let location = directory.path().to_str().unwrap();
-    let flags = [
-        ("tls", "dev"),
-        ("in-memory", "false"),
-        ("location", location),
-        ("oauth", "basic"),
-    ];
-    let server = server::start(&flags).await;
-    let pem = std::fs::read(server.authority().unwrap()).unwrap();
-    let text = server::connection_string(&server).replace("http://", "https://");
-    let trusting = ClientOptions {
-        authorities_pem: vec![pem],
-        ..ClientOptions::default()
-    };
-    let client = TableServiceClient::from_connection_string_with(&text, trusting.clone()).unwrap();
-    let table = client.create_table("secret").await.unwrap();
-    let sent = everything("r");
-    table.create_entity(&sent).await.unwrap();
-    let read = table.get_entity(sent.partition_key(), "r").await.unwrap();
-    assert_eq!(properties(&read), properties(&sent));
-    table
-        .submit_transaction(&[TransactionAction::Upsert(sent, UpdateMode::Replace)])
-        .await
-        .unwrap();
-
-    // A strange certificate is refused at once, before anything is sent.
-    let other = rcgen_authority();
-    let strict = ClientOptions {
-        authorities_pem: vec![other],
-        ..ClientOptions::default()
-    };
-    let client = TableServiceClient::from_connection_string_with(&text, strict).unwrap();
-    let error = client.create_table("never").await.unwrap_err();
-    assert_eq!((error.kind(), error.attempts()), (ErrorKind::Tls, 1));
-    assert_eq!(error.outcome(), partita_client::Outcome::DidNotHappen);
-
-    let endpoint = Endpoint::parse(&format!(
-        "https://{}/devstoreaccount1",
-        server.listening().table
-    ))
-    .unwrap();
-    let with_token = |token| {
-        let credential = Credential::Token(Arc::new(Tokens(token)));
-        TableServiceClient::new(endpoint.clone(), credential, trusting.clone()).unwrap()
-    };
-    let names: Vec<String> = with_token(Some(TOKEN))
-        .list_tables()
-        .try_collect()
-        .await
-        .unwrap();
-    assert_eq!(names, ["secret"]);
-    let error = with_token(None).create_table("never").await.unwrap_err();
-    assert_eq!(
-        (error.kind(), error.status()),
-        (ErrorKind::Credential, None)
-    );
-    let error = with_token(Some("x"))
-        .create_table("never")
-        .await
-        .unwrap_err();
-    assert_eq!(error.status(), Some(401));
-    server.stop().await;
-}
-
-/// The authority of another server.
-fn rcgen_authority() -> Vec<u8> {
-    rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()])
-        .unwrap()
-        .cert
-        .pem()
-        .into_bytes()
-}
-
-#[tokio::test]
-async fn tokens_do_not_go_over_open_wires() {
-    let endpoint = Endpoint::parse("http://tables.example/account").unwrap();
-    let credential = Credential::Token(Arc::new(Tokens(Some("secret"))));
-    let refused = TableServiceClient::new(endpoint, credential, ClientOptions::default());
-    assert_eq!(refused.unwrap_err().kind(), ErrorKind::Credential);
 }
 
 #[tokio::test]

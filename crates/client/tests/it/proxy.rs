@@ -1,5 +1,6 @@
 //! Requests by way of a forwarding proxy that runs here, to a real server behind it.
 
+use crate::credentials::strange_authority;
 use crate::server;
 use partita_client::{
     ClientOptions, Entity, Error, ErrorKind, Outcome, Proxy, RetryPolicy, TableClient,
@@ -197,7 +198,7 @@ async fn a_proxy_that_asks_who_it_is_gets_an_answer() {
     }
     let secure = text.replace("http://", "https://");
     let options = ClientOptions {
-        authorities_pem: vec![authority()],
+        authorities_pem: vec![strange_authority()],
         ..proxy.options("miles:molly@")
     };
     let client = TableServiceClient::from_connection_string_with(&secure, options).unwrap();
@@ -223,7 +224,7 @@ async fn a_proxy_that_refuses_or_is_not_there_is_named() {
     let refusing = ForwardingProxy::before(server.listening().table, Temper::Refuses).await;
     let hanging_up = ForwardingProxy::before(server.listening().table, Temper::HangsUp).await;
     let never = async |text: &str, mut options: ClientOptions| {
-        options.authorities_pem = vec![authority()];
+        options.authorities_pem = vec![strange_authority()];
         let client = TableServiceClient::from_connection_string_with(text, options).unwrap();
         client.create_table("never").await.unwrap_err()
     };
@@ -265,11 +266,6 @@ async fn a_proxy_that_refuses_or_is_not_there_is_named() {
         );
     }
     server.stop().await;
-}
-
-fn authority() -> Vec<u8> {
-    let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
-    made.cert.pem().into_bytes()
 }
 
 /// An error with its causes.
