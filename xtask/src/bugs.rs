@@ -47,7 +47,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
 
 /// The server with the bugs in it, as a copy beside the build: the next ordinary build makes an ordinary server again.
 fn build() -> anyhow::Result<PathBuf> {
-    let status = Command::new(env!("CARGO"))
+    let status = cargo::command()
         .args([
             "build",
             "--release",
@@ -56,7 +56,6 @@ fn build() -> anyhow::Result<PathBuf> {
             "--features",
             "planted-bugs",
         ])
-        .current_dir(cargo::root())
         .status()?;
     ensure!(
         status.success(),

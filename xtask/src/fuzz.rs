@@ -97,7 +97,7 @@ fn targets(root: &Path) -> anyhow::Result<Vec<String>> {
 fn build(root: &Path) -> anyhow::Result<PathBuf> {
     let triple = host_triple()?;
     // Naming the platform keeps the flags away from build scripts and procedural macros.
-    let status = Command::new("cargo")
+    let status = cargo::command()
         .current_dir(root)
         .args([
             "build",
