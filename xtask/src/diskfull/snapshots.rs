@@ -38,8 +38,11 @@ impl Snapshots {
     /// There is none.
     pub(super) fn while_full(&self) -> anyhow::Result<()> {
         let refused = self.refused(&["snapshot", "create", FULL])?;
+        // What stops writes first: the log without room, or files without room behind it.
         ensure!(
-            refused.contains("takes no writes now: disk_full"),
+            ["disk_full", "backlogged"]
+                .iter()
+                .any(|why| refused.contains(&format!("takes no writes now: {why}"))),
             "a snapshot on a full disk: {refused}"
         );
         self.is_only(BEFORE)?;

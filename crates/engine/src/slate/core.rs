@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use parking_lot::{Mutex, RwLock};
 use partita_rt::DataDir;
 use slatedb::config::{DurabilityLevel, ReadOptions};
+use slatedb_common::{DefaultSystemClock, SystemClock};
 use tokio::sync::{Notify, Semaphore, SemaphorePermit};
 
 use super::cache::BlockCache;
@@ -25,6 +26,9 @@ pub(super) struct Core {
     pub(super) settings: Settings,
     pub(super) reads: ReadOptions,
     pub(super) cache: Arc<BlockCache>,
+    /// The time of all databases, which goes on evenly from when the process began. By default each has its own, set by the wall
+    /// clock when it is opened: a database derived after that was set back would lie behind its source, and refuse to read.
+    pub(super) clock: Arc<dyn SystemClock>,
     pub(super) disk: Arc<dyn Disk>,
     pub(super) log_options: LogOptions,
     pub(super) health: HealthCell,
@@ -94,6 +98,7 @@ impl Core {
             reads: ReadOptions::default().with_durability_filter(DurabilityLevel::Remote),
             cache: Arc::new(BlockCache::new(settings.cache_bytes)),
             settings,
+            clock: Arc::new(DefaultSystemClock::new()),
             disk,
             log_options,
             health: HealthCell::default(),

@@ -227,6 +227,7 @@ pub(super) async fn collect(core: &Core, opened: &Opened) -> Result<Collected, C
 pub(super) fn admin(core: &Core, range: RangeId) -> Admin {
     AdminBuilder::new(database_path(range), core.data.store())
         .with_wal_admin(Arc::new(NoWal))
+        .with_system_clock(Arc::clone(&core.clock))
         .build()
 }
 

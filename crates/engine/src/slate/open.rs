@@ -49,6 +49,7 @@ pub(super) async fn open(
     let cache = Arc::clone(&core.cache) as Arc<dyn slatedb::db_cache::DbCache>;
     let building = Db::builder(database_path(range), core.data.store())
         .with_settings(slatedb_settings(core.settings.garbage_age))
+        .with_system_clock(Arc::clone(&core.clock))
         .with_sst_block_size(SstBlockSize::Block16Kib)
         .with_db_cache(cache, range.0)
         .with_write_runtime(runtimes.commit.clone())

@@ -165,6 +165,7 @@ pub(super) async fn open(
     let reader = DbReader::builder(database_path(range), core.data.store())
         .with_reader_mode(DbReaderMode::Checkpoint(checkpoint.id))
         .with_options(options)
+        .with_system_clock(Arc::clone(&core.clock))
         .with_db_cache(cache, range.0)
         .build()
         .await;
