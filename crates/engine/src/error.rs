@@ -28,6 +28,10 @@ pub enum Refusal {
     /// No room came free within the deadline: more is being written than the disk takes.
     #[error("too much is in flight")]
     Busy,
+    /// What is in memory did not reach the store's files within the deadline: the disk is slow, or has no room beside the log. The
+    /// log has it all the same.
+    #[error("the store did not take what is in memory in time")]
+    NotFlushed,
     /// The batch is larger than the engine takes at all.
     #[error("the batch is too large")]
     TooLarge,

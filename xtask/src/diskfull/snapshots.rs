@@ -4,7 +4,6 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use serde_json::Value;
@@ -13,10 +12,6 @@ use serde_json::Value;
 const BEFORE: &str = "before";
 /// The one that is tried when there is none.
 const FULL: &str = "full";
-
-/// How long the backlog may take once there is room, and how often it is looked at.
-const HEALED_DEADLINE: Duration = Duration::from_secs(30);
-const HEALED_POLL: Duration = Duration::from_millis(50);
 
 /// The verbs, and where the backup is to go.
 pub(super) struct Snapshots {
@@ -66,15 +61,7 @@ impl Snapshots {
 
     /// There is room again.
     pub(super) fn after(&self) -> anyhow::Result<()> {
-        // The writers' backlog may still fill the pipeline; that is over soon.
-        let deadline = Instant::now() + HEALED_DEADLINE;
-        while let Err(refused) = self.done(&["snapshot", "create", FULL]) {
-            ensure!(
-                Instant::now() < deadline && refused.to_string().contains("too much is in flight"),
-                "{refused}"
-            );
-            std::thread::park_timeout(HEALED_POLL);
-        }
+        self.done(&["snapshot", "create", FULL])?;
         self.done(&self.backing_up())?;
         let verified = self.run(&["backup", "verify", self.place(), "--output", "json"])?;
         let verified: Value = serde_json::from_str(&verified.1)?;

@@ -78,7 +78,10 @@ impl Engine for SlateEngine {
                 tracing::warn!(%error, range = %self.slot.range, "a flush failed");
                 Err(Refusal::Recovering.into())
             }
-            Err(_elapsed) => Err(Refusal::Busy.into()),
+            Err(_elapsed) => {
+                let known = self.core.health_of(&self.slot).refusal();
+                Err(known.unwrap_or(Refusal::NotFlushed).into())
+            }
         }
     }
 
