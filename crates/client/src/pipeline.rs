@@ -15,6 +15,7 @@ use crate::request::Request;
 use crate::retry::{Bucket, is_retried_status, outcome_of_status, retry_after};
 use crate::transport::{Answer, SendError, Transport};
 use crate::{ClientOptions, Credential, Endpoint, Error, ErrorKind, Outcome, clock};
+use futures::future::BoxFuture;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http_body_util::Full;
 use partita_model::Guid;
@@ -158,14 +159,15 @@ impl Pipeline {
         }))
     }
 
-    /// Sends a request until it succeeds, or is given up. Dropped halfway, a write may have happened.
-    pub(crate) async fn send(&self, request: &Request) -> Result<Reply, Failed> {
+    /// Sends a request until it succeeds, or is given up. Dropped halfway, a write may have happened. Boxed, so that whoever awaits it
+    /// compiles no HTTP client of its own.
+    pub(crate) fn send<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Result<Reply, Failed>> {
         let span = tracing::debug_span!(
             "table_request",
             operation = request.operation.name(),
             path = request.path
         );
-        self.attempts(request).instrument(span).await
+        Box::pin(self.attempts(request).instrument(span))
     }
 
     async fn attempts(&self, request: &Request) -> Result<Reply, Failed> {

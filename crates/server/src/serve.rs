@@ -13,6 +13,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::future::BoxFuture;
 use partita_cluster::heat_history::Archive;
 use partita_cluster::{Balancer, Manager, ManagerError, ObjectMapStore};
 use partita_engine::memory::MemoryDatabases;
@@ -111,71 +112,73 @@ impl Server {
     ///
     /// # Errors
     /// See [`Error`].
-    pub async fn start(mut settings: Settings) -> Result<Server, Error> {
-        settings.limits.connections_max = open_files::room_for(settings.limits.connections_max);
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let (settings, metrics) = (Arc::new(settings), Arc::new(Metrics::new()));
-        let (requests, background) = (Tasks::new(), Tasks::new());
+    pub fn start(mut settings: Settings) -> BoxFuture<'static, Result<Server, Error>> {
+        Box::pin(async move {
+            settings.limits.connections_max = open_files::room_for(settings.limits.connections_max);
+            let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+            let (settings, metrics) = (Arc::new(settings), Arc::new(Metrics::new()));
+            let (requests, background) = (Tasks::new(), Tasks::new());
 
-        let (table_listener, table) =
-            bind(&settings.table.host, settings.table.port, "table-port").await?;
-        let admin_listener = match settings.admin.port {
-            Some(port) => Some(bind(&settings.admin.host, port, "admin-port").await?),
-            None => None,
-        };
-        let listening = Listening {
-            table,
-            admin: admin_listener.as_ref().map(|(_, address)| *address),
-        };
-        let standing = Arc::new(Standing::new(
-            Arc::clone(&settings),
-            Arc::clone(&metrics),
-            listening,
-            Arc::clone(&clock),
-            requests.shutdown(),
-        ));
-        if let Some((listener, _)) = admin_listener {
-            let serving = admin::serve(listener, Arc::clone(&standing), background.clone());
-            background.spawn("admin port", serving);
-        }
+            let (table_listener, table) =
+                bind(&settings.table.host, settings.table.port, "table-port").await?;
+            let admin_listener = match settings.admin.port {
+                Some(port) => Some(bind(&settings.admin.host, port, "admin-port").await?),
+                None => None,
+            };
+            let listening = Listening {
+                table,
+                admin: admin_listener.as_ref().map(|(_, address)| *address),
+            };
+            let standing = Arc::new(Standing::new(
+                Arc::clone(&settings),
+                Arc::clone(&metrics),
+                listening,
+                Arc::clone(&clock),
+                requests.shutdown(),
+            ));
+            if let Some((listener, _)) = admin_listener {
+                let serving = admin::serve(listener, Arc::clone(&standing), background.clone());
+                background.spawn("admin port", serving);
+            }
 
-        let loaded = tls::load(&settings, &*clock)?;
-        let (manager, heat) = open_ranges(&settings.store, background.clone()).await?;
-        let balancer = settings.store.balance.map(Balancer::new);
-        manager.start_watching(Arc::clone(&clock), balancer, heat);
-        let service = Service::new(
-            Arc::clone(manager.map()),
-            Arc::clone(&clock),
-            service_settings(&settings.limits),
-        );
-        let service = Arc::new(service.with_targets(settings.targets.clone()));
-        service.start(&background);
-        standing.opened(Arc::clone(&manager), Arc::clone(&service));
-        let (tls_config, authority) = loaded.map_or((None, None), |loaded| {
-            (Some(loaded.config), loaded.authority)
-        });
-        let front = Front::new(FrontParts {
-            service,
-            accounts: Accounts::new(&settings.accounts)?,
-            hosts: Hosts::new(
-                settings.table.host_suffixes.iter().cloned(),
-                settings.table.product_style_url,
-            ),
-            bearer: bearer_rules(&settings.oauth)?,
-            authorization_uri: authorization_uri(&settings.oauth),
-            limits: settings.limits.clone(),
-            keep_alive: settings.table.keep_alive,
-            tls: tls_config,
-            metrics,
-            clock,
-        })?;
-        requests.spawn("table port", front.listen(table_listener, requests.clone()));
-        Ok(Server {
-            standing,
-            authority,
-            requests,
-            background,
-            manager,
+            let loaded = tls::load(&settings, &*clock)?;
+            let (manager, heat) = open_ranges(&settings.store, background.clone()).await?;
+            let balancer = settings.store.balance.map(Balancer::new);
+            manager.start_watching(Arc::clone(&clock), balancer, heat);
+            let service = Service::new(
+                Arc::clone(manager.map()),
+                Arc::clone(&clock),
+                service_settings(&settings.limits),
+            );
+            let service = Arc::new(service.with_targets(settings.targets.clone()));
+            service.start(&background);
+            standing.opened(Arc::clone(&manager), Arc::clone(&service));
+            let (tls_config, authority) = loaded.map_or((None, None), |loaded| {
+                (Some(loaded.config), loaded.authority)
+            });
+            let front = Front::new(FrontParts {
+                service,
+                accounts: Accounts::new(&settings.accounts)?,
+                hosts: Hosts::new(
+                    settings.table.host_suffixes.iter().cloned(),
+                    settings.table.product_style_url,
+                ),
+                bearer: bearer_rules(&settings.oauth)?,
+                authorization_uri: authorization_uri(&settings.oauth),
+                limits: settings.limits.clone(),
+                keep_alive: settings.table.keep_alive,
+                tls: tls_config,
+                metrics,
+                clock,
+            })?;
+            requests.spawn("table port", front.listen(table_listener, requests.clone()));
+            Ok(Server {
+                standing,
+                authority,
+                requests,
+                background,
+                manager,
+            })
         })
     }
 
@@ -202,17 +205,19 @@ impl Server {
 
     /// Ends it: no new requests, those under way get the drain timeout, then the data closes. Returns the names of tasks
     /// that did not end in time; nothing acknowledged is lost even then.
-    pub async fn stop(self) -> Vec<&'static str> {
-        let mut late = self
-            .requests
-            .drain(self.standing.settings.limits.drain_timeout)
-            .await;
-        late.extend(self.background.drain(BACKGROUND_DRAIN).await);
-        self.manager.databases().close().await;
-        if !late.is_empty() {
-            tracing::warn!(tasks = ?late, "tasks did not end in time");
-        }
-        late
+    pub fn stop(self) -> BoxFuture<'static, Vec<&'static str>> {
+        Box::pin(async move {
+            let mut late = self
+                .requests
+                .drain(self.standing.settings.limits.drain_timeout)
+                .await;
+            late.extend(self.background.drain(BACKGROUND_DRAIN).await);
+            self.manager.databases().close().await;
+            if !late.is_empty() {
+                tracing::warn!(tasks = ?late, "tasks did not end in time");
+            }
+            late
+        })
     }
 }
 

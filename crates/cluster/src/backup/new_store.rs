@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures::StreamExt as _;
+use futures::future::BoxFuture;
 use partita_engine::slate::{Settings, SlateDatabases};
 use partita_engine::{Batch, Databases, Engine, WriteError};
 use partita_range::RangeId;
@@ -198,27 +199,29 @@ impl NewDirectory {
 ///
 /// # Errors
 /// [`BackupError`].
-pub async fn unpack(
-    snapshot: &SnapshotReader,
-    directory: &Path,
-    note: &(dyn Fn(Progress) + Sync),
-) -> Result<Progress, BackupError> {
-    let ranges = snapshot.record().ranges.iter();
-    let starts = ranges.map(|range| range.start.clone());
-    let new = NewDirectory::begin(directory, starts).await?;
-    let mut scan = snapshot.scan(&Bytes::new(), None);
-    let mut progress = Progress::default();
-    loop {
-        let rows = scan.next(READ_ROWS, READ_BYTES).await?;
-        if rows.is_empty() {
-            break;
+pub fn unpack<'a>(
+    snapshot: &'a SnapshotReader,
+    directory: &'a Path,
+    note: &'a (dyn Fn(Progress) + Sync),
+) -> BoxFuture<'a, Result<Progress, BackupError>> {
+    Box::pin(async move {
+        let ranges = snapshot.record().ranges.iter();
+        let starts = ranges.map(|range| range.start.clone());
+        let new = NewDirectory::begin(directory, starts).await?;
+        let mut scan = snapshot.scan(&Bytes::new(), None);
+        let mut progress = Progress::default();
+        loop {
+            let rows = scan.next(READ_ROWS, READ_BYTES).await?;
+            if rows.is_empty() {
+                break;
+            }
+            progress.rows += rows.len() as u64;
+            let sizes = rows.iter().map(|(key, value)| key.len() + value.len());
+            progress.bytes += sizes.sum::<usize>() as u64;
+            new.store.put(rows).await?;
+            note(progress);
         }
-        progress.rows += rows.len() as u64;
-        let sizes = rows.iter().map(|(key, value)| key.len() + value.len());
-        progress.bytes += sizes.sum::<usize>() as u64;
-        new.store.put(rows).await?;
-        note(progress);
-    }
-    new.finish().await?;
-    Ok(progress)
+        new.finish().await?;
+        Ok(progress)
+    })
 }

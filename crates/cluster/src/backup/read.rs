@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use futures::future::BoxFuture;
 use partita_rt::object_store::ObjectStore;
 use partita_rt::place;
 
@@ -24,16 +25,19 @@ impl Backup {
     ///
     /// # Errors
     /// [`BackupError::NotThere`], [`BackupError::Damaged`], [`BackupError::Store`].
-    pub async fn open(store: Arc<dyn ObjectStore>) -> Result<Self, BackupError> {
-        let list = place::read(&*store, MANIFEST).await?;
-        let list = list.ok_or(BackupError::NotThere)?;
-        let manifest = Manifest::parse(&list)?;
-        let told = place::read(&*store, CHECKSUMS).await?.unwrap_or_default();
-        if list.as_ref() != manifest.bytes() || told.as_ref() != manifest.checksums().as_bytes() {
-            let what = format!("{MANIFEST} and {CHECKSUMS} do not fit each other");
-            return Err(BackupError::Damaged(what));
-        }
-        Ok(Self { store, manifest })
+    pub fn open(store: Arc<dyn ObjectStore>) -> BoxFuture<'static, Result<Self, BackupError>> {
+        Box::pin(async move {
+            let list = place::read(&*store, MANIFEST).await?;
+            let list = list.ok_or(BackupError::NotThere)?;
+            let manifest = Manifest::parse(&list)?;
+            let told = place::read(&*store, CHECKSUMS).await?.unwrap_or_default();
+            if list.as_ref() != manifest.bytes() || told.as_ref() != manifest.checksums().as_bytes()
+            {
+                let what = format!("{MANIFEST} and {CHECKSUMS} do not fit each other");
+                return Err(BackupError::Damaged(what));
+            }
+            Ok(Self { store, manifest })
+        })
     }
 
     /// Of which snapshot it is.
@@ -68,33 +72,35 @@ impl Backup {
 ///
 /// # Errors
 /// [`BackupError`].
-pub async fn restore(
-    backup: &Backup,
-    directory: &Path,
-    note: &(dyn Fn(Progress) + Sync),
-) -> Result<Progress, BackupError> {
-    let starts = backup.manifest.starts.iter();
-    let new = NewDirectory::begin(directory, starts.map(|start| start.0.clone())).await?;
-    let (mut progress, mut last) = (Progress::default(), Bytes::new());
-    let mut at = 0;
-    while let Some(part) = backup.part(at).await? {
-        at += 1;
-        if part.after != last {
-            return Err(BackupError::Damaged(format!(
-                "part {at} does not follow the one before"
-            )));
+pub fn restore<'a>(
+    backup: &'a Backup,
+    directory: &'a Path,
+    note: &'a (dyn Fn(Progress) + Sync),
+) -> BoxFuture<'a, Result<Progress, BackupError>> {
+    Box::pin(async move {
+        let starts = backup.manifest.starts.iter();
+        let new = NewDirectory::begin(directory, starts.map(|start| start.0.clone())).await?;
+        let (mut progress, mut last) = (Progress::default(), Bytes::new());
+        let mut at = 0;
+        while let Some(part) = backup.part(at).await? {
+            at += 1;
+            if part.after != last {
+                return Err(BackupError::Damaged(format!(
+                    "part {at} does not follow the one before"
+                )));
+            }
+            if let Some((key, _)) = part.rows.last() {
+                last = key.clone();
+            }
+            progress.rows += part.rows.len() as u64;
+            progress.bytes += part.row_bytes();
+            new.store.put(part.rows).await?;
+            note(progress);
         }
-        if let Some((key, _)) = part.rows.last() {
-            last = key.clone();
+        if progress.rows != backup.manifest.rows {
+            return Err(BackupError::Damaged("rows are missing".to_owned()));
         }
-        progress.rows += part.rows.len() as u64;
-        progress.bytes += part.row_bytes();
-        new.store.put(part.rows).await?;
-        note(progress);
-    }
-    if progress.rows != backup.manifest.rows {
-        return Err(BackupError::Damaged("rows are missing".to_owned()));
-    }
-    new.finish().await?;
-    Ok(progress)
+        new.finish().await?;
+        Ok(progress)
+    })
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use futures::TryStreamExt as _;
+use futures::future::BoxFuture;
 use partita_rt::object_store::ObjectStore;
 use partita_rt::object_store::path::Path;
 use partita_rt::place;
@@ -43,52 +44,54 @@ pub struct Verified {
 ///
 /// # Errors
 /// [`BackupError::NotThere`]; [`BackupError::Store`].
-pub async fn verify(
-    store: &dyn ObjectStore,
-    note: &(dyn Fn(Progress) + Sync),
-) -> Result<Verified, BackupError> {
-    let mut verified = Verified::default();
-    let list = place::read(store, MANIFEST).await?;
-    let list = list.ok_or(BackupError::NotThere)?;
-    let manifest = Manifest::parse(&list).ok();
-    let sums = place::read(store, CHECKSUMS).await?;
-    let begun = place::read(store, BEGUN).await?;
-    verified.count(&list);
-    check_lists(&mut verified, &list, manifest.as_ref(), sums.as_deref());
-    match (&begun, &manifest) {
-        (None, _) => verified.findings.push(Finding::Missing(BEGUN.to_owned())),
-        (Some(told), Some(manifest)) => {
-            verified.count(told);
-            if told.as_ref() != pretty(&Begun::new(manifest.snapshot.clone())) {
-                verified.findings.push(Finding::Changed(BEGUN.to_owned()));
+pub fn verify<'a>(
+    store: &'a dyn ObjectStore,
+    note: &'a (dyn Fn(Progress) + Sync),
+) -> BoxFuture<'a, Result<Verified, BackupError>> {
+    Box::pin(async move {
+        let mut verified = Verified::default();
+        let list = place::read(store, MANIFEST).await?;
+        let list = list.ok_or(BackupError::NotThere)?;
+        let manifest = Manifest::parse(&list).ok();
+        let sums = place::read(store, CHECKSUMS).await?;
+        let begun = place::read(store, BEGUN).await?;
+        verified.count(&list);
+        check_lists(&mut verified, &list, manifest.as_ref(), sums.as_deref());
+        match (&begun, &manifest) {
+            (None, _) => verified.findings.push(Finding::Missing(BEGUN.to_owned())),
+            (Some(told), Some(manifest)) => {
+                verified.count(told);
+                if told.as_ref() != pretty(&Begun::new(manifest.snapshot.clone())) {
+                    verified.findings.push(Finding::Changed(BEGUN.to_owned()));
+                }
             }
+            (Some(_), None) => {}
         }
-        (Some(_), None) => {}
-    }
-    // What the list says, or, if it cannot be read, the checksums.
-    let parts: BTreeMap<String, (String, Option<u64>)> = match &manifest {
-        Some(manifest) => manifest
-            .parts
+        // What the list says, or, if it cannot be read, the checksums.
+        let parts: BTreeMap<String, (String, Option<u64>)> = match &manifest {
+            Some(manifest) => manifest
+                .parts
+                .iter()
+                .map(|part| (part.name.clone(), (part.sha256.clone(), Some(part.bytes))))
+                .collect(),
+            None => parse_sums(sums.as_deref().unwrap_or_default()),
+        };
+        for (name, (digest, bytes)) in &parts {
+            check_part(&mut verified, store, name, digest, *bytes).await?;
+            note(Progress {
+                rows: verified.rows,
+                bytes: verified.bytes,
+            });
+        }
+        let known = [MANIFEST, CHECKSUMS, BEGUN];
+        let all: Vec<_> = store.list(None).try_collect().await?;
+        verified.strangers = all
             .iter()
-            .map(|part| (part.name.clone(), (part.sha256.clone(), Some(part.bytes))))
-            .collect(),
-        None => parse_sums(sums.as_deref().unwrap_or_default()),
-    };
-    for (name, (digest, bytes)) in &parts {
-        check_part(&mut verified, store, name, digest, *bytes).await?;
-        note(Progress {
-            rows: verified.rows,
-            bytes: verified.bytes,
-        });
-    }
-    let known = [MANIFEST, CHECKSUMS, BEGUN];
-    let all: Vec<_> = store.list(None).try_collect().await?;
-    verified.strangers = all
-        .iter()
-        .map(|object| object.location.to_string())
-        .filter(|name| !known.contains(&name.as_str()) && !parts.contains_key(name))
-        .collect();
-    Ok(verified)
+            .map(|object| object.location.to_string())
+            .filter(|name| !known.contains(&name.as_str()) && !parts.contains_key(name))
+            .collect();
+        Ok(verified)
+    })
 }
 
 impl Verified {

@@ -1,6 +1,7 @@
 //! Making a backup, and going on with one that was interrupted.
 
 use bytes::Bytes;
+use futures::future::BoxFuture;
 use partita_rt::object_store::path::Path;
 use partita_rt::object_store::{self, ObjectStore, ObjectStoreExt as _, PutMode};
 use partita_rt::place;
@@ -36,12 +37,12 @@ pub struct Written {
 ///
 /// # Errors
 /// [`BackupError`]; it can be tried again.
-pub async fn write(
-    snapshot: &SnapshotReader,
-    store: &Arc<dyn ObjectStore>,
-    note: &(dyn Fn(Progress) + Sync),
-) -> Result<Written, BackupError> {
-    write_parts(snapshot, store, PART_BYTES, note).await
+pub fn write<'a>(
+    snapshot: &'a SnapshotReader,
+    store: &'a Arc<dyn ObjectStore>,
+    note: &'a (dyn Fn(Progress) + Sync),
+) -> BoxFuture<'a, Result<Written, BackupError>> {
+    Box::pin(async move { write_parts(snapshot, store, PART_BYTES, note).await })
 }
 
 /// As [`write()`], in parts of so many bytes.

@@ -4,6 +4,7 @@ use super::{ChangeRefused, LINEAGE_MAX, Manager, open_range, readable};
 use crate::map_store::{ChangeRecord, MapRecord, RangeRecord};
 use crate::partition_map::{Epoch, Served};
 use bytes::Bytes;
+use futures::future::BoxFuture;
 use partita_engine::Piece;
 use partita_model::indivisible_prefix;
 use partita_range::{Bounds, Range, RangeId};
@@ -66,28 +67,32 @@ impl Manager {
     ///
     /// # Errors
     /// [`ChangeRefused`]; everything is as it was.
-    pub async fn split(
+    pub fn split(
         self: &Arc<Self>,
         range: RangeId,
         at: Option<Bytes>,
-    ) -> Result<Split, ChangeRefused> {
-        let manager = Arc::clone(self);
-        let splitting = async move { manager.split_here(range, at).await };
-        finished(self.tasks.spawn("split a range", splitting).await)
+    ) -> BoxFuture<'_, Result<Split, ChangeRefused>> {
+        Box::pin(async move {
+            let manager = Arc::clone(self);
+            let splitting = async move { manager.split_here(range, at).await };
+            finished(self.tasks.spawn("split a range", splitting).await)
+        })
     }
 
     /// Merges two neighbours. Runs to its end also when the caller goes away.
     ///
     /// # Errors
     /// [`ChangeRefused`]; everything is as it was.
-    pub async fn merge(
+    pub fn merge(
         self: &Arc<Self>,
         left: RangeId,
         right: RangeId,
-    ) -> Result<Merged, ChangeRefused> {
-        let manager = Arc::clone(self);
-        let merging = async move { manager.merge_here(left, right).await };
-        finished(self.tasks.spawn("merge ranges", merging).await)
+    ) -> BoxFuture<'_, Result<Merged, ChangeRefused>> {
+        Box::pin(async move {
+            let manager = Arc::clone(self);
+            let merging = async move { manager.merge_here(left, right).await };
+            finished(self.tasks.spawn("merge ranges", merging).await)
+        })
     }
 
     async fn split_here(
@@ -182,22 +187,28 @@ impl Manager {
     ///
     /// # Errors
     /// [`ChangeRefused::NoSuchRange`].
-    pub async fn hold(self: &Arc<Self>, id: RangeId, time: Duration) -> Result<(), ChangeRefused> {
-        let manager = Arc::clone(self);
-        let holding = async move {
-            let _turn = manager.turn().await?;
-            let range = manager.served(id)?.range;
-            // What does not freeze in time is let go again like the rest.
-            let _ = tokio::time::timeout(time, async {
-                range.freeze().await;
-                std::future::pending::<()>().await;
-            })
-            .await;
-            range.thaw();
-            manager.map.turn();
-            Ok(())
-        };
-        finished(self.tasks.spawn("hold a range", holding).await)
+    pub fn hold(
+        self: &Arc<Self>,
+        id: RangeId,
+        time: Duration,
+    ) -> BoxFuture<'_, Result<(), ChangeRefused>> {
+        Box::pin(async move {
+            let manager = Arc::clone(self);
+            let holding = async move {
+                let _turn = manager.turn().await?;
+                let range = manager.served(id)?.range;
+                // What does not freeze in time is let go again like the rest.
+                let _ = tokio::time::timeout(time, async {
+                    range.freeze().await;
+                    std::future::pending::<()>().await;
+                })
+                .await;
+                range.thaw();
+                manager.map.turn();
+                Ok(())
+            };
+            finished(self.tasks.spawn("hold a range", holding).await)
+        })
     }
 
     pub(super) async fn turn(&self) -> Result<tokio::sync::SemaphorePermit<'_>, ChangeRefused> {

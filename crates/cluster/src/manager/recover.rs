@@ -3,6 +3,7 @@
 use super::{Manager, ManagerError, open_range, store_record};
 use crate::map_store::{MapRecord, MapStore};
 use crate::partition_map::PartitionMap;
+use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use partita_engine::{ChangeError, Databases, Removal};
 use partita_range::{RangeId, RowMemory};
@@ -18,45 +19,48 @@ impl Manager {
     ///
     /// # Errors
     /// [`ManagerError`].
-    pub async fn open(
+    pub fn open(
         databases: Arc<dyn Databases>,
         memory: Arc<RowMemory>,
         store: Arc<dyn MapStore>,
         tasks: Tasks,
-    ) -> Result<Arc<Self>, ManagerError> {
-        let record = settled_record(&*databases, &*store).await?;
-        let (mut ranges, mut watchers) = (Vec::new(), HashMap::new());
-        for (at, range) in record.ranges.iter().enumerate() {
-            let id = RangeId(range.id);
-            let place = (id, range.epoch, record.bounds(at));
-            let opened = open_range(&*databases, &memory, place, false).await;
-            let (served, gone) =
-                opened.map_err(|source| ManagerError::Open { range: id, source })?;
-            ranges.push(served);
-            watchers.insert(id, gone);
-        }
-        databases.forget_others().await;
-        let map = PartitionMap::new(ranges).expect("a checked record covers the key space once");
-        let manager = Arc::new(Self {
-            map: Arc::new(map),
-            store,
-            databases,
-            memory,
-            tasks,
-            changing: Semaphore::new(1),
-            record: Mutex::new(record),
-            collected: Mutex::default(),
-            watched: Mutex::default(),
-            watchers: Mutex::new(watchers),
-            readers: Mutex::default(),
-            // Once after every start: the one before may have been killed.
-            stray_rounds: AtomicU32::new(1),
-        });
-        for served in manager.map.ranges().iter() {
-            manager.learn_keys(&served.range);
-        }
-        manager.start_tending();
-        Ok(manager)
+    ) -> BoxFuture<'static, Result<Arc<Self>, ManagerError>> {
+        Box::pin(async move {
+            let record = settled_record(&*databases, &*store).await?;
+            let (mut ranges, mut watchers) = (Vec::new(), HashMap::new());
+            for (at, range) in record.ranges.iter().enumerate() {
+                let id = RangeId(range.id);
+                let place = (id, range.epoch, record.bounds(at));
+                let opened = open_range(&*databases, &memory, place, false).await;
+                let (served, gone) =
+                    opened.map_err(|source| ManagerError::Open { range: id, source })?;
+                ranges.push(served);
+                watchers.insert(id, gone);
+            }
+            databases.forget_others().await;
+            let map =
+                PartitionMap::new(ranges).expect("a checked record covers the key space once");
+            let manager = Arc::new(Self {
+                map: Arc::new(map),
+                store,
+                databases,
+                memory,
+                tasks,
+                changing: Semaphore::new(1),
+                record: Mutex::new(record),
+                collected: Mutex::default(),
+                watched: Mutex::default(),
+                watchers: Mutex::new(watchers),
+                readers: Mutex::default(),
+                // Once after every start: the one before may have been killed.
+                stray_rounds: AtomicU32::new(1),
+            });
+            for served in manager.map.ranges().iter() {
+                manager.learn_keys(&served.range);
+            }
+            manager.start_tending();
+            Ok(manager)
+        })
     }
 }
 

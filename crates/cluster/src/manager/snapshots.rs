@@ -14,6 +14,7 @@ use super::change::{chain, flush_most};
 use super::{Manager, STORE_PAUSE};
 use crate::map_store::{MapError, MapStore};
 use crate::snapshot::{PinnedRange, SnapshotName, SnapshotReader, SnapshotRecord};
+use futures::future::BoxFuture;
 use partita_engine::{ChangeError, FileUse, Health};
 use partita_model::DateTime;
 use partita_range::RangeId;
@@ -76,21 +77,23 @@ impl Manager {
     ///
     /// # Errors
     /// [`SnapshotError`]; there is no snapshot then.
-    pub async fn create_snapshot(
+    pub fn create_snapshot(
         self: &Arc<Self>,
         name: SnapshotName,
         now: DateTime,
-    ) -> Result<Taken, SnapshotError> {
-        let manager = Arc::clone(self);
-        let creating = async move {
-            let taken = manager.create_snapshot_here(name, now).await;
-            if matches!(taken, Err(SnapshotError::Failed(_))) {
-                manager.stray_rounds.store(STRAY_ROUNDS, Ordering::Relaxed);
-            }
-            taken
-        };
-        let ended = self.tasks.spawn("take a snapshot", creating).await;
-        ended.map_err(why)?
+    ) -> BoxFuture<'_, Result<Taken, SnapshotError>> {
+        Box::pin(async move {
+            let manager = Arc::clone(self);
+            let creating = async move {
+                let taken = manager.create_snapshot_here(name, now).await;
+                if matches!(taken, Err(SnapshotError::Failed(_))) {
+                    manager.stray_rounds.store(STRAY_ROUNDS, Ordering::Relaxed);
+                }
+                taken
+            };
+            let ended = self.tasks.spawn("take a snapshot", creating).await;
+            ended.map_err(why)?
+        })
     }
 
     async fn create_snapshot_here(
@@ -137,71 +140,80 @@ impl Manager {
     ///
     /// # Errors
     /// [`SnapshotError::Failed`].
-    pub async fn snapshots(&self) -> Result<Vec<Listed>, SnapshotError> {
-        let mut records = self.store.snapshots().await.map_err(why)?;
-        records.sort_by(|a, b| (a.created, &a.name).cmp(&(b.created, &b.name)));
-        let mut readers: BTreeMap<FileUse, usize> = BTreeMap::new();
-        for served in self.map.ranges().iter() {
-            let files = self.databases.files(served.range.id(), None).await;
-            for file in files.map_err(why)? {
-                *readers.entry(file).or_default() += 1;
+    pub fn snapshots(&self) -> BoxFuture<'_, Result<Vec<Listed>, SnapshotError>> {
+        Box::pin(async move {
+            let mut records = self.store.snapshots().await.map_err(why)?;
+            records.sort_by(|a, b| (a.created, &a.name).cmp(&(b.created, &b.name)));
+            let mut readers: BTreeMap<FileUse, usize> = BTreeMap::new();
+            for served in self.map.ranges().iter() {
+                let files = self.databases.files(served.range.id(), None).await;
+                for file in files.map_err(why)? {
+                    *readers.entry(file).or_default() += 1;
+                }
             }
-        }
-        let mut files_of = Vec::with_capacity(records.len());
-        for record in &records {
-            let files = self.files_of(record).await.map_err(why)?;
-            for file in &files {
-                *readers.entry(file.clone()).or_default() += 1;
+            let mut files_of = Vec::with_capacity(records.len());
+            for record in &records {
+                let files = self.files_of(record).await.map_err(why)?;
+                for file in &files {
+                    *readers.entry(file.clone()).or_default() += 1;
+                }
+                files_of.push(files);
             }
-            files_of.push(files);
-        }
-        let listed = records.into_iter().zip(files_of).map(|(record, files)| {
-            let own = files
-                .into_iter()
-                .filter(|file| readers.get(file) == Some(&1));
-            let own_bytes = own.map(|file| file.bytes).sum();
-            Listed { record, own_bytes }
-        });
-        Ok(listed.collect())
+            let listed = records.into_iter().zip(files_of).map(|(record, files)| {
+                let own = files
+                    .into_iter()
+                    .filter(|file| readers.get(file) == Some(&1));
+                let own_bytes = own.map(|file| file.bytes).sum();
+                Listed { record, own_bytes }
+            });
+            Ok(listed.collect())
+        })
     }
 
     /// What is recorded of a snapshot.
     ///
     /// # Errors
     /// [`SnapshotError::NoSuchSnapshot`], [`SnapshotError::Failed`].
-    pub async fn snapshot(&self, name: &SnapshotName) -> Result<SnapshotRecord, SnapshotError> {
-        let records = self.store.snapshots().await.map_err(why)?;
-        let mut found = records.into_iter().filter(|record| record.name == *name);
-        found
-            .next()
-            .ok_or_else(|| SnapshotError::NoSuchSnapshot(name.clone()))
+    pub fn snapshot<'a>(
+        &'a self,
+        name: &'a SnapshotName,
+    ) -> BoxFuture<'a, Result<SnapshotRecord, SnapshotError>> {
+        Box::pin(async move {
+            let records = self.store.snapshots().await.map_err(why)?;
+            let mut found = records.into_iter().filter(|record| record.name == *name);
+            found
+                .next()
+                .ok_or_else(|| SnapshotError::NoSuchSnapshot(name.clone()))
+        })
     }
 
     /// Opens a snapshot for reading. It cannot be deleted until the reader and its scans are dropped.
     ///
     /// # Errors
     /// [`SnapshotError::NoSuchSnapshot`], [`SnapshotError::Failed`].
-    pub async fn read_snapshot(
-        &self,
-        name: &SnapshotName,
-    ) -> Result<SnapshotReader, SnapshotError> {
-        // So that it is not being deleted.
-        let _turn = self.turn().await.map_err(why)?;
-        let used = {
-            let mut readers = self.readers.lock();
-            readers.retain(|_, used| used.strong_count() > 0);
-            let known = readers.get(name).and_then(std::sync::Weak::upgrade);
-            let used = known.unwrap_or_default();
-            readers.insert(name.clone(), Arc::downgrade(&used));
-            used
-        };
-        let record = self.snapshot(name).await?;
-        let mut ranges = Vec::with_capacity(record.ranges.len());
-        for (bounds, range) in record.bounds() {
-            let opened = self.databases.open_pin(range.range(), &range.pin()).await;
-            ranges.push((bounds, opened.map_err(why)?));
-        }
-        Ok(SnapshotReader::new(record, ranges, used))
+    pub fn read_snapshot<'a>(
+        &'a self,
+        name: &'a SnapshotName,
+    ) -> BoxFuture<'a, Result<SnapshotReader, SnapshotError>> {
+        Box::pin(async move {
+            // So that it is not being deleted.
+            let _turn = self.turn().await.map_err(why)?;
+            let used = {
+                let mut readers = self.readers.lock();
+                readers.retain(|_, used| used.strong_count() > 0);
+                let known = readers.get(name).and_then(std::sync::Weak::upgrade);
+                let used = known.unwrap_or_default();
+                readers.insert(name.clone(), Arc::downgrade(&used));
+                used
+            };
+            let record = self.snapshot(name).await?;
+            let mut ranges = Vec::with_capacity(record.ranges.len());
+            for (bounds, range) in record.bounds() {
+                let opened = self.databases.open_pin(range.range(), &range.pin()).await;
+                ranges.push((bounds, opened.map_err(why)?));
+            }
+            Ok(SnapshotReader::new(record, ranges, used))
+        })
     }
 
     /// Deletes a snapshot. What only it kept goes in the background, within minutes. Runs to its end also when the caller goes
@@ -209,14 +221,16 @@ impl Manager {
     ///
     /// # Errors
     /// [`SnapshotError::NoSuchSnapshot`], [`SnapshotError::InUse`]; [`SnapshotError::Failed`]: it may be deleted or not.
-    pub async fn delete_snapshot(
+    pub fn delete_snapshot(
         self: &Arc<Self>,
         name: SnapshotName,
-    ) -> Result<(), SnapshotError> {
-        let manager = Arc::clone(self);
-        let deleting = async move { manager.delete_snapshot_here(name).await };
-        let ended = self.tasks.spawn("delete a snapshot", deleting).await;
-        ended.map_err(why)?
+    ) -> BoxFuture<'_, Result<(), SnapshotError>> {
+        Box::pin(async move {
+            let manager = Arc::clone(self);
+            let deleting = async move { manager.delete_snapshot_here(name).await };
+            let ended = self.tasks.spawn("delete a snapshot", deleting).await;
+            ended.map_err(why)?
+        })
     }
 
     async fn delete_snapshot_here(&self, name: SnapshotName) -> Result<(), SnapshotError> {

@@ -1,6 +1,7 @@
 //! The work that changes leave behind: rewriting shared files, removing old databases, learning keys.
 
 use super::Manager;
+use futures::future::BoxFuture;
 use partita_engine::{Collected, ReadError, Removal};
 use partita_range::{Range, RangeId};
 use std::collections::HashSet;
@@ -25,42 +26,44 @@ impl Manager {
 
     /// One round: ranges that share files are asked to rewrite them, what they have let go of is collected, and old databases that
     /// nobody needs are removed.
-    pub async fn tend(&self) {
-        for served in self.map.ranges().iter() {
-            let (range, id) = (&served.range, served.range.id());
-            let shape = range.engine().shape();
-            if shape.sources > 0 {
-                // Entering a compaction that is under way already is refused or dropped by the engine.
-                if let Err(error) = range.engine().rewrite().await {
-                    tracing::debug!(%error, range = %id, "the files of a range are not being rewritten");
-                }
-            }
-            let done = (shape.sources == 0).then_some(shape.newest_rewritten);
-            if done.is_some() && self.collected.lock().get(&id) == done.as_ref() {
-                continue;
-            }
-            match Self::collect(range).await {
-                Ok(()) => {
-                    if let Some(done) = done {
-                        self.collected.lock().insert(id, done);
+    pub fn tend(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            for served in self.map.ranges().iter() {
+                let (range, id) = (&served.range, served.range.id());
+                let shape = range.engine().shape();
+                if shape.sources > 0 {
+                    // Entering a compaction that is under way already is refused or dropped by the engine.
+                    if let Err(error) = range.engine().rewrite().await {
+                        tracing::debug!(%error, range = %id, "the files of a range are not being rewritten");
                     }
                 }
-                Err(error) => {
-                    tracing::debug!(error, range = %id, "the garbage of a range was not collected");
+                let done = (shape.sources == 0).then_some(shape.newest_rewritten);
+                if done.is_some() && self.collected.lock().get(&id) == done.as_ref() {
+                    continue;
+                }
+                match Self::collect(range).await {
+                    Ok(()) => {
+                        if let Some(done) = done {
+                            self.collected.lock().insert(id, done);
+                        }
+                    }
+                    Err(error) => {
+                        tracing::debug!(error, range = %id, "the garbage of a range was not collected");
+                    }
                 }
             }
-        }
-        let there: HashSet<RangeId> = self
-            .map
-            .ranges()
-            .iter()
-            .map(|served| served.range.id())
-            .collect();
-        self.collected
-            .lock()
-            .retain(|range, _| there.contains(range));
-        self.unpin_strays().await;
-        self.remove_orphans().await;
+            let there: HashSet<RangeId> = self
+                .map
+                .ranges()
+                .iter()
+                .map(|served| served.range.id())
+                .collect();
+            self.collected
+                .lock()
+                .retain(|range, _| there.contains(range));
+            self.unpin_strays().await;
+            self.remove_orphans().await;
+        })
     }
 
     /// Removes the files of a range that nobody needs. Those that the engine only removes once it has flushed something newer are

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use partita_rt::{DataDir, Tasks};
 
@@ -36,8 +37,11 @@ impl SlateDatabases {
     ///
     /// # Errors
     /// See [`OpenError`].
-    pub async fn new(data: Arc<DataDir>, settings: Settings) -> Result<Self, OpenError> {
-        Self::on(Arc::new(OsDisk), open::LOG_OPTIONS, data, settings).await
+    pub fn new(
+        data: Arc<DataDir>,
+        settings: Settings,
+    ) -> BoxFuture<'static, Result<Self, OpenError>> {
+        Box::pin(async move { Self::on(Arc::new(OsDisk), open::LOG_OPTIONS, data, settings).await })
     }
 
     /// With a log laid out like this, on this disk.
