@@ -47,9 +47,9 @@ OUTCOMES = {}
 
 
 def pytest_sessionfinish(session):
-    """Writes the outcomes for `compat/run` to compare targets."""
+    """Writes the outcomes for `compat/run` to compare targets; the process that collects them does, not its workers."""
     path = session.config.getoption("--outcomes")
-    if path:
+    if path and not hasattr(session.config, "workerinput"):
         pathlib.Path(path).write_text(json.dumps(OUTCOMES, indent=1, sort_keys=True))
 
 
