@@ -7,7 +7,8 @@ use std::collections::HashSet;
 
 /// Cuts rows into transactions. Rows of one partition keep their order; partitions come in the order of their first rows. The same
 /// rows are always cut in the same way.
-pub(crate) fn batches(rows: Vec<Entity>) -> Vec<Vec<Entity>> {
+#[must_use]
+pub fn batches(rows: Vec<Entity>) -> Vec<Vec<Entity>> {
     let mut by_partition: Vec<(String, Vec<Entity>)> = Vec::new();
     let mut places = std::collections::HashMap::new();
     for row in rows {

@@ -10,10 +10,6 @@
 //! - [`migrate`]: versioned changes of tables, run once each.
 //! - [`stress`]: load on a table, what it comes to, and what that says about the table's keys.
 //! - [`transfer`]: tables to files and back, tables to tables, and what two tables differ in.
-#![cfg_attr(
-    feature = "cli",
-    doc = "- [`verbs`]: the command line, with the feature `cli`."
-)]
 
 pub mod admin;
 mod batching;
@@ -29,7 +25,7 @@ mod split_points;
 pub mod stress;
 pub mod transfer;
 mod type_names;
-#[cfg(feature = "cli")]
-pub mod verbs;
 
+pub use batching::batches;
 pub use split_points::split_points;
+pub use type_names::type_of;

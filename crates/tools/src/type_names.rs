@@ -3,7 +3,8 @@
 use partita_model::EdmType;
 
 /// The type of a word: its protocol name with or without `Edm.`, in any case, or the short forms that people write.
-pub(crate) fn type_of(word: &str) -> Option<EdmType> {
+#[must_use]
+pub fn type_of(word: &str) -> Option<EdmType> {
     let word = word.to_ascii_lowercase();
     let word = word.strip_prefix("edm.").unwrap_or(&word);
     let by_name = EdmType::ALL.into_iter().find(|edm| {

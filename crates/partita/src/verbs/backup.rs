@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use partita_server::backup::{Finding, Place, Verified, verify};
 use partita_tools::admin::AdminPort;
-use partita_tools::verbs::admin_port;
+use partita_verbs::admin_port;
 use serde_json::{Value, json};
 
 use super::snapshot::{as_json, many, port, size, text};

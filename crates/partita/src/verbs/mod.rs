@@ -33,8 +33,9 @@ pub(crate) fn run(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
         Some(("restore", matches)) => restore::run(matches),
         Some(("completions", matches)) => completions::run(matches),
         Some(("man", matches)) => man::run(matches),
-        Some((name, matches)) => partita_tools::verbs::run(name, matches)
-            .with_context(|| format!("there is no verb {name}")),
+        Some((name, matches)) => {
+            partita_verbs::run(name, matches).with_context(|| format!("there is no verb {name}"))
+        }
         None => unreachable!("clap lets only known verbs through"),
     }
 }

@@ -17,8 +17,7 @@ mod schema;
 #[cfg(test)]
 pub(crate) mod tests;
 
-#[cfg(feature = "cli")]
-pub(crate) use csv::Records;
+pub use csv::Records;
 
 pub use any::{EntityReader, EntityWriter, Format};
 pub use error::FormatError;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use partita_tools::admin::{AdminError, AdminPort};
-use partita_tools::verbs::admin_port;
+use partita_verbs::admin_port;
 use serde_json::Value;
 
 use crate::{cli, output};

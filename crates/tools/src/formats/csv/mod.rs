@@ -15,7 +15,7 @@ mod value;
 mod writer;
 
 pub(super) use reader::Reader;
-pub(crate) use records::Records;
+pub use records::Records;
 pub(super) use writer::Writer;
 
 /// What stands behind a property's name in the name of its column of types.

@@ -1,0 +1,90 @@
+//! Verbs for whoever runs a Partita server: what is hot, where it lies, how it stands, and what can be done to ranges. They ask the
+//! admin port, not the tables, so they work on Partita only.
+//!
+//! With `--output json` each prints what the port said, whole; the other forms are for people and their spreadsheets.
+
+mod admin;
+mod heat;
+mod hot;
+mod ranges;
+mod status;
+
+use super::admin_port;
+use super::failure::{End, Failure};
+use super::output::{self, Form};
+use super::talk::{Talk, say};
+use clap::{ArgMatches, Command};
+use partita_tools::admin::{AdminPort, Answer, Place};
+use partita_tools::source::Traffic;
+use std::sync::Arc;
+
+/// Whose tables are meant unless told otherwise.
+const DEFAULT_ACCOUNT: &str = "devstoreaccount1";
+
+/// The commands.
+pub(super) fn commands() -> [Command; 5] {
+    [
+        with_port(hot::command()),
+        with_port(ranges::command()),
+        with_port(heat::command()),
+        with_port(status::command()),
+        admin::command(),
+    ]
+}
+
+/// Runs the command of that name.
+pub(super) async fn run(name: &str, matches: &ArgMatches) -> Result<End, Failure> {
+    match name {
+        "hot" => hot::run(matches).await,
+        "ranges" => ranges::run(matches).await,
+        "heat" => heat::run(matches).await,
+        "status" => status::run(matches).await,
+        _ => admin::run(matches).await,
+    }
+}
+
+/// Adds the flags that say where the admin port is, and how to print what it says.
+fn with_port(command: Command) -> Command {
+    let admin = admin_port::argument().help_heading("Connection");
+    command.arg(output::argument()).arg(admin)
+}
+
+/// The admin port, and the talk about what is asked of it.
+struct Asking {
+    port: AdminPort,
+    talk: Talk,
+}
+
+impl Asking {
+    fn of(matches: &ArgMatches) -> Result<Self, Failure> {
+        let traffic = Arc::new(Traffic::default());
+        Ok(Self {
+            talk: Talk::over(&traffic),
+            port: admin_port::of(matches, traffic)?,
+        })
+    }
+}
+
+/// Prints the answer as it came, if that is wanted.
+fn printed_whole(matches: &ArgMatches, answer: &Answer) -> Result<bool, Failure> {
+    let whole = Form::of(matches) == Form::Json;
+    if whole {
+        output::print(&answer.text)?;
+    }
+    Ok(whole)
+}
+
+/// A bound of a range in words.
+fn bound(place: Option<&Place>, none: &str) -> String {
+    place.map_or_else(|| none.to_owned(), Place::to_string)
+}
+
+/// Notes that are no data, on stderr.
+fn say_all(notes: &[String]) {
+    notes.iter().for_each(|note| say(note));
+}
+
+/// To a tenth, for figures that nobody reads further.
+fn tenths(value: f64) -> f64 {
+    (value * 10.0).round() / 10.0
+}
