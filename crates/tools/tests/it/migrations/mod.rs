@@ -1,5 +1,7 @@
 //! Migrations on a real server: what each step does, what stops them, who is kept apart.
 
+mod runners;
+
 use crate::tables::{rows, started, table};
 use partita_client::{
     DateTime, Entity, Filter, IfMatch, QueryOptions, TableClient, TableServiceClient, UpdateMode,
@@ -11,7 +13,7 @@ use partita_tools::migrate::{
 };
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::Handle;
 
@@ -520,137 +522,6 @@ async fn a_changed_file_that_ran_is_an_error() {
             assert!(error.contains(expected), "{error}");
         }
     }
-    server.stop().await;
-}
-
-/// Does something on a server at a step.
-struct AtStep<F>(usize, Mutex<Option<F>>);
-
-impl<F: FnOnce() + Send> Watch for AtStep<F> {
-    fn event(&self, event: &Event<'_>) {
-        if matches!(event, Event::Step { step, .. } if *step == self.0)
-            && let Some(act) = self.1.lock().unwrap().take()
-        {
-            act();
-        }
-    }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_runners_are_kept_apart() {
-    let (server, service) = started().await;
-    let held = MigratorOptions {
-        who: "the first".to_owned(),
-        lease: LeaseOptions {
-            duration: Duration::from_secs(3600),
-            ..LeaseOptions::default()
-        },
-        ..options()
-    };
-    let migrations = Arc::new(one(|it| it.create_table("tab1").create_table("tab2")));
-    let (found, sought) = (Arc::new(Mutex::new(None)), Arc::clone(&migrations));
-    let (result, other) = (Arc::clone(&found), service.clone());
-    let act = move || {
-        tokio::task::block_in_place(|| {
-            let second = Migrator::new(other, options());
-            let up = second.up(&sought, None);
-            *result.lock().unwrap() = Some(Handle::current().block_on(up));
-        });
-    };
-    let migrator =
-        Migrator::new(service.clone(), held).watched_by(Arc::new(AtStep(2, Mutex::new(Some(act)))));
-    migrator.up(&migrations, None).await.unwrap();
-    let Some(Err(MigrateError::Held { who, ends_in })) = found.lock().unwrap().take() else {
-        panic!("the second runner ran");
-    };
-    assert_eq!(who, "the first");
-    assert!(
-        ends_in > Duration::from_secs(3000) && ends_in <= Duration::from_secs(3600),
-        "{ends_in:?}"
-    );
-    // Given back, it is free at once.
-    let second = Migrator::new(service.clone(), options());
-    assert!(second.up(&migrations, None).await.unwrap().is_empty());
-    server.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_runner_whose_lease_is_taken_writes_nothing_more() {
-    let (server, service) = started().await;
-    let migrations = one(|it| {
-        it.create_table("tab1")
-            .create_table("tab2")
-            .create_table("tab3")
-    });
-    let thief = service.table_client(VERSIONS_TABLE);
-    let act = move || {
-        tokio::task::block_in_place(|| {
-            let lease = row(
-                "lease",
-                "lease",
-                &[("Who", "a thief".into()), ("Seconds", 3600.into())],
-            );
-            let taken = thief.upsert_entity(&lease, UpdateMode::Replace);
-            Handle::current().block_on(taken).unwrap();
-        });
-    };
-    let migrator = Migrator::new(service.clone(), options())
-        .watched_by(Arc::new(AtStep(2, Mutex::new(Some(act)))));
-    let error = migrator.up(&migrations, None).await.unwrap_err();
-    assert!(matches!(error, MigrateError::Lost(_)), "{error}");
-    let now = everything(&service).await;
-    assert_eq!(now.keys().collect::<Vec<_>>(), ["tab1", "versionData"]);
-    let record = migrator.records().await.unwrap().remove(0);
-    assert_eq!(
-        (record.state, record.steps_done, record.failure),
-        (State::Applying, 1, None)
-    );
-    // The thief's lease stands, until somebody knows better.
-    let second = Migrator::new(service.clone(), options());
-    let error = second.up(&migrations, None).await.unwrap_err();
-    assert!(
-        matches!(&error, MigrateError::Held { who, .. } if who == "a thief"),
-        "{error}"
-    );
-    let mut taking_over = options();
-    taking_over.lease.take_over = true;
-    Migrator::new(service.clone(), taking_over)
-        .up(&migrations, None)
-        .await
-        .unwrap();
-    assert_eq!(everything(&service).await.len(), 4);
-    server.stop().await;
-}
-
-#[tokio::test]
-async fn a_runner_that_is_told_to_stop_does_so_before_its_next_write() {
-    /// Tells a runner to stop at its second step.
-    struct Stopper(Arc<Mutex<Option<Migrator>>>);
-    impl Watch for Stopper {
-        fn event(&self, event: &Event<'_>) {
-            if matches!(event, Event::Step { step: 2, .. }) {
-                self.0.lock().unwrap().take().unwrap().stop();
-            }
-        }
-    }
-    let (server, service) = started().await;
-    let migrations = one(|it| it.create_table("tab1").create_table("tab2"));
-    let stopped = Arc::new(Mutex::new(None));
-    let held = MigratorOptions {
-        lease: LeaseOptions::default(),
-        ..options()
-    };
-    let migrator = Migrator::new(service.clone(), held.clone())
-        .watched_by(Arc::new(Stopper(Arc::clone(&stopped))));
-    *stopped.lock().unwrap() = Some(migrator.clone());
-    let error = migrator.up(&migrations, None).await.unwrap_err();
-    assert!(matches!(error, MigrateError::Stopped), "{error}");
-    let now = everything(&service).await;
-    assert_eq!(now.keys().collect::<Vec<_>>(), ["tab1", "versionData"]);
-    // Its lease, which would last a minute, is given back.
-    let next = Migrator::new(service.clone(), held);
-    assert_eq!(next.up(&migrations, None).await.unwrap()[0].steps, 1);
-    assert_eq!(everything(&service).await.len(), 3);
     server.stop().await;
 }
 
