@@ -190,7 +190,8 @@ impl Bar {
         }
     }
 
-    fn hide(&self) {
+    /// Takes it away, to ask or to say something.
+    pub(super) fn hide(&self) {
         self.bar.finish_and_clear();
     }
 

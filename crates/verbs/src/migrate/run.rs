@@ -3,19 +3,21 @@
 use super::super::connection::Connection;
 use super::super::failure::{End, Failure};
 use super::super::reading::signal;
-use super::super::talk::{Talk, confirm, many, say};
+use super::super::talk::{Bar, Talk, confirm, many, say};
 use super::show;
 use clap::ArgMatches;
 use partita_tools::migrate::{
     Direction, Done, Event, MigrateError, Migrations, Migrator, Planned, Watch,
 };
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Says what is done, step by step.
-#[derive(Default)]
+/// Says what is done, step by step, and shows on a terminal how many rows of a step are.
 struct Narrator {
     /// Version and id of the migration under way.
     migration: Mutex<String>,
+    rows: AtomicU64,
+    bar: Bar,
 }
 
 impl Watch for Narrator {
@@ -37,7 +39,16 @@ impl Watch for Narrator {
                 step,
                 steps,
                 operation,
-            } => say(&format!("{migration}, step {step} of {steps}: {operation}")),
+            } => {
+                self.bar.hide();
+                say(&format!("{migration}, step {step} of {steps}: {operation}"));
+                self.rows.store(0, Ordering::Relaxed);
+                self.bar.show("rows", None);
+            }
+            Event::Rows(more) => {
+                let before = self.rows.fetch_add(*more, Ordering::Relaxed);
+                self.bar.progress(before + more);
+            }
             _ => {}
         }
     }
@@ -63,7 +74,11 @@ pub(super) async fn run(matches: &ArgMatches, direction: Direction) -> Result<En
         let what = format!("run {many} {verb}, with steps that delete or overwrite");
         confirm(&what, matches.get_flag("yes"))?;
     }
-    let migrator = migrator.watched_by(Arc::new(Narrator::default()));
+    let migrator = migrator.watched_by(Arc::new(Narrator {
+        migration: Mutex::default(),
+        rows: AtomicU64::new(0),
+        bar: talk.bar(),
+    }));
     let done = until_stopped(&migrator, &migrations, direction, to).await?;
     let steps: usize = done.iter().map(|done| done.steps).sum();
     let ran = match direction {
