@@ -43,10 +43,12 @@ impl EntityCache {
         self.rows.get(key)
     }
 
-    /// The row, read and kept if it is not here. Readers of one missing row wait for the first of them.
+    /// The row, read and kept if it is not here. Readers of one missing row wait for the first of them. `is_current`, asked before
+    /// the row is read and not earlier than writes would take the placeholder away, says whether what is read may be kept.
     pub(crate) async fn get_or_read<F>(
         &self,
         key: &Bytes,
+        is_current: impl FnOnce() -> bool,
         read: F,
     ) -> Result<Option<Bytes>, ReadError>
     where
@@ -55,8 +57,10 @@ impl EntityCache {
         match self.rows.get_value_or_guard_async(key).await {
             Ok(row) => Ok(Some(row)),
             Err(placeholder) => {
-                let row = read().await?;
-                if let Some(row) = &row {
+                let is_current = is_current();
+                // A copy: the engine's is a piece of a whole block, which would stay in memory with it.
+                let row = read().await?.map(|row| Bytes::copy_from_slice(&row));
+                if let Some(row) = row.as_ref().filter(|_| is_current) {
                     // Refused when a write has replaced the placeholder: its row is newer.
                     let _ = placeholder.insert(row.clone());
                 }

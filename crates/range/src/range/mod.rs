@@ -225,9 +225,14 @@ impl Range {
         if self.is_surely_absent(key) {
             return Ok(None);
         }
+        // A frozen range may be replaced already, and a newer row written through the one that replaced it.
         self.memory
             .cache
-            .get_or_read(key, async || self.engine.get(key).await)
+            .get_or_read(
+                key,
+                || !self.is_frozen(),
+                async || self.engine.get(key).await,
+            )
             .await
     }
 

@@ -53,6 +53,20 @@ async fn a_read_fills_the_cache() {
 }
 
 #[tokio::test]
+async fn what_a_frozen_range_reads_is_not_kept() {
+    let range = range();
+    let done = range.engine().reserve(100).await.unwrap();
+    done.submit(put("k", "v"), Box::new(|_| ()));
+    range.freeze().await;
+    // Another range may have its place already, with a newer row.
+    assert_eq!(range.get(&"k".into()).await.unwrap(), Some("v".into()));
+    assert_eq!(range.memory.cache_stats().rows, 0);
+    range.thaw();
+    assert_eq!(range.get(&"k".into()).await.unwrap(), Some("v".into()));
+    assert_eq!(range.memory.cache_stats().rows, 1);
+}
+
+#[tokio::test]
 async fn an_older_row_read_meanwhile_is_not_kept() {
     let range = range();
     lock(&range, "k")
@@ -63,11 +77,15 @@ async fn an_older_row_read_meanwhile_is_not_kept() {
     range.memory.cache.forget(&"k".into());
     let (go, gone) = oneshot::channel::<()>();
     let key = Bytes::from("k");
-    let mut read = pin!(range.memory.cache.get_or_read(&key, async || {
-        let old = range.engine.get(&key).await;
-        gone.await.unwrap();
-        old
-    }));
+    let mut read = pin!(range.memory.cache.get_or_read(
+        &key,
+        || true,
+        async || {
+            let old = range.engine.get(&key).await;
+            gone.await.unwrap();
+            old
+        }
+    ));
     let mut context = Context::from_waker(Waker::noop());
     assert!(matches!(read.as_mut().poll(&mut context), Poll::Pending));
     lock(&range, "k")
