@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::lock::Lock;
 use super::{DataDir, Error, stamp};
 
 /// A directory under another name, beside the place where it will be. Dropped unfinished it stays, and the next try removes it.
@@ -17,7 +18,7 @@ impl Building {
     /// Begins a data directory for `target`, which must not be there, or be empty. Removes what an earlier try left. Blocking.
     ///
     /// # Errors
-    /// [`Error::Io`].
+    /// [`Error::Io`]; [`Error::Locked`] while somebody else makes it.
     pub fn begin(target: &Path) -> Result<Self, Error> {
         let taken = |kind| Error::io("make the directory", target, io::Error::from(kind));
         match fs::read_dir(target) {
@@ -36,14 +37,21 @@ impl Building {
         hidden.push(name);
         hidden.push(".restoring");
         let place = target.with_file_name(hidden);
-        match fs::remove_dir_all(&place) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(Error::io("remove the directory", &place, error));
-            }
-            _ => {}
+        if place.exists() {
+            // Somebody may be filling it at this moment.
+            let _lock = Lock::take(&place)?;
+            remove(&place)?;
         }
         let target = target.to_owned();
         Ok(Self { target, place })
+    }
+
+    /// Gives it up, once whoever filled it has let go of it. Blocking.
+    ///
+    /// # Errors
+    /// [`Error::Io`]; the next try removes it.
+    pub fn abandon(self) -> Result<(), Error> {
+        remove(&self.place)
     }
 
     /// Opens it, to be filled.
@@ -68,6 +76,15 @@ impl Building {
     }
 }
 
+fn remove(place: &Path) -> Result<(), Error> {
+    match fs::remove_dir_all(place) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(Error::io("remove the directory", place, error))
+        }
+        _ => Ok(()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -82,8 +99,15 @@ mod tests {
         drop(first);
 
         let second = Building::begin(&target).unwrap();
-        let place = second.open().unwrap().path().to_owned();
+        let open = second.open().unwrap();
+        let place = open.path().to_owned();
         assert!(!place.join("left").exists(), "what was left is gone");
+        let other = Building::begin(&target).unwrap_err();
+        assert!(matches!(other, Error::Locked { .. }), "{other}");
+        drop(open);
+        Building::begin(&target).unwrap().abandon().unwrap();
+        assert!(!place.exists());
+        drop(second.open().unwrap());
         fs::create_dir(&target).unwrap();
         second.finish().unwrap();
         assert!(!place.exists());

@@ -78,9 +78,17 @@ impl Place {
         match (self, other) {
             (Self::Directory(this), Self::Directory(other)) => other.starts_with(this),
             (Self::Url(this), Self::Url(other)) => {
-                let same = (this.scheme(), this.host_str(), this.port())
-                    == (other.scheme(), other.host_str(), other.port());
-                same && FilePath::new(other.path()).starts_with(this.path())
+                // In `abfss://CONTAINER@account…` the user's name is the container's.
+                let root = |url: &Url| {
+                    let host = url.host_str().map(str::to_owned);
+                    (
+                        url.scheme().to_owned(),
+                        url.username().to_owned(),
+                        host,
+                        url.port(),
+                    )
+                };
+                root(this) == root(other) && FilePath::new(other.path()).starts_with(this.path())
             }
             _ => false,
         }
@@ -169,6 +177,8 @@ mod tests {
             ("s3://b/x", "s3://c/x", false),
             ("s3://b", "s3://b/y", true),
             ("s3://b", "gs://b/y", false),
+            ("abfss://b@a.example/x", "abfss://b@a.example/x/y", true),
+            ("abfss://b@a.example/x", "abfss://c@a.example/x/y", false),
             ("/srv", "s3://srv/", false),
         ] {
             assert_eq!(

@@ -31,6 +31,9 @@ pub(super) async fn answer(
     standing: &Standing,
 ) -> Response<Full<Bytes>> {
     let path = request.uri().path().to_owned();
+    if path.starts_with("/admin/") && standing.admin_is_local() && !names_this_machine(&request) {
+        return foreign_host();
+    }
     if let Some(rest) = path.strip_prefix("/admin/v1/ranges") {
         return ranges_page(request, rest, standing).await;
     }
@@ -182,12 +185,6 @@ fn unwelcome(request: &Request<Incoming>, standing: &Standing) -> Option<Respons
             "NotLocal",
             "actions are taken on loopback only; this port listens elsewhere",
         )
-    } else if !names_this_machine(request) {
-        // A page of a site whose name was made to point here would be of the same origin, and could send any header.
-        (
-            "ForeignHost",
-            "an action is asked of localhost or an IP address",
-        )
     } else if !request.headers().contains_key(X_PARTITA_ADMIN) {
         (
             "HeaderMissing",
@@ -198,6 +195,14 @@ fn unwelcome(request: &Request<Incoming>, standing: &Standing) -> Option<Respons
     };
     let (status, body) = ranges::refused(StatusCode::FORBIDDEN, code, message);
     Some(json_page(status, &body))
+}
+
+/// A page of a site whose name was made to point here would be of the same origin: it could read names and keys, and send any
+/// header.
+fn foreign_host() -> Response<Full<Bytes>> {
+    let message = "the admin port is asked by localhost or an IP address";
+    let (status, body) = ranges::refused(StatusCode::FORBIDDEN, "ForeignHost", message);
+    json_page(status, &body)
 }
 
 fn names_this_machine(request: &Request<Incoming>) -> bool {

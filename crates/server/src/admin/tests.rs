@@ -27,7 +27,7 @@ pub(super) fn settings(flags: &[(&str, &str)]) -> Settings {
 
 /// Asks for a page; returns status and body.
 pub(super) async fn ask(address: std::net::SocketAddr, line: &str) -> (u16, String) {
-    send(address, line, "Host: x\r\n", "").await
+    send(address, line, "Host: localhost\r\n", "").await
 }
 
 /// An action, with the header it needs; returns status and body.
@@ -307,6 +307,11 @@ async fn ranges_are_shown_and_changed() {
     ] {
         let (status, body) = send(address, "POST /admin/v1/ranges/1/split", headers, "").await;
         assert!(status == 403 && body.contains(code), "{body}");
+    }
+    for page in ["hot", "ranges", "status", "snapshots"] {
+        let path = format!("GET /admin/v1/{page}");
+        let (status, body) = send(address, &path, "Host: evil.example\r\n", "").await;
+        assert!(status == 403 && body.contains("ForeignHost"), "{body}");
     }
     let (status, body) = act(address, "1/split", "").await;
     assert_eq!(

@@ -5,8 +5,8 @@
 //! all the time always has such an entity, so there is a pause between walks too, in which rows of a part of the time to live
 //! gather: a walk reads everything to remove that part.
 
-use super::Table;
 use super::table_walk::{TableWalk, remove_keys};
+use super::{Table, name_key};
 use crate::entity::Expiry;
 use crate::{Error, Service};
 use partita_model::{AccountName, DateTime, Stored, TableId, TableName, TimeToLive};
@@ -120,6 +120,9 @@ impl<'a> Walk<'a> {
     /// Removes what has expired. The Timestamp of the oldest entity that is left, or may have come since; `None` when it did
     /// not come to the end.
     async fn run(&mut self, shutdown: &Shutdown) -> Result<Option<DateTime>, Error> {
+        let Ok(name) = TableName::new(&self.table.name) else {
+            return Ok(None);
+        };
         let mut oldest = self.now;
         let mut walk = TableWalk::new(self.service, &self.table.space);
         while let Some(rows) = walk.next().await? {
@@ -131,7 +134,13 @@ impl<'a> Walk<'a> {
                     oldest = oldest.min(Stored::open(&value)?.timestamp());
                 }
             }
-            if shutdown.is_requested() || !self.holds().await? {
+            if shutdown.is_requested() {
+                return Ok(None);
+            }
+            // Under the lock of the table's name, so that nobody makes its time to live longer between look and removal.
+            let key = name_key(self.account, &name);
+            let _locked = self.service.lock(std::slice::from_ref(&key)).await?;
+            if !self.holds(&name).await? {
                 return Ok(None);
             }
             let expiry = self.expiry;
@@ -141,11 +150,8 @@ impl<'a> Walk<'a> {
     }
 
     /// Whether the table is the same, and its time to live: who makes it longer wants to keep what is there.
-    async fn holds(&self) -> Result<bool, Error> {
-        let Ok(name) = TableName::new(&self.table.name) else {
-            return Ok(false);
-        };
-        match self.service.table(self.account, &name).await {
+    async fn holds(&self, name: &TableName) -> Result<bool, Error> {
+        match self.service.table(self.account, name).await {
             Ok(now) => Ok(now.id == self.table.id && now.ttl == self.table.ttl),
             Err(Error::TableNotFound) => Ok(false),
             Err(error) => Err(error),
