@@ -165,6 +165,8 @@ pub struct Shape {
     pub files: u64,
     /// How many other databases it shares files with.
     pub sources: u64,
+    /// How many other databases it keeps from being removed: those, and for a while after it has rewritten their files.
+    pub kept: u64,
     /// The name of the newest file that came of rewriting others, unless something was flushed after it.
     pub newest_rewritten: Option<String>,
     /// The first key of each of its files, with the bytes in that file, in key order. Empty where keys are not known.

@@ -33,7 +33,7 @@ const CACHE_BYTES: u64 = 16 << 20;
 const READ_ROWS: usize = 4096;
 const READ_BYTES: usize = 8 << 20;
 
-/// A store that is being filled. Until [`NewStore::finish`] it has no map, and no server opens it.
+/// A store that is being filled. Until [`NewStore::finish`] it has no map: no server may open it before, or it would begin a new one.
 pub struct NewStore {
     databases: Arc<dyn Databases>,
     map: Arc<dyn MapStore>,
@@ -187,8 +187,24 @@ impl NewDirectory {
         Ok(Self { building, store })
     }
 
-    pub(super) async fn finish(self) -> Result<(), BackupError> {
-        self.store.finish().await?;
+    /// It is filled, or what kept it from being filled: then nothing is left of it.
+    pub(super) async fn end(self, filled: Result<(), BackupError>) -> Result<(), BackupError> {
+        let databases = Arc::clone(&self.store.databases);
+        let finished = match filled {
+            Ok(()) => self.store.finish().await,
+            Err(why) => {
+                drop(self.store);
+                Err(why)
+            }
+        };
+        if let Err(why) = finished {
+            databases.close().await;
+            drop(databases);
+            if let Err(error) = self.building.abandon() {
+                tracing::warn!(%error, "what was begun stays, for the next try to remove");
+            }
+            return Err(why);
+        }
         let finished = self.building.finish();
         finished.map_err(|error| BackupError::Directory(error.to_string()))
     }
@@ -208,20 +224,30 @@ pub fn unpack<'a>(
         let ranges = snapshot.record().ranges.iter();
         let starts = ranges.map(|range| range.start.clone());
         let new = NewDirectory::begin(directory, starts).await?;
-        let mut scan = snapshot.scan(&Bytes::new(), None);
         let mut progress = Progress::default();
-        loop {
-            let rows = scan.next(READ_ROWS, READ_BYTES).await?;
-            if rows.is_empty() {
-                break;
-            }
-            progress.rows += rows.len() as u64;
-            let sizes = rows.iter().map(|(key, value)| key.len() + value.len());
-            progress.bytes += sizes.sum::<usize>() as u64;
-            new.store.put(rows).await?;
-            note(progress);
-        }
-        new.finish().await?;
+        let filled = fill(&new.store, snapshot, &mut progress, note).await;
+        new.end(filled).await?;
         Ok(progress)
     })
+}
+
+/// Copies all rows.
+async fn fill(
+    store: &NewStore,
+    snapshot: &SnapshotReader,
+    progress: &mut Progress,
+    note: &(dyn Fn(Progress) + Sync),
+) -> Result<(), BackupError> {
+    let mut scan = snapshot.scan(&Bytes::new(), None);
+    loop {
+        let rows = scan.next(READ_ROWS, READ_BYTES).await?;
+        if rows.is_empty() {
+            return Ok(());
+        }
+        progress.rows += rows.len() as u64;
+        let sizes = rows.iter().map(|(key, value)| key.len() + value.len());
+        progress.bytes += sizes.sum::<usize>() as u64;
+        store.put(rows).await?;
+        note(*progress);
+    }
 }

@@ -9,7 +9,7 @@ use partita_rt::object_store::ObjectStore;
 use partita_rt::place;
 
 use super::manifest::{Manifest, Origin, sha256};
-use super::new_store::NewDirectory;
+use super::new_store::{NewDirectory, NewStore};
 use super::part::Part;
 use super::{BackupError, CHECKSUMS, MANIFEST, Progress};
 
@@ -80,27 +80,38 @@ pub fn restore<'a>(
     Box::pin(async move {
         let starts = backup.manifest.starts.iter();
         let new = NewDirectory::begin(directory, starts.map(|start| start.0.clone())).await?;
-        let (mut progress, mut last) = (Progress::default(), Bytes::new());
-        let mut at = 0;
-        while let Some(part) = backup.part(at).await? {
-            at += 1;
-            if part.after != last {
-                return Err(BackupError::Damaged(format!(
-                    "part {at} does not follow the one before"
-                )));
-            }
-            if let Some((key, _)) = part.rows.last() {
-                last = key.clone();
-            }
-            progress.rows += part.rows.len() as u64;
-            progress.bytes += part.row_bytes();
-            new.store.put(part.rows).await?;
-            note(progress);
-        }
-        if progress.rows != backup.manifest.rows {
-            return Err(BackupError::Damaged("rows are missing".to_owned()));
-        }
-        new.finish().await?;
+        let mut progress = Progress::default();
+        let filled = fill(&new.store, backup, &mut progress, note).await;
+        new.end(filled).await?;
         Ok(progress)
     })
+}
+
+/// Copies all rows.
+async fn fill(
+    store: &NewStore,
+    backup: &Backup,
+    progress: &mut Progress,
+    note: &(dyn Fn(Progress) + Sync),
+) -> Result<(), BackupError> {
+    let (mut last, mut at) = (Bytes::new(), 0);
+    while let Some(part) = backup.part(at).await? {
+        at += 1;
+        if part.after != last {
+            return Err(BackupError::Damaged(format!(
+                "part {at} does not follow the one before"
+            )));
+        }
+        if let Some((key, _)) = part.rows.last() {
+            last = key.clone();
+        }
+        progress.rows += part.rows.len() as u64;
+        progress.bytes += part.row_bytes();
+        store.put(part.rows).await?;
+        note(*progress);
+    }
+    if progress.rows != backup.manifest.rows {
+        return Err(BackupError::Damaged("rows are missing".to_owned()));
+    }
+    Ok(())
 }

@@ -313,6 +313,10 @@ async fn damage_to_any_file_is_found_and_named() {
                     "{name} at {at}"
                 );
                 assert!(!world.path("refused").exists());
+                assert!(
+                    !world.path(".refused.restoring").exists(),
+                    "nothing is left"
+                );
             }
         }
         std::fs::write(&file, &good).unwrap();

@@ -40,7 +40,7 @@ pub struct Verified {
 }
 
 /// Reads every file of a backup and compares it with the list and the checksums. The list and the checksums vouch for each other:
-/// where they differ, both are looked at, and the list is said to be changed.
+/// where they differ, both are looked at, and the list is said to be changed. `note` is told the bytes of files read so far.
 ///
 /// # Errors
 /// [`BackupError::NotThere`]; [`BackupError::Store`].

@@ -28,7 +28,7 @@ pub struct Written {
     pub rows: u64,
     /// Bytes of their keys and values.
     pub row_bytes: u64,
-    /// Bytes of all files.
+    /// Bytes of all parts.
     pub bytes: u64,
 }
 

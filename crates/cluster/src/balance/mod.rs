@@ -89,7 +89,12 @@ struct Mark {
     cold: Option<Instant>,
     /// Counted as hot without a cut, once for each time it gets hot.
     counted: bool,
+    /// Left alone until then: it could not be changed.
+    not_before: Option<Instant>,
 }
+
+/// How long a range without a split key is left alone that is too large: a partition hardly ever gets a neighbour within it.
+const NO_SPLIT_KEY_PAUSE: Duration = Duration::from_secs(3600);
 
 impl Balancer {
     /// Knows nothing of any range yet.
@@ -108,6 +113,24 @@ impl Balancer {
         self.no_split_key
     }
 
+    /// Notes that an action could not be done: its ranges are left alone for a while, so that others get their turn.
+    pub fn note_failed(&mut self, now: Instant, action: &Action, has_no_split_key: bool) {
+        let pause = match has_no_split_key {
+            true => NO_SPLIT_KEY_PAUSE,
+            false => self.settings.cool_down,
+        };
+        self.no_split_key += u64::from(has_no_split_key);
+        let ids = match action {
+            Action::SplitBySize(id) | Action::SplitByLoad(id, _) => [*id, *id],
+            Action::Merge(left, right) => [*left, *right],
+        };
+        for id in ids {
+            if let Some(mark) = self.marks.get_mut(&id) {
+                mark.not_before = Some(now + pause);
+            }
+        }
+    }
+
     /// What to do in this round: at most one thing.
     pub fn decide(&mut self, now: Instant, ranges: &[Observed]) -> Option<Action> {
         self.note(now, ranges);
@@ -124,6 +147,7 @@ impl Balancer {
                 hot: None,
                 cold: None,
                 counted: false,
+                not_before: None,
             });
             let hot = range.rate > self.settings.split_rate;
             mark.hot = hot.then(|| mark.hot.unwrap_or(now));
@@ -142,8 +166,13 @@ impl Balancer {
     fn split(&mut self, now: Instant, ranges: &[Observed]) -> Option<Action> {
         let settings = self.settings;
         let room = ranges.len() < settings.ranges_max;
+        let left_alone = |mark: &Mark| mark.not_before.is_some_and(|until| now < until);
         for range in ranges.iter().filter(|range| !range.rewriting && room) {
-            if range.bytes > settings.split_bytes {
+            let is_due = self
+                .marks
+                .get(&range.id)
+                .is_some_and(|mark| !left_alone(mark));
+            if is_due && range.bytes > settings.split_bytes {
                 return Some(Action::SplitBySize(range.id));
             }
         }
@@ -151,6 +180,9 @@ impl Balancer {
             let Some(mark) = self.marks.get_mut(&range.id) else {
                 continue;
             };
+            if left_alone(mark) {
+                continue;
+            }
             let hot = mark.hot.is_some_and(|hot| now - hot >= settings.hot_for);
             if !hot || now - mark.seen < settings.cool_down {
                 continue;
@@ -173,6 +205,7 @@ impl Balancer {
     fn merge(&self, now: Instant, ranges: &[Observed]) -> Option<Action> {
         let cold = |range: &Observed| {
             let mark = self.marks.get(&range.id);
+            let mark = mark.filter(|mark| mark.not_before.is_none_or(|until| now >= until));
             let since = mark.and_then(|mark| mark.cold);
             !range.rewriting && since.is_some_and(|since| now - since >= self.settings.cold_for)
         };

@@ -232,3 +232,31 @@ fn without_leave_a_hot_range_stays_whole_and_one_hot_partition_is_counted_all_th
     // It was hot all the time, so it is counted once.
     assert_eq!(world.balancer.no_split_key(), 1);
 }
+
+#[test]
+fn a_range_that_cannot_be_split_is_left_alone_and_others_get_their_turn() {
+    let settings = BalanceSettings::default();
+    let mut balancer = Balancer::new(settings);
+    let ranges = [1, 2].map(|id| Observed {
+        id: RangeId(id),
+        bytes: settings.split_bytes + 1,
+        rate: 0.0,
+        cut: None,
+        rewriting: false,
+    });
+    let [first, second] = [1, 2].map(|id| Action::SplitBySize(RangeId(id)));
+    let mut now = Instant::now();
+    assert_eq!(balancer.decide(now, &ranges), Some(first.clone()));
+    balancer.note_failed(now, &first, true);
+    now += ROUND;
+    assert_eq!(balancer.decide(now, &ranges), Some(second.clone()));
+    balancer.note_failed(now, &second, false);
+    now += ROUND;
+    assert_eq!(balancer.decide(now, &ranges), None);
+    now += settings.cool_down;
+    assert_eq!(balancer.decide(now, &ranges), Some(second.clone()));
+    balancer.note_failed(now, &second, false);
+    now += NO_SPLIT_KEY_PAUSE;
+    assert_eq!(balancer.decide(now, &ranges), Some(first));
+    assert_eq!(balancer.no_split_key(), 1);
+}

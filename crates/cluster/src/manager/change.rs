@@ -10,13 +10,14 @@ use partita_model::indivisible_prefix;
 use partita_range::{Bounds, Range, RangeId};
 use partita_rt::{Bug, is_planted};
 use std::convert::Infallible;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 /// How long writes may wait for a change before it is given up and undone.
-const TRANSIT_MAX: Duration = Duration::from_millis(900);
+pub(super) const TRANSIT_MAX: Duration = Duration::from_millis(900);
 
 /// A flush that takes no longer than this leaves little for the next one.
 const SHORT_FLUSH: Duration = Duration::from_millis(50);
@@ -217,7 +218,7 @@ impl Manager {
 
     /// A range that shares too many files is not changed but asked to rewrite them.
     fn check_lineage(&self, range: &Arc<Range>) -> Result<(), ChangeRefused> {
-        let sources = range.engine().shape().sources;
+        let sources = range.engine().shape().kept;
         if sources < LINEAGE_MAX {
             return Ok(());
         }
@@ -284,20 +285,29 @@ impl Manager {
         let keys_known = change.old.iter().all(|range| range.knows_keys());
         // At the same time, and not cut short: what was begun must come to an end before it can be undone.
         let making = change.new.iter().map(|new| self.open_one(new, keys_known));
+        let mut making = pin!(futures::future::join_all(making));
+        let made = match tokio::time::timeout_at(deadline, &mut making).await {
+            Ok(made) => made,
+            Err(_elapsed) => {
+                // Writes need not wait for what will be undone.
+                self.let_go(change);
+                making.await
+            }
+        };
         let (mut opened, mut refused) = (Vec::new(), None);
-        for made in futures::future::join_all(making).await {
+        for made in made {
             match made {
                 Ok(range) => opened.push(range),
                 Err(why) => refused = Some(why),
             }
         }
+        if refused.is_none() && Instant::now() > deadline {
+            refused = Some(late());
+        }
         if let Some(why) = refused {
+            self.let_go(change);
             close(opened).await;
             return Err(why);
-        }
-        if Instant::now() > deadline {
-            close(opened).await;
-            return Err(late());
         }
         Ok(opened)
     }
@@ -314,13 +324,18 @@ impl Manager {
         opened.map_err(failed)
     }
 
-    /// Takes a change back: the old ranges take writes again, and what was made is removed.
-    async fn undo(&self, change: &Change, opened: Opened) {
-        close(opened).await;
+    /// The old ranges take writes again: what was made from them is not served.
+    fn let_go(&self, change: &Change) {
         for range in &change.old {
             range.thaw();
         }
         self.map.turn();
+    }
+
+    /// Takes a change back: the old ranges take writes again, and what was made is removed.
+    async fn undo(&self, change: &Change, opened: Opened) {
+        self.let_go(change);
+        close(opened).await;
         let mut left_over = Vec::new();
         for new in &change.new {
             let removed = self.databases.remove(new.id).await;

@@ -152,14 +152,18 @@ impl Manager {
                 }
             }
             let mut files_of = Vec::with_capacity(records.len());
-            for record in &records {
-                let files = self.files_of(record).await.map_err(why)?;
+            for record in records {
+                let files = match self.files_of(&record).await {
+                    // It was deleted meanwhile.
+                    Err(ChangeError::NotPinned(_)) => continue,
+                    files => files.map_err(why)?,
+                };
                 for file in &files {
                     *readers.entry(file.clone()).or_default() += 1;
                 }
-                files_of.push(files);
+                files_of.push((record, files));
             }
-            let listed = records.into_iter().zip(files_of).map(|(record, files)| {
+            let listed = files_of.into_iter().map(|(record, files)| {
                 let own = files
                     .into_iter()
                     .filter(|file| readers.get(file) == Some(&1));

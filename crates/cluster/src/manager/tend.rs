@@ -37,7 +37,7 @@ impl Manager {
                         tracing::debug!(%error, range = %id, "the files of a range are not being rewritten");
                     }
                 }
-                let done = (shape.sources == 0).then_some(shape.newest_rewritten);
+                let done = (shape.kept == 0).then_some(shape.newest_rewritten);
                 if done.is_some() && self.collected.lock().get(&id) == done.as_ref() {
                     continue;
                 }

@@ -90,10 +90,14 @@ impl Manager {
                 continue;
             };
             let action = balancer.decide(clock.monotonic(), &self.observe());
-            self.watched.lock().no_split_key = balancer.no_split_key();
-            if let Some(action) = action {
-                self.balance(action).await;
+            if let Some(action) = action
+                && let Err(why) = self.balance(&action).await
+            {
+                let has_no_split_key = matches!(why, ChangeRefused::NoSplitKey(_));
+                balancer.note_failed(clock.monotonic(), &action, has_no_split_key);
+                tracing::warn!(%why, ?action, "ranges were not balanced");
             }
+            self.watched.lock().no_split_key = balancer.no_split_key();
         }
     }
 
@@ -157,20 +161,16 @@ impl Manager {
         observed.collect()
     }
 
-    async fn balance(self: &Arc<Self>, action: Action) {
-        let done: Result<(), ChangeRefused> = match action.clone() {
-            Action::SplitBySize(range) => self.split(range, None).await.map(|_| ()),
-            Action::SplitByLoad(range, at) => self.split(range, Some(at)).await.map(|_| ()),
-            Action::Merge(left, right) => self.merge(left, right).await.map(|_| ()),
-        };
-        match done {
-            Ok(()) => self.watched.lock().balanced += 1,
-            Err(ChangeRefused::NoSplitKey(range)) => {
-                self.watched.lock().no_split_key += 1;
-                tracing::info!(%range, "a range is too large and has no key to split it at");
+    async fn balance(self: &Arc<Self>, action: &Action) -> Result<(), ChangeRefused> {
+        match action {
+            Action::SplitBySize(range) => self.split(*range, None).await.map(|_| ())?,
+            Action::SplitByLoad(range, at) => {
+                self.split(*range, Some(at.clone())).await.map(|_| ())?;
             }
-            Err(why) => tracing::warn!(%why, ?action, "ranges were not balanced"),
+            Action::Merge(left, right) => self.merge(*left, *right).await.map(|_| ())?,
         }
+        self.watched.lock().balanced += 1;
+        Ok(())
     }
 }
 

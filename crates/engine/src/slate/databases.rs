@@ -12,7 +12,9 @@ use super::commit::CommitThread;
 use super::core::{Core, Slot};
 use super::engine::SlateEngine;
 use super::open::{self, Records};
-use super::{FLUSH_DEADLINE, Runtimes, Settings, close_database, derive, pin, supervisor};
+use super::{
+    ASKED_DEADLINE, FLUSH_DEADLINE, Runtimes, Settings, close_database, derive, pin, supervisor,
+};
 use crate::log::{Disk, LogOptions, OsDisk, Resume};
 use crate::pipeline::Room;
 use crate::{
@@ -76,6 +78,15 @@ impl SlateDatabases {
     }
 }
 
+/// Waits for what is asked of the store's files, but not for ever: SlateDB tries again without end, on a full disk too, and whoever
+/// waits keeps others from changing anything. All that is waited for like this can be asked for again.
+pub(super) async fn in_time<T>(
+    asked: impl Future<Output = Result<T, ChangeError>> + Send,
+) -> Result<T, ChangeError> {
+    let answer = tokio::time::timeout(ASKED_DEADLINE, asked).await;
+    answer.unwrap_or(Err(ChangeError::Late))
+}
+
 /// A range that is being opened, which nobody else opens meanwhile.
 struct Opening<'c> {
     core: &'c Core,
@@ -136,7 +147,7 @@ impl Databases for SlateDatabases {
 
     async fn remove(&self, range: RangeId) -> Result<Removal, ChangeError> {
         let _changing = self.core.change().await;
-        derive::remove(&self.core, range).await
+        in_time(derive::remove(&self.core, range)).await
     }
 
     async fn list(&self) -> Result<Vec<RangeId>, ChangeError> {
@@ -148,12 +159,12 @@ impl Databases for SlateDatabases {
     }
 
     async fn pins(&self, range: RangeId) -> Result<Vec<PinId>, ChangeError> {
-        pin::pins(&self.core, range).await
+        in_time(pin::pins(&self.core, range)).await
     }
 
     async fn unpin(&self, range: RangeId, pin: &PinId) -> Result<(), ChangeError> {
         let _changing = self.core.change().await;
-        pin::unpin(&self.core, range, pin).await
+        in_time(pin::unpin(&self.core, range, pin)).await
     }
 
     async fn open_pin(
@@ -161,7 +172,7 @@ impl Databases for SlateDatabases {
         range: RangeId,
         pin: &PinId,
     ) -> Result<Arc<dyn PinnedRows>, ChangeError> {
-        pin::open(&self.core, range, pin).await
+        in_time(pin::open(&self.core, range, pin)).await
     }
 
     async fn files(
@@ -169,7 +180,7 @@ impl Databases for SlateDatabases {
         range: RangeId,
         pin: Option<&PinId>,
     ) -> Result<Vec<FileUse>, ChangeError> {
-        pin::files(&self.core, range, pin).await
+        in_time(pin::files(&self.core, range, pin)).await
     }
 
     fn stats(&self) -> Stats {

@@ -8,6 +8,7 @@ use bytes::Bytes;
 
 use super::commit::{CommitQueue, RangeIntake};
 use super::core::{Core, Slot};
+use super::databases::in_time;
 use super::{FLUSH_DEADLINE, close_database, derive, scan, shape, within_deadline};
 use crate::pipeline::Room;
 use crate::{
@@ -87,17 +88,18 @@ impl Engine for SlateEngine {
 
     async fn rewrite(&self) -> Result<(), ChangeError> {
         let opened = self.slot.opened().ok_or(ChangeError::Unavailable)?;
-        derive::rewrite(&self.core, &opened).await
+        in_time(derive::rewrite(&self.core, &opened)).await
     }
 
     async fn collect(&self) -> Result<Collected, ChangeError> {
         let opened = self.slot.opened().ok_or(ChangeError::Unavailable)?;
-        derive::collect(&self.core, &opened).await
+        in_time(derive::collect(&self.core, &opened)).await
     }
 
     async fn checkpoint(&self, lifetime: Duration) -> Result<String, ChangeError> {
         self.slot.opened().ok_or(ChangeError::Unavailable)?;
-        let made = derive::checkpoint(&self.core, self.slot.range, lifetime).await?;
+        let making = derive::checkpoint(&self.core, self.slot.range, lifetime);
+        let made = in_time(making).await?;
         Ok(made.id.to_string())
     }
 

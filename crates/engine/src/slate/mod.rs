@@ -56,6 +56,10 @@ pub const READ_DEADLINE: Duration = Duration::from_secs(10);
 /// has it.
 const FLUSH_DEADLINE: Duration = Duration::from_secs(10);
 
+/// How long whoever asks something of the store's files waits: to read manifests, to remove files. A collection of thousands of files
+/// goes on where it was cut short.
+const ASKED_DEADLINE: Duration = Duration::from_secs(60);
+
 /// Where the work of databases runs.
 #[derive(Clone)]
 struct Runtimes {

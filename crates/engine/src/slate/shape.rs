@@ -21,7 +21,13 @@ pub(super) fn of(manifest: &VersionedManifest) -> Shape {
     Shape {
         bytes,
         files,
-        sources: manifest.external_dbs().len() as u64,
+        // Listed, without files, a source is until no checkpoint from before the rewrite is left.
+        sources: manifest
+            .external_dbs()
+            .iter()
+            .filter(|db| !db.sst_ids.is_empty())
+            .count() as u64,
+        kept: manifest.external_dbs().len() as u64,
         newest_rewritten: newest_rewritten(manifest),
         files_by_key,
     }

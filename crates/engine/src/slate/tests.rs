@@ -377,7 +377,7 @@ async fn a_parent_is_removed_once_its_children_have_rewritten_its_rows() {
             .join(format!("store/range-{child}/compacted"));
         let mut made = HashSet::new();
         // Asked for as often as one likes, it is done once: the source stays listed for a while after that.
-        while engine.shape().sources > 0 {
+        while engine.shape().kept > 0 {
             assert!(Instant::now() < deadline, "{:?}", engine.shape());
             engine.rewrite().await.unwrap();
             tokio::time::sleep(Duration::from_millis(20)).await;
