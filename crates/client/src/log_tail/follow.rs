@@ -88,8 +88,20 @@ impl LogTail {
     /// ```
     #[must_use]
     pub fn follow(&self, latest: &[Entity], options: FollowOptions) -> LogFollow {
+        self.follow_from(DateTime::MIN, latest, options)
+    }
+
+    /// Follows the log from that time on: the rows that come after these, which were read as its newest from then on
+    /// ([`Self::latest_since`]). Without any, only rows that are not older than the time come.
+    #[must_use]
+    pub fn follow_from(
+        &self,
+        time: DateTime,
+        latest: &[Entity],
+        options: FollowOptions,
+    ) -> LogFollow {
         let times = latest.iter().filter_map(time_of);
-        let begin = times.clone().min().unwrap_or(DateTime::MIN);
+        let begin = times.min().unwrap_or(time);
         let mut follow = LogFollow {
             log: self.clone(),
             options,

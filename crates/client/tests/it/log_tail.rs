@@ -221,3 +221,20 @@ async fn rows_that_become_visible_late_are_found_by_looking_back() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn following_from_a_time_returns_nothing_older_though_nothing_was_there() {
+    on_a_log(async |log, _| {
+        let at_time = |seconds| log.clone().with_clock(move || at(seconds));
+        at_time(3).append(row("a", 0)).await.unwrap();
+        let latest = log.latest_since(at(5), 10).await.unwrap();
+        assert_eq!(latest, []);
+        let mut follow = log.follow_from(at(5), &latest, FollowOptions::default());
+        assert_eq!(follow.poll().await.unwrap().rows, []);
+        for (n, seconds) in (1..).zip([4, 5, 7]) {
+            at_time(seconds).append(row("a", n)).await.unwrap();
+        }
+        assert_eq!(of("a", &follow.poll().await.unwrap().rows), [2, 3]);
+    })
+    .await;
+}

@@ -45,7 +45,8 @@ pub struct Manifest {
     pub format: Format,
     /// Rows of all parts.
     pub rows: u64,
-    /// Their properties and types, in the order in which they were met, or as they were declared.
+    /// Their properties and types, in the order in which they were met, or as they were declared. Where there are more than a file
+    /// can have columns, in a format without them, the first ones.
     pub columns: Schema,
     /// Whether the columns were declared.
     pub declared: bool,

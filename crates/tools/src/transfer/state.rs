@@ -32,6 +32,7 @@ pub(super) struct Checkpoint<M> {
     observer: Arc<dyn Observer>,
     /// The last mark reached, if it is not kept yet.
     unsaved: Option<M>,
+    /// Rows written since a mark was kept.
     rows_since: u64,
     rows_between_marks: u64,
 }
@@ -116,10 +117,14 @@ impl<M: Serialize + DeserializeOwned + Send + 'static> Checkpoint<M> {
         })
     }
 
-    /// So many rows more are written, and with them all before the mark.
-    pub(super) async fn reached(&mut self, mark: M, rows: u64) -> Result<(), TransferError> {
-        self.unsaved = Some(mark);
+    /// So many rows more are written, wherever they are.
+    pub(super) fn written(&mut self, rows: u64) {
         self.rows_since += rows;
+    }
+
+    /// All rows before the mark are written. It is kept if enough rows are written since the last one that was.
+    pub(super) async fn reached(&mut self, mark: M) -> Result<(), TransferError> {
+        self.unsaved = Some(mark);
         if self.rows_since >= self.rows_between_marks {
             self.flush().await?;
         }

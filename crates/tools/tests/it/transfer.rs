@@ -3,13 +3,15 @@
 use crate::tables::{assert_same, diff, reader, rows, silent, started, table};
 use partita_client::{Entity, TableClient, UpdateMode, Value};
 use partita_model::EdmType;
-use partita_tools::formats::{Column, EntityReader, Format, Schema};
+use partita_tools::formats::{COLUMNS_MAX, Column, EntityReader, Format, Schema};
 use partita_tools::transfer::{
-    Counts, Destination, DiffCounts, Difference, ExportOptions, ImportOptions, LoadOptions,
-    Manifest, Mode, Progress, PropertyDifference, TransferError, copy, export, import,
+    Counts, Destination, DiffCounts, Difference, Event, ExportOptions, ImportOptions, LoadOptions,
+    Manifest, Mode, Observer, Progress, PropertyDifference, TransferError, copy, export, import,
 };
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 fn exporting(format: Format) -> ExportOptions {
     ExportOptions {
@@ -183,6 +185,40 @@ async fn declared_columns_are_written_at_once() {
     row.insert("Other", 1);
     source.upsert_entity(&row, UpdateMode::Merge).await.unwrap();
     let error = export_to(&source, &directory.path().join("b"), &options)
+        .await
+        .unwrap_err();
+    assert!(matches!(error, TransferError::Rows { .. }), "{error:?}");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn properties_that_are_data_go_into_formats_without_columns() {
+    let (server, client) = started().await;
+    let mut names = (0..).map(|number| format!("p{number}"));
+    let wide = |at: usize| {
+        let mut row = Entity::new("p", format!("{at:02}"));
+        for name in names.by_ref().take(250) {
+            row.insert(name, 1);
+        }
+        row
+    };
+    let rows: Vec<Entity> = (0..41).map(wide).collect();
+    let source = table(&client, "source", &rows).await;
+    let directory = tempfile::tempdir().unwrap();
+    for name in ["parts", "rows.jsonl"] {
+        let path = directory.path().join(name);
+        let options = exporting(Format::Jsonl);
+        let counts = export_to(&source, &path, &options).await.unwrap();
+        assert_eq!(counts.rows_read, 41);
+        let target = client.table_client(&format!("target{}", name.len()));
+        import_from(&path, &target, Mode::Insert).await.unwrap();
+        assert_same(&source, &target, 41).await;
+    }
+    let manifest = Manifest::load(&directory.path().join("parts"));
+    let columns = manifest.unwrap().unwrap().columns;
+    assert_eq!(columns.columns().len(), COLUMNS_MAX);
+    let path = directory.path().join("rows.csv");
+    let error = export_to(&source, &path, &exporting(Format::Csv))
         .await
         .unwrap_err();
     assert!(matches!(error, TransferError::Rows { .. }), "{error:?}");
@@ -416,6 +452,40 @@ async fn what_is_there_is_not_written_over() {
         .await
         .unwrap_err();
     assert!(matches!(error, TransferError::Incomplete(_)), "{error:?}");
+    server.stop().await;
+}
+
+/// Counts how often the state was saved.
+#[derive(Default)]
+struct Saves(AtomicUsize);
+
+impl Observer for Saves {
+    fn event(&self, event: &Event<'_>) {
+        if *event == Event::Saved {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_state_is_saved_as_often_as_promised_whatever_the_size_of_writes() {
+    let (server, client) = started().await;
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("rows.csv");
+    // Each row is a write of its own, and a mark is behind each thousand.
+    let lines = (0..4_000).map(|row| format!("p{row:04},r\n"));
+    let text = format!("PartitionKey,RowKey\n{}", lines.collect::<String>());
+    fs::write(&file, text).unwrap();
+    let mut options = importing(Mode::Insert);
+    options.load.state = Some(directory.path().join("state"));
+    options.load.rows_between_marks = 1_000;
+    let saves = Arc::new(Saves::default());
+    let observer: Arc<dyn Observer> = saves.clone();
+    let target = client.table_client("target");
+    import(&file, &target, &options, &observer).await.unwrap();
+    // One at the begin; two marks may be reached at once.
+    let count = saves.0.load(Ordering::Relaxed);
+    assert!((3..=5).contains(&count), "{count}");
     server.stop().await;
 }
 

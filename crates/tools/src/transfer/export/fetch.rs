@@ -56,7 +56,10 @@ impl Fetch {
         for entity in &rows {
             if !is_declared {
                 let added = self.columns.add(entity);
-                added.map_err(TransferError::rows(&self.work.directory))?;
+                // Files without columns hold what there is no room for, too: their manifest names the first ones only.
+                if self.work.options.format.has_columns() {
+                    added.map_err(TransferError::rows(&self.work.directory))?;
+                }
             }
             part.write(entity)?;
         }

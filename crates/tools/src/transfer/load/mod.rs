@@ -202,7 +202,7 @@ impl<M: Serialize + DeserializeOwned + Send + 'static> Load<M> {
         let id = self.marks.begin(rows.len(), mark);
         self.batches.add(rows, id);
         // Only a chunk without rows is done at once.
-        self.advance(0).await
+        self.advance().await
     }
 
     async fn end_write(
@@ -242,12 +242,14 @@ impl<M: Serialize + DeserializeOwned + Send + 'static> Load<M> {
             self.marks.written(chunk, rows);
         }
         self.batches.done(&receipt);
-        self.advance(written + skipped).await
+        // Also those of a write that completes no mark: the next mark stands for them.
+        self.checkpoint.written(written + skipped);
+        self.advance().await
     }
 
-    async fn advance(&mut self, rows: u64) -> Result<(), TransferError> {
+    async fn advance(&mut self) -> Result<(), TransferError> {
         match self.marks.reached() {
-            Some(mark) => self.checkpoint.reached(mark, rows).await,
+            Some(mark) => self.checkpoint.reached(mark).await,
             None => Ok(()),
         }
     }
