@@ -54,8 +54,18 @@ pub(super) async fn run(matches: &ArgMatches) -> Result<End, Failure> {
         let changed = many(deleted.changed, "row was", "rows were");
         say(&format!("{changed} written meanwhile and kept"));
     }
-    talk.end(&format!("{} deleted", many(deleted.rows, "row", "rows")));
+    talk.end(&in_words(deleted));
     Ok(End::Done)
+}
+
+/// What was deleted, and what somebody else deleted before it was its turn.
+fn in_words(deleted: Deleted) -> String {
+    let mut words = format!("{} deleted", many(deleted.rows, "row", "rows"));
+    if deleted.gone > 0 {
+        let gone = many(deleted.gone, "was", "were");
+        words.push_str(&format!(", {gone} gone already"));
+    }
+    words
 }
 
 fn reading(matches: &ArgMatches) -> Result<Reading, Failure> {
@@ -126,4 +136,23 @@ async fn delete(
         "{rows} rows are deleted; start it again to go on with the others"
     ));
     Err(failure)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_that_were_gone_are_told() {
+        let words = |rows, gone| {
+            in_words(Deleted {
+                rows,
+                gone,
+                changed: 0,
+            })
+        };
+        assert_eq!(words(1, 0), "1 row deleted");
+        assert_eq!(words(2, 1), "2 rows deleted, 1 was gone already");
+        assert_eq!(words(0, 1_000), "0 rows deleted, 1,000 were gone already");
+    }
 }

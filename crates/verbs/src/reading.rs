@@ -187,8 +187,9 @@ impl<S: Serialize + DeserializeOwned> Running<S> {
 
     /// Says how to go on after [`Self::run`] has failed. To be called once all that it handed out is written.
     pub(super) fn print_token(self, failure: &Failure) {
-        // A table that is not there has nothing to go on with.
-        let begun = self.scan.progress().rows > 0;
+        // A table that is not there has nothing to go on with. Pages without a row do: finding that nothing passes the filter takes
+        // as long as finding rows.
+        let begun = self.scan.progress().pages > 0;
         if begun && matches!(failure, Failure::Interrupted | Failure::Scan(_)) {
             let scan: ResumeToken = self.scan.token();
             let table = self.table.name().to_owned();

@@ -40,6 +40,8 @@ impl Default for RunOptions {
 pub struct Progress {
     /// Pages asked for.
     pub queries: usize,
+    /// Pages read: those that did not fail.
+    pub pages: usize,
     /// Rows returned.
     pub rows: usize,
     /// Steps executed, those that failed included.
@@ -142,6 +144,8 @@ impl<S: PageSource> Scan<S> {
 
     fn end_step(&mut self, id: StepId, mut result: StepResult<S::Row>) {
         self.progress.queries += result.queries;
+        // A page that fails ends its step.
+        self.progress.pages += result.queries - usize::from(result.failure.is_some());
         self.progress.steps += 1;
         self.failures.extend(result.failure.take());
         self.frontier.finish(id, result);

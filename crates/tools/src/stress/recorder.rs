@@ -63,6 +63,10 @@ impl Recorder {
         self.figures().ended(ended);
     }
 
+    pub(super) fn stopped(&self, at: Duration) {
+        self.figures().stopped(at);
+    }
+
     pub(super) fn end(&self, at: Duration, is_closed: bool) -> Measured {
         self.figures()
             .end(at, self.attempts.load(Ordering::Relaxed), is_closed)

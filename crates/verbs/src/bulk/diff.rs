@@ -1,6 +1,6 @@
 //! `partita diff LEFT RIGHT`: what two tables differ in.
 
-use super::super::arguments::{self, bounds, required};
+use super::super::arguments::{self, bounds, required, selected, text};
 use super::super::connection::{self, Connection};
 use super::super::failure::{End, Failure};
 use super::super::output::{self, Output, Shape, Shown};
@@ -54,10 +54,20 @@ pub(super) fn command() -> Command {
 /// Where an interrupted comparison stands.
 #[derive(Debug, Serialize, Deserialize)]
 struct Stand {
-    left: String,
-    right: String,
+    job: Job,
     reached: Keys,
     counts: DiffCounts,
+}
+
+/// What is compared. The counts of one job mean nothing to another. Accounts stand for the endpoints: a server is reached at many.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Job {
+    accounts: [String; 2],
+    tables: [String; 2],
+    filter: Option<String>,
+    /// In order; none for all properties.
+    select: Option<Vec<String>>,
+    bounds: Bounds,
 }
 
 type Tables = Diff<TableSource, TableSource>;
@@ -66,7 +76,8 @@ pub(in super::super) async fn run(matches: &ArgMatches) -> Result<End, Failure> 
     let left = Connection::of(matches)?;
     let right = left.second(matches)?;
     let names = [required(matches, "left")?, required(matches, "right")?];
-    let stand = stand(matches, names)?;
+    let job = Job::of(matches, [&left, &right], names);
+    let stand = stand(matches, &job)?;
     let mut talk = Talk::new(&left);
     let bounds = within(bounds(matches), stand.as_ref());
     let readers = tokio::try_join!(
@@ -103,7 +114,7 @@ pub(in super::super) async fn run(matches: &ArgMatches) -> Result<End, Failure> 
             if !matches!(failure, Failure::Output(_)) {
                 output.end()?;
             }
-            print_token(&failure, names, diff.reached(), counts);
+            print_token(&failure, job, diff.reached(), counts);
             return Err(failure);
         }
     }
@@ -235,39 +246,101 @@ fn end(talk: Talk, counts: DiffCounts, is_all: bool) {
     ));
 }
 
-fn print_token(failure: &Failure, names: [&str; 2], reached: Option<Keys>, counts: DiffCounts) {
+fn print_token(failure: &Failure, job: Job, reached: Option<Keys>, counts: DiffCounts) {
     if !matches!(failure, Failure::Interrupted | Failure::Scan(_)) {
         return;
     }
     match reached {
-        Some(reached) => resume::print(
-            VERB,
-            &Stand {
-                left: names[0].to_owned(),
-                right: names[1].to_owned(),
+        Some(reached) => {
+            let stand = Stand {
+                job,
                 reached,
                 counts,
-            },
-        ),
+            };
+            resume::print(VERB, &stand);
+        }
         None => super::super::talk::say("nothing was compared yet"),
     }
 }
 
 /// Where `--resume` says that an interrupted comparison stands.
-fn stand(matches: &ArgMatches, names: [&str; 2]) -> Result<Option<Stand>, Failure> {
+fn stand(matches: &ArgMatches, job: &Job) -> Result<Option<Stand>, Failure> {
     let Some(token) = arguments::text(matches, "resume") else {
         return Ok(None);
     };
     let stand: Stand = resume::read(token, VERB)?;
-    let is_same = [&stand.left, &stand.right]
-        .iter()
-        .zip(names)
-        .all(|(a, b)| a.eq_ignore_ascii_case(b));
-    if !is_same {
-        let Stand { left, right, .. } = stand;
-        return Err(Failure::usage(format!(
-            "the resume token is from tables {left} and {right}"
-        )));
+    match stand.job.refuses(job) {
+        Some(why) => Err(Failure::usage(format!("the resume token is from {why}"))),
+        None => Ok(Some(stand)),
     }
-    Ok(Some(stand))
+}
+
+impl Job {
+    /// What the flags say.
+    fn of(matches: &ArgMatches, sides: [&Connection; 2], tables: [&str; 2]) -> Self {
+        let mut select = selected(matches);
+        if let Some(names) = &mut select {
+            names.sort();
+        }
+        Self {
+            accounts: sides.map(|side| side.service.endpoint().account().to_owned()),
+            tables: tables.map(str::to_owned),
+            filter: text(matches, "filter").map(str::to_owned),
+            select,
+            bounds: bounds(matches),
+        }
+    }
+
+    /// What this job is, if the other one cannot go on from where it stands.
+    fn refuses(&self, other: &Self) -> Option<String> {
+        let mut tables = self.tables.iter().zip(&other.tables);
+        if !tables.all(|(a, b)| a.eq_ignore_ascii_case(b)) {
+            let [left, right] = &self.tables;
+            return Some(format!("tables {left} and {right}"));
+        }
+        if self.accounts != other.accounts {
+            let [left, right] = &self.accounts;
+            return Some(format!("tables of accounts {left} and {right}"));
+        }
+        let is_same = (&self.filter, &self.select, &self.bounds)
+            == (&other.filter, &other.select, &other.bounds);
+        let why = "a comparison with another filter, other properties or other bounds";
+        (!is_same).then(|| why.to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_of_one_comparison() {
+        let texts = |texts: [&str; 2]| texts.map(str::to_owned);
+        let job = Job {
+            accounts: texts(["a", "b"]),
+            tables: texts(["Left", "Right"]),
+            filter: None,
+            select: None,
+            bounds: Bounds::default(),
+        };
+        let refused = |change: fn(&mut Job)| {
+            let mut other = job.clone();
+            change(&mut other);
+            job.refuses(&other)
+        };
+        assert_eq!(refused(|_| {}), None);
+        assert_eq!(refused(|other| other.tables[0] = "left".to_owned()), None);
+        let tables = refused(|other| other.tables.swap(0, 1)).unwrap();
+        assert_eq!(tables, "tables Left and Right");
+        let accounts = refused(|other| other.accounts.swap(0, 1)).unwrap();
+        assert_eq!(accounts, "tables of accounts a and b");
+        let changes: [fn(&mut Job); 3] = [
+            |other| other.filter = Some("N eq 1".to_owned()),
+            |other| other.select = Some(vec!["N".to_owned()]),
+            |other| other.bounds.lower = Lower::From("p".to_owned()),
+        ];
+        for change in changes {
+            assert!(refused(change).unwrap().contains("another filter"));
+        }
+    }
 }

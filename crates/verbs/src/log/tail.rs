@@ -151,7 +151,9 @@ async fn follow(
         sink.row(row)?;
     }
     sink.flush()?;
-    let mut follow = log.follow(&begin, options);
+    // Where nothing is so new, what is older does not come either.
+    let from = asked.since.unwrap_or(DateTime::MIN);
+    let mut follow = log.follow_from(from, &begin, options);
     loop {
         let followed = tokio::select! {
             biased;

@@ -79,7 +79,7 @@ pub(super) async fn run(matches: &ArgMatches, direction: Direction) -> Result<En
         rows: AtomicU64::new(0),
         bar: talk.bar(),
     }));
-    let done = until_stopped(&migrator, &migrations, direction, to).await?;
+    let done = until_stopped(&talk, &migrator, &migrations, direction, to).await?;
     let steps: usize = done.iter().map(|done| done.steps).sum();
     let ran = match direction {
         Direction::Up => "run",
@@ -95,6 +95,7 @@ pub(super) async fn run(matches: &ArgMatches, direction: Direction) -> Result<En
 
 /// Runs to the end. A signal lets it stop before the next write and give its lease back; a second one ends it at once.
 async fn until_stopped(
+    talk: &Talk,
     migrator: &Migrator,
     migrations: &Migrations,
     direction: Direction,
@@ -111,6 +112,7 @@ async fn until_stopped(
         done = &mut running => done,
         () = signal() => {
             migrator.stop();
+            talk.hide_progress();
             say("stopping before the next write; once more ends it at once");
             tokio::select! {
                 done = &mut running => done,
@@ -118,6 +120,8 @@ async fn until_stopped(
             }
         }
     };
+    // Also before an error is said.
+    talk.hide_progress();
     match done {
         Err(MigrateError::Stopped) => {
             say("run it again to go on");

@@ -278,9 +278,11 @@ async fn watched(
     let page = LivePage::of(&test.settings);
     let looked_at = Arc::clone(&recorder);
     let told = AtomicBool::new(false);
+    let bar = talk.bar();
     let stop = async || {
         signal().await;
         if !told.swap(true, Ordering::Relaxed) && !is_screen {
+            bar.hide();
             say("stopping; once more does not wait for what is under way");
         }
     };

@@ -226,6 +226,24 @@ async fn an_empty_table_ends_at_once() {
     assert_eq!(scan.progress().queries, 1);
 }
 
+#[tokio::test]
+async fn pages_without_rows_are_read_and_failed_ones_are_not() {
+    let nothing = query(|options| options.filter = Some("RowKey eq 'none'".to_owned()));
+    let source = Uneven::new(usize::MAX);
+    let mut scan = Scan::new(source, nothing, begin(), RunOptions::default());
+    while let Some(batch) = scan.next().await {
+        assert_eq!(batch.unwrap().rows, []);
+    }
+    let progress = scan.progress();
+    assert!(progress.pages > 1 && progress.rows == 0, "{progress:?}");
+
+    let silent = Uneven::new(1);
+    let mut scan = Scan::new(silent, small_pages(), begin(), RunOptions::default());
+    assert!(scan.next().await.unwrap().is_err());
+    let progress = scan.progress();
+    assert_eq!((progress.queries, progress.pages), (1, 0));
+}
+
 /// Breadth-first alone would leave a step open for nearly every row here.
 #[test]
 fn the_open_steps_stay_few_in_any_order() {

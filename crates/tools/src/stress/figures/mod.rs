@@ -280,6 +280,11 @@ impl Figures {
         }
     }
 
+    /// Nothing more is begun from that time on. Answers may still come.
+    pub(super) fn stopped(&mut self, at: Duration) {
+        self.partitions.stopped(at.as_secs());
+    }
+
     /// Ends the run at that time.
     pub(super) fn end(&mut self, at: Duration, attempts: u64, is_closed: bool) -> Measured {
         let seconds = at.as_secs_f64();

@@ -86,6 +86,8 @@ pub(super) struct Partitions {
     /// The first second that counts as steady.
     steady_from: u64,
     second: u64,
+    /// The second in which the run ended: what is told of later ones belongs to it.
+    last: u64,
     now: HashMap<String, Load>,
     /// Of this second: partitions that are not told apart, and what has none.
     others: Load,
@@ -105,6 +107,7 @@ impl Partitions {
         Self {
             steady_from,
             second: 0,
+            last: u64::MAX,
             now: HashMap::new(),
             others: Load::default(),
             written: [0; 3],
@@ -185,8 +188,16 @@ impl Partitions {
         self.now.entry(key.to_owned()).or_default()
     }
 
+    /// Nothing more is asked for from that second on. Answers that come later must not stretch the steady part: in that time
+    /// nothing was asked for, and it would look like a lighter load.
+    pub(super) fn stopped(&mut self, second: u64) {
+        self.turn(second);
+        self.last = self.last.min(second);
+    }
+
     /// Goes on to that second.
     fn turn(&mut self, second: u64) {
+        let second = second.min(self.last);
         if second <= self.second {
             return;
         }
@@ -354,6 +365,26 @@ mod tests {
         assert_eq!(hot.share, 0.9973);
         assert_eq!(partitions.steady().seconds, 2.0);
         assert_eq!(partitions.steady().busiest_asked, 800);
+    }
+
+    #[test]
+    fn answers_after_the_end_do_not_stretch_the_steady_part() {
+        let mut partitions = Partitions::new(1);
+        for second in 0..4 {
+            partitions.asked(second, Some("a"), 100);
+            partitions.served(second, Some("a"), 100);
+        }
+        partitions.stopped(4);
+        partitions.served(9, Some("a"), 1);
+        partitions.refused(10, Some("a"));
+        partitions.end(4.0);
+        assert_eq!(partitions.steady().seconds, 3.0);
+        let hot = &partitions.busiest(1)[0];
+        assert_eq!(
+            (hot.asked_per_second, hot.served_per_second),
+            (100.0, 100.0)
+        );
+        assert_eq!(hot.refused, 1);
     }
 
     #[test]

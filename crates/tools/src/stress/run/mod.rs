@@ -112,6 +112,9 @@ pub async fn run<T: Target>(
     };
     if !has_ended {
         let _ = tell.send(Told::Stop);
+        let at = begin.elapsed();
+        let at = options.duration.map_or(at, |duration| at.min(duration));
+        shared.recorder.stopped(at);
         let has_ended = tokio::select! {
             biased;
             () = &mut all => true,

@@ -177,6 +177,15 @@ async fn the_ramp_grows_and_is_not_averaged() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn answers_in_the_time_of_grace_do_not_thin_the_load_out() {
+    let late = |at: Duration| ms(if at < ms(3_900) { 1 } else { 5_000 });
+    let (end, measured) = ran(late, options(rate(100.0, 0.0), 64, 4), never).await;
+    assert_eq!((measured.all.done, end.at), (400, Duration::from_secs(4)));
+    assert_eq!(measured.steady_seconds, 4.0);
+    assert_eq!(measured.asked_per_second, 100.0);
+}
+
+#[tokio::test(start_paused = true)]
 async fn operations_bound_a_run_to_the_number() {
     let bounded = RunOptions {
         duration: None,
