@@ -376,7 +376,7 @@ pub(crate) static BATCHES_MAX: Setting = Setting {
     takes: Takes::One("COUNT"),
     default: "64",
     group: LIMITS,
-    help: "Entity group transactions under way at once; further ones wait",
+    help: "Entity group transactions under way at once; further ones wait, 5 s at most, then 503",
     ..PLAIN
 };
 
