@@ -98,6 +98,8 @@ struct State {
     sealed: VecDeque<Segment>,
     /// What each range needs no more.
     released: BTreeMap<RangeId, WalId>,
+    /// What the database of each range is writing to the store's files, as far as it was asked.
+    flushing: BTreeMap<RangeId, WalId>,
     /// The last record of each range that the log ever had in this life.
     last: BTreeMap<RangeId, WalId>,
     /// The records of the group being gathered, and whose they are.
@@ -172,6 +174,7 @@ impl Log {
                 next_group: found.next_group,
                 sealed,
                 released: BTreeMap::new(),
+                flushing: BTreeMap::new(),
                 last,
                 buffer: Vec::new(),
                 gathered: Vec::new(),
@@ -291,27 +294,35 @@ impl Log {
         self.state.lock().last.get(&range).copied()
     }
 
-    /// Ranges whose last records are so old that they keep more than `segments` full segments from being given up.
+    /// Whether a range that has just written holds so many full `segments`, beyond the record `flushing` up to which its
+    /// database is writing to files already, that it should write all it has. Takes it that a range that should does.
+    pub(crate) fn is_due(&self, range: RangeId, flushing: WalId, segments: usize) -> bool {
+        let mut state = self.state.lock();
+        let held = state.sealed.iter();
+        let held = held.filter(|segment| segment.holds_beyond(range, flushing));
+        let due = held.count() >= segments;
+        let last = state.last.get(&range).copied();
+        let mark = if due { last } else { None }.unwrap_or(flushing);
+        state.flushing.insert(range, mark);
+        due
+    }
+
+    /// Ranges that keep more than `segments` full segments from being given up and whose databases do nothing about it: they
+    /// look only when they write, and these write seldom or not any more.
     pub(crate) fn stragglers(&self, segments: usize) -> Vec<RangeId> {
         let state = self.state.lock();
         let old = state.sealed.len().saturating_sub(segments);
-        let holds = |range: &RangeId, segment: &Segment| {
-            let released = state.released.get(range).copied().unwrap_or_default();
-            segment.holds_beyond(*range, released)
+        let mark = |marks: &BTreeMap<RangeId, WalId>, range: &RangeId| {
+            marks.get(range).copied().unwrap_or_default()
         };
-        let (old, recent) = (
-            state.sealed.iter().take(old),
-            state.sealed.iter().skip(old).chain([&state.current]),
-        );
-        let mut ranges: BTreeSet<RangeId> = old
+        let holds = |range: &RangeId, segment: &Segment| {
+            let done = mark(&state.released, range).max(mark(&state.flushing, range));
+            segment.holds_beyond(*range, done)
+        };
+        let old = state.sealed.iter().take(old);
+        let ranges: BTreeSet<RangeId> = old
             .flat_map(|segment| segment.ranges().filter(|range| holds(range, segment)))
             .collect();
-        // One that writes is flushed by its database when it is time.
-        for segment in recent {
-            for range in segment.ranges() {
-                ranges.remove(&range);
-            }
-        }
         ranges.into_iter().collect()
     }
 
@@ -365,16 +376,6 @@ impl Log {
     pub(crate) fn wants_spares(&self) -> bool {
         let state = self.state.lock();
         !state.sealed.is_empty() || state.offset > state.current.bytes() / 4
-    }
-
-    /// How many segments hold records of `range` beyond `wal_id`, not counting the one being written.
-    pub(crate) fn sealed_beyond(&self, range: RangeId, wal_id: WalId) -> usize {
-        let state = self.state.lock();
-        state
-            .sealed
-            .iter()
-            .filter(|segment| segment.holds_beyond(range, wal_id))
-            .count()
     }
 
     /// Whether there was no log before. A log that was ever opened has a segment.

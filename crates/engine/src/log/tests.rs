@@ -106,8 +106,8 @@ fn the_log_goes_on_over_many_segments_and_uses_them_again() {
                 );
             }
         }
-        assert!(log.sealed_beyond(RANGE, WalId(0)) > 0);
-        assert_eq!(log.sealed_beyond(RANGE, WalId(u64::MAX)), 0);
+        assert!(log.is_due(RANGE, WalId(0), 1));
+        assert!(!log.is_due(RANGE, WalId(u64::MAX), 1));
     }
     let files = fs::read_dir(directory.path()).unwrap().count();
     assert!(files <= 12, "{files} files");
@@ -454,17 +454,43 @@ fn parts_of_a_torn_group_never_come_back() {
     }
 }
 
-#[test]
-fn ranges_that_stopped_writing_are_found() {
-    let directory = tempfile::tempdir().unwrap();
-    let (log, _) = open(directory.path()).unwrap();
-    log.append(RangeId(1), WalId(1), 1, &[row("idle", "1", 1)])
+/// A log whose first range writes once and whose second fills six segments.
+fn log_of_two(directory: &Path) -> Log {
+    let (log, _) = open(directory).unwrap();
+    log.append(IDLE, WalId(1), 1, &[row("idle", "1", 1)])
         .unwrap();
     for id in 1..=12 {
         append(&log, id, 3_000).unwrap();
+        log.is_due(RANGE, WalId(id - 1), 1);
     }
-    assert_eq!(log.stragglers(2), [RangeId(1)]);
+    log
+}
+
+const IDLE: RangeId = RangeId(1);
+
+#[test]
+fn ranges_that_stopped_writing_are_found() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = log_of_two(directory.path());
+    assert_eq!(log.stragglers(2), [IDLE]);
     assert_eq!(log.stragglers(100), []);
-    log.release(RangeId(1), WalId(1));
+    log.release(IDLE, WalId(1));
     assert_eq!(log.stragglers(2), []);
+}
+
+/// The second record lies in a new segment, and the range holds too few of them to be flushed when it writes.
+#[test]
+fn a_range_that_writes_seldom_is_found_too() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = log_of_two(directory.path());
+    log.append(IDLE, WalId(2), 2, &[row("idle", "2", 2)])
+        .unwrap();
+    assert!(!log.is_due(IDLE, WalId(0), 2));
+    assert_eq!(log.stragglers(2), [IDLE]);
+    assert!(log.is_due(IDLE, WalId(0), 1));
+    assert_eq!(
+        log.stragglers(2),
+        [],
+        "its database writes it to files already"
+    );
 }

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use super::commit::{CommitQueue, RangeIntake};
 use super::core::{Core, Slot};
 use super::databases::in_time;
-use super::{FLUSH_DEADLINE, close_database, derive, scan, shape, within_deadline};
+use super::{FLUSH_DEADLINE, close_database, derive, open, scan, shape, within_deadline};
 use crate::pipeline::Room;
 use crate::{
     ChangeError, Collected, Engine, Health, KeyRange, Permit, ReadError, Refusal, Scan, ScanHint,
@@ -112,8 +112,19 @@ impl Engine for SlateEngine {
         let opened = self.slot.take();
         if let Some(opened) = opened {
             // So that it can be opened again in this process. What cannot be flushed now is replayed at the next start.
-            if let Ok(Err(error)) = tokio::time::timeout(FLUSH_DEADLINE, opened.flush()).await {
-                tracing::warn!(%error, range = %self.slot.range, "a range was closed without a flush");
+            match tokio::time::timeout(FLUSH_DEADLINE, opened.flush()).await {
+                Ok(Ok(())) => {
+                    // A closed range is not looked after any more, and its records would keep the log from getting shorter.
+                    if let Some(journal) = self.core.journal() {
+                        open::release(&journal, &opened).await;
+                    }
+                }
+                Ok(Err(error)) => {
+                    tracing::warn!(%error, range = %self.slot.range, "a range was closed without a flush");
+                }
+                Err(_elapsed) => {
+                    tracing::warn!(range = %self.slot.range, "a range was closed without a flush: it took too long");
+                }
             }
             close_database(&opened).await;
         }

@@ -154,9 +154,8 @@ impl Journal {
     /// Gives up what the store's files have, by range up to these records, and makes spare segments. Blocking.
     pub(super) fn tidy(&self, flushed: &[(RangeId, WalId)]) -> std::io::Result<()> {
         for (range, wal_id) in flushed {
-            self.log.release(*range, *wal_id);
+            self.release(*range, *wal_id);
         }
-        self.released.notify_one();
         self.log.prepare()
     }
 
@@ -164,16 +163,22 @@ impl Journal {
     pub(super) fn forget_others(&self, ranges: impl Iterator<Item = RangeId>) {
         let known: BTreeSet<RangeId> = ranges.collect();
         for range in self.log.ranges().difference(&known) {
-            self.log.release(*range, WalId(u64::MAX));
+            self.forget(*range);
         }
     }
 
-    /// Gives up the records of a range that is gone. Blocking.
-    pub(super) fn forget(&self, range: RangeId) {
-        self.log.release(range, WalId(u64::MAX));
+    /// Gives up the records of a range that the store's files have. Blocking.
+    pub(super) fn release(&self, range: RangeId, flushed: WalId) {
+        self.log.release(range, flushed);
+        self.released.notify_one();
     }
 
-    /// Ranges that keep many old segments from being given up and do not write any more.
+    /// Gives up the records of a range that is gone and never comes back. Blocking.
+    pub(super) fn forget(&self, range: RangeId) {
+        self.release(range, WalId(u64::MAX));
+    }
+
+    /// Ranges that keep many segments from being given up and will not see to it themselves.
     pub(super) fn stragglers(&self) -> Vec<RangeId> {
         self.log.stragglers(SEGMENTS_BEFORE_FLUSH)
     }
@@ -381,9 +386,11 @@ impl WalWriter for LogWriter {
     }
 
     fn should_flush_memtable(&self, replay_after_wal_id: u64) -> bool {
-        self.log
-            .sealed_beyond(self.range, WalId(replay_after_wal_id))
-            >= SEGMENTS_BEFORE_FLUSH
+        self.log.is_due(
+            self.range,
+            WalId(replay_after_wal_id),
+            SEGMENTS_BEFORE_FLUSH,
+        )
     }
 
     fn observer(&self) -> Box<dyn WalObserver> {

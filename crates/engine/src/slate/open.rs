@@ -118,3 +118,12 @@ pub(super) async fn tidy(journal: &Journal, opened: &[Arc<Opened>]) -> std::io::
     let tidying = tokio::task::spawn_blocking(move || journal.tidy(&flushed));
     tidying.await.map_err(std::io::Error::other)?
 }
+
+/// Gives up what the files of this database have of the log.
+pub(super) async fn release(journal: &Journal, opened: &Opened) {
+    let (journal, range, flushed) = (journal.clone(), opened.range, opened.flushed());
+    let releasing = tokio::task::spawn_blocking(move || journal.release(range, flushed));
+    if let Err(error) = releasing.await {
+        tracing::error!(%error, %range, "old records were not given up");
+    }
+}

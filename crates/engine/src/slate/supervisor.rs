@@ -1,8 +1,12 @@
 //! Looks after the databases: gives up log that is no longer needed, notices failures, and opens the data anew.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::StreamExt;
+use futures::future::BoxFuture;
+use futures::stream::FuturesUnordered;
 use partita_rt::Shutdown;
 
 use super::core::{Core, Slot};
@@ -10,23 +14,30 @@ use super::journal::Journal;
 use super::open::{self, Records};
 use super::{Opened, Runtimes, close_database};
 use crate::log::Resume;
-use crate::{Health, OpenError};
+use crate::{Health, OpenError, RangeId};
 
 /// How often it looks when nothing happens.
 const TICK: Duration = Duration::from_millis(500);
+
+/// How often it looks while writes wait for a flush: nobody tells it when a database has done one of itself.
+const TICK_BACKLOGGED: Duration = Duration::from_millis(20);
 
 const RETRY_FIRST: Duration = Duration::from_millis(100);
 const RETRY_MAX: Duration = Duration::from_secs(5);
 
 /// Looks after the databases until the end is asked for.
 pub(super) async fn run(core: Arc<Core>, runtimes: Runtimes, shutdown: Shutdown) {
+    let mut flushes = Flushes::default();
     loop {
         let journal = core.journal();
+        let backlogged = journal.as_ref().is_some_and(Journal::is_backlogged);
+        let tick = if backlogged { TICK_BACKLOGGED } else { TICK };
         tokio::select! {
             () = shutdown.requested() => return,
             () = core.failed.notified() => {}
             () = rolled(journal.as_ref()) => {}
-            () = tokio::time::sleep(TICK) => {}
+            () = flushes.ended() => {}
+            () = tokio::time::sleep(tick) => {}
         }
         let opened: Vec<Arc<Opened>> = core
             .slots()
@@ -44,6 +55,43 @@ pub(super) async fn run(core: Arc<Core>, runtimes: Runtimes, shutdown: Shutdown)
             }
         } else if let Some(journal) = journal {
             tidy(&core, &journal, &opened).await;
+            let stragglers = journal.stragglers();
+            let stragglers = opened
+                .into_iter()
+                .filter(|opened| stragglers.contains(&opened.range));
+            flushes.begin(stragglers);
+        }
+    }
+}
+
+/// Flushes that the supervisor asked for: one for a range at a time. On a full disk they take until there is room.
+#[derive(Default)]
+struct Flushes {
+    ranges: BTreeSet<RangeId>,
+    running: FuturesUnordered<BoxFuture<'static, RangeId>>,
+}
+
+impl Flushes {
+    fn begin(&mut self, databases: impl Iterator<Item = Arc<Opened>>) {
+        for opened in databases {
+            if self.ranges.insert(opened.range) {
+                self.running.push(Box::pin(async move {
+                    if let Err(error) = opened.flush().await {
+                        tracing::warn!(%error, range = %opened.range, "a flush failed");
+                    }
+                    opened.range
+                }));
+            }
+        }
+    }
+
+    /// Waits for one to end; for ever if there is none. Cancel safe.
+    async fn ended(&mut self) {
+        match self.running.next().await {
+            Some(range) => {
+                self.ranges.remove(&range);
+            }
+            None => std::future::pending().await,
         }
     }
 }
@@ -64,7 +112,7 @@ async fn rolled(journal: Option<&Journal>) {
     }
 }
 
-/// Gives up what is flushed, makes spares, flushes what keeps the log long, and notes whether writing can go on.
+/// Gives up what is flushed, makes spares, and notes whether writing can go on.
 async fn tidy(core: &Core, journal: &Journal, opened: &[Arc<Opened>]) {
     let health = core.health.get();
     match open::tidy(journal, opened).await {
@@ -76,14 +124,6 @@ async fn tidy(core: &Core, journal: &Journal, opened: &[Arc<Opened>]) {
             }
         }
         Err(error) => tracing::debug!(%error, "no spare segments of the log"),
-    }
-    let stragglers = journal.stragglers();
-    for opened in opened {
-        if stragglers.contains(&opened.range)
-            && let Err(error) = opened.flush().await
-        {
-            tracing::warn!(%error, range = %opened.range, "a flush failed");
-        }
     }
 }
 

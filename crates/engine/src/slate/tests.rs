@@ -482,6 +482,56 @@ async fn an_idle_range_does_not_keep_the_log_long() {
     databases.close().await;
 }
 
+/// Nor does one that writes once in four segments, which is too seldom for its own database to flush it in time.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_range_that_writes_seldom_does_not_keep_the_log_long() {
+    let directory = tempfile::tempdir().unwrap();
+    let disk = FaultyDisk::lazy();
+    let databases = databases_on(&disk, directory.path()).await;
+    let seldom = databases.open(RangeId(1)).await.unwrap();
+    let busy = databases.open(RangeId(2)).await.unwrap();
+    for number in 0_u32..2_500 {
+        if number % 500 == 0 {
+            commit(&*seldom, put("key", number.to_string()))
+                .await
+                .unwrap();
+        }
+        commit(&*busy, put("key", number.to_string()))
+            .await
+            .unwrap();
+    }
+    let live = databases.stats().log_bytes / (64 << 10);
+    assert!(live <= journal::LIVE_SEGMENTS_MAX, "{live} segments");
+    databases.close().await;
+}
+
+/// Nor does one that is closed, as the sources of a split are; and it can be opened again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_closed_range_does_not_keep_the_log_long() {
+    let directory = tempfile::tempdir().unwrap();
+    let disk = FaultyDisk::lazy();
+    let databases = databases_on(&disk, directory.path()).await;
+    let closed = databases.open(RangeId(1)).await.unwrap();
+    let busy = databases.open(RangeId(2)).await.unwrap();
+    commit(&*closed, put("kept", "1")).await.unwrap();
+    closed.close().await;
+    for number in 0_u32..2_500 {
+        commit(&*busy, put("key", number.to_string()))
+            .await
+            .unwrap();
+    }
+    let again = databases.open(RangeId(1)).await.unwrap();
+    commit(&*again, put("later", "2")).await.unwrap();
+    databases.close().await;
+    drop((closed, again, busy, databases));
+    // Neither is lost by giving up the records of its first life.
+    let databases = databases_on(&disk, directory.path()).await;
+    let again = databases.open(RangeId(1)).await.unwrap();
+    assert_eq!(again.get(b"kept").await.unwrap().unwrap(), "1");
+    assert_eq!(again.get(b"later").await.unwrap().unwrap(), "2");
+    databases.close().await;
+}
+
 /// When one range fails, all are opened anew, and nothing acknowledged is lost in any of them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ranges_are_healed_together() {
