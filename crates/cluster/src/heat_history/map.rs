@@ -5,12 +5,13 @@
 //! that was one range then and several later is spread evenly over them; what happened in a slot longer than a column, over
 //! the columns. So a map's sum is the sum of what happened in its time.
 
-use super::load::{LATENCY_BUCKETS, Load, percentile_us};
+use super::load::Load;
 use super::slot::{Cell, Extent, Slot};
 use super::tiers::{Tier, Tiers};
 use bytes::Bytes;
 use partita_range::Bounds;
 use partita_range::heat::serialize_hex;
+use partita_range::heat::{COARSE_BUCKETS, coarse_percentile_us};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -285,7 +286,7 @@ struct Grid {
 enum Sum {
     Nothing,
     Total(f64),
-    Latency(Box<[f64; LATENCY_BUCKETS]>),
+    Latency(Box<[f64; COARSE_BUCKETS]>),
 }
 
 impl Grid {
@@ -360,7 +361,7 @@ impl Sum {
             return;
         };
         if !matches!(self, Self::Latency(_)) {
-            *self = Self::Latency(Box::new([0.0; LATENCY_BUCKETS]));
+            *self = Self::Latency(Box::new([0.0; COARSE_BUCKETS]));
         }
         if let Self::Latency(sums) = self {
             for (sum, count) in sums.iter_mut().zip(&load.latency) {
@@ -373,7 +374,7 @@ impl Sum {
         match self {
             Self::Nothing => None,
             Self::Total(total) => Some(*total),
-            Self::Latency(latency) => percentile_us(latency, share),
+            Self::Latency(latency) => coarse_percentile_us(latency.iter().copied(), share),
         }
     }
 }

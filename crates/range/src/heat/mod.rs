@@ -10,11 +10,12 @@
 //! - [`Heat::split_point`]: whether a cut would balance the load that was seen, and where.
 //! - [`Heat::growth`]: tables that grow at one end only.
 //!
-//! Bounds, for each range: counters 14 KiB, sketch 64 KiB, samples 208 KiB (16 KiB and the keys), growth 16 tables of five
+//! Bounds, for each range: counters 14 KiB, sketch 96 KiB, samples 208 KiB (16 KiB and the keys), growth 16 tables of five
 //! keys. A range without requests holds the counters only.
 //!
 //! It takes no time by itself and starts nothing; who serves the range calls `roll`.
 
+mod coarse_latency;
 mod counters;
 mod growth;
 mod hex_key;
@@ -31,8 +32,9 @@ use load_sample::LoadSample;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
-use top_partitions::TopPartitions;
+use top_partitions::{Took, TopPartitions};
 
+pub use coarse_latency::{COARSE_BUCKETS, coarse_bucket, coarse_percentile_us};
 pub use growth::{Pattern, TableGrowth};
 pub use hex_key::{HexKey, serialize_hex};
 pub use latency::{Latency, LatencyBucket};
@@ -152,8 +154,10 @@ impl Heat {
 impl Profile {
     fn note(&mut self, request: &Request<'_>, load: u64) {
         self.notes = self.notes.saturating_add(1);
-        self.top
-            .add(request.partition, load, activity(request, load));
+        let requests = load as f64 / request.load() as f64;
+        let activity = activity(request, requests);
+        let latency = latency(request, requests);
+        self.top.add(request.partition, load, activity, latency);
         self.sample.add(request.partition, load);
         if request.access == Access::Insert {
             self.growth.insert(request.table(), request.partition);
@@ -170,11 +174,12 @@ impl Profile {
     }
 }
 
-/// What the requests did that this one stands for.
-fn activity(request: &Request<'_>, load: u64) -> Activity {
-    let requests = load as f64 / request.load() as f64;
+/// What the `requests` did that this one stands for.
+fn activity(request: &Request<'_>, requests: f64) -> Activity {
     let mut activity = Activity {
         rows: requests * f64::from(request.rows),
+        bytes_in: requests * request.bytes_in as f64,
+        bytes_out: requests * request.bytes_out as f64,
         ..Activity::default()
     };
     match request.access {
@@ -188,6 +193,15 @@ fn activity(request: &Request<'_>, load: u64) -> Activity {
         }
     }
     activity
+}
+
+/// How long the `requests` took that this one stands for; `None` for what was refused.
+fn latency(request: &Request<'_>, requests: f64) -> Option<Took> {
+    (request.access != Access::Throttled).then(|| Took {
+        us: u64::try_from(request.latency.as_micros()).unwrap_or(u64::MAX),
+        // Whole, and at least one: a page may stand for less than itself. A cast saturates.
+        requests: requests.round().max(1.0) as u16,
+    })
 }
 
 #[cfg(test)]

@@ -90,7 +90,11 @@ fn partition(
         "reads_per_second": rate(hot.last.reads),
         "writes_per_second": rate(hot.last.writes),
         "rows_per_second": rate(hot.last.rows),
+        "bytes_in_per_second": rate(hot.last.bytes_in),
+        "bytes_out_per_second": rate(hot.last.bytes_out),
         "throttled_per_second": rate(hot.last.throttled),
+        "p50_us": hot.p50_us,
+        "p99_us": hot.p99_us,
         "split_helps": helps,
         "why": why,
     })

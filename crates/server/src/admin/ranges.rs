@@ -65,6 +65,8 @@ fn range(manager: &Manager, served: &Served, names: &TableNames) -> Value {
                 "partition": place(&hot.partition, names),
                 "share": hot.share,
                 "window": hot.last,
+                "p50_us": hot.p50_us,
+                "p99_us": hot.p99_us,
             })
         })
         .collect();

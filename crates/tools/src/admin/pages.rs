@@ -266,7 +266,11 @@ pub struct HotPartition {
     pub reads_per_second: Option<f64>,
     pub writes_per_second: Option<f64>,
     pub rows_per_second: Option<f64>,
+    pub bytes_in_per_second: Option<f64>,
+    pub bytes_out_per_second: Option<f64>,
     pub throttled_per_second: Option<f64>,
+    pub p50_us: Option<u64>,
+    pub p99_us: Option<u64>,
     pub split_helps: bool,
     pub why: String,
 }

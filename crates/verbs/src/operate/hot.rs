@@ -1,6 +1,6 @@
 //! `partita hot`: the hottest partitions, and whether a split can help.
 
-use super::{Asking, DEFAULT_ACCOUNT, printed_whole, say_all, tenths};
+use super::{Asking, DEFAULT_ACCOUNT, number, printed_whole, say_all, tenths};
 use crate::failure::{End, Failure};
 use crate::output::{Output, Shape, Shown};
 use crate::talk::many;
@@ -50,17 +50,21 @@ fn show(hot: &HotPartition, splits: &[SplitAdvice], output: &mut Output) -> Resu
         text(&place.partition_key),
     );
     let rate = |rate: Option<f64>| ValueRef::Double(tenths(rate.unwrap_or_default()));
-    let range = i64::try_from(hot.range).unwrap_or(i64::MAX);
+    let microseconds = |us: Option<u64>| number(us.unwrap_or_default());
     let share = (hot.share * 1000.0).round() / 10.0;
     output.row(&Shown::Record(&[
         ("Table", ValueRef::String(&table)),
         ("PartitionKey", ValueRef::String(&key)),
-        ("Range", ValueRef::Int64(range)),
+        ("Range", number(hot.range)),
         ("SharePercent", ValueRef::Double(share)),
         ("Reads", rate(hot.reads_per_second)),
         ("Writes", rate(hot.writes_per_second)),
         ("Rows", rate(hot.rows_per_second)),
+        ("BytesIn", rate(hot.bytes_in_per_second)),
+        ("BytesOut", rate(hot.bytes_out_per_second)),
         ("Throttled", rate(hot.throttled_per_second)),
+        ("P50Us", microseconds(hot.p50_us)),
+        ("P99Us", microseconds(hot.p99_us)),
         ("Split", ValueRef::String(split_word(hot, splits))),
         ("Account", ValueRef::String(&account)),
     ]))

@@ -14,6 +14,7 @@ use super::failure::{End, Failure};
 use super::output::{self, Form};
 use super::talk::{Talk, say};
 use clap::{ArgMatches, Command};
+use partita_client::ValueRef;
 use partita_tools::admin::{AdminPort, Answer, Place};
 use partita_tools::source::Traffic;
 use std::sync::Arc;
@@ -82,6 +83,11 @@ fn bound(place: Option<&Place>, none: &str) -> String {
 /// Notes that are no data, on stderr.
 fn say_all(notes: &[String]) {
     notes.iter().for_each(|note| say(note));
+}
+
+/// A count as a column.
+fn number(number: u64) -> ValueRef<'static> {
+    ValueRef::Int64(i64::try_from(number).unwrap_or(i64::MAX))
 }
 
 /// To a tenth, for figures that nobody reads further.

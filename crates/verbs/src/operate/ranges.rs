@@ -1,6 +1,6 @@
 //! `partita ranges`: the ranges with where they begin, sizes, rates, epochs and lineage.
 
-use super::{Asking, bound, printed_whole, say_all, tenths};
+use super::{Asking, bound, number, printed_whole, say_all, tenths};
 use crate::failure::{End, Failure};
 use crate::output::{Output, Shape, Shown};
 use crate::talk::many;
@@ -35,7 +35,6 @@ pub(super) async fn run(matches: &ArgMatches) -> Result<End, Failure> {
 }
 
 fn show(range: &Range, output: &mut Output) -> Result<(), Failure> {
-    let number = |number: u64| ValueRef::Int64(i64::try_from(number).unwrap_or(i64::MAX));
     let (start, end) = (
         bound(range.start.as_ref(), ""),
         bound(range.end.as_ref(), ""),

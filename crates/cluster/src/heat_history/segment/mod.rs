@@ -2,10 +2,11 @@
 //!
 //! Decoding takes any bytes: it neither panics nor takes memory beyond a small multiple of their length.
 
-use super::load::{LATENCY_BUCKETS, Load};
+use super::load::Load;
 use super::slot::{CELLS_MAX, Cell, Extent, Extents, Slot, Time};
 use super::tiers::Tier;
 use bytes::{Buf, BufMut, Bytes};
+use partita_range::heat::COARSE_BUCKETS;
 use partita_range::heat::Counts;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -277,7 +278,7 @@ impl<'b> Reader<'b> {
             bytes_out: self.count()?,
             throttled: self.count()?,
         };
-        let mut latency = [0; LATENCY_BUCKETS];
+        let mut latency = [0; COARSE_BUCKETS];
         for _ in 0..buckets {
             let bucket = usize::from(*self.take(1)?.first()?);
             *latency.get_mut(bucket)? = u32::try_from(self.varint()?).ok()?;

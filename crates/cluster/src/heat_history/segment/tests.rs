@@ -13,7 +13,7 @@ fn cells() -> impl Strategy<Value = Vec<Cell>> {
         start: start.into(),
     });
     let counts = prop::array::uniform7(prop_oneof![0_u64..9, 0..=COUNT_MAX]);
-    let latency = prop::array::uniform8((0..LATENCY_BUCKETS, prop_oneof![Just(0), any::<u32>()]));
+    let latency = prop::array::uniform8((0..COARSE_BUCKETS, prop_oneof![Just(0), any::<u32>()]));
     let load = (counts, latency).prop_map(|(counts, counted)| {
         let [
             reads,
@@ -33,7 +33,7 @@ fn cells() -> impl Strategy<Value = Vec<Cell>> {
             bytes_out,
             throttled,
         };
-        let mut latency = [0; LATENCY_BUCKETS];
+        let mut latency = [0; COARSE_BUCKETS];
         for (bucket, count) in counted {
             latency[bucket] = count;
         }
@@ -87,7 +87,7 @@ fn bytes_are_those_of_the_format_document() {
             end: end.map(Bytes::from),
         })
     };
-    let mut latency = [0; LATENCY_BUCKETS];
+    let mut latency = [0; COARSE_BUCKETS];
     latency[3] = 200;
     let counts = Counts {
         reads: 150,

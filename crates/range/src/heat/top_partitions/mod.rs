@@ -7,6 +7,7 @@
 //! - `floor` is at most the total over [`COUNTERS`], as long as keys are 128 bytes long on average. Longer ones leave fewer
 //!   counters; the bounds that are given with each partition hold then too.
 
+use crate::heat::coarse_latency::Proportions;
 use crate::heat::hex_key::serialize_hex;
 use bytes::Bytes;
 use foldhash::fast::RandomState;
@@ -17,7 +18,7 @@ use std::sync::Arc;
 
 /// Partitions counted at a time: what takes more than 1/224 of the load is surely among them.
 pub(super) const COUNTERS: usize = 224;
-/// Bytes of their keys. With the counters it makes less than 64 KiB.
+/// Bytes of their keys. With the counters it makes less than 96 KiB.
 const KEY_BYTES_MAX: usize = 28 << 10;
 
 /// One of the partitions with the most load.
@@ -34,6 +35,18 @@ pub struct HotPartition {
     pub share: f64,
     /// What it did in the window closed last.
     pub last: Activity,
+    /// How long half of the requests took at most that were served in that window, in microseconds, to a quarter; `None`
+    /// without any.
+    pub p50_us: Option<u64>,
+    /// How long 99 of 100 took at most.
+    pub p99_us: Option<u64>,
+}
+
+/// Requests that took so long.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Took {
+    pub(super) us: u64,
+    pub(super) requests: u16,
 }
 
 /// What a partition did in one window. Estimated from a sample when the range has more than some 400 requests a second.
@@ -45,6 +58,10 @@ pub struct Activity {
     pub writes: f64,
     /// Rows read or changed.
     pub rows: f64,
+    /// Bytes of the requests' bodies.
+    pub bytes_in: f64,
+    /// Bytes of the answers' bodies.
+    pub bytes_out: f64,
     /// Requests refused because a target was passed.
     pub throttled: f64,
 }
@@ -54,6 +71,8 @@ impl AddAssign for Activity {
         self.reads += other.reads;
         self.writes += other.writes;
         self.rows += other.rows;
+        self.bytes_in += other.bytes_in;
+        self.bytes_out += other.bytes_out;
         self.throttled += other.throttled;
     }
 }
@@ -74,20 +93,55 @@ pub(super) struct TopPartitions {
 struct Entry {
     key: Arc<[u8]>,
     error: u64,
-    current: Activity,
+    current: Window,
     last: Activity,
+    last_p50_us: Option<u64>,
+    last_p99_us: Option<u64>,
+}
+
+/// What a partition did in the window being counted.
+#[derive(Debug)]
+struct Window {
+    activity: Activity,
+    latency: Proportions,
+}
+
+impl Window {
+    fn new() -> Self {
+        Self {
+            activity: Activity::default(),
+            latency: Proportions::new(),
+        }
+    }
+
+    fn add(&mut self, activity: Activity, took: Option<Took>) {
+        self.activity += activity;
+        if let Some(Took { us, requests }) = took {
+            self.latency.add(us, requests);
+        }
+    }
+}
+
+impl Entry {
+    /// Closes the window.
+    fn roll(&mut self) {
+        let Window { activity, latency } = std::mem::replace(&mut self.current, Window::new());
+        self.last = activity;
+        self.last_p50_us = latency.percentile_us(0.5);
+        self.last_p99_us = latency.percentile_us(0.99);
+    }
 }
 
 impl TopPartitions {
     /// Counts a load. Takes time by [`COUNTERS`] when the partition was not counted before.
-    pub(super) fn add(&mut self, key: &[u8], load: u64, activity: Activity) {
+    pub(super) fn add(&mut self, key: &[u8], load: u64, activity: Activity, took: Option<Took>) {
         self.total += load;
         if let Some(&slot) = self.index.get(key) {
             if let (Some(count), Some(entry)) =
                 (self.counts.get_mut(slot), self.entries.get_mut(slot))
             {
                 *count += load;
-                entry.current += activity;
+                entry.current.add(activity, took);
             }
             return;
         }
@@ -97,13 +151,17 @@ impl TopPartitions {
         let key: Arc<[u8]> = Arc::from(key);
         self.key_bytes += key.len();
         self.index.insert(Arc::clone(&key), self.entries.len());
+        let mut current = Window::new();
+        current.add(activity, took);
         // It may have been counted before, and let go with up to `floor`.
         self.counts.push(self.floor + load);
         self.entries.push(Entry {
             key,
             error: self.floor,
-            current: activity,
+            current,
             last: Activity::default(),
+            last_p50_us: None,
+            last_p99_us: None,
         });
     }
 
@@ -121,6 +179,8 @@ impl TopPartitions {
             error: entry.error,
             share: load as f64 / self.total.max(1) as f64,
             last: entry.last,
+            p50_us: entry.last_p50_us,
+            p99_us: entry.last_p99_us,
         })
         .collect()
     }
@@ -133,7 +193,7 @@ impl TopPartitions {
             *count /= 2;
             // Rounded up, or `count - error` could pass the load that is really there.
             entry.error = entry.error.div_ceil(2);
-            entry.last = std::mem::take(&mut entry.current);
+            entry.roll();
         }
         for slot in (0..self.counts.len()).rev() {
             if self.counts.get(slot) == Some(&0) {

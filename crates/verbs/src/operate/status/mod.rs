@@ -2,7 +2,7 @@
 
 mod page;
 
-use super::{Asking, hot, tenths};
+use super::{Asking, hot, number, tenths};
 use crate::failure::{End, Failure};
 use crate::output::{self, Form, Output, Shape, Shown};
 use crate::reading::signal;
@@ -150,7 +150,6 @@ impl Look {
             ranges.clone().unwrap_or_default(),
         );
         let reasons = self.status.reasons.join("; ");
-        let number = |number: u64| ValueRef::Int64(i64::try_from(number).unwrap_or(i64::MAX));
         let rate = self.rate_since(before).unwrap_or(load.requests_per_second);
         let mut output = Output::of(matches, Shape::Single, None);
         output.row(&Shown::Record(&[

@@ -1,0 +1,117 @@
+//! How long requests took, in so few numbers that they can be kept for many partitions, or for a day.
+
+/// Buckets: below 16 µs, then two to each doubling; the last has all from 8.4 s on.
+pub const COARSE_BUCKETS: usize = 40;
+
+/// 2^4 µs is where the second bucket begins.
+const FIRST_DOUBLING: u32 = 4;
+
+/// The bucket of a latency in microseconds, below [`COARSE_BUCKETS`].
+#[must_use]
+pub fn coarse_bucket(us: u64) -> usize {
+    let Some(doubling) = us.max(1).ilog2().checked_sub(FIRST_DOUBLING) else {
+        return 0;
+    };
+    let upper_half = us >> (doubling + FIRST_DOUBLING - 1) & 1;
+    (1 + 2 * doubling as usize + upper_half as usize).min(COARSE_BUCKETS - 1)
+}
+
+/// The least latency of a bucket, in microseconds.
+fn start(index: usize) -> f64 {
+    match index.checked_sub(1) {
+        None => 0.0,
+        Some(half) => {
+            let doubling = (1_u64 << (half / 2) << FIRST_DOUBLING) as f64;
+            doubling * if half % 2 == 0 { 1.0 } else { 1.5 }
+        }
+    }
+}
+
+/// The latency, in microseconds, that a share (0 to 1) of the requests counted in these buckets did not exceed: the middle of
+/// its bucket, so at most a quarter off; `None` without requests.
+#[must_use]
+pub fn coarse_percentile_us(buckets: impl Iterator<Item = f64> + Clone, share: f64) -> Option<f64> {
+    let total: f64 = buckets.clone().sum();
+    let mut seen = 0.0;
+    for (index, count) in buckets.enumerate() {
+        seen += count;
+        // The last comparison may miss by rounding; the last bucket with requests is the answer then.
+        if count > 0.0 && seen >= total * share - total * 1e-9 {
+            return Some(f64::midpoint(start(index), start(index + 1)));
+        }
+    }
+    None
+}
+
+/// Counts that keep their proportions when there are too many for them: all are halved then.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Proportions([u16; COARSE_BUCKETS]);
+
+impl Proportions {
+    pub(super) const fn new() -> Self {
+        Self([0; COARSE_BUCKETS])
+    }
+
+    /// Counts `weight` requests that took so long.
+    pub(super) fn add(&mut self, us: u64, weight: u16) {
+        let Some(count) = self.0.get_mut(coarse_bucket(us)) else {
+            return;
+        };
+        match count.checked_add(weight) {
+            Some(sum) => *count = sum,
+            None => {
+                for count in &mut self.0 {
+                    *count /= 2;
+                }
+                self.add(us, weight / 2);
+            }
+        }
+    }
+
+    /// See [`coarse_percentile_us`].
+    pub(super) fn percentile_us(&self, share: f64) -> Option<u64> {
+        let counts = self.0.iter().map(|count| f64::from(*count));
+        coarse_percentile_us(counts, share).map(|us| us as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_begin_where_they_say() {
+        for index in 1..COARSE_BUCKETS {
+            let start = start(index) as u64;
+            assert_eq!(coarse_bucket(start), index);
+            assert_eq!(coarse_bucket(start - 1), index - 1);
+        }
+        assert_eq!(start(2) as u64, 24);
+        assert_eq!(start(COARSE_BUCKETS - 1) as u64, 1 << 23);
+        assert_eq!(coarse_bucket(u64::MAX), COARSE_BUCKETS - 1);
+    }
+
+    #[test]
+    fn percentiles_are_the_middles_of_their_buckets() {
+        let mut counts = [0.0; COARSE_BUCKETS];
+        assert_eq!(coarse_percentile_us(counts.into_iter(), 0.99), None);
+        counts[coarse_bucket(100)] = 98.5;
+        counts[coarse_bucket(5_000)] = 1.5;
+        assert_eq!(coarse_percentile_us(counts.into_iter(), 0.5), Some(112.0));
+        assert_eq!(
+            coarse_percentile_us(counts.into_iter(), 0.99),
+            Some(5_120.0)
+        );
+    }
+
+    #[test]
+    fn too_many_to_count_keep_their_proportions() {
+        let mut counts = Proportions::new();
+        assert_eq!(counts.percentile_us(0.5), None);
+        for at in 0..100_000 {
+            counts.add(if at % 50 == 0 { 5_000 } else { 100 }, 64);
+        }
+        assert_eq!(counts.percentile_us(0.97), Some(112));
+        assert_eq!(counts.percentile_us(0.99), Some(5_120));
+    }
+}
