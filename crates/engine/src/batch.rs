@@ -11,6 +11,14 @@ pub struct Write {
     pub value: Option<Bytes>,
 }
 
+impl Write {
+    /// What it takes of the room for batches in flight: key, value and [`Batch::OVERHEAD_BYTES`].
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.key.len() + self.value.as_ref().map_or(0, Bytes::len) + Batch::OVERHEAD_BYTES
+    }
+}
+
 /// Writes that happen together or not at all, and that no reader sees half of.
 ///
 /// Names each key at most once. The bytes are not copied but kept until they are in the store's own files, so a value should
@@ -53,14 +61,11 @@ impl Batch {
         self.push(Write { key, value: None });
     }
 
-    fn push(&mut self, write: Write) {
+    /// Adds a write of another batch.
+    pub fn push(&mut self, write: Write) {
         debug_assert!(!write.key.is_empty() && write.key.len() <= usize::from(u16::MAX));
-        self.bytes += Self::row_bytes(&write);
+        self.bytes += write.bytes();
         self.writes.push(write);
-    }
-
-    fn row_bytes(write: &Write) -> usize {
-        write.key.len() + write.value.as_ref().map_or(0, Bytes::len) + Self::OVERHEAD_BYTES
     }
 
     /// What the batch takes of the room for batches in flight: keys, values and [`Batch::OVERHEAD_BYTES`] a row. This is

@@ -43,9 +43,10 @@ pub trait Databases: Send + Sync + 'static {
     /// Says that the ranges opened so far are all there are: what the log still has of others is given up.
     async fn forget_others(&self);
 
-    /// Makes the database of `target` from pieces of others, which lie in key order and do not overlap. Copies no rows. The
-    /// sources are open, no batch of them is in flight, and [`Engine::flush`] was called since the last one. They stay as they
-    /// are. Several may be derived at the same time. Not cancel safe: what was begun is removed by [`Databases::remove`], or finished by asking again.
+    /// Makes the database of `target` from pieces of others, which are open, lie in key order and do not overlap. Copies no rows. It
+    /// has all that was acknowledged in its sources before the call, and any of what is written to them during it; they stay as
+    /// they are. Several may be derived at the same time. Not cancel safe: what was begun is removed by [`Databases::remove`], or
+    /// finished by asking again.
     ///
     /// # Errors
     /// [`ChangeError`]; the target may be there in part.
@@ -139,9 +140,6 @@ pub enum ChangeError {
     /// The range is open, or is not, and would have to be the other.
     #[error("range {0} is not in the state for this")]
     State(RangeId),
-    /// A source has rows that are not in its files.
-    #[error("range {0} was written to since it was flushed")]
-    Unsettled(RangeId),
     /// The range has no such pin.
     #[error("range {0} has no such pin")]
     NotPinned(RangeId),

@@ -3,6 +3,8 @@
 //! A write holds a pass from before it locks its keys until it is durable or refused. Freezing lets nobody in and waits for the
 //! passes to come back; from then on the range's rows stand still.
 
+use crate::follow::Follow;
+use partita_engine::{Write, WriteError};
 use partita_rt::{Bug, is_planted};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,6 +18,8 @@ pub(crate) struct Gate {
     state: AtomicU64,
     /// The last pass of a frozen gate came back.
     emptied: Notify,
+    /// What those who come out have written.
+    follow: Follow,
 }
 
 impl Gate {
@@ -47,6 +51,10 @@ impl Gate {
         self.state.fetch_and(!FROZEN, Ordering::AcqRel);
     }
 
+    pub(crate) const fn follow(&self) -> &Follow {
+        &self.follow
+    }
+
     pub(crate) fn is_frozen(&self) -> bool {
         self.state.load(Ordering::Acquire) & FROZEN != 0
     }
@@ -56,6 +64,13 @@ impl Gate {
 #[derive(Debug)]
 pub(crate) struct Pass {
     gate: Arc<Gate>,
+}
+
+impl Pass {
+    /// Says what was written with it, before it is given back: what is frozen has said all.
+    pub(crate) fn note(&self, writes: &[Write], result: Result<(), WriteError>) {
+        self.gate.follow.note(writes, result);
+    }
 }
 
 impl Drop for Pass {

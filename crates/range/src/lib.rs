@@ -6,8 +6,9 @@
 //! The way of a write: [`Range::lock`] the keys, [`Locked::read`] the current rows, decide, [`Locked::commit`]. From then on the
 //! engine's commit loop owns the locks, the cache's update and the answer: a caller that goes away stops nothing.
 //!
-//! A range that is split or merged is frozen first: writes are turned away with [`InTransit`], those under way end, reads go on.
-//! It is replaced in the partition map, and its engine closes when nobody holds it any more.
+//! A range that is to be split or merged is followed ([`Range::follow`]) while the ranges that replace it are made. Then it is
+//! frozen: writes are turned away with [`InTransit`], those under way end, reads go on. It is replaced in the partition map, and
+//! its engine closes when nobody holds it any more.
 //!
 //! Invariants:
 //! - a row is changed only under its lock, and the lock is held until the change is durable (or its fate unknown);
@@ -16,6 +17,7 @@
 //! - the key filter says "absent" only of keys that were never submitted to the engine.
 
 mod cache;
+mod follow;
 mod gate;
 pub mod heat;
 mod key_filter;
@@ -24,7 +26,8 @@ mod range;
 mod row_memory;
 
 pub use cache::CacheStats;
+pub use follow::Lost;
 pub use heat::Heat;
 pub use partita_engine::RangeId;
-pub use range::{Bounds, Done, InTransit, Locked, Range};
+pub use range::{Bounds, Done, Follower, InTransit, Locked, Range};
 pub use row_memory::{KeyFilterStats, RowMemory};

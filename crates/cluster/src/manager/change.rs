@@ -1,5 +1,14 @@
 //! Splitting a range, and merging two.
+//!
+//! ```text
+//!  record what is begun ─▶ follow the old ranges ─▶ derive and open the new ones ─▶ copy what was written meanwhile
+//!                     writes wait: ─▶ freeze the old ranges ─▶ copy the rest ─▶ record what is done ─▶ serve the new ones
+//! ```
+//!
+//! So writers wait for one write of the log and one of the map, however long it takes to make a database. Until the second
+//! record is there the new ranges are nobody's: whatever fails, and at the next start after a kill, they are removed.
 
+use super::catch_up;
 use super::{ChangeRefused, LINEAGE_MAX, Manager, open_range, readable};
 use crate::map_store::{ChangeRecord, MapRecord, RangeRecord};
 use crate::partition_map::{Epoch, Served};
@@ -7,10 +16,9 @@ use bytes::Bytes;
 use futures::future::BoxFuture;
 use partita_engine::Piece;
 use partita_model::indivisible_prefix;
-use partita_range::{Bounds, Range, RangeId};
+use partita_range::{Bounds, Follower, Range, RangeId};
 use partita_rt::{Bug, is_planted};
 use std::convert::Infallible;
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -60,7 +68,8 @@ struct Change {
     new: Vec<New>,
 }
 
-type Opened = Vec<(Served, oneshot::Receiver<Infallible>)>;
+/// The new ranges, with who is told that nobody holds them any more.
+pub(super) type Opened = Vec<(Served, oneshot::Receiver<Infallible>)>;
 
 impl Manager {
     /// Splits a range at a key, or, without one, in the middle of its bytes. The key is moved to the start of its partition.
@@ -241,19 +250,22 @@ impl Manager {
         self.save(|next| begin(next, record, &change.new))
             .await
             .map_err(failed)?;
-        let frozen = Instant::now();
-        let made = self.open_new(&change, frozen + TRANSIT_MAX).await;
-        let opened = match made {
+        let followers: Vec<Follower> = change.old.iter().map(Range::follow).collect();
+        let opened = match self.open_new(&change).await {
             Ok(opened) => opened,
             Err(why) => {
                 self.undo(&change, Vec::new()).await;
                 return Err(why);
             }
         };
-        if let Err(error) = self.save(|next| end(next, &change)).await {
-            self.undo(&change, opened).await;
-            return Err(failed(error));
-        }
+        let frozen = match self.switch(&change, &followers, &opened).await {
+            Ok(frozen) => frozen,
+            Err(why) => {
+                self.undo(&change, opened).await;
+                return Err(why);
+            }
+        };
+        drop(followers);
         let (served, watchers): (Vec<Served>, Vec<_>) = opened.into_iter().unzip();
         for (served, gone) in served.iter().zip(watchers) {
             self.watchers.lock().insert(served.range.id(), gone);
@@ -269,31 +281,12 @@ impl Manager {
         Ok(transit)
     }
 
-    /// From here on writes wait: freezes the old ranges and opens the new ones.
-    async fn open_new(&self, change: &Change, deadline: Instant) -> Result<Opened, ChangeRefused> {
-        for range in &change.old {
-            let freezing = tokio::time::timeout_at(deadline, range.freeze()).await;
-            freezing.map_err(|_elapsed| late())?;
-        }
-        for range in &change.old {
-            if is_planted(Bug::SplitDropsTail) {
-                break;
-            }
-            let flushing = tokio::time::timeout_at(deadline, range.engine().flush()).await;
-            flushing.map_err(|_elapsed| late())?.map_err(failed)?;
-        }
+    /// Makes the new ranges, while the old ones are served.
+    async fn open_new(&self, change: &Change) -> Result<Opened, ChangeRefused> {
         let keys_known = change.old.iter().all(|range| range.knows_keys());
         // At the same time, and not cut short: what was begun must come to an end before it can be undone.
         let making = change.new.iter().map(|new| self.open_one(new, keys_known));
-        let mut making = pin!(futures::future::join_all(making));
-        let made = match tokio::time::timeout_at(deadline, &mut making).await {
-            Ok(made) => made,
-            Err(_elapsed) => {
-                // Writes need not wait for what will be undone.
-                self.let_go(change);
-                making.await
-            }
-        };
+        let made = futures::future::join_all(making).await;
         let (mut opened, mut refused) = (Vec::new(), None);
         for made in made {
             match made {
@@ -301,15 +294,36 @@ impl Manager {
                 Err(why) => refused = Some(why),
             }
         }
-        if refused.is_none() && Instant::now() > deadline {
-            refused = Some(late());
-        }
         if let Some(why) = refused {
-            self.let_go(change);
             close(opened).await;
             return Err(why);
         }
         Ok(opened)
+    }
+
+    /// Brings the new ranges up to date with the old ones, and records that they are served. Writes wait from the moment on that is
+    /// returned.
+    async fn switch(
+        &self,
+        change: &Change,
+        followers: &[Follower],
+        opened: &Opened,
+    ) -> Result<Instant, ChangeRefused> {
+        catch_up::copy_most(followers, opened).await?;
+        let began = Instant::now();
+        let freezing = async {
+            for range in &change.old {
+                range.freeze().await;
+            }
+            if is_planted(Bug::SplitDropsTail) {
+                return Ok(0);
+            }
+            catch_up::copy(followers, opened).await
+        };
+        let frozen = tokio::time::timeout(TRANSIT_MAX, freezing).await;
+        frozen.map_err(|_elapsed| late())??;
+        self.save(|next| end(next, change)).await.map_err(failed)?;
+        Ok(began)
     }
 
     async fn open_one(
@@ -430,7 +444,7 @@ fn late() -> ChangeRefused {
     ChangeRefused::Failed("writes would have had to wait too long".into())
 }
 
-fn failed(error: impl std::error::Error) -> ChangeRefused {
+pub(super) fn failed(error: impl std::error::Error) -> ChangeRefused {
     ChangeRefused::Failed(chain(&error))
 }
 

@@ -11,6 +11,7 @@
 //! - new ranges take writes only after the record that names them is durable; until then the change is undone by whoever finds it;
 //! - a database is removed only when its range is in no record's map and nobody reads its files.
 
+mod catch_up;
 mod change;
 mod keep_heat;
 mod recover;

@@ -154,7 +154,7 @@ pub(super) async fn a_split_shares_rows_out_and_a_merge_brings_them_together(
     databases.close().await;
 }
 
-pub(super) async fn only_settled_and_open_sources_are_derived_from(databases: Arc<dyn Databases>) {
+pub(super) async fn only_open_sources_are_derived_from(databases: Arc<dyn Databases>) {
     let source = open(&*databases, FIRST).await;
     settle(&*source, 0..10, "x").await;
     let piece = || [below(FIRST, key(5))];
@@ -165,6 +165,41 @@ pub(super) async fn only_settled_and_open_sources_are_derived_from(databases: Ar
     source.close().await;
     let closed = databases.derive(THIRD, &piece()).await;
     assert!(matches!(closed, Err(ChangeError::State(FIRST))));
+    databases.close().await;
+}
+
+/// Rows that are only in memory are in a derived database too, and while they are written it is made all the same.
+pub(super) async fn what_was_acknowledged_is_derived(databases: Arc<dyn Databases>) {
+    let source = open(&*databases, FIRST).await;
+    settle(&*source, 0..10, "flushed").await;
+    for number in 5..15 {
+        commit(&*source, put(key(number), "only in memory"))
+            .await
+            .unwrap();
+    }
+    let writing = async {
+        for number in 100..200 {
+            commit(&*source, put(key(number), "meanwhile"))
+                .await
+                .unwrap();
+        }
+    };
+    let pieces = [from(FIRST, key(3))];
+    let (derived, ()) = tokio::join!(databases.derive(SECOND, &pieces), writing);
+    derived.unwrap();
+    let target = open(&*databases, SECOND).await;
+    let mut seen = all(&*target).await;
+    let meanwhile = seen.split_off(&key(100));
+    let expected = (3..15).map(|number| {
+        let value = if number < 5 {
+            "flushed"
+        } else {
+            "only in memory"
+        };
+        (key(number), Bytes::from_static(value.as_bytes()))
+    });
+    assert_eq!(seen, expected.collect());
+    assert!(meanwhile.values().all(|value| value == "meanwhile"));
     databases.close().await;
 }
 

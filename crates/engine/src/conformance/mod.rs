@@ -63,7 +63,8 @@ where
     database_cases::ranges_keep_apart_and_share_groups(make().await).await;
     database_cases::a_range_is_open_once_and_can_be_opened_again(make().await).await;
     database_cases::a_split_shares_rows_out_and_a_merge_brings_them_together(make().await).await;
-    database_cases::only_settled_and_open_sources_are_derived_from(make().await).await;
+    database_cases::only_open_sources_are_derived_from(make().await).await;
+    database_cases::what_was_acknowledged_is_derived(make().await).await;
     database_cases::what_is_removed_is_gone(make().await).await;
     database_cases::closed_databases_refuse(make().await).await;
     pin_cases::a_pin_shows_what_was(make().await).await;

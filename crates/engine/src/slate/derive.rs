@@ -14,7 +14,6 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures::TryStreamExt;
-use partita_rt::{Bug, is_planted};
 use slatedb::admin::{Admin, AdminBuilder, CloneSourceSpec};
 use slatedb::compactor::{CompactionSpec, SourceId};
 use slatedb::config::CheckpointOptions;
@@ -24,7 +23,7 @@ use slatedb::{CheckpointCreateResult, ErrorKind, VersionedManifest};
 
 use super::core::Core;
 use super::open::{DATABASE_PREFIX, database_path};
-use super::{Opened, pin, settings, shape};
+use super::{FLUSH_DEADLINE, Opened, pin, settings, shape};
 use crate::{ChangeError, Collected, Piece, RangeId, Removal};
 
 /// How long the checkpoint lives under which a clone is made; the clone makes lasting ones. Longer than making it can take. Nobody
@@ -44,7 +43,7 @@ pub(super) async fn derive(
     }
     let mut sources = Vec::with_capacity(pieces.len());
     for piece in pieces {
-        settled(core, piece.source)?;
+        settle(core, piece.source).await?;
         let id = checkpoint(core, piece.source, CHECKPOINT_LIFETIME)
             .await?
             .id;
@@ -77,19 +76,18 @@ pub(super) async fn checkpoint(
     made.map_err(refused)
 }
 
-/// Whether all rows of an open range are in its files.
-fn settled(core: &Core, range: RangeId) -> Result<(), ChangeError> {
+/// Moves all rows of an open range to its files, unless they are there.
+async fn settle(core: &Core, range: RangeId) -> Result<(), ChangeError> {
     let slot = core.slot(range).ok_or(ChangeError::State(range))?;
     let (Some(opened), Some(journal)) = (slot.opened(), core.journal()) else {
         return Err(ChangeError::Unavailable);
     };
-    // Two bugs would be noticed here before they can do harm.
-    let unnoticed = is_planted(Bug::SplitDropsTail) || is_planted(Bug::StaleMap);
-    if journal.is_settled(range, opened.flushed()) || unnoticed {
-        Ok(())
-    } else {
-        Err(ChangeError::Unsettled(range))
+    if journal.is_settled(range, opened.flushed()) {
+        return Ok(());
     }
+    let flushing = tokio::time::timeout(FLUSH_DEADLINE, opened.flush());
+    let flushed = flushing.await.map_err(|_elapsed| ChangeError::Late)?;
+    flushed.map_err(refused)
 }
 
 pub(super) async fn remove(core: &Core, range: RangeId) -> Result<Removal, ChangeError> {

@@ -1,11 +1,14 @@
 //! The range itself.
 
 use crate::RowMemory;
+use crate::follow::Lost;
 use crate::gate::{Gate, Pass};
 use crate::heat::{Access, Heat, Request};
 use crate::lock_table::{LockTable, Locks};
 use bytes::Bytes;
-use partita_engine::{Batch, Engine, KeyRange, RangeId, ReadError, Scan, ScanHint, WriteError};
+use partita_engine::{
+    Batch, Engine, KeyRange, RangeId, ReadError, Scan, ScanHint, Write, WriteError,
+};
 use partita_model::{indivisible_prefix, table_prefix};
 use partita_rt::{Bug, is_planted};
 use std::convert::Infallible;
@@ -178,6 +181,16 @@ impl Range {
         self.gate.thaw();
     }
 
+    /// Remembers what is written from now on until the follower is dropped: one at a time. Any write that is not remembered was
+    /// acknowledged before, and is in the files after a flush.
+    #[must_use]
+    pub fn follow(self: &Arc<Self>) -> Follower {
+        self.gate.follow().begin();
+        Follower {
+            gate: Arc::clone(&self.gate),
+        }
+    }
+
     /// Says that the range, which is frozen, was replaced for good: it stops what it does of its own accord.
     pub fn retire(&self) {
         self.retired.store(true, Ordering::Release);
@@ -330,6 +343,29 @@ impl Range {
             began: Instant::now(),
             found_absent: AtomicBool::new(false),
         })
+    }
+}
+
+/// Remembers what is written to a range.
+#[derive(Debug)]
+pub struct Follower {
+    gate: Arc<Gate>,
+}
+
+impl Follower {
+    /// What was written since it was last asked, in the order in which it became durable, with its bytes. Once the range is frozen
+    /// that is all.
+    ///
+    /// # Errors
+    /// [`Lost`]: not all of it is known, and never will be.
+    pub fn take(&self) -> Result<(Vec<Write>, usize), Lost> {
+        self.gate.follow().take()
+    }
+}
+
+impl Drop for Follower {
+    fn drop(&mut self) {
+        self.gate.follow().end();
     }
 }
 
@@ -512,6 +548,7 @@ impl Locked {
         permit.submit(
             batch,
             Box::new(move |result| {
+                pass.note(&writes, result);
                 for write in writes {
                     match result {
                         Ok(()) if is_planted(Bug::CacheKeepsOld) => {}

@@ -5,6 +5,7 @@ use crate::map_store::ObjectMapStore;
 use crate::snapshot::SnapshotRecord;
 use crate::{LockError, TRANSIT_WAIT};
 use async_trait::async_trait;
+use futures::future::BoxFuture;
 use partita_engine::memory::MemoryDatabases;
 use partita_engine::{
     Batch, Engine, FileUse, Health, KeyRange, Piece, PinId, Pinned, PinnedRows, Removal, ScanHint,
@@ -14,6 +15,7 @@ use partita_model::{TableId, TableSpace};
 use partita_rt::object_store::memory::InMemory;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, Ordering};
+use tokio::sync::Semaphore;
 
 /// A store that outlives its managers, as a disk does.
 struct Disk {
@@ -34,6 +36,12 @@ impl Disk {
         self.open_with(databases, Arc::clone(&self.map) as Arc<dyn MapStore>)
             .await
             .unwrap()
+    }
+
+    async fn open_hooked(&self, hook: Hook) -> Arc<Manager> {
+        let hooked = Arc::new(Hooked(Arc::clone(&self.databases), hook));
+        let map = Arc::clone(&self.map) as Arc<dyn MapStore>;
+        self.open_with(hooked, map).await.unwrap()
     }
 
     async fn open_with(
@@ -59,6 +67,13 @@ async fn put(manager: &Manager, number: u32, value: &str) -> Result<(), LockErro
     batch.put(key(number), Bytes::copy_from_slice(value.as_bytes()));
     locked.commit(batch).await.unwrap();
     Ok(())
+}
+
+async fn delete(manager: &Manager, number: u32) {
+    let locked = manager.map().lock(&[key(number)]).await.unwrap();
+    let mut batch = Batch::new();
+    batch.delete(key(number));
+    locked.commit(batch).await.unwrap();
 }
 
 async fn fill(manager: &Manager, numbers: std::ops::Range<u32>) {
@@ -388,19 +403,22 @@ async fn killed_after(calls: i64, does_the_last: bool, merge: bool) -> bool {
     ended.is_ok()
 }
 
-/// Databases that refuse to derive: a change that fails leaves everything as it was.
-struct Barren(Arc<MemoryDatabases>);
+/// Databases that do something else once one is derived.
+struct Hooked(Arc<MemoryDatabases>, Hook);
+
+type Hook = Box<dyn Fn() -> BoxFuture<'static, Result<(), ChangeError>> + Send + Sync>;
 
 #[async_trait]
-impl Databases for Barren {
+impl Databases for Hooked {
     async fn open(&self, range: RangeId) -> Result<Arc<dyn Engine>, OpenError> {
         self.0.open(range).await
     }
 
     async fn forget_others(&self) {}
 
-    async fn derive(&self, target: RangeId, _pieces: &[Piece]) -> Result<(), ChangeError> {
-        Err(ChangeError::Unsettled(target))
+    async fn derive(&self, target: RangeId, pieces: &[Piece]) -> Result<(), ChangeError> {
+        self.0.derive(target, pieces).await?;
+        self.1().await
     }
 
     async fn remove(&self, range: RangeId) -> Result<Removal, ChangeError> {
@@ -455,9 +473,9 @@ impl Databases for Barren {
 #[tokio::test]
 async fn a_change_that_fails_is_undone() {
     let disk = Disk::new();
-    let barren = Arc::new(Barren(Arc::clone(&disk.databases)));
-    let map = Arc::clone(&disk.map) as Arc<dyn MapStore>;
-    let manager = disk.open_with(barren, map).await.unwrap();
+    let manager = disk
+        .open_hooked(Box::new(|| Box::pin(async { Err(ChangeError::Late) })))
+        .await;
     fill(&manager, 0..10).await;
     let refused = manager.split(RangeId(1), None).await;
     assert!(
@@ -469,6 +487,80 @@ async fn a_change_that_fails_is_undone() {
     let record = manager.record();
     assert_eq!((record.change, record.orphans), (None, vec![]));
     assert_eq!(record.next_range, 4, "ids are not used again");
+    assert_eq!(disk.databases.list().await.unwrap(), [RangeId(1)]);
+}
+
+/// Writes do not wait while new ranges are made, and are in them.
+#[tokio::test(start_paused = true)]
+async fn what_is_written_while_ranges_are_made_is_in_them() {
+    let (derived, go_on) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
+    let disk = Disk::new();
+    let (noted, awaited) = (Arc::clone(&derived), Arc::clone(&go_on));
+    let hook = move || {
+        let (noted, awaited) = (Arc::clone(&noted), Arc::clone(&awaited));
+        let wait = async move {
+            noted.add_permits(1);
+            awaited.acquire().await.unwrap().forget();
+            Ok(())
+        };
+        Box::pin(wait) as BoxFuture<'static, _>
+    };
+    let manager = disk.open_hooked(Box::new(hook)).await;
+    fill(&manager, 0..10).await;
+    let meanwhile = async |value: &str, made: u32| {
+        let began = tokio::time::Instant::now();
+        derived.acquire_many(made).await.unwrap().forget();
+        for number in [2, 7, 11] {
+            put(&manager, number, "overwritten").await.unwrap();
+            put(&manager, number, value).await.unwrap();
+        }
+        delete(&manager, 3).await;
+        assert_eq!(began.elapsed(), Duration::ZERO);
+        go_on.add_permits(made as usize);
+    };
+    let at = Some(partition(5));
+    let (split, ()) = tokio::join!(manager.split(RangeId(1), at), meanwhile("split", 2));
+    split.unwrap();
+    put(&manager, 3, "again").await.unwrap();
+    let expected = |value: &'static str, third: Option<&'static str>| {
+        let rows = (0..12).filter(|number| *number != 10);
+        let rows = rows.filter_map(move |number| match number {
+            2 | 7 | 11 => Some((key(number), Bytes::from(value))),
+            3 => third.map(|third| (key(number), Bytes::from(third))),
+            _ => Some((key(number), Bytes::from("first"))),
+        });
+        rows.collect::<BTreeMap<Bytes, Bytes>>()
+    };
+    assert_eq!(rows(&manager).await, expected("split", Some("again")));
+    let merging = manager.merge(RangeId(2), RangeId(3));
+    let (merged, ()) = tokio::join!(merging, meanwhile("merged", 1));
+    merged.unwrap();
+    assert_eq!(rows(&manager).await, expected("merged", None));
+}
+
+#[tokio::test(start_paused = true)]
+async fn writes_behind_a_change_that_is_not_recorded_are_refused_in_time() {
+    let disk = Disk::new();
+    let calls_left = Arc::new(AtomicI64::new(i64::MAX / 2));
+    let map = Arc::new(Dying {
+        inner: Arc::clone(&disk.map) as Arc<dyn MapStore>,
+        calls_left: Arc::clone(&calls_left),
+        does_the_last: false,
+    });
+    let databases = Arc::clone(&disk.databases) as Arc<dyn Databases>;
+    let manager = disk.open_with(databases, map).await.unwrap();
+    fill(&manager, 0..10).await;
+    calls_left.store(1, Ordering::SeqCst);
+    let splitting = manager.split(RangeId(1), None);
+    tokio::select! {
+        _ = splitting => panic!("it hangs"),
+        () = tokio::time::sleep(Duration::from_millis(10)) => {}
+    }
+    let began = tokio::time::Instant::now();
+    assert_eq!(put(&manager, 3, "x").await, Err(LockError::InTransit));
+    assert_eq!(began.elapsed(), TRANSIT_WAIT);
+    let read = manager.map().route(&key(3)).range.get(&key(3)).await;
+    assert_eq!(read.unwrap().unwrap(), "first", "reads go on");
 }
 
 /// Writers that go on all the time lose nothing and are never refused, whatever is split and merged under them.
@@ -525,29 +617,18 @@ async fn writers_go_on_while_ranges_change() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_write_behind_a_change_that_hangs_is_refused_in_time() {
+async fn writes_beside_a_change_that_hangs_go_on() {
     let disk = Disk::new();
-    let calls_left = Arc::new(AtomicI64::new(i64::MAX / 2));
-    let dying = Arc::new(Dying {
-        inner: Arc::clone(&disk.databases) as Arc<dyn Databases>,
-        calls_left: Arc::clone(&calls_left),
-        does_the_last: false,
-    });
-    let map = Arc::clone(&disk.map) as Arc<dyn MapStore>;
-    let manager = disk.open_with(dying, map).await.unwrap();
+    let manager = disk
+        .open_hooked(Box::new(|| Box::pin(std::future::pending())))
+        .await;
     fill(&manager, 0..10).await;
-    calls_left.store(0, Ordering::SeqCst);
     let splitting = manager.split(RangeId(1), None);
     tokio::select! {
         _ = splitting => panic!("it hangs"),
         () = tokio::time::sleep(Duration::from_millis(10)) => {}
     }
     let began = tokio::time::Instant::now();
-    assert_eq!(put(&manager, 3, "x").await, Err(LockError::InTransit));
-    assert_eq!(began.elapsed(), TRANSIT_WAIT);
-    let read = manager.map().route(&key(3)).range.get(&key(3)).await;
-    assert_eq!(read.unwrap().unwrap(), "first", "reads go on");
-    // It is late: it will be undone, and writes do not wait for it to come to an end.
-    tokio::time::sleep(change::TRANSIT_MAX).await;
     put(&manager, 3, "y").await.unwrap();
+    assert_eq!(began.elapsed(), Duration::ZERO);
 }
