@@ -16,6 +16,9 @@ pub trait Clock: Debug + Send + Sync + 'static {
 
     /// A reading of the monotonic clock. Never smaller than an earlier reading.
     fn monotonic(&self) -> Instant;
+
+    /// The processor time that this process has used, all threads together; zero where the system does not say.
+    fn processor(&self) -> Duration;
 }
 
 /// The clock of the machine.
@@ -34,12 +37,25 @@ impl Clock for SystemClock {
     fn monotonic(&self) -> Instant {
         Instant::now()
     }
+
+    #[cfg(unix)]
+    fn processor(&self) -> Duration {
+        let used = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+        // It is never negative.
+        used.try_into().unwrap_or_default()
+    }
+
+    #[cfg(not(unix))]
+    fn processor(&self) -> Duration {
+        Duration::ZERO
+    }
 }
 
 /// A clock that moves only when told to. Clones share the same time.
 #[derive(Clone, Debug)]
 pub struct ManualClock {
     time: Arc<Mutex<(SystemTime, Instant)>>,
+    processor: Arc<Mutex<Duration>>,
 }
 
 impl ManualClock {
@@ -48,6 +64,7 @@ impl ManualClock {
     pub fn new(now: SystemTime) -> Self {
         Self {
             time: Arc::new(Mutex::new((now, Instant::now()))),
+            processor: Arc::default(),
         }
     }
 
@@ -56,6 +73,11 @@ impl ManualClock {
         let mut time = self.time.lock();
         time.0 += by;
         time.1 += by;
+    }
+
+    /// Uses processor time.
+    pub fn work(&self, time: Duration) {
+        *self.processor.lock() += time;
     }
 
     /// Sets the wall time, forward or back, as an operator setting the machine's clock would; monotonic time stands still.
@@ -71,6 +93,10 @@ impl Clock for ManualClock {
 
     fn monotonic(&self) -> Instant {
         self.time.lock().1
+    }
+
+    fn processor(&self) -> Duration {
+        *self.processor.lock()
     }
 }
 

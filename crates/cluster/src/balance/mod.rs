@@ -1,9 +1,10 @@
 //! Whether to split or merge ranges, from their sizes and loads: pure decisions, so that hours can be simulated in a test.
 //!
 //! - **Split by size** when the files of a range exceed [`BalanceSettings::split_bytes`].
-//! - **Split by load**, where [`BalanceSettings::by_load`] says so, when requests stay above [`BalanceSettings::split_rate`] for
-//!   [`BalanceSettings::hot_for`], and a cut is known that shares the load out. A single hot partition has none: that is counted, and shown, and nothing is done.
-//! - **Merge** two neighbours that both stayed below a quarter of both triggers for [`BalanceSettings::cold_for`].
+//! - **Split by load**, where [`BalanceSettings::by_load`] says so, when requests stay above [`BalanceSettings::split_rate`], or
+//!   the processor time they take above [`BalanceSettings::split_cores`], for [`BalanceSettings::hot_for`], and a cut is known that shares
+//!   the load out. A single hot partition has none: that is counted, and shown, and nothing is done.
+//! - **Merge** two neighbours that both stayed below a quarter of all triggers for [`BalanceSettings::cold_for`].
 //!
 //! What keeps it from going back and forth: one action a round; a new range is left alone for a while; and two ranges that were
 //! merged weigh at most half of what would split them again.
@@ -20,11 +21,13 @@ pub struct BalanceSettings {
     pub split_bytes: u64,
     /// A range with more requests a second is hot.
     pub split_rate: f64,
+    /// So is one that takes more than this of the processors: 1.0 is one of them.
+    pub split_cores: f64,
     /// Whether hot ranges are split, if that shares their load out. Where one process serves all ranges it gains nothing.
     pub by_load: bool,
     /// For so long before it is split.
     pub hot_for: Duration,
-    /// Neighbours below a quarter of both for so long are merged.
+    /// Neighbours below a quarter of all for so long are merged.
     pub cold_for: Duration,
     /// A range is not split again by load for so long after it was made.
     pub cool_down: Duration,
@@ -33,11 +36,12 @@ pub struct BalanceSettings {
 }
 
 impl Default for BalanceSettings {
-    /// 8 GiB; 5,000 requests a second for 10 s, not split for that; an hour; a minute; 64 ranges.
+    /// 8 GiB; 5,000 requests a second or half a processor for 10 s, not split for that; an hour; a minute; 64 ranges.
     fn default() -> Self {
         Self {
             split_bytes: 8 << 30,
             split_rate: 5_000.0,
+            split_cores: 0.5,
             by_load: false,
             hot_for: Duration::from_secs(10),
             cold_for: Duration::from_secs(3_600),
@@ -56,6 +60,8 @@ pub struct Observed {
     pub bytes: u64,
     /// Its requests a second of late.
     pub rate: f64,
+    /// How many processors they took.
+    pub cores: f64,
     /// Where a cut would share its load out, if anywhere.
     pub cut: Option<Bytes>,
     /// Whether it is still rewriting files of others: it is not changed meanwhile.
@@ -149,7 +155,8 @@ impl Balancer {
                 counted: false,
                 not_before: None,
             });
-            let hot = range.rate > self.settings.split_rate;
+            let hot =
+                range.rate > self.settings.split_rate || range.cores > self.settings.split_cores;
             mark.hot = hot.then(|| mark.hot.unwrap_or(now));
             mark.counted &= hot;
             let cold = self.is_cold(range);
@@ -160,7 +167,9 @@ impl Balancer {
 
     #[allow(clippy::cast_precision_loss, reason = "a quarter of some gigabytes")]
     fn is_cold(&self, range: &Observed) -> bool {
-        range.rate < self.settings.split_rate / 4.0 && range.bytes < self.settings.split_bytes / 4
+        range.rate < self.settings.split_rate / 4.0
+            && range.cores < self.settings.split_cores / 4.0
+            && range.bytes < self.settings.split_bytes / 4
     }
 
     fn split(&mut self, now: Instant, ranges: &[Observed]) -> Option<Action> {

@@ -10,6 +10,8 @@ struct World {
     ranges: Vec<(usize, RangeId)>,
     next: u64,
     actions: Vec<Action>,
+    /// Seconds of a processor that a request takes.
+    cost: f64,
 }
 
 const PIECES: usize = 100;
@@ -25,6 +27,7 @@ impl World {
             ranges: vec![(0, RangeId(1))],
             next: 2,
             actions: Vec::new(),
+            cost: 0.0,
         }
     }
 
@@ -49,6 +52,7 @@ impl World {
                 id,
                 bytes: bytes[start..end].iter().sum(),
                 rate: rates[start..end].iter().sum(),
+                cores: rates[start..end].iter().sum::<f64>() * self.cost,
                 cut: cut(&rates[start..end]).map(|at| Bytes::from(vec![(start + at) as u8])),
                 rewriting: false,
             })
@@ -158,6 +162,21 @@ fn day_and_night_cost_a_few_actions_a_day() {
     );
 }
 
+/// As pages of a thousand rows are: 5 ms each.
+#[test]
+fn few_requests_that_keep_a_processor_busy_are_split_until_it_is_half_busy() {
+    let mut world = World::new();
+    world.cost = 0.005;
+    world.hours(1, |_| even(300.0));
+    assert_eq!(world.ranges.len(), 4, "{:?}", world.actions);
+    let splits = world.actions.len();
+    // A third of it is too much to merge, though the requests are few.
+    world.hours(24, |_| even(100.0));
+    assert_eq!(world.actions.len(), splits, "{:?}", world.actions);
+    world.hours(2, |_| even(10.0));
+    assert!(world.actions.len() > splits);
+}
+
 #[test]
 fn short_peaks_are_left_alone() {
     let mut world = World::new();
@@ -204,6 +223,7 @@ fn nothing_is_done_to_a_range_that_rewrites_or_beyond_the_most() {
         id: RangeId(1),
         bytes: u64::MAX,
         rate: 0.0,
+        cores: 0.0,
         cut: None,
         rewriting: true,
     };
@@ -241,6 +261,7 @@ fn a_range_that_cannot_be_split_is_left_alone_and_others_get_their_turn() {
         id: RangeId(id),
         bytes: settings.split_bytes + 1,
         rate: 0.0,
+        cores: 0.0,
         cut: None,
         rewriting: false,
     });

@@ -90,6 +90,10 @@ mod tests {
         fn monotonic(&self) -> Instant {
             tokio::time::Instant::now().into_std()
         }
+
+        fn processor(&self) -> Duration {
+            self.0.elapsed() / 2
+        }
     }
 
     /// A process: its manager, and the tasks that a kill would end.
@@ -161,8 +165,13 @@ mod tests {
         killed.read(3);
         pass(62).await;
         killed.read(4);
-        pass(20).await;
+        pass(8).await;
+        // The one range that has load has all that the process took: half a processor.
+        let cores = killed.manager.last_cores(RangeId(1)).unwrap();
+        assert!((cores - 0.5).abs() < 1e-6, "{cores}");
+        pass(12).await;
         assert!((killed.known(&clock) - 7.0).abs() < 1e-6);
+        assert_eq!(killed.manager.last_cores(RangeId(1)), Some(0.0));
         // Nothing of it runs any more when the next one reads; its tasks wait for a time that has not come.
         let stopped = Process::start(&store, &clock).await;
         assert!((stopped.known(&clock) - 3.0).abs() < 1e-6);

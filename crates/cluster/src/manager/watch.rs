@@ -8,6 +8,7 @@ use partita_range::{Bounds, Range, RangeId};
 use partita_rt::{Clock, Shutdown};
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// What was seen of the ranges of late.
 #[derive(Debug, Default)]
@@ -16,12 +17,28 @@ pub(super) struct Watched {
     pub(super) history: Arc<HeatHistory>,
     /// The last window of each range.
     pub(super) windows: HashMap<RangeId, Window>,
+    /// How many processors each took in it.
+    cores: HashMap<RangeId, f64>,
+    /// When windows were closed last, and the processor time used until then.
+    closed: Option<(Instant, Duration)>,
     /// What ranges saw last that were replaced since windows were closed: it is closed with the others. At most [`REPLACED_MAX`].
     replaced: Vec<(Bounds, Window)>,
     /// How often a range stayed hot and had no key to split it at.
     pub(super) no_split_key: u64,
     /// Splits and merges that the balancer made.
     pub(super) balanced: u64,
+}
+
+impl Watched {
+    /// How many processors were busy for the process since windows were closed last.
+    fn busy(&mut self, now: Instant, used: Duration) -> f64 {
+        let Some((before, used_before)) = self.closed.replace((now, used)) else {
+            return 0.0;
+        };
+        let elapsed = now.saturating_duration_since(before).as_secs_f64();
+        let used = used.saturating_sub(used_before).as_secs_f64();
+        if elapsed > 0.0 { used / elapsed } else { 0.0 }
+    }
 }
 
 /// Ranges whose last window is kept until windows are closed; of more the heat is lost. Changes take a tenth of a second each.
@@ -38,6 +55,13 @@ impl Manager {
     #[must_use]
     pub fn last_window(&self, range: RangeId) -> Option<Window> {
         self.watched.lock().windows.get(&range).cloned()
+    }
+
+    /// How many processors the requests of a range took in its last window: of what the process took, background work included, its
+    /// share of the load. An estimate, good enough to tell a range that keeps a processor busy.
+    #[must_use]
+    pub fn last_cores(&self, range: RangeId) -> Option<f64> {
+        self.watched.lock().cores.get(&range).copied()
     }
 
     /// How often a range stayed hot and had no key to split it at, and how many splits and merges the balancer made.
@@ -134,9 +158,15 @@ impl Manager {
             })
             .collect();
         history.record(clock.now(), &kept);
+        let load: u64 = kept.iter().map(|range| range.window.counts.load()).sum();
         let mut watched = self.watched.lock();
-        let ids = ranges.iter().map(|served| served.range.id());
-        watched.windows = ids.zip(windows.iter().cloned()).collect();
+        let busy = watched.busy(now, clock.processor());
+        let ids = || ranges.iter().map(|served| served.range.id());
+        let cores = windows
+            .iter()
+            .map(|window| busy * window.counts.load() as f64 / load.max(1) as f64);
+        watched.cores = ids().zip(cores).collect();
+        watched.windows = ids().zip(windows.iter().cloned()).collect();
     }
 
     /// The ranges as the balancer sees them.
@@ -146,6 +176,7 @@ impl Manager {
         let observed = ranges.iter().map(|served| {
             let (id, shape) = (served.range.id(), served.range.engine().shape());
             let rate = watched.windows.get(&id).map_or(0.0, rate);
+            let cores = watched.cores.get(&id).copied().unwrap_or_default();
             let cut = match served.range.heat().split_point() {
                 SplitAdvice::Cut { key, .. } => Some(key),
                 SplitAdvice::OneHotPartition { .. } | SplitAdvice::NotEnoughLoad => None,
@@ -154,6 +185,7 @@ impl Manager {
                 id,
                 bytes: shape.bytes,
                 rate,
+                cores,
                 cut,
                 rewriting: shape.sources > 0,
             }

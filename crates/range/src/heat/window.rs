@@ -1,6 +1,7 @@
 //! A closed window.
 
 use super::latency::Latency;
+use super::request::REQUEST_LOAD;
 use serde::Serialize;
 use serde::ser::{SerializeStruct, Serializer};
 use std::ops::AddAssign;
@@ -30,6 +31,12 @@ impl Counts {
     #[must_use]
     pub const fn requests(&self) -> u64 {
         self.reads + self.writes
+    }
+
+    /// What they took of the range's capacity, in units: 16 a request, 1 a row.
+    #[must_use]
+    pub const fn load(&self) -> u64 {
+        self.requests() * REQUEST_LOAD + self.rows_scanned + self.rows_written
     }
 
     /// Whether nothing happened.

@@ -89,6 +89,7 @@ fn range(manager: &Manager, served: &Served, names: &TableNames) -> Value {
         "sources": shape.sources,
         "frozen": served.range.is_frozen(),
         "requests_per_second": window.as_ref().map(rate),
+        "cores": manager.last_cores(served.range.id()).map(|cores| (cores * 1000.0).round() / 1000.0),
         "last_window": window,
         "hot_partitions": hot,
         "growth": growth,

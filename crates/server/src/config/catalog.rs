@@ -180,6 +180,16 @@ pub(crate) static SPLIT_RATE: Setting = Setting {
     ..PLAIN
 };
 
+pub(crate) static SPLIT_CPU: Setting = Setting {
+    key: "ranges.split-cpu",
+    flag: "split-cpu",
+    takes: Takes::One("PERCENT"),
+    default: "50%",
+    group: DATA,
+    help: "So is a range whose requests take more of one processor for 10 s",
+    ..PLAIN
+};
+
 pub(crate) static ACCOUNTS: Setting = Setting {
     key: "accounts",
     flag: "accounts",
@@ -518,6 +528,7 @@ pub static ALL: &[&Setting] = &[
     &BALANCE,
     &SPLIT_BYTES,
     &SPLIT_RATE,
+    &SPLIT_CPU,
     &ACCOUNTS,
     &ALLOW_WELL_KNOWN_KEY,
     &LOOSE,

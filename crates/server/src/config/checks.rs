@@ -108,6 +108,14 @@ fn backup_places(values: &Values) -> Result<Vec<partita_rt::Place>, Error> {
 fn balance(values: &Values) -> Result<Option<BalanceSettings>, Error> {
     let split_bytes = values.read(&c::SPLIT_BYTES, SIZE, quantity::bytes)?;
     let split_rate = count(values, &c::SPLIT_RATE)?;
+    let split_cores = values.read(
+        &c::SPLIT_CPU,
+        "a percentage such as `50%`, 1 or more",
+        |text| {
+            let percent: u16 = text.strip_suffix('%')?.trim_end().parse().ok()?;
+            (percent > 0).then(|| f64::from(percent) / 100.0)
+        },
+    )?;
     let by_load = values.read(&c::BALANCE, "`off`, `size` or `load`", |text| match text {
         "off" => Some(None),
         "size" => Some(Some(false)),
@@ -118,6 +126,7 @@ fn balance(values: &Values) -> Result<Option<BalanceSettings>, Error> {
     Ok(by_load.map(|by_load| BalanceSettings {
         split_bytes,
         split_rate: split_rate as f64,
+        split_cores,
         by_load,
         ..BalanceSettings::default()
     }))

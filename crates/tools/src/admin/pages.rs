@@ -190,6 +190,7 @@ pub struct Range {
     pub sources: u64,
     pub frozen: bool,
     pub requests_per_second: Option<f64>,
+    pub cores: Option<f64>,
     pub last_window: Option<Window>,
 }
 

@@ -57,6 +57,7 @@ fn show(range: &Range, output: &mut Output) -> Result<(), Failure> {
             "Requests",
             ValueRef::Double(tenths(range.requests_per_second.unwrap_or_default())),
         ),
+        ("Cores", ValueRef::Double(range.cores.unwrap_or_default())),
         ("P50Us", number(window.p50_us)),
         ("P99Us", number(window.p99_us)),
         ("State", ValueRef::String(state)),
