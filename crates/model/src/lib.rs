@@ -38,5 +38,5 @@ pub use stored::{
     restamped,
 };
 pub use time_to_live::{InvalidTimeToLive, TimeToLive};
-pub use utf16::{compare as compare_utf16, len as utf16_len};
+pub use utf16::{compare as compare_utf16, len as utf16_len, successor};
 pub use value::{EdmType, Value, ValueRef};

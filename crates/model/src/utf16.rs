@@ -39,6 +39,30 @@ pub fn compare(a: &str, b: &str) -> Ordering {
     }
 }
 
+/// The least text behind all that begin with `prefix`, in that order; `None` if nothing lies behind them. Surrogates, which are no
+/// characters alone, stand between U+D7FF and U+E000: behind U+D7FF comes U+10000, behind U+10FFFF comes U+E000.
+#[must_use]
+pub fn successor(prefix: &str) -> Option<String> {
+    let mut chars = prefix.chars();
+    while let Some(last) = chars.next_back() {
+        if let Some(next) = next_char(last) {
+            let mut successor = String::from(chars.as_str());
+            successor.push(next);
+            return Some(successor);
+        }
+    }
+    None
+}
+
+fn next_char(c: char) -> Option<char> {
+    match c {
+        '\u{D7FF}' => Some('\u{10000}'),
+        '\u{10FFFF}' => Some('\u{E000}'),
+        '\u{FFFF}' => None,
+        other => char::from_u32(u32::from(other) + 1),
+    }
+}
+
 /// The number of UTF-16 code units of a string: the unit of the service's length limits.
 #[must_use]
 pub fn len(text: &str) -> usize {
@@ -70,7 +94,51 @@ mod tests {
         assert_eq!(compare("a", "ab"), Ordering::Less);
     }
 
+    #[test]
+    fn what_lies_behind_a_prefix() {
+        let cases = [
+            ("D", Some("E")),
+            ("ab\u{FFFF}", Some("ac")),
+            ("\u{FFFF}\u{FFFF}", None),
+            ("", None),
+            ("x\u{D7FF}", Some("x\u{10000}")),
+            ("x\u{103FF}", Some("x\u{10400}")),
+            ("x\u{10FFFF}", Some("x\u{E000}")),
+            ("\u{0}", Some("\u{1}")),
+        ];
+        for (prefix, expected) in cases {
+            assert_eq!(successor(prefix).as_deref(), expected, "{prefix:?}");
+        }
+    }
+
+    fn text() -> impl Strategy<Value = String> {
+        prop_oneof![
+            "[\u{0}ab\u{D7FF}\u{E000}\u{FFFE}\u{FFFF}\u{10000}\u{103FF}\u{10FFFF}]{0,4}",
+            any::<String>(),
+        ]
+    }
+
     proptest! {
+        /// A text lies from a prefix up to its successor exactly if it begins with it.
+        #[test]
+        fn what_begins_with_a_prefix_lies_together(prefix in text(), tail in text(), other in text()) {
+            for key in [format!("{prefix}{tail}"), other, format!("{prefix}\u{FFFF}{tail}")] {
+                let from = compare(&key, &prefix).is_ge();
+                let before = successor(&prefix).is_none_or(|end| compare(&key, &end).is_lt());
+                prop_assert_eq!(from && before, key.starts_with(&prefix), "{:?}", key);
+            }
+        }
+
+        /// Nothing lies between those and the successor.
+        #[test]
+        fn the_successor_is_the_least(prefix in text(), key in text()) {
+            if let Some(end) = successor(&prefix) {
+                let between = compare(&key, &prefix).is_gt() && compare(&key, &end).is_lt();
+                prop_assert!(!between || key.starts_with(&prefix));
+                prop_assert!(!end.starts_with(&prefix));
+            }
+        }
+
         #[test]
         fn order_is_that_of_code_units(a: String, b: String) {
             prop_assert_eq!(compare(&a, &b), units(&a).cmp(&units(&b)));

@@ -121,6 +121,15 @@ impl Value {
     pub fn edm_type(&self) -> EdmType {
         self.as_ref().edm_type()
     }
+
+    /// Whether one is stored as the other: type and value are the same, NaN is NaN, and minus zero is zero.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Double(one), Self::Double(other)) if one.is_nan() => other.is_nan(),
+            (one, other) => one == other,
+        }
+    }
 }
 
 /// What a Rust value of the type is in the data model: nothing is guessed, nothing is rounded.

@@ -121,7 +121,7 @@ pub(super) fn resume() -> Arg {
     Arg::new("resume")
         .long("resume")
         .value_name("TOKEN")
-        .help("Go on where an interrupted run stopped, by the token that it printed")
+        .help("Go on where an interrupted run stopped, by the token that it printed, or by the file @FILE that holds it")
         .help_heading(SCAN)
 }
 

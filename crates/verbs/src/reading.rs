@@ -8,8 +8,7 @@ use super::talk::{Talk, say};
 use clap::ArgMatches;
 use partita_client::TableClient;
 use partita_tools::scan::{
-    Batch, Bounds, Emit, Order, Query, QueryOptions, ResumeToken, RunOptions, Scan, Step, Strategy,
-    Tokens,
+    Batch, Bounds, Emit, Order, Query, QueryOptions, RunOptions, Scan, Step, Strategy, Tokens,
 };
 use partita_tools::source::{TableRow, TableSource};
 use partita_tools::split_points;
@@ -77,14 +76,15 @@ impl Reading {
         S: Default + Serialize + DeserializeOwned,
     {
         let token = matches.try_get_one::<String>("resume").ok().flatten();
+        let client = connection.service.table_client(table);
         let (steps, state) = match token {
             Some(token) => {
-                let Resume { scan, state, .. } = Resume::read(token, verb, table)?;
+                let Resume { scan, state, .. } = Resume::read(token, verb, &client)?;
                 (scan.into_steps(&self.query)?, state)
             }
             None => (self.plan(matches, connection, table).await?, S::default()),
         };
-        let table = connection.service.table_client(table);
+        let table = client;
         Ok(Running {
             verb,
             scan: self.scan(&table, steps),
@@ -191,13 +191,7 @@ impl<S: Serialize + DeserializeOwned> Running<S> {
         // as long as finding rows.
         let begun = self.scan.progress().pages > 0;
         if begun && matches!(failure, Failure::Interrupted | Failure::Scan(_)) {
-            let scan: ResumeToken = self.scan.token();
-            let table = self.table.name().to_owned();
-            let resume = Resume {
-                table,
-                scan,
-                state: self.state,
-            };
+            let resume = Resume::new(&self.table, self.scan.token(), self.state);
             resume::print(self.verb, &resume);
         } else if matches!(failure, Failure::Interrupted) {
             say("nothing was read yet");

@@ -9,7 +9,6 @@
 use super::{TableClient, UpdateMode};
 use crate::pipeline::Failed;
 use crate::{ETag, Entity, Result};
-use partita_model::Value;
 
 /// A write whose effect can be looked for.
 #[derive(Debug, Clone, Copy)]
@@ -53,15 +52,7 @@ impl<'a> Write<'a> {
 /// Whether each property of `sent` is in `found`.
 fn is_among(sent: &Entity, found: &Entity) -> bool {
     sent.iter()
-        .all(|(name, value)| found.get(name).is_some_and(|found| is_same(value, found)))
-}
-
-/// Whether a value was stored as the other. NaN is NaN, and minus zero is stored as zero.
-fn is_same(sent: &Value, found: &Value) -> bool {
-    match (sent, found) {
-        (Value::Double(sent), Value::Double(found)) if sent.is_nan() => found.is_nan(),
-        (sent, found) => sent == found,
-    }
+        .all(|(name, value)| found.get(name).is_some_and(|found| value.is_same(found)))
 }
 
 impl TableClient {

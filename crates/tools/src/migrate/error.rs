@@ -152,7 +152,7 @@ pub enum StepError {
     /// A copy is not what it was copied from.
     #[error(
         "{to} differs from {from} in {rows} rows, the first with PartitionKey {partition_key:?} and RowKey {row_key:?}; \
-         nothing is dropped, and running again copies anew"
+         nothing is dropped, and running again takes the differences over"
     )]
     Differs {
         /// The table copied.

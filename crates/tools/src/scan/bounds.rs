@@ -1,7 +1,7 @@
 //! Intervals of PartitionKeys or RowKeys, in the service's order, and their text as conditions of a filter.
 
-use super::prefix::{lengthen, successor};
-use partita_model::{Comparison, Filter, Property, Value, compare_utf16};
+use super::prefix::lengthen;
+use partita_model::{Comparison, Filter, Property, Value, compare_utf16, successor};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 

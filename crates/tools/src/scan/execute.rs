@@ -20,11 +20,11 @@
 //! - rows come in the table's order and lie in the part; a server that does otherwise is found out, because keys would be lost.
 
 use super::bounds::{Bounds, Lower, Upper};
-use super::prefix::{lengthen, successor};
+use super::prefix::lengthen;
 use super::query::{Emit, LongPartitions, Query, Tokens};
 use super::source::{Continuation, Keyed, Page, PageRequest, PageSource, SourceError};
 use super::step::{Part, Step};
-use partita_model::compare_utf16;
+use partita_model::{compare_utf16, successor};
 use partita_wire::EntityToken;
 use std::cmp::Ordering;
 use thiserror::Error;

@@ -207,7 +207,7 @@ where
 pub fn differences(left: &Entity, right: &Entity) -> Vec<PropertyDifference> {
     // Mostly rows are the same, property by property.
     let same = |(left, right): ((&str, &Value), (&str, &Value))| {
-        left.0 == right.0 && is_same(left.1, right.1)
+        left.0 == right.0 && left.1.is_same(right.1)
     };
     if left.len() == right.len() && left.iter().zip(right.iter()).all(same) {
         return Vec::new();
@@ -222,7 +222,7 @@ pub fn differences(left: &Entity, right: &Entity) -> Vec<PropertyDifference> {
     };
     for (name, value) in left.iter() {
         let other = right.get(name);
-        if !other.is_some_and(|other| is_same(value, other)) {
+        if !other.is_some_and(|other| value.is_same(other)) {
             add(name, Some(value), other);
         }
     }
@@ -232,13 +232,6 @@ pub fn differences(left: &Entity, right: &Entity) -> Vec<PropertyDifference> {
         }
     }
     differences
-}
-
-fn is_same(left: &Value, right: &Value) -> bool {
-    match (left, right) {
-        (Value::Double(left), Value::Double(right)) if left.is_nan() => right.is_nan(),
-        (left, right) => left == right,
-    }
 }
 
 fn keys_of(row: &Entity) -> Entity {

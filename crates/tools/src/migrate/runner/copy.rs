@@ -6,6 +6,7 @@ use super::step::Step;
 use crate::scan::{Bounds, Order, Query, QueryOptions, ResumeToken, RunOptions, Scan, Strategy};
 use crate::transfer::{Diff, Difference, Mode, TableSource};
 use partita_client::{Outcome, TableClient};
+use std::mem;
 use std::sync::Arc;
 
 /// The parts of a copy, in their order.
@@ -17,6 +18,9 @@ const DROP: u32 = 3;
 /// In place of all of them: the server gives the table its name, or has given it.
 const RENAME: u32 = 4;
 
+/// In place of the copy: the new table, this step's own, was found to differ and is mended.
+const MEND: u32 = 5;
+
 impl Step<'_> {
     /// Gives a table another name: by the server where it can, else the rows are copied and compared, and the old table is
     /// dropped.
@@ -26,12 +30,12 @@ impl Step<'_> {
         if phase == RENAME || phase == CREATE && self.server_renames(&table).await? {
             return self.rename_by_server(&table, to).await;
         }
-        if phase < DROP {
+        if phase == DROP {
+            self.in_doubt = true;
+        } else {
             self.copy_table(from, to).await?;
             // From here on a table that is gone is this step's own doing.
             self.reached(at(DROP)).await?;
-        } else {
-            self.in_doubt = true;
         }
         self.delete_table(from).await
     }
@@ -80,13 +84,61 @@ impl Step<'_> {
             self.copy_rows(&source, &target).await?;
             self.reached(at(VERIFY)).await?;
         }
+        if self.record.progress.phase == MEND {
+            self.mend(&source, &target).await?;
+            self.reached(at(VERIFY)).await?;
+        }
         let verified = self.verify(&source, &target).await;
         if matches!(verified, Err(StepError::Differs { .. })) {
-            // Kept with the failure: the next run copies anew.
-            self.record.progress = at(CREATE);
-            self.in_doubt = true;
+            // Kept with the failure: the next run takes the differences over.
+            self.record.progress = at(MEND);
         }
         verified
+    }
+
+    /// Makes a copy what its table is now: rows that were written or deleted while it was copied, or since.
+    async fn mend(&mut self, source: &TableClient, target: &TableClient) -> Result<(), StepError> {
+        let mut diff = self.diff(source, target)?;
+        let (mut missing, mut surplus) = (Vec::new(), Vec::new());
+        loop {
+            let next = diff.next().await.transpose()?;
+            let ended = next.is_none();
+            match next {
+                Some(Difference::LeftOnly(row)) => missing.push(row),
+                Some(Difference::RightOnly(row)) => {
+                    surplus.push((row.partition_key().to_owned(), row.row_key().to_owned()));
+                }
+                Some(Difference::Differs {
+                    partition_key,
+                    row_key,
+                    ..
+                }) => {
+                    let row = source
+                        .get_entity_if_exists(&partition_key, &row_key)
+                        .await?;
+                    missing.extend(row);
+                }
+                None => {}
+            }
+            if ended || missing.len() + surplus.len() >= self.options.page_rows {
+                let (missing, surplus) = (mem::take(&mut missing), mem::take(&mut surplus));
+                self.write_page(target, missing, Mode::Replace).await?;
+                self.delete_keys(target.name(), &surplus).await?;
+            }
+            if ended {
+                return Ok(());
+            }
+        }
+    }
+
+    fn diff(
+        &self,
+        source: &TableClient,
+        target: &TableClient,
+    ) -> Result<Diff<TableSource, TableSource>, StepError> {
+        let left = self.scan(source, None, Vec::new(), &Bounds::default(), None)?;
+        let right = self.scan(target, None, Vec::new(), &Bounds::default(), None)?;
+        Ok(Diff::new(left, right))
     }
 
     async fn copy_rows(
@@ -115,9 +167,7 @@ impl Step<'_> {
         source: &TableClient,
         target: &TableClient,
     ) -> Result<(), StepError> {
-        let left = self.scan(source, None, Vec::new(), &Bounds::default(), None)?;
-        let right = self.scan(target, None, Vec::new(), &Bounds::default(), None)?;
-        let mut diff = Diff::new(left, right);
+        let mut diff = self.diff(source, target)?;
         let mut first = None;
         while let Some(difference) = diff.next().await {
             let keys = match difference? {
