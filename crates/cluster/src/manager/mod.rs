@@ -62,6 +62,8 @@ pub struct Manager {
     readers: Mutex<HashMap<SnapshotName, Weak<()>>>,
     /// In how many more rounds of tending pins are looked for that no snapshot names.
     stray_rounds: AtomicU32,
+    /// Rounds of tending that there were.
+    tend_rounds: AtomicU32,
 }
 
 impl fmt::Debug for Manager {

@@ -54,6 +54,7 @@ impl Manager {
                 readers: Mutex::default(),
                 // Once after every start: the one before may have been killed.
                 stray_rounds: AtomicU32::new(1),
+                tend_rounds: AtomicU32::new(0),
             });
             for served in manager.map.ranges().iter() {
                 manager.learn_keys(&served.range);

@@ -30,6 +30,10 @@ pub const SNAPSHOTS_MAX: usize = 256;
 /// given up can still take.
 const STRAY_ROUNDS: u32 = 60;
 
+/// Besides, they are looked for once in so many rounds, an hour: on a disk that is full for long a flush that was given up may make
+/// its pin at any time.
+pub(super) const STRAY_ROUNDS_BETWEEN: u32 = 360;
+
 /// Why something was not done with a snapshot.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum SnapshotError {
@@ -262,7 +266,9 @@ impl Manager {
 
     /// Lets go of pins that no snapshot names: of one that was not finished, or not deleted to the end.
     pub(super) async fn unpin_strays(&self) {
-        if self.stray_rounds.load(Ordering::Relaxed) == 0 {
+        let round = self.tend_rounds.fetch_add(1, Ordering::Relaxed);
+        let is_due = round % STRAY_ROUNDS_BETWEEN == STRAY_ROUNDS_BETWEEN - 1;
+        if !is_due && self.stray_rounds.load(Ordering::Relaxed) == 0 {
             return;
         }
         let Ok(_turn) = self.turn().await else {

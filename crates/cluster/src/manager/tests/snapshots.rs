@@ -1,6 +1,7 @@
 //! Snapshots: what they show, what they keep, and that a kill leaves all of one or nothing.
 
 use super::*;
+use crate::manager::snapshots::STRAY_ROUNDS_BETWEEN;
 use crate::snapshot::SnapshotReader;
 use partita_engine::slate::{Settings, SlateDatabases};
 use partita_model::DateTime;
@@ -105,6 +106,22 @@ async fn a_snapshot_shows_what_was_whatever_becomes_of_its_ranges() {
     assert!(matches!(gone, Err(SnapshotError::NoSuchSnapshot(_))));
     let gone = manager.delete_snapshot(name("a")).await;
     assert!(matches!(gone, Err(SnapshotError::NoSuchSnapshot(_))));
+}
+
+/// A pin that nobody came to know of, made long after what asked for it was given up.
+#[tokio::test]
+async fn stray_pins_are_looked_for_every_hour() {
+    let disk = Disk::new();
+    let manager = disk.open().await;
+    manager.create_snapshot(name("kept"), now()).await.unwrap();
+    manager.unpin_strays().await;
+    disk.databases.pin(&[RangeId(1)]).await.unwrap();
+    manager.unpin_strays().await;
+    assert_eq!(pin_count(&*disk.databases).await, 2);
+    for _ in 0..STRAY_ROUNDS_BETWEEN {
+        manager.unpin_strays().await;
+    }
+    assert_eq!(pin_count(&*disk.databases).await, 1);
 }
 
 #[tokio::test]
