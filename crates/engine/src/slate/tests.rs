@@ -261,20 +261,28 @@ async fn refusal_to_open(directory: &Path) -> String {
     text
 }
 
+/// Commits a row so many times. Each takes a sector, so 2,500 fill some twenty segments, and far less than what a flush waits for.
+async fn write_on(engine: &dyn Engine, numbers: std::ops::Range<u32>) {
+    for number in numbers {
+        commit(engine, put("key", number.to_string()))
+            .await
+            .unwrap();
+    }
+}
+
+fn assert_short(stats: &Stats) {
+    let live = stats.log_bytes / (64 << 10);
+    assert!(live <= journal::LIVE_SEGMENTS_MAX, "{live} segments");
+}
+
 /// A few rows are flushed once they fill some segments, so that a start has a bounded amount to read.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_log_stays_short_when_rows_are_few() {
     let directory = tempfile::tempdir().unwrap();
     let disk = FaultyDisk::lazy();
     let engine = open_faulty(directory.path(), &disk).await;
-    // Each commit takes a sector, so these fill some twenty segments, and far less than what a flush waits for.
-    for number in 0_u32..2_500 {
-        commit(&*engine, put("key", number.to_string()))
-            .await
-            .unwrap();
-    }
-    let live = engine.stats().log_bytes / (64 << 10);
-    assert!(live <= journal::LIVE_SEGMENTS_MAX, "{live} segments");
+    write_on(&*engine, 0..2_500).await;
+    assert_short(&engine.stats());
     engine.close().await;
     drop(engine);
     let engine = open_faulty(directory.path(), &disk).await;
@@ -471,13 +479,8 @@ async fn an_idle_range_does_not_keep_the_log_long() {
     let idle = databases.open(RangeId(1)).await.unwrap();
     let busy = databases.open(RangeId(2)).await.unwrap();
     commit(&*idle, put("idle", "1")).await.unwrap();
-    for number in 0_u32..2_500 {
-        commit(&*busy, put("key", number.to_string()))
-            .await
-            .unwrap();
-    }
-    let live = databases.stats().log_bytes / (64 << 10);
-    assert!(live <= journal::LIVE_SEGMENTS_MAX, "{live} segments");
+    write_on(&*busy, 0..2_500).await;
+    assert_short(&databases.stats());
     assert_eq!(idle.get(b"idle").await.unwrap().unwrap(), "1");
     databases.close().await;
 }
@@ -490,18 +493,13 @@ async fn a_range_that_writes_seldom_does_not_keep_the_log_long() {
     let databases = databases_on(&disk, directory.path()).await;
     let seldom = databases.open(RangeId(1)).await.unwrap();
     let busy = databases.open(RangeId(2)).await.unwrap();
-    for number in 0_u32..2_500 {
-        if number % 500 == 0 {
-            commit(&*seldom, put("key", number.to_string()))
-                .await
-                .unwrap();
-        }
-        commit(&*busy, put("key", number.to_string()))
+    for round in 0..5 {
+        commit(&*seldom, put("key", round.to_string()))
             .await
             .unwrap();
+        write_on(&*busy, round * 500..(round + 1) * 500).await;
     }
-    let live = databases.stats().log_bytes / (64 << 10);
-    assert!(live <= journal::LIVE_SEGMENTS_MAX, "{live} segments");
+    assert_short(&databases.stats());
     databases.close().await;
 }
 
@@ -515,11 +513,7 @@ async fn a_closed_range_does_not_keep_the_log_long() {
     let busy = databases.open(RangeId(2)).await.unwrap();
     commit(&*closed, put("kept", "1")).await.unwrap();
     closed.close().await;
-    for number in 0_u32..2_500 {
-        commit(&*busy, put("key", number.to_string()))
-            .await
-            .unwrap();
-    }
+    write_on(&*busy, 0..2_500).await;
     let again = databases.open(RangeId(1)).await.unwrap();
     commit(&*again, put("later", "2")).await.unwrap();
     databases.close().await;
