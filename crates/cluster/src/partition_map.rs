@@ -135,6 +135,16 @@ impl PartitionMap {
         }
     }
 
+    /// The same without waiting for a range in transit: for whoever holds another lock, which such a range may be waiting for.
+    ///
+    /// # Errors
+    /// [`LockError`]; nothing happened.
+    pub async fn lock_at_once<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Locked, LockError> {
+        let first = keys.first().map_or(&[][..], AsRef::as_ref);
+        let locked = self.try_lock(first, keys).await?;
+        locked.map_err(|InTransit| LockError::InTransit)
+    }
+
     async fn try_lock<K: AsRef<[u8]>>(
         &self,
         first: &[u8],
@@ -251,6 +261,9 @@ mod tests {
         let old = map.route(b"n").range;
         old.freeze().await;
         let began = Instant::now();
+        let refused = map.lock_at_once(&["n"]).await;
+        assert_eq!(refused.unwrap_err(), LockError::InTransit);
+        assert_eq!(began.elapsed(), Duration::ZERO);
         assert_eq!(map.lock(&["n"]).await.unwrap_err(), LockError::InTransit);
         assert_eq!(began.elapsed(), TRANSIT_WAIT);
 

@@ -68,6 +68,10 @@ impl Follow {
             return;
         }
         let mut followed = self.followed.lock();
+        // It may have been ended since, and nobody would forget this.
+        if !self.on.load(Ordering::Acquire) {
+            return;
+        }
         match result {
             Ok(()) => followed.add(writes),
             Err(WriteError::Refused(_)) => {}

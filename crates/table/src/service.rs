@@ -127,6 +127,11 @@ impl Service {
         Ok(self.map.lock(keys).await?)
     }
 
+    /// The same, without waiting for a range in transit.
+    pub(crate) async fn lock_at_once(&self, keys: &[Bytes]) -> Result<Locked, Error> {
+        Ok(self.map.lock_at_once(keys).await?)
+    }
+
     pub(crate) const fn admission(&self) -> &Admission {
         &self.admission
     }

@@ -254,6 +254,7 @@ impl Manager {
         let opened = match self.open_new(&change).await {
             Ok(opened) => opened,
             Err(why) => {
+                drop(followers);
                 self.undo(&change, Vec::new()).await;
                 return Err(why);
             }
@@ -261,6 +262,7 @@ impl Manager {
         let frozen = match self.switch(&change, &followers, &opened).await {
             Ok(frozen) => frozen,
             Err(why) => {
+                drop(followers);
                 self.undo(&change, opened).await;
                 return Err(why);
             }
@@ -357,6 +359,9 @@ impl Manager {
                 left_over.push(new.id.0);
             }
         }
+        if !left_over.is_empty() {
+            self.databases.forget_others().await;
+        }
         let undone = |next: &mut MapRecord| {
             next.change = None;
             next.orphans.extend(left_over);
@@ -384,6 +389,8 @@ impl Manager {
                 }
             }
             engine.close().await;
+            // One that was closed without a flush would keep the log full until its files are removed.
+            manager.databases.forget_others().await;
             manager.remove_orphans().await;
         });
     }

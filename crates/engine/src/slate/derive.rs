@@ -82,6 +82,10 @@ async fn settle(core: &Core, range: RangeId) -> Result<(), ChangeError> {
     let (Some(opened), Some(journal)) = (slot.opened(), core.journal()) else {
         return Err(ChangeError::Unavailable);
     };
+    // One that closed itself may have a write that failed and is there all the same, of which the log's marks say nothing.
+    if opened.db.status().close_reason.is_some() {
+        return Err(ChangeError::Unavailable);
+    }
     if journal.is_settled(range, opened.flushed()) {
         return Ok(());
     }

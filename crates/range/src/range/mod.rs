@@ -320,9 +320,9 @@ impl Range {
         });
         permit.submit(batch, done);
         answered.await.unwrap_or(Err(WriteError::Unknown))?;
-        self.engine.flush().await?;
+        // A flush may take long, and whoever freezes the range need not wait for it.
         drop(pass);
-        Ok(())
+        self.engine.flush().await
     }
 
     /// Locks the keys of a write, which lie in this range, waiting for other writers of them. Cancel safe.

@@ -8,7 +8,8 @@
 use super::table_walk::{TableWalk, remove_keys};
 use super::{Table, name_key};
 use crate::entity::Expiry;
-use crate::{Error, Service};
+use crate::{BusyReason, Error, Service};
+use bytes::Bytes;
 use partita_model::{AccountName, DateTime, Stored, TableId, TableName, TimeToLive};
 use partita_rt::Shutdown;
 use std::collections::HashMap;
@@ -137,16 +138,39 @@ impl<'a> Walk<'a> {
             if shutdown.is_requested() {
                 return Ok(None);
             }
-            // Under the lock of the table's name, so that nobody makes its time to live longer between look and removal.
-            let key = name_key(self.account, &name);
-            let _locked = self.service.lock(std::slice::from_ref(&key)).await?;
-            if !self.holds(&name).await? {
+            if !self.remove(&name, &keys).await? {
                 return Ok(None);
             }
-            let expiry = self.expiry;
-            self.removed += remove_keys(self.service, &keys, |row| expiry.has(row)).await?;
         }
         Ok(Some(oldest))
+    }
+
+    /// Removes those of the keys whose rows have expired, unless the table's time to live is another by now.
+    async fn remove(&mut self, name: &TableName, keys: &[Bytes]) -> Result<bool, Error> {
+        let name_key = name_key(self.account, name);
+        loop {
+            // Under the lock of the table's name, so that nobody makes its time to live longer between look and removal.
+            let locked = self.service.lock(std::slice::from_ref(&name_key)).await?;
+            if !self.holds(name).await? {
+                return Ok(false);
+            }
+            let expiry = self.expiry;
+            match remove_keys(self.service, keys, |row| expiry.has(row)).await {
+                Ok(removed) => {
+                    self.removed += removed;
+                    return Ok(true);
+                }
+                Err(Error::Busy {
+                    reason: BusyReason::RangeInTransit,
+                    ..
+                }) => {
+                    // The range may be waiting for this very lock. Without it, this waits until the range is served again.
+                    drop(locked);
+                    drop(self.service.lock(keys.get(..1).unwrap_or_default()).await?);
+                }
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     /// Whether the table is the same, and its time to live: who makes it longer wants to keep what is there.

@@ -78,7 +78,7 @@ async fn snapshot(service: &Service, at: Bytes, end: &Bytes) -> Result<Open, Err
 }
 
 /// Removes keys, which are in order, where `still` says so of the row as it is: those of each range by one commit. How many
-/// went.
+/// went. Waits for no range in transit, so that its caller may hold another lock.
 pub(super) async fn remove_keys(
     service: &Service,
     keys: &[Bytes],
@@ -90,7 +90,7 @@ pub(super) async fn remove_keys(
         let count = rest.partition_point(|key| route.range.bounds().contains(key));
         let (here, behind) = rest.split_at(count);
         // A range that was split in between is seen by the lock, and the round begins again.
-        let locked = service.lock(here).await?;
+        let locked = service.lock_at_once(here).await?;
         let current = locked.read_many(here).await?;
         let mut batch = Batch::with_capacity(count);
         for (key, row) in here.iter().zip(current) {
