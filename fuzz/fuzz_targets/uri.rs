@@ -1,10 +1,11 @@
-//! Request targets: taken apart in every way, and an entity's own URL leads back to it.
+//! Request targets: taken apart in every way, and an entity's own URL leads back to it, if its table can be one.
 //!
 //! Input: the target, a line end, the host.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use partita_model::TableName;
 use partita_wire::{Hosts, Method, Query, Resource, Target, push_entity_path};
 
 fuzz_target!(|text: &str| {
@@ -19,6 +20,7 @@ fuzz_target!(|text: &str| {
         partition_key,
         row_key,
     }) = Resource::parse(target)
+        && TableName::new(&table).is_ok()
     {
         let mut path = b"/".to_vec();
         push_entity_path(&table, &partition_key, &row_key, &mut path);

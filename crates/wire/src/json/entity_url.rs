@@ -18,7 +18,8 @@ const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'(')
     .remove(b')');
 
-/// `Name(PartitionKey='…',RowKey='…')`, appended. The bytes are ASCII and need no escape in JSON.
+/// `Name(PartitionKey='…',RowKey='…')`, appended. `table` is the name of a table, so nothing in it is escaped. The bytes are ASCII and
+/// need no escape in JSON.
 pub fn push_entity_path(table: &str, partition_key: &str, row_key: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(table.as_bytes());
     out.extend_from_slice(b"(PartitionKey='");
