@@ -160,7 +160,9 @@ fn an_interrupted_scan_goes_on_where_it_stopped() {
         let other = world.run(&format!("scan other --resume {token}"));
         assert_eq!(other.0, 2);
         assert!(
-            other.2.contains("is from table many of devstoreaccount1, not other"),
+            other
+                .2
+                .contains("is from table many of devstoreaccount1, not other"),
             "{}",
             other.2
         );
