@@ -2,9 +2,11 @@
 
 use super::ChangeRefused;
 use super::change::{Opened, failed};
+use bytes::Bytes;
 use futures::future::join_all;
 use partita_engine::{Batch, Write, WriteError};
 use partita_range::{Follower, Range};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio::sync::oneshot;
 
@@ -35,8 +37,7 @@ pub(super) async fn copy(from: &[Follower], to: &Opened) -> Result<usize, Change
     for follower in from {
         let (writes, bytes) = follower.take().map_err(failed)?;
         copied += bytes;
-        // Keys of different old ranges differ, so only the order within each matters.
-        for (range, batch) in batches(writes, to) {
+        for (range, batch) in batches(writes, to)? {
             writing.push(write(range, batch).await.map_err(failed)?);
         }
     }
@@ -48,28 +49,34 @@ pub(super) async fn copy(from: &[Follower], to: &Opened) -> Result<usize, Change
     Ok(copied)
 }
 
-/// The writes by the new ranges they lie in, in their order.
-fn batches(writes: Vec<Write>, to: &Opened) -> Vec<(&Arc<Range>, Batch)> {
+/// The writes by the new ranges they lie in: of each key the last one, because nobody reads those ranges yet.
+fn batches(writes: Vec<Write>, to: &Opened) -> Result<Vec<(&Arc<Range>, Batch)>, ChangeRefused> {
+    let last: BTreeMap<Bytes, Option<Bytes>> = writes
+        .into_iter()
+        .map(|write| (write.key, write.value))
+        .collect();
     let mut batches = Vec::new();
     let mut filling: Vec<(&Arc<Range>, Batch)> = to
         .iter()
         .map(|(served, _)| (&served.range, Batch::new()))
         .collect();
-    for write in writes {
+    for (key, value) in last {
         let place = filling
             .iter_mut()
-            .find(|(range, _)| range.bounds().contains(&write.key));
-        // The new ranges lie where the old ones lay.
-        let Some((range, batch)) = place else {
-            continue;
-        };
-        batch.push(write);
+            .find(|(range, _)| range.bounds().contains(&key));
+        // The new ranges lie where the old ones lay; if they do not, nothing may be lost by it.
+        let (range, batch) = place.ok_or_else(misplaced)?;
+        batch.push(Write { key, value });
         if batch.bytes() >= BATCH_BYTES {
             batches.push((*range, std::mem::take(batch)));
         }
     }
     batches.extend(filling.into_iter().filter(|(_, batch)| !batch.is_empty()));
-    batches
+    Ok(batches)
+}
+
+fn misplaced() -> ChangeRefused {
+    ChangeRefused::Failed("a row lies in none of the new ranges".into())
 }
 
 /// Submits a batch to a range that nobody else writes to; what became of it comes later.

@@ -1,0 +1,178 @@
+//! Databases and maps that fail: before a kill, or once something is done.
+
+use super::*;
+
+/// Databases and a map that answer so many calls and then never again: the manager before a kill.
+pub(super) struct Dying<T: ?Sized> {
+    pub(super) inner: Arc<T>,
+    pub(super) calls_left: Arc<AtomicI64>,
+    /// Whether the last call is still done, and only its answer lost.
+    pub(super) does_the_last: bool,
+}
+
+impl<T: ?Sized> Dying<T> {
+    /// Whether this call is done, and whether it is answered.
+    async fn call<R>(&self, done: impl Future<Output = R>) -> R {
+        let left = self.calls_left.fetch_sub(1, Ordering::SeqCst);
+        if left > 0 {
+            return done.await;
+        }
+        if left == 0 && self.does_the_last {
+            done.await;
+        }
+        std::future::pending().await
+    }
+}
+
+#[async_trait]
+impl MapStore for Dying<dyn MapStore> {
+    async fn load(&self) -> Result<Option<MapRecord>, MapError> {
+        self.call(self.inner.load()).await
+    }
+
+    async fn save(&self, record: &MapRecord) -> Result<(), MapError> {
+        self.call(self.inner.save(record)).await
+    }
+
+    async fn snapshots(&self) -> Result<Vec<SnapshotRecord>, MapError> {
+        self.call(self.inner.snapshots()).await
+    }
+
+    async fn save_snapshot(&self, record: &SnapshotRecord) -> Result<(), MapError> {
+        self.call(self.inner.save_snapshot(record)).await
+    }
+
+    async fn delete_snapshot(&self, name: &SnapshotName) -> Result<(), MapError> {
+        self.call(self.inner.delete_snapshot(name)).await
+    }
+}
+
+#[async_trait]
+impl Databases for Dying<dyn Databases> {
+    async fn open(&self, range: RangeId) -> Result<Arc<dyn Engine>, OpenError> {
+        self.call(self.inner.open(range)).await
+    }
+
+    async fn forget_others(&self) {
+        self.inner.forget_others().await;
+    }
+
+    async fn derive(&self, target: RangeId, pieces: &[Piece]) -> Result<(), ChangeError> {
+        self.call(self.inner.derive(target, pieces)).await
+    }
+
+    async fn remove(&self, range: RangeId) -> Result<Removal, ChangeError> {
+        self.call(self.inner.remove(range)).await
+    }
+
+    async fn list(&self) -> Result<Vec<RangeId>, ChangeError> {
+        self.call(self.inner.list()).await
+    }
+
+    async fn pin(&self, ranges: &[RangeId]) -> Result<Pinned, ChangeError> {
+        self.call(self.inner.pin(ranges)).await
+    }
+
+    async fn pins(&self, range: RangeId) -> Result<Vec<PinId>, ChangeError> {
+        self.call(self.inner.pins(range)).await
+    }
+
+    async fn unpin(&self, range: RangeId, pin: &PinId) -> Result<(), ChangeError> {
+        self.call(self.inner.unpin(range, pin)).await
+    }
+
+    async fn open_pin(
+        &self,
+        range: RangeId,
+        pin: &PinId,
+    ) -> Result<Arc<dyn PinnedRows>, ChangeError> {
+        self.call(self.inner.open_pin(range, pin)).await
+    }
+
+    async fn files(
+        &self,
+        range: RangeId,
+        pin: Option<&PinId>,
+    ) -> Result<Vec<FileUse>, ChangeError> {
+        self.call(self.inner.files(range, pin)).await
+    }
+
+    fn stats(&self) -> Stats {
+        self.inner.stats()
+    }
+
+    fn health(&self) -> Health {
+        self.inner.health()
+    }
+
+    async fn close(&self) {
+        self.inner.close().await;
+    }
+}
+
+/// Databases that do something else once one is derived.
+pub(super) struct Hooked(pub(super) Arc<MemoryDatabases>, pub(super) Hook);
+
+pub(super) type Hook = Box<dyn Fn() -> BoxFuture<'static, Result<(), ChangeError>> + Send + Sync>;
+
+#[async_trait]
+impl Databases for Hooked {
+    async fn open(&self, range: RangeId) -> Result<Arc<dyn Engine>, OpenError> {
+        self.0.open(range).await
+    }
+
+    async fn forget_others(&self) {}
+
+    async fn derive(&self, target: RangeId, pieces: &[Piece]) -> Result<(), ChangeError> {
+        self.0.derive(target, pieces).await?;
+        self.1().await
+    }
+
+    async fn remove(&self, range: RangeId) -> Result<Removal, ChangeError> {
+        self.0.remove(range).await
+    }
+
+    async fn list(&self) -> Result<Vec<RangeId>, ChangeError> {
+        self.0.list().await
+    }
+
+    async fn pin(&self, ranges: &[RangeId]) -> Result<Pinned, ChangeError> {
+        self.0.pin(ranges).await
+    }
+
+    async fn pins(&self, range: RangeId) -> Result<Vec<PinId>, ChangeError> {
+        self.0.pins(range).await
+    }
+
+    async fn unpin(&self, range: RangeId, pin: &PinId) -> Result<(), ChangeError> {
+        self.0.unpin(range, pin).await
+    }
+
+    async fn open_pin(
+        &self,
+        range: RangeId,
+        pin: &PinId,
+    ) -> Result<Arc<dyn PinnedRows>, ChangeError> {
+        self.0.open_pin(range, pin).await
+    }
+
+    async fn files(
+        &self,
+        range: RangeId,
+        pin: Option<&PinId>,
+    ) -> Result<Vec<FileUse>, ChangeError> {
+        self.0.files(range, pin).await
+    }
+
+    fn stats(&self) -> Stats {
+        self.0.stats()
+    }
+
+    fn health(&self) -> Health {
+        self.0.health()
+    }
+
+    async fn close(&self) {
+        self.0.close().await;
+    }
+}
