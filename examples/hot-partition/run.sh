@@ -139,6 +139,8 @@ say "The ranges now"
 partita ranges --output table
 say "The heat map after: the hot keys are told apart"
 partita heat --table readings --width 80 --color never --output table
+say "And the partitions that were hottest meanwhile"
+partita heat --table readings --partitions --rows 5 --width 80 --color never --output table
 partita status --output table | head -n 7
 
 touch "$work/stop"

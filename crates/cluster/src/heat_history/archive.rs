@@ -227,10 +227,10 @@ impl Archive {
         let path = self.path(name);
         let got = within(async { self.store.get(&path).await?.bytes().await }).await;
         let reason = match got {
-            Ok(bytes) => match segment::decode(name, &bytes, &mut tiers.extents) {
+            Ok(bytes) => match segment::decode(name, &bytes, &mut tiers.keys) {
                 Ok(slots) => {
                     for slot in slots.into_iter().filter(|slot| slot.start >= from) {
-                        tiers.put(name.tier, slot.start, slot.into_cells());
+                        tiers.put(name.tier, slot.start, slot.into_happened());
                     }
                     return true;
                 }

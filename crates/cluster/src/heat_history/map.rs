@@ -5,44 +5,19 @@
 //! that was one range then and several later is spread evenly over them; what happened in a slot longer than a column, over
 //! the columns. So a map's sum is the sum of what happened in its time.
 
-use super::load::Load;
-use super::slot::{Cell, Extent, Slot};
-use super::tiers::{Tier, Tiers};
+use super::grid::{Grid, Metric, ShownSlot, Times};
+use super::slot::{Extent, Slot};
+use super::tiers::Tiers;
 use bytes::Bytes;
 use partita_range::Bounds;
 use partita_range::heat::serialize_hex;
-use partita_range::heat::{COARSE_BUCKETS, coarse_percentile_us};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::time::SystemTime;
 
-/// Columns at most: a day of minutes.
-const COLUMNS_MAX: usize = 1_440;
 /// Rows at most.
-const ROWS_MAX: usize = 512;
-
-/// What a map shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Metric {
-    /// Requests served.
-    Requests,
-    /// Requests that read.
-    Reads,
-    /// Requests that changed something.
-    Writes,
-    /// Rows read.
-    RowsScanned,
-    /// Bytes of bodies, in and out.
-    Bytes,
-    /// Requests refused because a target was passed.
-    Throttled,
-    /// The latency that half of the requests did not exceed, in microseconds; at most a quarter off.
-    P50Us,
-    /// The same for 99 of 100 requests.
-    P99Us,
-}
+pub(super) const ROWS_MAX: usize = 512;
 
 /// What a map is to look like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,68 +71,25 @@ pub(super) fn draw(
     shape: MapShape,
     keys: &Bounds,
 ) -> HeatMap {
-    let (from_s, to_s) = (seconds(from), seconds(to));
-    let columns = shape.columns.clamp(1, COLUMNS_MAX);
-    let time = Times {
-        from_s,
-        column_s: ((to_s - from_s) / columns as f64).max(1e-3),
-        columns,
-    };
-    let shown = || {
-        let slots = Tier::ALL.into_iter().flat_map(|tier| {
-            let slots = tiers.of(tier).iter();
-            slots.map(move |slot| (slot, time.columns_of(slot, tier)))
-        });
-        slots.filter(|(_, columns)| !columns.is_empty())
-    };
-    let pieces = Pieces::of(shown().map(|(slot, _)| slot));
+    let time = Times::new(from, to, shape.columns);
+    let shown = time.slots(tiers);
+    let pieces = Pieces::of(shown.iter().map(|shown| shown.slot));
     let rows = pieces.rows(pieces.overlapping(keys), shape.rows.clamp(1, ROWS_MAX));
     let row_of = row_of_pieces(&rows, pieces.starts.len());
-    let mut grid = Grid::new(shape.metric, rows.len(), columns);
-    for (slot, columns) in shown() {
+    let mut grid = Grid::new(shape.metric, rows.len(), &time);
+    for ShownSlot { slot, columns } in &shown {
         for cell in slot.cells() {
-            let pieces = pieces.within(&cell.extent);
-            grid.add(cell, &columns, &pieces, &row_of);
+            for (row, part) in parts(&pieces.within(&cell.extent), &row_of) {
+                grid.add(row, columns, cell.load.as_deref(), part);
+            }
         }
     }
     HeatMap {
         metric: shape.metric,
-        from_s,
+        from_s: time.from_s,
         column_s: time.column_s,
         rows: rows.iter().map(|row| pieces.keys(row)).collect(),
         values: grid.values(),
-    }
-}
-
-fn seconds(time: SystemTime) -> f64 {
-    let since = time.duration_since(SystemTime::UNIX_EPOCH);
-    since.unwrap_or_default().as_secs_f64()
-}
-
-/// The columns.
-#[derive(Clone, Copy)]
-struct Times {
-    from_s: f64,
-    column_s: f64,
-    columns: usize,
-}
-
-impl Times {
-    /// The columns that a slot falls into, each with the part of the slot that does.
-    fn columns_of(&self, slot: &Slot, tier: Tier) -> Vec<(usize, f64)> {
-        let window_s = super::WINDOW.as_secs_f64();
-        let span = f64::from(tier.span()) * window_s / self.column_s;
-        let start = (f64::from(slot.start) * window_s - self.from_s) / self.column_s;
-        let end = start + span;
-        let first = start.floor().max(0.0) as usize;
-        let behind = (end.ceil().max(0.0) as usize).min(self.columns);
-        (first..behind)
-            .map(|column| {
-                let (left, right) = (column as f64, column as f64 + 1.0);
-                (column, (end.min(right) - start.max(left)) / span)
-            })
-            .filter(|(_, part)| *part > 1e-9)
-            .collect()
     }
 }
 
@@ -274,107 +206,16 @@ fn row_of_pieces(rows: &[Range<usize>], pieces: usize) -> Vec<Option<usize>> {
     row_of
 }
 
-/// The sums, row by row.
-struct Grid {
-    metric: Metric,
-    columns: usize,
-    cells: Vec<Sum>,
-}
-
-/// What is added up for one value of the map.
-#[derive(Clone)]
-enum Sum {
-    Nothing,
-    Total(f64),
-    Latency(Box<[f64; COARSE_BUCKETS]>),
-}
-
-impl Grid {
-    fn new(metric: Metric, rows: usize, columns: usize) -> Self {
-        Self {
-            metric,
-            columns,
-            cells: vec![Sum::Nothing; rows * columns],
+/// The rows that some pieces are in, each with the part of them that it has.
+fn parts(pieces: &Range<usize>, row_of: &[Option<usize>]) -> Vec<(usize, f64)> {
+    let each = 1.0 / pieces.len().max(1) as f64;
+    let mut rows: Vec<(usize, f64)> = Vec::new();
+    let shown = row_of.get(pieces.clone()).unwrap_or_default();
+    for row in shown.iter().flatten() {
+        match rows.last_mut().filter(|(last, _)| last == row) {
+            Some((_, part)) => *part += each,
+            None => rows.push((*row, each)),
         }
     }
-
-    /// Adds a cell that lies in some columns, by parts, and spans some pieces.
-    fn add(
-        &mut self,
-        cell: &Cell,
-        columns: &[(usize, f64)],
-        pieces: &Range<usize>,
-        row_of: &[Option<usize>],
-    ) {
-        let each = 1.0 / pieces.len().max(1) as f64;
-        let mut rows: Vec<(usize, f64)> = Vec::new();
-        let shown = row_of.get(pieces.clone()).unwrap_or_default();
-        for row in shown.iter().flatten() {
-            match rows.last_mut().filter(|(last, _)| last == row) {
-                Some((_, part)) => *part += each,
-                None => rows.push((*row, each)),
-            }
-        }
-        for (row, of_keys) in rows {
-            for (column, of_time) in columns {
-                if let Some(sum) = self.cells.get_mut(row * self.columns + column) {
-                    sum.add(self.metric, cell.load.as_deref(), of_keys * of_time);
-                }
-            }
-        }
-    }
-
-    fn values(&self) -> Vec<Vec<Option<f64>>> {
-        let rows = self.cells.chunks(self.columns);
-        let share = if self.metric == Metric::P50Us {
-            0.5
-        } else {
-            0.99
-        };
-        rows.map(|row| row.iter().map(|sum| sum.value(share)).collect())
-            .collect()
-    }
-}
-
-impl Sum {
-    fn add(&mut self, metric: Metric, load: Option<&Load>, part: f64) {
-        let counts = load.map(|load| load.counts).unwrap_or_default();
-        let count = match metric {
-            Metric::Requests => counts.requests(),
-            Metric::Reads => counts.reads,
-            Metric::Writes => counts.writes,
-            Metric::RowsScanned => counts.rows_scanned,
-            Metric::Bytes => counts.bytes_in + counts.bytes_out,
-            Metric::Throttled => counts.throttled,
-            Metric::P50Us | Metric::P99Us => return self.add_latency(load, part),
-        };
-        let before = if let Self::Total(before) = self {
-            *before
-        } else {
-            0.0
-        };
-        *self = Self::Total(before + count as f64 * part);
-    }
-
-    fn add_latency(&mut self, load: Option<&Load>, part: f64) {
-        let Some(load) = load else {
-            return;
-        };
-        if !matches!(self, Self::Latency(_)) {
-            *self = Self::Latency(Box::new([0.0; COARSE_BUCKETS]));
-        }
-        if let Self::Latency(sums) = self {
-            for (sum, count) in sums.iter_mut().zip(&load.latency) {
-                *sum += f64::from(*count) * part;
-            }
-        }
-    }
-
-    fn value(&self, share: f64) -> Option<f64> {
-        match self {
-            Self::Nothing => None,
-            Self::Total(total) => Some(*total),
-            Self::Latency(latency) => coarse_percentile_us(latency.iter().copied(), share),
-        }
-    }
+    rows
 }

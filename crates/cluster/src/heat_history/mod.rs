@@ -1,21 +1,25 @@
 //! A day of heat: which keys took how much load, when, though ranges split and merge meanwhile.
 //!
 //! Each window of a range is kept with the keys that the range had then. The last hour has 10 s windows, the hours up to the
-//! sixth 1 min, up to a day 5 min: sums stay exact, latencies are kept as counts by half doublings and so add up too.
+//! sixth 1 min, up to a day 5 min: sums stay exact, latencies are kept as counts by half doublings and so add up too. Beside it
+//! each slot has its 32 hottest partitions.
 //!
 //! - [`HeatHistory::record`] takes the windows that were closed together; [`until_next_window`] says when that is next.
-//! - [`HeatHistory::map`] answers with a grid of times and keys.
+//! - [`HeatHistory::map`] answers with a grid of times and keys, [`HeatHistory::partitions`] with one of times and partitions.
 //! - [`Archive`] keeps it in the object store: `load` at the start, `save` each minute.
 //!
-//! Bounds: 885 slots of at most 128 pieces of the key space each. 64 busy ranges take 14 MB, 128 pieces in every slot 28 MB,
-//! and the keys; idle ranges take some bytes a window. In the store 64 busy ranges take about 4 MB.
+//! Bounds: 885 slots of at most 128 pieces of the key space and 32 partitions each. 64 busy ranges and 32 hot partitions take
+//! 20 MB, 128 pieces in every slot 34 MB, and the keys; idle ranges take some bytes a window. In the store 64 busy ranges and 32
+//! hot partitions take about 5 MB.
 //!
 //! Wall time comes from the caller, as `rt::Clock` has it, because a heat map shows wall time. A clock that is set back adds
 //! to the newest slot until it has caught up; slots more than an hour ahead of it are forgotten.
 
 mod archive;
+mod grid;
 mod load;
 mod map;
+mod partitions;
 mod segment;
 mod slot;
 mod tiers;
@@ -24,12 +28,14 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use partita_range::Bounds;
 use partita_range::heat::Window;
-use slot::{Cell, Extent, Slot, Time};
+use slot::{Cell, Extent, Happened, Keys, Slot, Spot, Time};
 use std::time::{Duration, SystemTime};
 use tiers::Tiers;
 
 pub use archive::{Archive, SaveError};
-pub use map::{HeatMap, KeyRow, MapShape, Metric};
+pub use grid::Metric;
+pub use map::{HeatMap, KeyRow, MapShape};
+pub use partitions::PartitionRow;
 
 /// How long a window is.
 pub const WINDOW: Duration = Duration::from_secs(10);
@@ -68,15 +74,8 @@ impl HeatHistory {
     pub fn record(&self, now: SystemTime, ranges: &[RangeWindow<'_>]) {
         let at = time_of(now.checked_sub(WINDOW / 2).unwrap_or(now));
         let mut tiers = self.tiers.lock();
-        let cells = ranges.iter().map(|range| Cell {
-            extent: tiers.extents.of(Extent {
-                start: range.start.clone(),
-                end: range.end.clone(),
-            }),
-            load: load::Load::of(range.window),
-        });
-        let cells = cells.collect();
-        let forgotten = tiers.record(at, cells);
+        let happened = happened(ranges, &mut tiers.keys);
+        let forgotten = tiers.record(at, happened);
         drop(tiers);
         if forgotten > 0 {
             tracing::warn!(
@@ -104,6 +103,19 @@ impl HeatHistory {
         self.with(|tiers| map::draw(tiers, (from, to), shape, keys))
     }
 
+    /// The same for partitions: a row for each of those with the most of the metric in that time, most first. Of each slot the 32
+    /// hottest are known.
+    #[must_use]
+    pub fn partitions(
+        &self,
+        from: SystemTime,
+        to: SystemTime,
+        shape: MapShape,
+        keys: &Bounds,
+    ) -> Vec<PartitionRow> {
+        self.with(|tiers| partitions::draw(tiers, (from, to), shape, keys))
+    }
+
     /// How many slots are kept, of all tiers. At most 885.
     #[must_use]
     pub fn slots(&self) -> usize {
@@ -117,9 +129,10 @@ impl HeatHistory {
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
         let of = |slot: &Slot| {
-            let cells = slot.cells();
-            let busy = cells.iter().filter(|cell| cell.load.is_some()).count();
-            size_of::<Slot>() + size_of_val(cells) + busy * size_of::<load::Load>()
+            let (cells, spots) = (slot.cells(), slot.spots());
+            let busy = cells.iter().filter(|cell| cell.load.is_some()).count() + spots.len();
+            let places = size_of_val(cells) + size_of_val(spots);
+            size_of::<Slot>() + places + busy * size_of::<load::Load>()
         };
         self.with(|tiers| {
             let slots = tiers::Tier::ALL.into_iter().flat_map(|tier| tiers.of(tier));
@@ -136,6 +149,25 @@ impl Default for HeatHistory {
     fn default() -> Self {
         Self::new()
     }
+}
+
+/// What happened in the windows.
+fn happened(ranges: &[RangeWindow<'_>], keys: &mut Keys) -> Happened {
+    let cells = ranges.iter().map(|range| Cell {
+        extent: keys.extents.of(Extent {
+            start: range.start.clone(),
+            end: range.end.clone(),
+        }),
+        load: load::Load::of(range.window),
+    });
+    let cells = cells.collect();
+    let partitions = ranges.iter().flat_map(|range| &range.window.partitions);
+    let spots = partitions.map(|window| Spot {
+        partition: keys.partitions.of(window.partition.clone()),
+        load: load::Load::of_partition(window),
+    });
+    let spots = spots.collect();
+    Happened { cells, spots }
 }
 
 /// How long it is until windows are to be closed: they end at full tens of seconds of the wall clock, so that each has a slot

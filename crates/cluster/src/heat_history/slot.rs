@@ -1,13 +1,18 @@
-//! A piece of time: what happened in which pieces of the key space.
+//! A piece of time: what happened in which pieces of the key space, and in the hottest partitions.
 
 use super::load::Load;
 use bytes::Bytes;
-use std::cmp::Ordering;
+use partita_range::heat::PARTITIONS_MAX;
+use std::cmp::{Ordering, Reverse};
 use std::collections::HashSet;
+use std::hash::Hash;
 use std::sync::Arc;
 
 /// Pieces of the key space that a slot tells apart. With more, neighbours with little load are joined.
 pub(super) const CELLS_MAX: usize = 128;
+
+/// Partitions that a slot tells of.
+pub(super) const SPOTS_MAX: usize = PARTITIONS_MAX;
 
 /// Counts tens of seconds since 1970.
 pub(super) type Time = u32;
@@ -78,30 +83,32 @@ impl Cell {
     }
 }
 
-/// What happened in some time, whose length its tier knows.
+/// What happened in one partition.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Slot {
-    pub(super) start: Time,
-    /// By extent; at most [`CELLS_MAX`]. Extents overlap where a range was split or merged meanwhile.
-    cells: Vec<Cell>,
+pub(super) struct Spot {
+    /// Its indivisible prefix.
+    pub(super) partition: Arc<Bytes>,
+    pub(super) load: Box<Load>,
 }
 
-impl Slot {
-    pub(super) fn new(start: Time, cells: Vec<Cell>) -> Self {
-        let mut slot = Self {
-            start,
-            cells: Vec::new(),
-        };
-        slot.add(cells);
-        slot
+/// What happened, where.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Happened {
+    /// By extent; at most [`CELLS_MAX`]. Extents overlap where a range was split or merged meanwhile.
+    pub(super) cells: Vec<Cell>,
+    /// The hottest partitions, by key; at most [`SPOTS_MAX`]. Their load is in the cells too.
+    pub(super) spots: Vec<Spot>,
+}
+
+impl Happened {
+    /// Adds what else happened.
+    pub(super) fn add(&mut self, other: Self) {
+        let Self { cells, spots } = other;
+        self.add_cells(cells);
+        self.add_spots(spots);
     }
 
-    pub(super) fn cells(&self) -> &[Cell] {
-        &self.cells
-    }
-
-    /// Adds what else happened in its time.
-    pub(super) fn add(&mut self, cells: Vec<Cell>) {
+    fn add_cells(&mut self, cells: Vec<Cell>) {
         self.cells.extend(cells);
         self.cells.sort_by(|a, b| a.extent.cmp(&b.extent));
         self.cells.dedup_by(|next, kept| {
@@ -117,11 +124,6 @@ impl Slot {
         self.cells.shrink_to_fit();
     }
 
-    /// Takes what happened, leaving nothing.
-    pub(super) fn into_cells(self) -> Vec<Cell> {
-        self.cells
-    }
-
     /// Joins the two neighbours with the least load.
     fn join_least(&mut self) {
         let weight = |pair: &[Cell]| pair.iter().map(Cell::weight).sum::<u64>();
@@ -135,27 +137,107 @@ impl Slot {
             left.add(right.load);
         }
     }
+
+    /// Of too many partitions those with the least load are let go: where they changed places in the time of a coarse slot, a
+    /// partition has at least what stands there.
+    fn add_spots(&mut self, spots: Vec<Spot>) {
+        self.spots.extend(spots);
+        self.spots.sort_by(|a, b| a.partition.cmp(&b.partition));
+        self.spots.dedup_by(|next, kept| {
+            let same = next.partition == kept.partition;
+            if same {
+                kept.load.add(&next.load);
+            }
+            same
+        });
+        if self.spots.len() > SPOTS_MAX {
+            self.spots
+                .sort_by_key(|spot| Reverse(spot.load.counts.demand()));
+            self.spots.truncate(SPOTS_MAX);
+            self.spots.sort_by(|a, b| a.partition.cmp(&b.partition));
+        }
+        self.spots.shrink_to_fit();
+    }
 }
 
-/// Extents that are in use, so that equal ones share memory: the map changes much less often than a window ends.
-#[derive(Debug, Default)]
-pub(super) struct Extents {
-    known: HashSet<Arc<Extent>>,
+/// What happened in some time, whose length its tier knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Slot {
+    pub(super) start: Time,
+    happened: Happened,
 }
 
-impl Extents {
-    /// The extent kept for equal ones.
-    pub(super) fn of(&mut self, extent: Extent) -> Arc<Extent> {
-        if let Some(known) = self.known.get(&extent) {
+impl Slot {
+    pub(super) fn new(start: Time, happened: Happened) -> Self {
+        let mut slot = Self {
+            start,
+            happened: Happened::default(),
+        };
+        slot.add(happened);
+        slot
+    }
+
+    pub(super) fn cells(&self) -> &[Cell] {
+        &self.happened.cells
+    }
+
+    pub(super) fn spots(&self) -> &[Spot] {
+        &self.happened.spots
+    }
+
+    /// Adds what else happened in its time.
+    pub(super) fn add(&mut self, happened: Happened) {
+        self.happened.add(happened);
+    }
+
+    /// Takes what happened.
+    pub(super) fn into_happened(self) -> Happened {
+        self.happened
+    }
+}
+
+/// Values that are in use, so that equal ones share memory: ranges and hot partitions change much less often than a window ends.
+#[derive(Debug)]
+pub(super) struct Shared<T> {
+    known: HashSet<Arc<T>>,
+}
+
+impl<T: Eq + Hash> Shared<T> {
+    /// The value kept for equal ones.
+    pub(super) fn of(&mut self, value: T) -> Arc<T> {
+        if let Some(known) = self.known.get(&value) {
             return Arc::clone(known);
         }
-        let extent = Arc::new(extent);
-        self.known.insert(Arc::clone(&extent));
-        extent
+        let value = Arc::new(value);
+        self.known.insert(Arc::clone(&value));
+        value
     }
 
     /// Lets go of those that nothing else uses.
+    fn sweep(&mut self) {
+        self.known.retain(|value| Arc::strong_count(value) > 1);
+    }
+}
+
+impl<T> Default for Shared<T> {
+    fn default() -> Self {
+        Self {
+            known: HashSet::new(),
+        }
+    }
+}
+
+/// The keys that slots name.
+#[derive(Debug, Default)]
+pub(super) struct Keys {
+    pub(super) extents: Shared<Extent>,
+    pub(super) partitions: Shared<Bytes>,
+}
+
+impl Keys {
+    /// Lets go of those that no slot names.
     pub(super) fn sweep(&mut self) {
-        self.known.retain(|extent| Arc::strong_count(extent) > 1);
+        self.extents.sweep();
+        self.partitions.sweep();
     }
 }

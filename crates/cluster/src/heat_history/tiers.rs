@@ -8,9 +8,9 @@
 //! Invariants:
 //! - slots of a tier are in order of time, and every slot of a coarser tier is before every slot of a finer one;
 //! - a slot of a coarser tier is made of whole slots of the finer one: the borders are multiples of the coarser span;
-//! - what is added up stays the same, until it is forgotten.
+//! - what is added up stays the same, until it is forgotten; of partitions only the hottest of each slot are kept.
 
-use super::slot::{Cell, Extents, Slot, Time};
+use super::slot::{Happened, Keys, Slot, Time};
 use std::collections::VecDeque;
 
 /// Tens of seconds in an hour.
@@ -58,7 +58,7 @@ pub(super) struct Tiers {
     fine: VecDeque<Slot>,
     medium: VecDeque<Slot>,
     coarse: VecDeque<Slot>,
-    pub(super) extents: Extents,
+    pub(super) keys: Keys,
     /// Slots before it are in the archive, and take nothing more.
     pub(super) saved_to: Time,
 }
@@ -68,22 +68,22 @@ impl Tiers {
     /// counts as that slot's: what was shown stays in order.
     ///
     /// Returns how many slots were forgotten because they lay in the future.
-    pub(super) fn record(&mut self, at: Time, cells: Vec<Cell>) -> usize {
+    pub(super) fn record(&mut self, at: Time, happened: Happened) -> usize {
         let forgotten = self.forget_future(at);
         let newest = self.newest().unwrap_or(0);
         let at = at.max(newest).max(self.saved_to);
-        self.put(Tier::Fine, at, cells);
+        self.put(Tier::Fine, at, happened);
         self.age();
         forgotten
     }
 
     /// Adds what happened to a slot of a tier.
-    pub(super) fn put(&mut self, tier: Tier, start: Time, cells: Vec<Cell>) {
+    pub(super) fn put(&mut self, tier: Tier, start: Time, happened: Happened) {
         let slots = self.of_mut(tier);
         let at = slots.partition_point(|slot| slot.start < start);
         match slots.get_mut(at).filter(|slot| slot.start == start) {
-            Some(slot) => slot.add(cells),
-            None => slots.insert(at, Slot::new(start, cells)),
+            Some(slot) => slot.add(happened),
+            None => slots.insert(at, Slot::new(start, happened)),
         }
     }
 
@@ -129,7 +129,7 @@ impl Tiers {
                 .is_some_and(|slot| slot.start < begins)
             {
                 if let Some(slot) = tiers.of_mut(tier).pop_front() {
-                    tiers.put(coarser, coarser.align(slot.start), slot.into_cells());
+                    tiers.put(coarser, coarser.align(slot.start), slot.into_happened());
                 }
             }
         };
@@ -142,7 +142,7 @@ impl Tiers {
             forgotten = true;
         }
         if forgotten {
-            self.extents.sweep();
+            self.keys.sweep();
         }
     }
 

@@ -146,7 +146,7 @@ fn the_heat_map_is_of_a_known_table_and_time() {
         (&"2020-01-01T00:00:00Z".into(), &Value::Array(Vec::new()))
     );
     assert_eq!(whole["step_seconds"], 120);
-    let (code, data, talk) = world.run("heat --to 2020-01-01T00:00:00Z -o table");
+    let (code, data, talk) = world.run("heat --partitions --to 2020-01-01T00:00:00Z -o table");
     assert_eq!((code, &*data), (1, ""));
     assert!(
         talk.starts_with("nothing is known of that time, "),

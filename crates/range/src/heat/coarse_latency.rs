@@ -1,5 +1,7 @@
 //! How long requests took, in so few numbers that they can be kept for many partitions, or for a day.
 
+use std::ops::AddAssign;
+
 /// Buckets: below 16 µs, then two to each doubling; the last has all from 8.4 s on.
 pub const COARSE_BUCKETS: usize = 40;
 
@@ -8,7 +10,7 @@ const FIRST_DOUBLING: u32 = 4;
 
 /// The bucket of a latency in microseconds, below [`COARSE_BUCKETS`].
 #[must_use]
-pub fn coarse_bucket(us: u64) -> usize {
+pub(super) fn coarse_bucket(us: u64) -> usize {
     let Some(doubling) = us.max(1).ilog2().checked_sub(FIRST_DOUBLING) else {
         return 0;
     };
@@ -43,35 +45,53 @@ pub fn coarse_percentile_us(buckets: impl Iterator<Item = f64> + Clone, share: f
     None
 }
 
-/// Counts that keep their proportions when there are too many for them: all are halved then.
+/// How many requests took how long, by bucket.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Proportions([u16; COARSE_BUCKETS]);
+pub struct CoarseLatency([u32; COARSE_BUCKETS]);
 
-impl Proportions {
-    pub(super) const fn new() -> Self {
+impl CoarseLatency {
+    /// No requests.
+    #[must_use]
+    pub const fn new() -> Self {
         Self([0; COARSE_BUCKETS])
     }
 
-    /// Counts `weight` requests that took so long.
-    pub(super) fn add(&mut self, us: u64, weight: u16) {
-        let Some(count) = self.0.get_mut(coarse_bucket(us)) else {
-            return;
-        };
-        match count.checked_add(weight) {
-            Some(sum) => *count = sum,
-            None => {
-                for count in &mut self.0 {
-                    *count /= 2;
-                }
-                self.add(us, weight / 2);
-            }
+    /// Counts `requests` that took so many microseconds. A count that is full stays so.
+    pub fn add(&mut self, us: u64, requests: u32) {
+        self.add_to_bucket(coarse_bucket(us), requests);
+    }
+
+    /// Counts `requests` of a bucket, below [`COARSE_BUCKETS`]; none of any other.
+    pub fn add_to_bucket(&mut self, bucket: usize, requests: u32) {
+        if let Some(count) = self.0.get_mut(bucket) {
+            *count = count.saturating_add(requests);
         }
+    }
+
+    /// The counts, the shortest latencies first.
+    #[must_use]
+    pub const fn buckets(&self) -> &[u32; COARSE_BUCKETS] {
+        &self.0
     }
 
     /// See [`coarse_percentile_us`].
     pub(super) fn percentile_us(&self, share: f64) -> Option<u64> {
         let counts = self.0.iter().map(|count| f64::from(*count));
         coarse_percentile_us(counts, share).map(|us| us as u64)
+    }
+}
+
+impl Default for CoarseLatency {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl AddAssign<&Self> for CoarseLatency {
+    fn add_assign(&mut self, other: &Self) {
+        for (bucket, requests) in other.0.iter().enumerate() {
+            self.add_to_bucket(bucket, *requests);
+        }
     }
 }
 
@@ -105,13 +125,15 @@ mod tests {
     }
 
     #[test]
-    fn too_many_to_count_keep_their_proportions() {
-        let mut counts = Proportions::new();
+    fn counts_add_up_and_stay_when_they_are_full() {
+        let mut counts = CoarseLatency::new();
         assert_eq!(counts.percentile_us(0.5), None);
-        for at in 0..100_000 {
-            counts.add(if at % 50 == 0 { 5_000 } else { 100 }, 64);
-        }
-        assert_eq!(counts.percentile_us(0.97), Some(112));
-        assert_eq!(counts.percentile_us(0.99), Some(5_120));
+        counts.add(100, u32::MAX - 1);
+        counts += &counts.clone();
+        counts.add(5_000, 7);
+        let bucket = |us| counts.buckets()[coarse_bucket(us)];
+        assert_eq!((bucket(100), bucket(5_000)), (u32::MAX, 7));
+        assert_eq!(counts.percentile_us(0.5), Some(112));
+        counts.add_to_bucket(COARSE_BUCKETS, 1);
     }
 }

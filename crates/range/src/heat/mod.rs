@@ -5,12 +5,13 @@
 //! and one in 64, those with many rows more often. [`Heat::roll`] closes a window every 10 s.
 //!
 //! What it answers:
-//! - [`Window`]: the counts and latencies of the window just closed. Exact: each request is in one window.
+//! - [`Window`]: the counts and latencies of the window just closed, exact: each request is in one window; and those of its
+//!   hottest partitions.
 //! - [`Heat::hot_partitions`]: the partitions with the most load, with error bounds.
 //! - [`Heat::split_point`]: whether a cut would balance the load that was seen, and where.
 //! - [`Heat::growth`]: tables that grow at one end only.
 //!
-//! Bounds, for each range: counters 14 KiB, sketch 96 KiB, samples 208 KiB (16 KiB and the keys), growth 16 tables of five
+//! Bounds, for each range: counters 14 KiB, sketch 120 KiB, samples 208 KiB (16 KiB and the keys), growth 16 tables of five
 //! keys. A range without requests holds the counters only.
 //!
 //! It takes no time by itself and starts nothing; who serves the range calls `roll`.
@@ -34,14 +35,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 use top_partitions::{Took, TopPartitions};
 
-pub use coarse_latency::{COARSE_BUCKETS, coarse_bucket, coarse_percentile_us};
+pub use coarse_latency::{COARSE_BUCKETS, CoarseLatency, coarse_percentile_us};
 pub use growth::{Pattern, TableGrowth};
 pub use hex_key::{HexKey, serialize_hex};
 pub use latency::{Latency, LatencyBucket};
 pub use request::{Access, Request};
 pub use split_advice::{SIDE_SHARE_MIN, SplitAdvice};
 pub use top_partitions::{Activity, HotPartition};
-pub use window::{Counts, Window};
+pub use window::{Counts, PARTITIONS_MAX, PartitionWindow, Window};
 
 /// Notes of a window from which the sample gets thinner, and the unit of load then, as a power of two: a request without
 /// rows is 2^4.
@@ -116,7 +117,7 @@ impl Heat {
     /// Closes the window at `now`, on the monotonic clock, and begins the next. A request that is recorded meanwhile is in
     /// one of the two.
     pub fn roll(&self, now: Instant) -> Window {
-        let began = {
+        let (began, partitions) = {
             let mut profile = self.profile.lock();
             self.shift.store(0, Ordering::Relaxed);
             profile.roll(now)
@@ -126,6 +127,7 @@ impl Heat {
             elapsed: now.saturating_duration_since(began),
             counts,
             latency,
+            partitions,
         }
     }
 
@@ -164,27 +166,29 @@ impl Profile {
         }
     }
 
-    /// Begins a window and returns when the last one began.
-    fn roll(&mut self, now: Instant) -> Instant {
+    /// Begins a window and returns when the last one began, and its hottest partitions.
+    fn roll(&mut self, now: Instant) -> (Instant, Vec<PartitionWindow>) {
         self.notes = 0;
-        self.top.fade();
+        let partitions = self.top.fade(PARTITIONS_MAX);
         self.sample.roll();
         self.growth.roll();
-        std::mem::replace(&mut self.window_began, now)
+        (std::mem::replace(&mut self.window_began, now), partitions)
     }
 }
 
 /// What the `requests` did that this one stands for.
 fn activity(request: &Request<'_>, requests: f64) -> Activity {
+    let rows = requests * f64::from(request.rows);
     let mut activity = Activity {
-        rows: requests * f64::from(request.rows),
         bytes_in: requests * request.bytes_in as f64,
         bytes_out: requests * request.bytes_out as f64,
         ..Activity::default()
     };
     match request.access {
-        Access::Read => activity.reads = requests,
-        Access::Write | Access::Insert => activity.writes = requests,
+        Access::Read => (activity.reads, activity.rows_scanned) = (requests, rows),
+        Access::Write | Access::Insert => {
+            (activity.writes, activity.rows_written) = (requests, rows);
+        }
         Access::Throttled => {
             activity = Activity {
                 throttled: requests,
@@ -200,7 +204,7 @@ fn latency(request: &Request<'_>, requests: f64) -> Option<Took> {
     (request.access != Access::Throttled).then(|| Took {
         us: u64::try_from(request.latency.as_micros()).unwrap_or(u64::MAX),
         // Whole, and at least one: a page may stand for less than itself. A cast saturates.
-        requests: requests.round().max(1.0) as u16,
+        requests: requests.round().max(1.0) as u32,
     })
 }
 

@@ -1,7 +1,9 @@
 //! A closed window.
 
+use super::coarse_latency::CoarseLatency;
 use super::latency::Latency;
 use super::request::REQUEST_LOAD;
+use bytes::Bytes;
 use serde::Serialize;
 use serde::ser::{SerializeStruct, Serializer};
 use std::ops::AddAssign;
@@ -37,6 +39,12 @@ impl Counts {
     #[must_use]
     pub const fn load(&self) -> u64 {
         self.requests() * REQUEST_LOAD + self.rows_scanned + self.rows_written
+    }
+
+    /// What was asked of it, in units: [`Counts::load`], and 16 for each request that was refused.
+    #[must_use]
+    pub const fn demand(&self) -> u64 {
+        self.load() + self.throttled * REQUEST_LOAD
     }
 
     /// Whether nothing happened.
@@ -76,6 +84,23 @@ pub struct Window {
     pub counts: Counts,
     /// How long the requests that were served took.
     pub latency: Latency,
+    /// The partitions of which most was asked, most first; at most [`PARTITIONS_MAX`].
+    pub partitions: Vec<PartitionWindow>,
+}
+
+/// Partitions that a window tells of at most.
+pub const PARTITIONS_MAX: usize = 32;
+
+/// The counts and latencies of one partition over one window. Estimated from a sample when its range has more than some 400
+/// requests a second.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartitionWindow {
+    /// Its indivisible prefix.
+    pub partition: Bytes,
+    /// What was counted.
+    pub counts: Counts,
+    /// How long the requests that were served took.
+    pub latency: CoarseLatency,
 }
 
 impl Serialize for Window {

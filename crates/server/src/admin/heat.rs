@@ -1,10 +1,10 @@
-//! `/admin/v1/heat`: the heat map, key ranges over time. `docs/admin-api.md` lists parameters and fields.
+//! `/admin/v1/heat`: the heat map, key ranges or partitions over time. `docs/admin-api.md` lists parameters and fields.
 
 use std::time::{Duration, SystemTime};
 
 use hyper::StatusCode;
 use partita_cluster::Manager;
-use partita_cluster::heat_history::{HeatMap, MapShape, Metric};
+use partita_cluster::heat_history::{HeatMap, MapShape, Metric, PartitionRow};
 use partita_model::TableSpace;
 use partita_range::Bounds;
 use partita_table::{Service, TableNames};
@@ -15,7 +15,9 @@ use super::places::place;
 use super::ranges::{Answer, refused};
 use super::status::rfc3339;
 
-const PARAMETERS: [&str; 7] = ["from", "last", "to", "step", "table", "metric", "rows"];
+const PARAMETERS: [&str; 8] = [
+    "from", "last", "to", "step", "table", "metric", "rows", "by",
+];
 
 /// The finest piece of time that is kept.
 const STEP_S_MIN: u64 = 10;
@@ -41,6 +43,15 @@ const METRICS: [(&str, Metric); 8] = [
     ("p99_us", Metric::P99Us),
 ];
 
+/// What the rows are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum By {
+    /// Pieces of the key space.
+    Range,
+    /// The hottest partitions.
+    Partition,
+}
+
 /// What map is asked for.
 #[derive(Debug, PartialEq, Eq)]
 struct Wish {
@@ -51,6 +62,7 @@ struct Wish {
     metric: &'static str,
     shape: MapShape,
     table: Option<String>,
+    by: By,
 }
 
 /// The map.
@@ -73,15 +85,18 @@ pub(super) async fn heat(
         Err(answer) => return answer,
     };
     let at = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
-    let map = manager
-        .with_heat(|heat| heat.map_within(at(wish.from_s), at(wish.to_s), wish.shape, &keys));
+    let (from, to) = (at(wish.from_s), at(wish.to_s));
+    let rows = manager.with_heat(|heat| match wish.by {
+        By::Range => rows(&heat.map_within(from, to, wish.shape, &keys), &names),
+        By::Partition => partitions(&heat.partitions(from, to, wish.shape, &keys), &names),
+    });
     let body = json!({
         "metric": wish.metric,
-        "from": rfc3339(at(wish.from_s)),
-        "to": rfc3339(at(wish.to_s)),
+        "from": rfc3339(from),
+        "to": rfc3339(to),
         "step_seconds": wish.step_s,
         "columns": wish.shape.columns,
-        "rows": rows(&map, &names),
+        "rows": rows,
     });
     (StatusCode::OK, body)
 }
@@ -92,15 +107,27 @@ fn rows(map: &HeatMap, names: &TableNames) -> Vec<Value> {
         json!({
             "start": place(&keys.start, names),
             "end": keys.end.as_ref().map(|end| place(end, names)),
-            "values": values.iter().map(|value| value.map(rounded)).collect::<Vec<_>>(),
+            "values": rounded(values),
+        })
+    })
+    .collect()
+}
+
+fn partitions(rows: &[PartitionRow], names: &TableNames) -> Vec<Value> {
+    let rows = rows.iter();
+    rows.map(|row| {
+        json!({
+            "partition": place(&row.partition, names),
+            "values": rounded(&row.values),
         })
     })
     .collect()
 }
 
 /// To a thousandth: a sum that is spread over several rows has no end of digits.
-fn rounded(value: f64) -> f64 {
-    (value * 1000.0).round() / 1000.0
+fn rounded(values: &[Option<f64>]) -> Vec<Option<f64>> {
+    let rounded = |value: f64| (value * 1000.0).round() / 1000.0;
+    values.iter().map(|value| value.map(rounded)).collect()
 }
 
 fn wish(query: Option<&str>, now: SystemTime) -> Result<Wish, Refused> {
@@ -151,6 +178,11 @@ fn wish(query: Option<&str>, now: SystemTime) -> Result<Wish, Refused> {
         rows,
     };
     let table = asked.text("table")?;
+    let by = match asked.text("by")?.as_deref() {
+        None | Some("range") => By::Range,
+        Some("partition") => By::Partition,
+        Some(_) => return Err(Refused("by is range or partition".to_owned())),
+    };
     Ok(Wish {
         from_s,
         to_s,
@@ -158,6 +190,7 @@ fn wish(query: Option<&str>, now: SystemTime) -> Result<Wish, Refused> {
         metric,
         shape,
         table,
+        by,
     })
 }
 
@@ -234,6 +267,7 @@ mod tests {
             ("rows=512", "too many"),
             ("from=1769913723&step=10", "too many"),
             ("metric=heat", "one of requests, reads"),
+            ("by=table", "range or partition"),
             ("since=1h", "no parameter"),
         ] {
             let why = asked(query).unwrap_err().0;
@@ -274,6 +308,13 @@ mod tests {
         fields_are_documented(&map);
         let values = map["rows"][0]["values"].as_array().unwrap();
         assert_eq!(values.len(), map["columns"]);
+        let (_, by_partition) = second.get(&format!("{path}&by=partition")).await;
+        fields_are_documented(&by_partition);
+        let [row] = &by_partition["rows"].as_array().unwrap()[..] else {
+            panic!("{by_partition}");
+        };
+        assert_eq!(row["partition"]["partition_key"], "m");
+        assert_eq!(row["values"], map["rows"][0]["values"]);
         for (query, status, code) in [
             ("table=Pets", 404, "TableNotFound"),
             ("table=other/People", 404, "TableNotFound"),

@@ -89,7 +89,7 @@ fn partition(
         "load_error": hot.error,
         "reads_per_second": rate(hot.last.reads),
         "writes_per_second": rate(hot.last.writes),
-        "rows_per_second": rate(hot.last.rows),
+        "rows_per_second": rate(hot.last.rows_scanned + hot.last.rows_written),
         "bytes_in_per_second": rate(hot.last.bytes_in),
         "bytes_out_per_second": rate(hot.last.bytes_out),
         "throttled_per_second": rate(hot.last.throttled),

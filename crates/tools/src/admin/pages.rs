@@ -320,7 +320,7 @@ pub struct Heat {
     pub rows: Vec<HeatRow>,
 }
 
-/// A piece of the key space.
+/// A piece of the key space, or a partition.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 #[allow(
@@ -330,5 +330,6 @@ pub struct Heat {
 pub struct HeatRow {
     pub start: Option<Place>,
     pub end: Option<Place>,
+    pub partition: Option<Place>,
     pub values: Vec<Option<f64>>,
 }

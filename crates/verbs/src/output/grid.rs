@@ -170,6 +170,24 @@ fn text_of(cell: Option<&Cell>) -> String {
     cell.map_or_else(String::new, |cell| cut(&cell.text, WIDTH_MAX))
 }
 
+/// As [`cut`], but what is left out is before the end: keys often begin alike. A third of the columns is for the beginning.
+pub(crate) fn cut_inside(text: &str, width_max: usize) -> String {
+    let whole = cut(text, usize::MAX);
+    if whole.width() <= width_max {
+        return whole;
+    }
+    let (mut at, mut width) = (whole.len(), 0);
+    for (before, c) in whole.char_indices().rev() {
+        width += c.width().unwrap_or_default();
+        if width > width_max * 2 / 3 {
+            break;
+        }
+        at = before;
+    }
+    let end = whole.get(at..).unwrap_or_default();
+    cut(&whole, width_max.saturating_sub(end.width())) + end
+}
+
 /// The text on one line of so many columns at most, an ellipsis in the place of what is left out.
 pub(crate) fn cut(text: &str, width_max: usize) -> String {
     let mut out = String::new();
@@ -221,5 +239,17 @@ mod tests {
             assert_eq!(cut(text, 4), expected, "{text:?}");
         }
         assert_eq!(cut("\u{1b}[2J", 40), "\\u{1b}[2J");
+        for (text, expected) in [
+            ("readings 'a1'", "readings 'a1'"),
+            ("readings 'sensor-061'", "read…ensor-061'"),
+            ("日本語日本語日本語", "日本…本語日本語"),
+            (
+                "a\u{301}aaaaaaaaaaaaaaaaa\u{301}",
+                "a\u{301}aaa…aaaaaaaaaa\u{301}",
+            ),
+        ] {
+            assert_eq!(cut_inside(text, 15), expected, "{text:?}");
+        }
+        assert_eq!(cut_inside("abc", 1), "…");
     }
 }

@@ -16,7 +16,7 @@ mod json;
 mod learning;
 mod shown;
 
-pub(super) use grid::cut;
+pub(super) use grid::{cut, cut_inside};
 pub(super) use shown::Shown;
 
 use super::failure::Failure;

@@ -3,17 +3,18 @@
 //! Decoding takes any bytes: it neither panics nor takes memory beyond a small multiple of their length.
 
 use super::load::Load;
-use super::slot::{CELLS_MAX, Cell, Extent, Extents, Slot, Time};
+use super::slot::{CELLS_MAX, Cell, Extent, Happened, Keys, SPOTS_MAX, Slot, Spot, Time};
 use super::tiers::Tier;
 use bytes::{Buf, BufMut, Bytes};
-use partita_range::heat::COARSE_BUCKETS;
-use partita_range::heat::Counts;
+use partita_range::heat::{COARSE_BUCKETS, CoarseLatency, Counts};
 use std::collections::BTreeSet;
 use std::fmt;
 use thiserror::Error;
 
 const MAGIC: [u8; 8] = *b"PARTHEAT";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
+/// The one before it, which knew nothing of partitions.
+const VERSION_OF_RANGES: u32 = 1;
 const HEADER_BYTES: usize = 24;
 const CHECKSUM_BYTES: usize = 4;
 /// Longest key: names of an account and two keys of 512 characters, escaped, are less.
@@ -78,10 +79,10 @@ pub(super) fn encode<'s>(
     bytes.put_u32_le(name.to);
     let cells = slots.clone().flat_map(Slot::cells);
     let extents = cells.map(|cell| &*cell.extent);
-    let keys: BTreeSet<&Bytes> = extents
-        .flat_map(|extent| std::iter::once(&extent.start).chain(&extent.end))
-        .collect();
-    let keys: Vec<&Bytes> = keys.into_iter().collect();
+    let ends = extents.flat_map(|extent| std::iter::once(&extent.start).chain(&extent.end));
+    let partitions = slots.clone().flat_map(Slot::spots);
+    let keys = ends.chain(partitions.map(|spot| &*spot.partition));
+    let keys: Vec<&Bytes> = keys.collect::<BTreeSet<_>>().into_iter().collect();
     put_keys(&mut bytes, &keys);
     put_varint(&mut bytes, slots.clone().count() as u64);
     for slot in slots {
@@ -89,6 +90,11 @@ pub(super) fn encode<'s>(
         put_varint(&mut bytes, slot.cells().len() as u64);
         for cell in slot.cells() {
             put_cell(&mut bytes, cell, &keys);
+        }
+        put_varint(&mut bytes, slot.spots().len() as u64);
+        for spot in slot.spots() {
+            put_varint(&mut bytes, index(&keys, &spot.partition));
+            put_load(&mut bytes, &spot.load);
         }
     }
     bytes.put_u32_le(crc32fast::hash(&bytes));
@@ -110,16 +116,23 @@ fn put_keys(bytes: &mut Vec<u8>, keys: &[&Bytes]) {
     }
 }
 
+/// Where a key is among them.
+fn index(keys: &[&Bytes], key: &Bytes) -> u64 {
+    keys.binary_search(&key).map_or(0, |at| at as u64)
+}
+
 fn put_cell(bytes: &mut Vec<u8>, cell: &Cell, keys: &[&Bytes]) {
-    let index = |key: &Bytes| keys.binary_search(&key).map_or(0, |at| at as u64);
     let Extent { start, end } = &*cell.extent;
-    put_varint(bytes, index(start));
-    put_varint(bytes, end.as_ref().map_or(0, |end| index(end) + 1));
-    let Some(load) = &cell.load else {
-        bytes.put_u8(0);
-        return;
-    };
-    let Load { counts, latency } = &**load;
+    put_varint(bytes, index(keys, start));
+    put_varint(bytes, end.as_ref().map_or(0, |end| index(keys, end) + 1));
+    match &cell.load {
+        Some(load) => put_load(bytes, load),
+        None => bytes.put_u8(0),
+    }
+}
+
+fn put_load(bytes: &mut Vec<u8>, Load { counts, latency }: &Load) {
+    let latency = latency.buckets();
     let counted = latency.iter().filter(|count| **count > 0).count();
     // One more than the buckets that follow, so that it differs from an idle cell's.
     bytes.put_u8(counted as u8 + 1);
@@ -166,18 +179,21 @@ fn put_varint(bytes: &mut Vec<u8>, mut value: u64) {
 pub(super) fn decode(
     name: SegmentName,
     object: &[u8],
-    extents: &mut Extents,
+    keys: &mut Keys,
 ) -> Result<Vec<Slot>, SegmentFault> {
-    let body = check(name, object)?;
-    let mut reader = Reader { rest: body };
+    let (version, body) = check(name, object)?;
+    let mut reader = Reader {
+        rest: body,
+        version,
+    };
     reader
-        .slots(name, extents)
+        .slots(name, keys)
         .filter(|_| reader.rest.is_empty())
         .ok_or(SegmentFault::Damaged)
 }
 
-/// What lies between a header that fits the name and a checksum that fits all before it.
-fn check(name: SegmentName, object: &[u8]) -> Result<&[u8], SegmentFault> {
+/// The version, and what lies between a header that fits the name and a checksum that fits all before it.
+fn check(name: SegmentName, object: &[u8]) -> Result<(u32, &[u8]), SegmentFault> {
     let end = object.len().checked_sub(CHECKSUM_BYTES);
     let (checked, checksum) = end
         .and_then(|end| object.split_at_checked(end))
@@ -190,7 +206,7 @@ fn check(name: SegmentName, object: &[u8]) -> Result<&[u8], SegmentFault> {
     }
     header.advance(MAGIC.len());
     let version = header.get_u32_le();
-    if version != VERSION {
+    if version != VERSION && version != VERSION_OF_RANGES {
         return Err(SegmentFault::Version(version));
     }
     let said = [
@@ -201,16 +217,17 @@ fn check(name: SegmentName, object: &[u8]) -> Result<&[u8], SegmentFault> {
     if said != [name.tier.span(), name.from, name.to] {
         return Err(SegmentFault::Damaged);
     }
-    Ok(body)
+    Ok((version, body))
 }
 
 /// Reads the body; `None` for anything that `encode` does not write.
 struct Reader<'b> {
     rest: &'b [u8],
+    version: u32,
 }
 
 impl<'b> Reader<'b> {
-    fn slots(&mut self, name: SegmentName, extents: &mut Extents) -> Option<Vec<Slot>> {
+    fn slots(&mut self, name: SegmentName, known: &mut Keys) -> Option<Vec<Slot>> {
         let keys = self.keys()?;
         let count = self.varint()?;
         let mut slots: Vec<Slot> = Vec::new();
@@ -220,18 +237,43 @@ impl<'b> Reader<'b> {
             if start >= name.to || !behind_last {
                 return None;
             }
-            let count = self.length(CELLS_MAX)?;
-            let mut cells: Vec<Cell> = Vec::new();
-            for _ in 0..count {
-                let cell = self.cell(&keys, extents)?;
-                if cells.last().is_some_and(|last| last.extent >= cell.extent) {
-                    return None;
-                }
-                cells.push(cell);
-            }
-            slots.push(Slot::new(start, cells));
+            let cells = self.cells(&keys, known)?;
+            let spots = match self.version {
+                VERSION_OF_RANGES => Vec::new(),
+                _ => self.spots(&keys, known)?,
+            };
+            slots.push(Slot::new(start, Happened { cells, spots }));
         }
         Some(slots)
+    }
+
+    fn cells(&mut self, keys: &[Bytes], known: &mut Keys) -> Option<Vec<Cell>> {
+        let count = self.length(CELLS_MAX)?;
+        let mut cells: Vec<Cell> = Vec::new();
+        for _ in 0..count {
+            let cell = self.cell(keys, known)?;
+            if cells.last().is_some_and(|last| last.extent >= cell.extent) {
+                return None;
+            }
+            cells.push(cell);
+        }
+        Some(cells)
+    }
+
+    fn spots(&mut self, keys: &[Bytes], known: &mut Keys) -> Option<Vec<Spot>> {
+        let count = self.length(SPOTS_MAX)?;
+        let mut spots: Vec<Spot> = Vec::new();
+        for _ in 0..count {
+            let partition = keys.get(self.length(keys.len())?)?.clone();
+            let is_behind = |last: &Spot| *last.partition < partition;
+            if !spots.last().is_none_or(is_behind) {
+                return None;
+            }
+            let partition = known.partitions.of(partition);
+            let load = self.load()??;
+            spots.push(Spot { partition, load });
+        }
+        Some(spots)
     }
 
     fn keys(&mut self) -> Option<Vec<Bytes>> {
@@ -250,7 +292,7 @@ impl<'b> Reader<'b> {
         Some(keys)
     }
 
-    fn cell(&mut self, keys: &[Bytes], extents: &mut Extents) -> Option<Cell> {
+    fn cell(&mut self, keys: &[Bytes], known: &mut Keys) -> Option<Cell> {
         let start = keys.get(self.length(keys.len())?)?.clone();
         let end = match self.length(keys.len())?.checked_sub(1) {
             None => None,
@@ -259,16 +301,16 @@ impl<'b> Reader<'b> {
         if end.as_ref().is_some_and(|end| *end <= start) {
             return None;
         }
-        let buckets = self.take(1)?.first()?.checked_sub(1);
-        let load = match buckets {
-            None => None,
-            Some(buckets) => Some(Box::new(self.load(buckets)?)),
-        };
-        let extent = extents.of(Extent { start, end });
+        let load = self.load()?;
+        let extent = known.extents.of(Extent { start, end });
         Some(Cell { extent, load })
     }
 
-    fn load(&mut self, buckets: u8) -> Option<Load> {
+    /// A load; `Some(None)` is none.
+    fn load(&mut self) -> Option<Option<Box<Load>>> {
+        let Some(buckets) = self.take(1)?.first()?.checked_sub(1) else {
+            return Some(None);
+        };
         let counts = Counts {
             reads: self.count()?,
             writes: self.count()?,
@@ -278,12 +320,16 @@ impl<'b> Reader<'b> {
             bytes_out: self.count()?,
             throttled: self.count()?,
         };
-        let mut latency = [0; COARSE_BUCKETS];
+        let mut latency = CoarseLatency::new();
         for _ in 0..buckets {
             let bucket = usize::from(*self.take(1)?.first()?);
-            *latency.get_mut(bucket)? = u32::try_from(self.varint()?).ok()?;
+            let requests = u32::try_from(self.varint()?).ok()?;
+            if bucket >= COARSE_BUCKETS {
+                return None;
+            }
+            latency.add_to_bucket(bucket, requests);
         }
-        Some(Load { counts, latency })
+        Some(Some(Box::new(Load { counts, latency })))
     }
 
     fn count(&mut self) -> Option<u64> {

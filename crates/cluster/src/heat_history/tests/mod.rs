@@ -1,9 +1,12 @@
 mod archive;
+mod partitions;
 
 use super::slot::CELLS_MAX;
 use super::tiers::Tier;
 use super::*;
-use partita_range::heat::{Access, Counts, Heat, Latency, Request};
+use partita_range::heat::{
+    Access, CoarseLatency, Counts, Heat, Latency, PARTITIONS_MAX, PartitionWindow, Request,
+};
 use partita_rt::{Clock, ManualClock};
 use std::time::Instant;
 
@@ -55,6 +58,7 @@ fn window(counts: Counts, latency: Latency) -> Window {
         elapsed: WINDOW,
         counts,
         latency,
+        partitions: Vec::new(),
     }
 }
 
@@ -64,6 +68,21 @@ fn reads(reads: u64) -> Window {
         ..Counts::default()
     };
     window(counts, Latency::new())
+}
+
+/// What a partition did: so many reads, each of a hundred microseconds.
+fn partition(name: impl Into<Bytes>, reads: u64) -> PartitionWindow {
+    let counts = Counts {
+        reads,
+        ..Counts::default()
+    };
+    let mut latency = CoarseLatency::new();
+    latency.add(100, u32::try_from(reads).unwrap());
+    PartitionWindow {
+        partition: name.into(),
+        counts,
+        latency,
+    }
 }
 
 /// A cluster whose ranges come and go.
@@ -144,7 +163,13 @@ impl World {
             throttled: self.chance(3),
         };
         let at = self.chance(4) as usize;
-        window(counts, self.latencies[at].clone())
+        let mut window = window(counts, self.latencies[at].clone());
+        for _ in 0..self.chance(3) {
+            let name = format!("partition-{}", self.chance(60));
+            let reads = self.chance(1_000);
+            window.partitions.push(partition(name, reads));
+        }
+        window
     }
 
     fn change_map(&mut self) {

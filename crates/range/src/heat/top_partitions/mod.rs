@@ -7,8 +7,9 @@
 //! - `floor` is at most the total over [`COUNTERS`], as long as keys are 128 bytes long on average. Longer ones leave fewer
 //!   counters; the bounds that are given with each partition hold then too.
 
-use crate::heat::coarse_latency::Proportions;
+use crate::heat::coarse_latency::CoarseLatency;
 use crate::heat::hex_key::serialize_hex;
+use crate::heat::window::{Counts, PartitionWindow};
 use bytes::Bytes;
 use foldhash::fast::RandomState;
 use serde::Serialize;
@@ -18,7 +19,7 @@ use std::sync::Arc;
 
 /// Partitions counted at a time: what takes more than 1/224 of the load is surely among them.
 pub(super) const COUNTERS: usize = 224;
-/// Bytes of their keys. With the counters it makes less than 96 KiB.
+/// Bytes of their keys. With the counters it makes less than 120 KiB.
 const KEY_BYTES_MAX: usize = 28 << 10;
 
 /// One of the partitions with the most load.
@@ -46,7 +47,7 @@ pub struct HotPartition {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Took {
     pub(super) us: u64,
-    pub(super) requests: u16,
+    pub(super) requests: u32,
 }
 
 /// What a partition did in one window. Estimated from a sample when the range has more than some 400 requests a second.
@@ -56,8 +57,10 @@ pub struct Activity {
     pub reads: f64,
     /// Requests that changed something.
     pub writes: f64,
-    /// Rows read or changed.
-    pub rows: f64,
+    /// Rows read, matching or not.
+    pub rows_scanned: f64,
+    /// Rows changed.
+    pub rows_written: f64,
     /// Bytes of the requests' bodies.
     pub bytes_in: f64,
     /// Bytes of the answers' bodies.
@@ -70,10 +73,29 @@ impl AddAssign for Activity {
     fn add_assign(&mut self, other: Self) {
         self.reads += other.reads;
         self.writes += other.writes;
-        self.rows += other.rows;
+        self.rows_scanned += other.rows_scanned;
+        self.rows_written += other.rows_written;
         self.bytes_in += other.bytes_in;
         self.bytes_out += other.bytes_out;
         self.throttled += other.throttled;
+    }
+}
+
+impl Activity {
+    /// The same in whole numbers.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        // A cast saturates.
+        let whole = |count: f64| count.round() as u64;
+        Counts {
+            reads: whole(self.reads),
+            writes: whole(self.writes),
+            rows_scanned: whole(self.rows_scanned),
+            rows_written: whole(self.rows_written),
+            bytes_in: whole(self.bytes_in),
+            bytes_out: whole(self.bytes_out),
+            throttled: whole(self.throttled),
+        }
     }
 }
 
@@ -103,14 +125,14 @@ struct Entry {
 #[derive(Debug)]
 struct Window {
     activity: Activity,
-    latency: Proportions,
+    latency: CoarseLatency,
 }
 
 impl Window {
     fn new() -> Self {
         Self {
             activity: Activity::default(),
-            latency: Proportions::new(),
+            latency: CoarseLatency::new(),
         }
     }
 
@@ -123,12 +145,18 @@ impl Window {
 }
 
 impl Entry {
-    /// Closes the window.
-    fn roll(&mut self) {
+    /// Closes the window, and returns it unless nothing happened.
+    fn roll(&mut self) -> Option<PartitionWindow> {
         let Window { activity, latency } = std::mem::replace(&mut self.current, Window::new());
         self.last = activity;
         self.last_p50_us = latency.percentile_us(0.5);
         self.last_p99_us = latency.percentile_us(0.99);
+        let counts = activity.counts();
+        (!counts.is_idle()).then(|| PartitionWindow {
+            partition: Bytes::copy_from_slice(&self.key),
+            counts,
+            latency,
+        })
     }
 }
 
@@ -186,20 +214,29 @@ impl TopPartitions {
     }
 
     /// Lets a window go: all loads are halved, so that the last window weighs as much as all before it.
-    pub(super) fn fade(&mut self) {
+    ///
+    /// Returns the `limit` partitions of which most was asked in that window, most first.
+    pub(super) fn fade(&mut self, limit: usize) -> Vec<PartitionWindow> {
+        let mut closed = Vec::new();
         self.total /= 2;
         self.floor /= 2;
         for (count, entry) in self.counts.iter_mut().zip(&mut self.entries) {
             *count /= 2;
             // Rounded up, or `count - error` could pass the load that is really there.
             entry.error = entry.error.div_ceil(2);
-            entry.roll();
+            closed.extend(entry.roll());
         }
         for slot in (0..self.counts.len()).rev() {
             if self.counts.get(slot) == Some(&0) {
                 self.remove(slot);
             }
         }
+        closed.sort_unstable_by(|a, b| {
+            let demand = b.counts.demand().cmp(&a.counts.demand());
+            demand.then_with(|| a.partition.cmp(&b.partition))
+        });
+        closed.truncate(limit);
+        closed
     }
 
     fn has_room(&self, key_bytes: usize) -> bool {

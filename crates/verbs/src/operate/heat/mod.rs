@@ -1,4 +1,4 @@
-//! `partita heat`: the heat map in the terminal, time across and key ranges down.
+//! `partita heat`: the heat map in the terminal, time across and key ranges or partitions down.
 
 mod picture;
 
@@ -9,9 +9,9 @@ use crate::output::{self, Form, Output, Shape, Shown};
 use crate::screen;
 use crate::talk::many;
 use clap::builder::PossibleValuesParser;
-use clap::{Arg, ArgMatches, Command, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use partita_client::{DateTime, ValueRef};
-use partita_tools::admin::{AdminPort, Answer, Heat};
+use partita_tools::admin::{AdminPort, Answer, Heat, HeatRow};
 use partita_wire::push_query_parameter;
 use picture::{Ink, Picture};
 
@@ -41,8 +41,14 @@ pub(super) fn command() -> Command {
     };
     let color = PossibleValuesParser::new(["auto", "always", "never"]);
     Command::new("heat")
-        .about("Draw the heat map: key ranges over time, up to a day")
+        .about("Draw the heat map: key ranges or partitions over time, up to a day")
         .arg(option("table", "TABLE", "Only ranges with keys of this table, NAME or ACCOUNT/NAME"))
+        .arg(
+            Arg::new("partitions")
+                .long("partitions")
+                .action(ArgAction::SetTrue)
+                .help("Show the hottest partitions, those with most first, in place of key ranges"),
+        )
         .arg(
             option("metric", "NAME", "What is shown")
                 .value_parser(PossibleValuesParser::new(METRICS))
@@ -54,7 +60,7 @@ pub(super) fn command() -> Command {
         )
         .arg(option("to", "TIME", "When it ends, such as 2026-01-31T12:00:00Z [default: now]"))
         .arg(
-            option("rows", "N", "Pieces of the key space at most, 1 to 512 [default: what fits]")
+            option("rows", "N", "Pieces of the key space or partitions at most, 1 to 512 [default: what fits]")
                 .value_parser(value_parser!(u16).range(1..=512)),
         )
         .arg(
@@ -128,6 +134,9 @@ pub(super) async fn run(matches: &ArgMatches) -> Result<End, Failure> {
         heat.rows.len() as u64,
     );
     talk.end(&match is_known {
+        true if matches.get_flag("partitions") => {
+            format!("{} in {columns}", many(rows, "partition", "partitions"))
+        }
         true => format!(
             "{} of the key space in {columns}",
             many(rows, "piece", "pieces")
@@ -173,6 +182,9 @@ impl Asked<'_> {
         push("last", &last_s.to_string());
         push("step", &step(last_s, self.columns).to_string());
         push("rows", &self.rows.to_string());
+        if self.matches.get_flag("partitions") {
+            push("by", "partition");
+        }
         for name in ["to", "metric", "table"] {
             if let Some(value) = text(self.matches, name) {
                 push(name, value);
@@ -217,8 +229,9 @@ fn step(last_s: u64, columns: u64) -> u64 {
 fn by_cell(matches: &ArgMatches, heat: &Heat) -> Result<(), Failure> {
     let mut output = Output::of(matches, Shape::Rows, None);
     let from = picture::time(&heat.from, 0);
+    let seconds = ValueRef::Int64(heat.step_seconds.try_into().unwrap_or(i64::MAX));
     for row in &heat.rows {
-        let (start, end) = (bound(row.start.as_ref(), ""), bound(row.end.as_ref(), ""));
+        let places = places(row);
         for (column, value) in row.values.iter().enumerate() {
             let Some(value) = value else { continue };
             let at = from.and_then(|from| {
@@ -226,19 +239,32 @@ fn by_cell(matches: &ArgMatches, heat: &Heat) -> Result<(), Failure> {
                 DateTime::from_ticks(from.ticks() + later)
             });
             let at = at.map(|at| at.text().to_string()).unwrap_or_default();
-            output.row(&Shown::Record(&[
-                ("Time", ValueRef::String(&at)),
-                ("From", ValueRef::String(&start)),
-                ("Before", ValueRef::String(&end)),
-                (
-                    "Seconds",
-                    ValueRef::Int64(heat.step_seconds.try_into().unwrap_or(i64::MAX)),
-                ),
-                ("Value", ValueRef::Double(*value)),
-            ]))?;
+            let mut record = vec![("Time", ValueRef::String(&at))];
+            record.extend(
+                places
+                    .iter()
+                    .map(|(name, text)| (*name, ValueRef::String(text))),
+            );
+            record.push(("Seconds", seconds));
+            record.push(("Value", ValueRef::Double(*value)));
+            output.row(&Shown::Record(&record))?;
         }
     }
     output.end()
+}
+
+/// What a row is of, by column.
+fn places(row: &HeatRow) -> Vec<(&'static str, String)> {
+    let Some(partition) = &row.partition else {
+        let (start, end) = (bound(row.start.as_ref(), ""), bound(row.end.as_ref(), ""));
+        return vec![("From", start), ("Before", end)];
+    };
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    vec![
+        ("Table", text(&partition.table)),
+        ("PartitionKey", text(&partition.partition_key)),
+        ("Account", text(&partition.account)),
+    ]
 }
 
 #[cfg(test)]

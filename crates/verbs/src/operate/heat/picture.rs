@@ -10,7 +10,7 @@
 
 use super::bound;
 use crate::arguments::text;
-use crate::output::cut;
+use crate::output::cut_inside;
 use clap::ArgMatches;
 use indicatif::HumanCount;
 use partita_client::DateTime;
@@ -76,10 +76,8 @@ impl<'h> Picture<'h> {
 
     pub(super) fn new(heat: &'h Heat, width: usize) -> Self {
         let label = |row: &HeatRow| {
-            cut(
-                &bound(row.start.as_ref(), "(first)"),
-                label_width_max(width),
-            )
+            let place = row.partition.as_ref().or(row.start.as_ref());
+            cut_inside(&bound(place, "(first)"), label_width_max(width))
         };
         let labels: Vec<String> = heat.rows.iter().map(label).collect();
         let widths = labels.iter().map(|label| label.width());
@@ -269,11 +267,11 @@ mod tests {
         };
         let row = |start, values: &[f64]| HeatRow {
             start,
-            end: None,
             values: values
                 .iter()
                 .map(|value| (*value >= 0.0).then_some(*value))
                 .collect(),
+            ..HeatRow::default()
         };
         Heat {
             metric: "requests".to_owned(),
@@ -304,7 +302,7 @@ mod tests {
         let expected = "\
 requests, 11:58 to 12:12 on 2026-02-02 UTC, a column is 1 min
 (first)          ·.:=o#@@·····     1,000/s
-people 'a very…         .%           400/s
+peop…ition key'         .%           400/s
                 |11:58      |12:10
                 · idle  .:-=+*o#%@  1.0/s to 1,000/s, logarithmic
 ";
