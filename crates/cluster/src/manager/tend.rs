@@ -32,7 +32,7 @@ impl Manager {
                 let (range, id) = (&served.range, served.range.id());
                 let shape = range.engine().shape();
                 if shape.sources > 0 {
-                    // Entering a compaction that is under way already is refused or dropped by the engine.
+                    // Nothing comes of it where a rewrite is under way already.
                     if let Err(error) = range.engine().rewrite().await {
                         tracing::debug!(%error, range = %id, "the files of a range are not being rewritten");
                     }

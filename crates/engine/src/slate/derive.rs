@@ -15,11 +15,10 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures::TryStreamExt;
 use slatedb::admin::{Admin, AdminBuilder, CloneSourceSpec};
-use slatedb::compactor::{CompactionSpec, SourceId};
 use slatedb::config::CheckpointOptions;
 use slatedb::object_store::path::Path;
 use slatedb::wal::{WalAdmin, WalError, WalFileRange, WalGc};
-use slatedb::{CheckpointCreateResult, ErrorKind, VersionedManifest};
+use slatedb::{CheckpointCreateResult, VersionedManifest};
 
 use super::core::Core;
 use super::open::{DATABASE_PREFIX, database_path};
@@ -29,9 +28,6 @@ use crate::{ChangeError, Collected, Piece, RangeId, Removal};
 /// How long the checkpoint lives under which a clone is made; the clone makes lasting ones. Longer than making it can take. Nobody
 /// takes it away: writes are waiting, and it ends by itself.
 const CHECKPOINT_LIFETIME: Duration = Duration::from_secs(60);
-
-/// How often a job is entered for the compactor before it is given up.
-const SUBMIT_TRIES_MAX: u32 = 5;
 
 pub(super) async fn derive(
     core: &Core,
@@ -168,39 +164,6 @@ pub(super) async fn list(core: &Core) -> Result<Vec<RangeId>, ChangeError> {
         .collect();
     ranges.sort_unstable();
     Ok(ranges)
-}
-
-/// Asks the database's compactor to merge all its files into files of its own.
-pub(super) async fn rewrite(core: &Core, opened: &Opened) -> Result<(), ChangeError> {
-    let manifest = opened.db.manifest();
-    let level0 = manifest.l0().iter().map(|view| SourceId::SstView(view.id));
-    let runs = manifest.compacted().iter();
-    let lowest = runs.clone().map(|run| run.id).min().unwrap_or_default();
-    let sources: Vec<SourceId> = level0
-        .chain(runs.map(|run| SourceId::SortedRun(run.id)))
-        .collect();
-    // A source stays listed, without files, until no checkpoint from before the rewrite is left.
-    let shares = manifest
-        .external_dbs()
-        .iter()
-        .any(|db| !db.sst_ids.is_empty());
-    // One file, and its own: nothing would come of it but garbage.
-    if !shares && sources.len() <= 1 {
-        return Ok(());
-    }
-    let admin = admin(core, opened.range);
-    let mut tries = 0;
-    loop {
-        let spec = CompactionSpec::new(sources.clone(), lowest);
-        match admin.submit_compaction(spec).await {
-            Ok(_) => return Ok(()),
-            // The compactor has entered a job of its own with a later time between ours being timed and entered.
-            Err(error) if error.kind() == ErrorKind::Invalid && tries < SUBMIT_TRIES_MAX => {
-                tries += 1;
-            }
-            Err(error) => return Err(refused(error)),
-        }
-    }
 }
 
 /// Runs one pass of the database's garbage collection, detaching included, and looks for what no pass will remove.

@@ -31,6 +31,7 @@ mod gathering;
 mod journal;
 mod open;
 mod pin;
+mod rewriting;
 mod scan;
 mod settings;
 mod shape;
@@ -45,6 +46,7 @@ use tokio::runtime::Handle;
 
 use crate::{RangeId, ReadError};
 use figures::Figures;
+use rewriting::Rewriting;
 
 pub use databases::SlateDatabases;
 pub use settings::Settings;
@@ -74,6 +76,7 @@ struct Opened {
     range: RangeId,
     db: Db,
     figures: Figures,
+    rewriting: Rewriting,
 }
 
 /// Waits for a read, but not for ever: the store retries without end, whoever waits for it does not. The timer is set only

@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use slatedb::compactor::CompactorBuilder;
 use slatedb::{Db, SstBlockSize};
 
 use super::core::Core;
 use super::figures::Figures;
 use super::journal::Journal;
-use super::settings::slatedb_settings;
+use super::rewriting::Rewriting;
+use super::settings::{compaction, slatedb_settings};
 use super::{Opened, Runtimes};
 use crate::log::{Log, LogOptions, OpenLogError, Record, Resume, WalId};
 use crate::{OpenError, RangeId};
@@ -44,9 +46,13 @@ pub(super) async fn open(
     records: VecDeque<Record>,
     resume: Resume,
 ) -> Result<Opened, OpenError> {
-    let figures = Figures::new();
+    let (figures, rewriting) = (Figures::new(), Rewriting::default());
     let is_known = core.known.lock().contains(&range);
     let cache = Arc::clone(&core.cache) as Arc<dyn slatedb::db_cache::DbCache>;
+    let compactor = CompactorBuilder::new(database_path(range), core.data.store())
+        .with_runtime(runtimes.store.clone())
+        .with_options(compaction(core.settings.garbage_age))
+        .with_scheduler_supplier(Arc::new(rewriting.clone()));
     let building = Db::builder(database_path(range), core.data.store())
         .with_settings(slatedb_settings(core.settings.garbage_age))
         .with_system_clock(Arc::clone(&core.clock))
@@ -54,13 +60,19 @@ pub(super) async fn open(
         .with_db_cache(cache, range.0)
         .with_write_runtime(runtimes.commit.clone())
         .with_metrics_recorder(figures.recorder())
+        .with_compactor_builder(compactor)
         .with_wal_writer(journal.writer_init(range, records, is_known))
         .build();
     // Its tasks run where it was built.
     let built = runtimes.store.spawn(building).await;
     let db = built.map_err(refused)?.map_err(refused)?;
     core.known.lock().insert(range);
-    let opened = Opened { range, db, figures };
+    let opened = Opened {
+        range,
+        db,
+        figures,
+        rewriting,
+    };
     if resume == Resume::Afresh {
         opened.flush().await.map_err(refused)?;
     }

@@ -67,30 +67,36 @@ pub(super) fn slatedb_settings(garbage_age: Duration) -> slatedb::Settings {
         l0_max_ssts_per_key: LEVEL0_COUNT_MAX,
         l0_flush_parallelism: 1,
         compression_codec: Some(CompressionCodec::Lz4),
-        compactor_options: Some(CompactorOptions {
-            poll_interval: Duration::from_secs(1),
-            commit_compacted_interval: Duration::from_secs(1),
-            manifest_update_timeout: MANIFEST_TIMEOUT,
-            max_concurrent_compactions: 1,
-            checkpoint_lifetime: garbage_age,
-            scheduler_options: HashMap::new(),
-            worker: Some(CompactionWorkerOptions {
-                max_concurrent_compactions: 1,
-                compactions_poll_interval: Duration::from_secs(1),
-                max_sst_size: 64 << 20,
-                max_fetch_tasks: 1,
-                bytes_to_fetch: 1 << 20,
-                max_subcompactions: 1,
-                compression_codec: Some(CompressionCodec::Lz4),
-                ..CompactionWorkerOptions::default()
-            }),
-            ..CompactorOptions::default()
-        }),
+        // The compactor is given apart, with [`compaction`].
+        compactor_options: None,
         garbage_collector_options: Some(garbage_collection(garbage_age)),
         // Background work retries without end, so that a full disk or a hiccup does not close the database. What a caller
         // waits for has deadlines of its own.
         object_store_max_retries: None,
         ..slatedb::Settings::default()
+    }
+}
+
+/// How a database merges its files.
+pub(super) fn compaction(garbage_age: Duration) -> CompactorOptions {
+    CompactorOptions {
+        poll_interval: Duration::from_secs(1),
+        commit_compacted_interval: Duration::from_secs(1),
+        manifest_update_timeout: MANIFEST_TIMEOUT,
+        max_concurrent_compactions: 1,
+        checkpoint_lifetime: garbage_age,
+        scheduler_options: HashMap::new(),
+        worker: Some(CompactionWorkerOptions {
+            max_concurrent_compactions: 1,
+            compactions_poll_interval: Duration::from_secs(1),
+            max_sst_size: 64 << 20,
+            max_fetch_tasks: 1,
+            bytes_to_fetch: 1 << 20,
+            max_subcompactions: 1,
+            compression_codec: Some(CompressionCodec::Lz4),
+            ..CompactionWorkerOptions::default()
+        }),
+        ..CompactorOptions::default()
     }
 }
 
