@@ -32,6 +32,8 @@ pub struct Options {
     pub root: PathBuf,
     /// The program of our server.
     pub partita: PathBuf,
+    /// Another build of it, which the target `before` needs.
+    pub before: Option<PathBuf>,
     /// Folder for the servers' data.
     pub scratch: PathBuf,
     /// Workloads in order.
@@ -133,7 +135,9 @@ fn run_together(
 fn length(options: &Options, kind: TargetKind) -> Duration {
     match kind {
         TargetKind::Azurite => options.measured.max(AZURITE_MEASURED_MIN),
-        TargetKind::Partita | TargetKind::Split | TargetKind::Bare => options.measured,
+        TargetKind::Partita | TargetKind::Split | TargetKind::Before | TargetKind::Bare => {
+            options.measured
+        }
     }
 }
 

@@ -145,8 +145,10 @@ impl Report {
         for measurement in &self.measurements {
             text += &measurement.line();
             if measurement.target == TargetKind::Partita.name() {
-                if let Some(ratio) = self.ratio(measurement, TargetKind::Bare) {
-                    text += &format!("  {:.0} % of bare", ratio * 100.0);
+                for (of, word) in [(TargetKind::Bare, "bare"), (TargetKind::Before, "before")] {
+                    if let Some(ratio) = self.ratio(measurement, of) {
+                        text += &format!("  {:.0} % of {word}", ratio * 100.0);
+                    }
                 }
                 if let Some(ratio) = self.ratio(measurement, TargetKind::Azurite) {
                     text += &format!("  {ratio:.1} x azurite");
@@ -259,9 +261,12 @@ mod tests {
             measurement(TargetKind::Partita, 2_000),
             measurement(TargetKind::Bare, 10_000),
             measurement(TargetKind::Azurite, 100),
+            measurement(TargetKind::Before, 1_600),
         ]);
         assert!(
-            report.text().contains("20 % of bare  20.0 x azurite"),
+            report
+                .text()
+                .contains("20 % of bare  125 % of before  20.0 x azurite"),
             "{}",
             report.text()
         );

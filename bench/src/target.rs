@@ -21,6 +21,8 @@ pub enum TargetKind {
     Partita,
     /// This project's, with the same data in 16 ranges.
     Split,
+    /// Another build of this project's, durable: what a change made of the speed.
+    Before,
     /// A hyper server that reads each request and answers prepared bytes: the ceiling on this machine.
     Bare,
     /// The emulator: not durable, it writes its whole state every few seconds.
@@ -29,7 +31,13 @@ pub enum TargetKind {
 
 impl TargetKind {
     /// All, in the order of the table.
-    pub const ALL: [Self; 4] = [Self::Partita, Self::Split, Self::Bare, Self::Azurite];
+    pub const ALL: [Self; 5] = [
+        Self::Partita,
+        Self::Split,
+        Self::Before,
+        Self::Bare,
+        Self::Azurite,
+    ];
 
     /// The name on the command line, in the table and in JSON.
     #[must_use]
@@ -37,6 +45,7 @@ impl TargetKind {
         match self {
             Self::Partita => "partita",
             Self::Split => "split",
+            Self::Before => "before",
             Self::Bare => "bare",
             Self::Azurite => "azurite",
         }
@@ -49,7 +58,7 @@ impl FromStr for TargetKind {
     fn from_str(text: &str) -> anyhow::Result<Self> {
         match Self::ALL.into_iter().find(|kind| kind.name() == text) {
             Some(kind) => Ok(kind),
-            None => bail!("no target {text:?}; there are partita, split, bare, azurite"),
+            None => bail!("no target {text:?}; there are partita, split, before, bare, azurite"),
         }
     }
 }
@@ -80,7 +89,9 @@ impl Target {
             .with_context(|| format!("making a folder in {}", scratch.display()))?;
         let admin = match kind {
             TargetKind::Split => Some(admin::free_port()?),
-            TargetKind::Partita | TargetKind::Bare | TargetKind::Azurite => None,
+            TargetKind::Partita | TargetKind::Before | TargetKind::Bare | TargetKind::Azurite => {
+                None
+            }
         };
         let command = match kind {
             TargetKind::Partita | TargetKind::Split => {
@@ -89,6 +100,13 @@ impl Target {
                     command.args(["--admin-port", &admin.port().to_string()]);
                 }
                 command
+            }
+            TargetKind::Before => {
+                let program = options.before.as_deref();
+                partita_command(
+                    program.context("no program to compare with")?,
+                    directory.path(),
+                )
             }
             TargetKind::Bare => Command::new(root.join("target/release/bare-http")),
             TargetKind::Azurite => azurite_command(root, directory.path())?,

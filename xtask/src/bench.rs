@@ -15,7 +15,8 @@ pub(crate) struct Arguments {
     /// Workloads: get, insert-many, insert-one, batch, page
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     workloads: Vec<WorkloadKind>,
-    /// Servers: partita, split (partita with the same data in 16 ranges), bare, azurite; all but split by default
+    /// Servers: partita, split (partita with the same data in 16 ranges), before (another build), bare, azurite. By default
+    /// partita, bare, azurite, and before where it is given
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     targets: Vec<TargetKind>,
     /// Numbers of connections
@@ -42,6 +43,9 @@ pub(crate) struct Arguments {
     /// Our server, when it is not the one built from this tree
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
+    /// Another build of our server, to compare with
+    #[arg(long, value_name = "FILE")]
+    before: Option<PathBuf>,
     /// Folder for the servers' data; a real disk, or durable figures mean nothing
     #[arg(long, value_name = "DIR")]
     scratch: Option<PathBuf>,
@@ -85,7 +89,9 @@ fn options(arguments: &Arguments) -> anyhow::Result<Options> {
         }
     };
     let targets = if arguments.targets.is_empty() {
-        vec![TargetKind::Partita, TargetKind::Bare, TargetKind::Azurite]
+        let before = arguments.before.is_some().then_some(TargetKind::Before);
+        let all = [TargetKind::Partita, TargetKind::Bare, TargetKind::Azurite];
+        all.into_iter().chain(before).collect()
     } else {
         arguments.targets.clone()
     };
@@ -99,6 +105,7 @@ fn options(arguments: &Arguments) -> anyhow::Result<Options> {
             .program
             .clone()
             .unwrap_or_else(|| root.join("target/release/partita")),
+        before: arguments.before.clone(),
         root,
         scratch,
         workloads: or_all(&arguments.workloads),

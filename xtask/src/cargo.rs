@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, ensure};
+use tempfile::TempDir;
 
 /// The project's folder.
 pub(crate) fn root() -> PathBuf {
@@ -12,6 +13,35 @@ pub(crate) fn root() -> PathBuf {
         .parent()
         .expect("this crate lies in a folder of the project")
         .to_owned()
+}
+
+/// A folder on the project's disk that goes away with the value.
+pub(crate) fn scratch(name: &str) -> anyhow::Result<TempDir> {
+    let parent = root().join("target").join(name);
+    std::fs::create_dir_all(&parent)?;
+    let prefix = format!("{name}-");
+    Ok(tempfile::Builder::new()
+        .prefix(&prefix)
+        .tempdir_in(parent)?)
+}
+
+/// Which server is tried.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Server {
+    /// The server, when it is not the one built from this tree
+    #[arg(long, value_name = "FILE")]
+    program: Option<PathBuf>,
+}
+
+impl Server {
+    /// The program, built where it is this tree's.
+    pub(crate) fn program(&self) -> anyhow::Result<PathBuf> {
+        if let Some(program) = &self.program {
+            return Ok(program.clone());
+        }
+        build("partita", "partita")?;
+        Ok(root().join("target/release/partita"))
+    }
 }
 
 /// Cargo, in the project's folder, with nothing of what the cargo that runs us has told us about ourselves: build scripts of the

@@ -42,24 +42,13 @@ pub(crate) struct Arguments {
     /// Instead of rounds: full write load for so long, then one kill; ready within a second, nothing lost
     #[arg(long, value_name = "SECONDS")]
     load_seconds: Option<u64>,
-    /// The server, when it is not the one built from this tree
-    #[arg(long, value_name = "FILE")]
-    program: Option<PathBuf>,
+    #[command(flatten)]
+    server: cargo::Server,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    let program = match &arguments.program {
-        Some(program) => program.clone(),
-        None => {
-            cargo::build("partita", "partita")?;
-            cargo::root().join("target/release/partita")
-        }
-    };
-    let scratch = cargo::root().join("target/crash");
-    std::fs::create_dir_all(&scratch)?;
-    let directory = tempfile::Builder::new()
-        .prefix("crash-")
-        .tempdir_in(&scratch)?;
+    let program = arguments.server.program()?;
+    let directory = cargo::scratch("crash")?;
     if let Some(seconds) = arguments.load_seconds {
         return sustained::run(&program, directory.path(), Duration::from_secs(seconds));
     }

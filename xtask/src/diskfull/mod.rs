@@ -12,7 +12,7 @@ mod snapshots;
 
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
@@ -55,9 +55,8 @@ const REFUSALS: u32 = 20;
 /// Show what the server does when its disk is full, on a small file system in memory.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// The server, when it is not the one built from this tree
-    #[arg(long, value_name = "FILE")]
-    program: Option<PathBuf>,
+    #[command(flatten)]
+    server: cargo::Server,
 }
 
 /// What became of a row.
@@ -72,13 +71,7 @@ enum Fate {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    let program = match &arguments.program {
-        Some(program) => program.clone(),
-        None => {
-            cargo::build("partita", "partita")?;
-            cargo::root().join("target/release/partita")
-        }
-    };
+    let program = arguments.server.program()?;
     let disk = match SmallDisk::mount(&cargo::root().join("target/diskfull"), DISK_MIB) {
         Ok(disk) => disk,
         Err(reason) => {

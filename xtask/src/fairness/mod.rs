@@ -10,7 +10,6 @@
 mod tenants;
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
@@ -47,9 +46,8 @@ pub(crate) struct Arguments {
     /// Fail when the tenants' slowest hundredth of inserts took longer than this beside any abuser, milliseconds
     #[arg(long, value_name = "MS")]
     p99_max_ms: Option<f64>,
-    /// The server, when it is not the one built from this tree
-    #[arg(long, value_name = "FILE")]
-    program: Option<PathBuf>,
+    #[command(flatten)]
+    server: cargo::Server,
 }
 
 /// A measurement.
@@ -62,16 +60,8 @@ struct Row {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    let program = match &arguments.program {
-        Some(program) => program.clone(),
-        None => {
-            cargo::build("partita", "partita")?;
-            cargo::root().join("target/release/partita")
-        }
-    };
-    let scratch = cargo::root().join("target/fairness");
-    std::fs::create_dir_all(&scratch)?;
-    let directory = tempfile::tempdir_in(&scratch)?;
+    let program = arguments.server.program()?;
+    let directory = cargo::scratch("fairness")?;
     let mut command = partita_command(&program, directory.path());
     let names = (0..arguments.tenants).map(|number| format!("tenant{number}"));
     let accounts: Vec<String> = std::iter::once(ABUSER.to_owned()).chain(names).collect();

@@ -54,24 +54,13 @@ pub(crate) struct Arguments {
     /// Fail when writes waited longer than they may: on a quiet machine
     #[arg(long)]
     check_times: bool,
-    /// The server, when it is not the one built from this tree
-    #[arg(long, value_name = "FILE")]
-    program: Option<PathBuf>,
+    #[command(flatten)]
+    server: cargo::Server,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    let program = match &arguments.program {
-        Some(program) => program.clone(),
-        None => {
-            cargo::build("partita", "partita")?;
-            cargo::root().join("target/release/partita")
-        }
-    };
-    let scratch = cargo::root().join("target/pressure");
-    std::fs::create_dir_all(&scratch)?;
-    let directory = tempfile::Builder::new()
-        .prefix("pressure-")
-        .tempdir_in(&scratch)?;
+    let program = arguments.server.program()?;
+    let directory = cargo::scratch("pressure")?;
     let seed = arguments
         .seed
         .unwrap_or_else(|| u64::from(std::process::id()));
