@@ -31,8 +31,9 @@ use thiserror::Error;
 
 /// How long one call of the store may take.
 const CALL_TIMEOUT: Duration = Duration::from_secs(10);
-/// Bytes of a segment at most: twice what an hour that could not be saved before takes with 128 busy pieces. A larger object is not ours.
-const SEGMENT_BYTES_MAX: u64 = 8 << 20;
+/// Bytes of a segment at most: more than an hour of slots takes with other busy partitions in each, all with the longest keys. A
+/// larger object is not ours.
+const SEGMENT_BYTES_MAX: u64 = 32 << 20;
 
 /// A save that did not come to its end. What was not written is written with the next.
 #[derive(Debug, Error)]
@@ -212,7 +213,7 @@ impl Archive {
         let mut names = BTreeSet::new();
         for object in objects {
             let name = object.location.filename().and_then(SegmentName::parse);
-            match name.filter(|_| object.size <= SEGMENT_BYTES_MAX) {
+            match name {
                 Some(name) => _ = names.insert(name),
                 None => {
                     tracing::warn!(object = %object.location, "passed over an object that is no piece of heat");
@@ -225,9 +226,19 @@ impl Archive {
     /// Reads a segment's slots from a time on into the tiers; false when it cannot be read.
     async fn read(&self, name: SegmentName, from: Time, tiers: &mut Tiers) -> bool {
         let path = self.path(name);
-        let got = within(async { self.store.get(&path).await?.bytes().await }).await;
-        let reason = match got {
-            Ok(bytes) => match segment::decode(name, &bytes, &mut tiers.keys) {
+        let got = within(async {
+            let object = self.store.get(&path).await?;
+            let fits = object.meta.size <= SEGMENT_BYTES_MAX;
+            let bytes = if fits {
+                Some(object.bytes().await?)
+            } else {
+                None
+            };
+            Ok(bytes)
+        });
+        let reason = match got.await {
+            Ok(None) => "it is too long".to_owned(),
+            Ok(Some(bytes)) => match segment::decode(name, &bytes, &mut tiers.keys) {
                 Ok(slots) => {
                     for slot in slots.into_iter().filter(|slot| slot.start >= from) {
                         tiers.put(name.tier, slot.start, slot.into_happened());

@@ -28,7 +28,8 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use partita_range::Bounds;
 use partita_range::heat::Window;
-use slot::{Cell, Extent, Happened, Keys, Slot, Spot, Time};
+use slot::{Cell, Extent, Happened, Keys, SPOTS_MAX, Slot, Spot, Time};
+use std::cmp::Reverse;
 use std::time::{Duration, SystemTime};
 use tiers::Tiers;
 
@@ -103,8 +104,8 @@ impl HeatHistory {
         self.with(|tiers| map::draw(tiers, (from, to), shape, keys))
     }
 
-    /// The same for partitions: a row for each of those with the most of the metric in that time, most first. Of each slot the 32
-    /// hottest are known.
+    /// The same for partitions: a row for each of those with the most of the metric in that time, most first; for a percentile,
+    /// with the most requests. Of each slot the 32 hottest are known.
     #[must_use]
     pub fn partitions(
         &self,
@@ -161,8 +162,14 @@ fn happened(ranges: &[RangeWindow<'_>], keys: &mut Keys) -> Happened {
         load: load::Load::of(range.window),
     });
     let cells = cells.collect();
-    let partitions = ranges.iter().flat_map(|range| &range.window.partitions);
-    let spots = partitions.map(|window| Spot {
+    let mut partitions: Vec<_> = ranges
+        .iter()
+        .flat_map(|range| &range.window.partitions)
+        .collect();
+    // Before their keys are kept: what is let go here is never named.
+    partitions.sort_by_key(|window| Reverse(window.counts.demand()));
+    partitions.truncate(SPOTS_MAX);
+    let spots = partitions.into_iter().map(|window| Spot {
         partition: keys.partitions.of(window.partition.clone()),
         load: load::Load::of_partition(window),
     });

@@ -101,15 +101,19 @@ pub(super) struct Happened {
 }
 
 impl Happened {
-    /// Adds what else happened.
-    pub(super) fn add(&mut self, other: Self) {
+    /// Adds what else happened, as it is: [`Happened::settle`] joins what is equal and keeps the bounds.
+    pub(super) fn extend(&mut self, other: Self) {
         let Self { cells, spots } = other;
-        self.add_cells(cells);
-        self.add_spots(spots);
+        self.cells.extend(cells);
+        self.spots.extend(spots);
     }
 
-    fn add_cells(&mut self, cells: Vec<Cell>) {
-        self.cells.extend(cells);
+    fn settle(&mut self) {
+        self.settle_cells();
+        self.settle_spots();
+    }
+
+    fn settle_cells(&mut self) {
         self.cells.sort_by(|a, b| a.extent.cmp(&b.extent));
         self.cells.dedup_by(|next, kept| {
             let same = next.extent == kept.extent;
@@ -140,8 +144,7 @@ impl Happened {
 
     /// Of too many partitions those with the least load are let go: where they changed places in the time of a coarse slot, a
     /// partition has at least what stands there.
-    fn add_spots(&mut self, spots: Vec<Spot>) {
-        self.spots.extend(spots);
+    fn settle_spots(&mut self) {
         self.spots.sort_by(|a, b| a.partition.cmp(&b.partition));
         self.spots.dedup_by(|next, kept| {
             let same = next.partition == kept.partition;
@@ -187,7 +190,8 @@ impl Slot {
 
     /// Adds what else happened in its time.
     pub(super) fn add(&mut self, happened: Happened) {
-        self.happened.add(happened);
+        self.happened.extend(happened);
+        self.happened.settle();
     }
 
     /// Takes what happened.
@@ -216,6 +220,11 @@ impl<T: Eq + Hash> Shared<T> {
     /// Lets go of those that nothing else uses.
     fn sweep(&mut self) {
         self.known.retain(|value| Arc::strong_count(value) > 1);
+    }
+
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.known.len()
     }
 }
 

@@ -121,29 +121,35 @@ impl Tiers {
 
     /// Moves slots to the tier of their age.
     pub(super) fn age(&mut self) {
-        let fold = |tier: Tier, coarser: Tier, tiers: &mut Self| {
-            let begins = tiers.begins(tier);
-            while tiers
-                .of(tier)
-                .front()
-                .is_some_and(|slot| slot.start < begins)
-            {
-                if let Some(slot) = tiers.of_mut(tier).pop_front() {
-                    tiers.put(coarser, coarser.align(slot.start), slot.into_happened());
-                }
-            }
-        };
-        fold(Tier::Fine, Tier::Medium, self);
-        fold(Tier::Medium, Tier::Coarse, self);
+        let folded = self.fold(Tier::Fine, Tier::Medium) | self.fold(Tier::Medium, Tier::Coarse);
         let begins = self.begins(Tier::Coarse);
-        let mut forgotten = false;
         while self.coarse.front().is_some_and(|slot| slot.start < begins) {
             self.coarse.pop_front();
-            forgotten = true;
         }
-        if forgotten {
+        if folded {
             self.keys.sweep();
         }
+    }
+
+    /// Moves slots that are too old for their tier to the coarser one; false when there are none.
+    fn fold(&mut self, tier: Tier, coarser: Tier) -> bool {
+        let begins = self.begins(tier);
+        let mut folded = false;
+        let is_old = |slot: &Slot| slot.start < begins;
+        while let Some(first) = self.of(tier).front().filter(|slot| is_old(slot)) {
+            let start = coarser.align(first.start);
+            // All that one coarser slot is made of together: what is hottest over its time need not be so at any.
+            let mut happened = Happened::default();
+            let slots = self.of_mut(tier);
+            while let Some(slot) =
+                slots.pop_front_if(|slot| is_old(slot) && coarser.align(slot.start) == start)
+            {
+                happened.extend(slot.into_happened());
+            }
+            self.put(coarser, start, happened);
+            folded = true;
+        }
+        folded
     }
 
     /// Forgets slots that no clock near the right time has made, or they would take all that comes.

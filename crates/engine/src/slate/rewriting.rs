@@ -24,8 +24,8 @@ pub(super) struct Rewriting {
 enum State {
     #[default]
     Idle,
-    /// The next job is to be a rewrite.
-    Asked,
+    /// The next job is to be a rewrite; where `shared`, only if the database still shares files with others by then.
+    Asked { shared: bool },
     /// It was proposed, and has not ended as far as is known.
     UnderWay,
 }
@@ -35,7 +35,9 @@ impl Rewriting {
     pub(super) fn ask(&self, manifest: &VersionedManifest) {
         let mut state = self.state.lock();
         if *state == State::Idle && whole(manifest).is_some() {
-            *state = State::Asked;
+            // What is seen here may be some seconds old, and a rewrite have just ended.
+            let shared = shares(manifest);
+            *state = State::Asked { shared };
         }
     }
 }
@@ -67,9 +69,11 @@ impl CompactionScheduler for Scheduler {
         let mut rewriting = self.rewriting.state.lock();
         match *rewriting {
             // A file is in one job at a time. No other job begins meanwhile, or the rewrite's turn might never come.
-            State::Asked if busy => return Vec::new(),
-            State::Asked => {
-                if let Some(rewrite) = whole(state.manifest()) {
+            State::Asked { .. } if busy => return Vec::new(),
+            State::Asked { shared } => {
+                let manifest = state.manifest();
+                let rewrite = whole(manifest).filter(|_| !shared || shares(manifest));
+                if let Some(rewrite) = rewrite {
                     *rewriting = State::UnderWay;
                     return vec![rewrite];
                 }
@@ -99,10 +103,12 @@ fn whole(manifest: &VersionedManifest) -> Option<CompactionSpec> {
     let sources: Vec<SourceId> = level0
         .chain(runs.map(|run| SourceId::SortedRun(run.id)))
         .collect();
-    // A source stays listed, without files, until no checkpoint from before the rewrite is left.
-    let shares = manifest
-        .external_dbs()
-        .iter()
-        .any(|db| !db.sst_ids.is_empty());
-    (shares || sources.len() > 1).then(|| CompactionSpec::new(sources, lowest))
+    (shares(manifest) || sources.len() > 1).then(|| CompactionSpec::new(sources, lowest))
+}
+
+/// Whether files of other databases are in it. A source stays listed, without files, until no checkpoint from before a rewrite is
+/// left.
+fn shares(manifest: &VersionedManifest) -> bool {
+    let mut sources = manifest.external_dbs().iter();
+    sources.any(|source| !source.sst_ids.is_empty())
 }

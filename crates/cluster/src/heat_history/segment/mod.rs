@@ -1,6 +1,7 @@
 //! The bytes of a stored piece of heat. `docs/format/heat.md` is the same in prose; numbers are little endian.
 //!
-//! Decoding takes any bytes: it neither panics nor takes memory beyond a small multiple of their length.
+//! Decoding takes any bytes: it neither panics nor takes memory beyond a small multiple of their length, and of the keys that they
+//! stand for.
 
 use super::load::Load;
 use super::slot::{CELLS_MAX, Cell, Extent, Happened, Keys, SPOTS_MAX, Slot, Spot, Time};
@@ -19,6 +20,8 @@ const HEADER_BYTES: usize = 24;
 const CHECKSUM_BYTES: usize = 4;
 /// Longest key: names of an account and two keys of 512 characters, escaped, are less.
 const KEY_BYTES_MAX: usize = 8 << 10;
+/// All keys together, so that few bytes cannot stand for many: an hour's slots with the longest keys have less.
+const KEYS_BYTES_MAX: usize = 64 << 20;
 /// Greatest count: 256 TiB in a slot. So sums cannot overflow, whatever an object says.
 const COUNT_MAX: u64 = 1 << 48;
 
@@ -279,12 +282,14 @@ impl<'b> Reader<'b> {
     fn keys(&mut self) -> Option<Vec<Bytes>> {
         let count = self.varint()?;
         let mut keys: Vec<Bytes> = Vec::new();
+        let mut bytes = 0;
         for _ in 0..count {
             let last = keys.last().map_or(&[][..], |last| last);
             let common = last.get(..self.length(KEY_BYTES_MAX)?)?;
             let length = self.length(KEY_BYTES_MAX - common.len())?;
             let key = Bytes::from([common, self.take(length)?].concat());
-            if keys.last().is_some_and(|last| *last >= key) {
+            bytes += key.len();
+            if keys.last().is_some_and(|last| *last >= key) || bytes > KEYS_BYTES_MAX {
                 return None;
             }
             keys.push(key);
@@ -321,12 +326,14 @@ impl<'b> Reader<'b> {
             throttled: self.count()?,
         };
         let mut latency = CoarseLatency::new();
+        let mut least = 0;
         for _ in 0..buckets {
             let bucket = usize::from(*self.take(1)?.first()?);
             let requests = u32::try_from(self.varint()?).ok()?;
-            if bucket >= COARSE_BUCKETS {
+            if !(least..COARSE_BUCKETS).contains(&bucket) || requests == 0 {
                 return None;
             }
+            least = bucket + 1;
             latency.add_to_bucket(bucket, requests);
         }
         Some(Some(Box::new(Load { counts, latency })))

@@ -210,6 +210,13 @@ fn what_is_not_ours_is_refused() {
         &[
             1, 0, 1, b'a', 1, 0, 1, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 40, 1, 0,
         ],
+        // Buckets that do not rise, and one without requests.
+        &[
+            1, 0, 1, b'a', 1, 0, 1, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 4, 1, 4, 1, 0,
+        ],
+        &[
+            1, 0, 1, b'a', 1, 0, 1, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0,
+        ],
         // A partition that there is not, one that is idle, and one that comes twice.
         &[1, 0, 1, b'a', 1, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0],
         &[1, 0, 1, b'a', 1, 0, 0, 1, 0, 0],

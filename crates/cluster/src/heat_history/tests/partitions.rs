@@ -112,3 +112,40 @@ fn a_partition_that_stays_hot_adds_up_over_a_day() {
             .all(|slot| slot.spots().len() <= PARTITIONS_MAX)
     );
 }
+
+#[test]
+fn what_is_hottest_over_a_minute_need_not_be_so_at_any_time() {
+    let (clock, history) = (clock(), HeatHistory::new());
+    let start = clock.now();
+    let names: Vec<String> = (0..40).map(|number| format!("burst-{number}")).collect();
+    let burst: Vec<(&str, u64)> = names.iter().map(|name| (name.as_str(), 100)).collect();
+    for window in 0..720 {
+        match window % 6 {
+            0 => record(&history, &clock, &burst),
+            _ => record(&history, &clock, &[("steady", 90)]),
+        }
+    }
+    let minutes = start + Duration::from_secs(3_600);
+    let map = history.partitions(start, minutes, shape(Metric::Reads, 1, 1), &Bounds::all());
+    let [row] = &map[..] else { panic!("{map:?}") };
+    assert_eq!(row.partition, "steady");
+    let reads = row.values[0].unwrap();
+    assert!((reads - 60.0 * 450.0).abs() < 1e-6, "{reads}");
+}
+
+#[test]
+fn keys_that_no_slot_names_are_let_go() {
+    let (clock, history) = (clock(), HeatHistory::new());
+    for window in 0..1_000 {
+        let names: Vec<String> = (0..100)
+            .map(|number| format!("{window}-{number}"))
+            .collect();
+        let partitions: Vec<(&str, u64)> = names.iter().map(|name| (name.as_str(), 5)).collect();
+        record(&history, &clock, &partitions);
+    }
+    let kept = all_slots(&history).concat();
+    let named: usize = kept.iter().map(|slot| slot.spots().len()).sum();
+    let known = history.with(|tiers| tiers.keys.partitions.len());
+    // Those of the last minute may be more: they are looked through when slots get coarser.
+    assert!(known <= named + 6 * PARTITIONS_MAX, "{known} for {named}");
+}
