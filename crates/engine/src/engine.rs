@@ -62,7 +62,8 @@ pub trait Engine: Send + Sync + 'static {
     async fn flush(&self) -> Result<(), WriteError>;
 
     /// Writes its rows into files of its own, as few as they fit, so that it shares none with the databases it was derived
-    /// from. Starts the work and returns; [`Engine::shape`] shows when it is done. Asking again while it runs is no error.
+    /// from. Asks for the work and returns; [`Engine::shape`] shows when it is done. Asking again while it waits or runs is no error
+    /// and adds nothing. A request that was not begun is forgotten when the engine is closed.
     ///
     /// # Errors
     /// [`ChangeError`]; it can be tried again.
