@@ -1,6 +1,6 @@
 //! What the client will read: the metadata level of answers, the protocol version, and the `Prefer` header.
 
-use crate::{ErrorCode, Failure};
+use crate::{ErrorCode, Failure, cut};
 
 /// How much annotation a JSON answer carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
@@ -40,7 +40,7 @@ impl MetadataLevel {
     ) -> Result<Self, Failure> {
         let wanted = format.or(accept).unwrap_or("*/*");
         let mut refusal = ErrorCode::MediaTypeNotSupported;
-        for media_type in wanted.split(',') {
+        for media_type in cut::all(wanted, b',') {
             match Self::of_media_type(media_type) {
                 Ok(_) if version < Version::JSON => refusal = ErrorCode::JsonFormatNotSupported,
                 Ok(level) => return Ok(level),
@@ -51,20 +51,24 @@ impl MetadataLevel {
     }
 
     fn of_media_type(text: &str) -> Result<Self, ErrorCode> {
-        let mut parts = text.split(';').map(str::trim);
+        let mut parts = cut::all(text, b';').map(str::trim);
         let name = parts.next().unwrap_or_default();
-        let is = |other: &str| name.eq_ignore_ascii_case(other);
-        if is("application/atom+xml") || is("application/xml") || is("text/xml") || is("atom") {
-            return Err(ErrorCode::AtomFormatNotSupported);
-        }
-        if !["application/json", "json", "*/*", "application/*", ""]
-            .iter()
-            .any(|&known| is(known))
-        {
-            return Err(ErrorCode::MediaTypeNotSupported);
+        let is_one_of = |known: &[&str]| known.iter().any(|known| name.eq_ignore_ascii_case(known));
+        if !is_one_of(&["application/json", "json", "*/*", "application/*", ""]) {
+            let atom = [
+                "application/atom+xml",
+                "application/xml",
+                "text/xml",
+                "atom",
+            ];
+            return Err(if is_one_of(&atom) {
+                ErrorCode::AtomFormatNotSupported
+            } else {
+                ErrorCode::MediaTypeNotSupported
+            });
         }
         let level = parts.find_map(|parameter| {
-            let (name, value) = parameter.split_once('=')?;
+            let (name, value) = cut::once(parameter, b'=')?;
             name.trim_end()
                 .eq_ignore_ascii_case("odata")
                 .then(|| value.trim().trim_matches('"'))
@@ -146,7 +150,7 @@ impl Prefer {
     /// Reads the header. Preferences that are not known are no errors (RFC 7240), so they are as if not sent.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        text.split(',').map(str::trim).find_map(|preference| {
+        cut::all(text, b',').map(str::trim).find_map(|preference| {
             if preference.eq_ignore_ascii_case("return-no-content") {
                 Some(Self::ReturnNoContent)
             } else if preference.eq_ignore_ascii_case("return-content") {

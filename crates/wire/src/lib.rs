@@ -7,6 +7,7 @@ mod accept;
 mod auth;
 mod batch;
 mod cors;
+mod cut;
 mod date;
 mod error;
 mod extension;

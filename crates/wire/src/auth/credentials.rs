@@ -2,7 +2,7 @@
 
 use super::key::Signature;
 use super::{AccountSas, SharedKey, TableSas};
-use crate::{ErrorCode, Failure, Query, Version};
+use crate::{ErrorCode, Failure, Query, Version, cut};
 
 /// The credentials of a request, not yet verified.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,7 +58,7 @@ impl<'a> Credentials<'a> {
 
     fn parse_header(header: &'a str) -> Result<Self, Failure> {
         let malformed = || Failure::new(ErrorCode::InvalidAuthenticationInfo);
-        let (scheme, value) = header.trim().split_once(' ').ok_or_else(malformed)?;
+        let (scheme, value) = cut::once(header.trim(), b' ').ok_or_else(malformed)?;
         let value = value.trim_start();
         let is = |name: &str| scheme.eq_ignore_ascii_case(name);
         if is("Bearer") {
@@ -71,7 +71,7 @@ impl<'a> Credentials<'a> {
         if !is("SharedKey") && !is("SharedKeyLite") {
             return Err(malformed());
         }
-        let (account, signature) = value.split_once(':').ok_or_else(malformed)?;
+        let (account, signature) = cut::once(value, b':').ok_or_else(malformed)?;
         if account.is_empty() || signature.is_empty() {
             return Err(malformed());
         }

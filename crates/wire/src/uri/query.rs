@@ -1,7 +1,8 @@
 //! The query part of a request target, decoded on demand.
 
 use super::percent;
-use crate::{ErrorCode, Failure};
+use crate::{ErrorCode, Failure, cut};
+use memchr::memchr;
 use std::borrow::Cow;
 use std::fmt;
 
@@ -114,7 +115,7 @@ impl<'a> Query<'a> {
     fn find(self, name: &str) -> Option<&'a str> {
         let is_name = |raw: &str| {
             raw.eq_ignore_ascii_case(name)
-                || (raw.contains('%')
+                || (memchr(b'%', raw.as_bytes()).is_some()
                     && percent::decode_query(raw).is_some_and(|raw| raw.eq_ignore_ascii_case(name)))
         };
         self.pairs()
@@ -122,10 +123,9 @@ impl<'a> Query<'a> {
     }
 
     fn pairs(self) -> impl Iterator<Item = (&'a str, &'a str)> {
-        self.0
-            .split('&')
+        cut::all(self.0, b'&')
             .filter(|pair| !pair.is_empty())
-            .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
+            .map(|pair| cut::once(pair, b'=').unwrap_or((pair, "")))
     }
 }
 

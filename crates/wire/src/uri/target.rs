@@ -3,7 +3,8 @@
 use super::hosts::is_host;
 use super::query::refused;
 use super::{Hosts, Method, Query, Resource};
-use crate::{ErrorCode, Failure, Operation};
+use crate::{ErrorCode, Failure, Operation, cut};
+use memchr::memchr;
 use std::borrow::Cow;
 
 /// Where the account stands in a URL.
@@ -283,14 +284,14 @@ fn split_authority(target: &str) -> (Option<&str>, &str) {
 
 /// The path, at least `/`, and the query.
 fn split_query(target: &str) -> (&str, Query<'_>) {
-    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    let (path, query) = cut::once(target, b'?').unwrap_or((target, ""));
     (if path.is_empty() { "/" } else { path }, Query::new(query))
 }
 
 /// The first segment that is not empty, and the raw path after it.
 fn first_segment(path: &str) -> (&str, &str) {
     let path = path.trim_start_matches('/');
-    path.find('/')
+    memchr(b'/', path.as_bytes())
         .and_then(|at| path.split_at_checked(at))
         .unwrap_or((path, ""))
 }
