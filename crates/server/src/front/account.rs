@@ -1,6 +1,7 @@
 //! The accounts that are served, by name.
 
 use crate::config;
+use foldhash::quality::RandomState;
 use partita_model::AccountName;
 use partita_wire::{AccountKey, AccountKeys};
 use std::collections::HashMap;
@@ -15,7 +16,7 @@ pub(super) struct Account {
 /// All accounts.
 #[derive(Debug)]
 pub struct Accounts {
-    by_name: HashMap<String, Account>,
+    by_name: HashMap<String, Account, RandomState>,
 }
 
 /// An account of the settings cannot be served.

@@ -4,6 +4,7 @@ use super::name_key;
 use super::record::{self, TableRecord};
 use crate::{Error, Service};
 use bytes::Bytes;
+use foldhash::quality::RandomState;
 use parking_lot::RwLock;
 use partita_model::{
     AccountName, DateTime, SignedIdentifier, TableId, TableName, TableSpace, TimeToLive,
@@ -58,7 +59,7 @@ impl Table {
 /// Not a cache of what is stored: the row is read each time (from the range's cache), and only what it means is kept.
 #[derive(Debug, Default)]
 pub(crate) struct CatalogMemo {
-    tables: RwLock<HashMap<Bytes, (Bytes, Arc<Table>)>>,
+    tables: RwLock<HashMap<Bytes, (Bytes, Arc<Table>), RandomState>>,
 }
 
 impl CatalogMemo {
