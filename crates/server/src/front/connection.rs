@@ -1,7 +1,7 @@
 //! One connection: bytes to HTTP, under watch.
 
 use super::Front;
-use super::progress::{Phase, Progress};
+use super::progress::{Order, Phase, Progress};
 use crate::metrics::ConnectionFault;
 use bytes::Bytes;
 use http_body_util::Full;
@@ -11,7 +11,6 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
-use partita_rt::Shutdown;
 use std::convert::Infallible;
 use std::io;
 use std::net::IpAddr;
@@ -27,7 +26,6 @@ pub(super) async fn serve<S>(
     stream: S,
     peer: Option<IpAddr>,
     progress: Arc<Progress>,
-    shutdown: Shutdown,
 ) where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
@@ -48,19 +46,17 @@ pub(super) async fn serve<S>(
         .header_read_timeout(None)
         .half_close(false);
     let mut connection = pin!(http.serve_connection(io, service));
-    let mut ending = false;
+    let mut order = Order::GoOn;
     let ended = loop {
         tokio::select! {
+            biased;
             ended = connection.as_mut() => break ended,
-            () = progress.overdue.cancelled() => {
-                front.metrics().connection_failed(ConnectionFault::Slow);
-                return;
-            }
-            () = shutdown.requested(), if !ending => {
-                ending = true;
-                connection.as_mut().graceful_shutdown();
-            }
+            next = progress.next_order(order) => order = next,
         }
+        if order == Order::BreakOff {
+            return front.metrics().connection_failed(ConnectionFault::Slow);
+        }
+        connection.as_mut().graceful_shutdown();
     };
     if let Err(error) = ended {
         let fault = if error.is_parse() || error.is_parse_too_large() {

@@ -1,15 +1,18 @@
 //! Connections that do not get on are closed, without a timer for each request.
 //!
-//! A connection writes down what it waits for and since which second; once a second one task looks at all of them. So a
-//! request costs two relaxed stores, and a limit is kept to within a second.
+//! A connection writes down what it waits for and since which second; once a second one task looks at all of them, and tells
+//! those that are overdue, and all of them when the server shuts down. So a request costs a few relaxed stores, and a limit is
+//! kept to within a second. What a connection looks at whenever it wakes is its own: nothing is shared between connections.
 
+use futures::task::AtomicWaker;
 use parking_lot::Mutex;
 use partita_rt::Shutdown;
 use std::collections::HashMap;
+use std::future::poll_fn;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::task::Poll;
 use std::time::Duration;
-use tokio_util::sync::CancellationToken;
 
 /// How long a connection may wait, by what it waits for.
 #[derive(Debug, Clone, Copy)]
@@ -43,17 +46,59 @@ const HEAD: u32 = Phase::Head as u32;
 const BODY: u32 = Phase::Body as u32;
 const ANSWER: u32 = Phase::Answer as u32;
 
-/// What one connection tells of itself.
+/// What a connection is told; the greatest of those told counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub(super) enum Order {
+    /// To go on.
+    GoOn = 0,
+    /// To answer the request under way, and close.
+    End = 1,
+    /// To close now: it is overdue.
+    BreakOff = 2,
+}
+
+/// What one connection tells of itself, and is told.
 #[derive(Debug)]
 pub(super) struct Progress {
     clock: Arc<AtomicU32>,
     /// Phase in the upper half, second in the lower.
     state: AtomicU64,
-    /// Cancelled when the connection is to be closed.
-    pub(super) overdue: CancellationToken,
+    /// An [`Order`].
+    order: AtomicU8,
+    waker: AtomicWaker,
 }
 
 impl Progress {
+    fn tell(&self, order: Order) {
+        self.order.fetch_max(order as u8, Ordering::Release);
+        self.waker.wake();
+    }
+
+    /// What the connection has been told.
+    pub(super) fn order(&self) -> Order {
+        match self.order.load(Ordering::Acquire) {
+            0 => Order::GoOn,
+            1 => Order::End,
+            _ => Order::BreakOff,
+        }
+    }
+
+    /// Waits for another order than the one that is known. For the task of the connection alone. Cancel safe.
+    pub(super) async fn next_order(&self, known: Order) -> Order {
+        poll_fn(|context| {
+            self.waker.register(context.waker());
+            // After that, or an order that comes in between would wake nobody.
+            let order = self.order();
+            if order == known {
+                Poll::Pending
+            } else {
+                Poll::Ready(order)
+            }
+        })
+        .await
+    }
+
     /// The connection waits for something else, from now on.
     pub(super) fn enter(&self, phase: Phase) {
         let second = self.clock.load(Ordering::Relaxed);
@@ -115,8 +160,15 @@ pub(super) struct Watch {
     /// Seconds since the watch began.
     clock: Arc<AtomicU32>,
     patience: Patience,
-    open: Mutex<HashMap<u64, Arc<Progress>>>,
+    open: Mutex<Open>,
     next: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Open {
+    connections: HashMap<u64, Arc<Progress>>,
+    /// Told to all that come.
+    ending: bool,
 }
 
 /// Takes a connection off the watch when dropped.
@@ -129,7 +181,7 @@ pub(super) struct Watched {
 
 impl Drop for Watched {
     fn drop(&mut self) {
-        self.watch.open.lock().remove(&self.number);
+        self.watch.open.lock().connections.remove(&self.number);
     }
 }
 
@@ -139,7 +191,7 @@ impl Watch {
         Arc::new(Self {
             clock,
             patience,
-            open: Mutex::new(HashMap::new()),
+            open: Mutex::default(),
             next,
         })
     }
@@ -150,10 +202,16 @@ impl Watch {
         let progress = Arc::new(Progress {
             clock: Arc::clone(&self.clock),
             state: AtomicU64::new(0),
-            overdue: CancellationToken::new(),
+            order: AtomicU8::new(Order::GoOn as u8),
+            waker: AtomicWaker::new(),
         });
         progress.enter(Phase::Idle);
-        self.open.lock().insert(number, Arc::clone(&progress));
+        let mut open = self.open.lock();
+        if open.ending {
+            progress.tell(Order::End);
+        }
+        open.connections.insert(number, Arc::clone(&progress));
+        drop(open);
         Watched {
             watch: Arc::clone(self),
             number,
@@ -161,12 +219,12 @@ impl Watch {
         }
     }
 
-    /// Looks at all connections once a second until shutdown.
+    /// Looks at all connections once a second until shutdown, and then tells them to end.
     pub(super) async fn run(self: Arc<Self>, shutdown: Shutdown) {
         let mut seconds = tokio::time::interval(Duration::from_secs(1));
         loop {
             tokio::select! {
-                () = shutdown.requested() => return,
+                () = shutdown.requested() => return self.end(),
                 _ = seconds.tick() => self.tick(),
             }
         }
@@ -175,10 +233,19 @@ impl Watch {
     /// One second has passed.
     fn tick(&self) {
         let second = self.clock.fetch_add(1, Ordering::Relaxed) + 1;
-        for progress in self.open.lock().values() {
+        for progress in self.open.lock().connections.values() {
             if progress.is_overdue(second, &self.patience) {
-                progress.overdue.cancel();
+                progress.tell(Order::BreakOff);
             }
+        }
+    }
+
+    /// Tells all connections to end, and those that are still to come.
+    fn end(&self) {
+        let mut open = self.open.lock();
+        open.ending = true;
+        for progress in open.connections.values() {
+            progress.tell(Order::End);
         }
     }
 }
@@ -211,12 +278,12 @@ mod tests {
         slow.progress.read_bytes();
         pass(&watch, 1);
         assert!(
-            slow.progress.overdue.is_cancelled(),
+            slow.progress.order() == Order::BreakOff,
             "more bytes do not stretch the head's time"
         );
-        assert!(!idle.progress.overdue.is_cancelled());
+        assert!(idle.progress.order() == Order::GoOn);
         pass(&watch, 5);
-        assert!(idle.progress.overdue.is_cancelled());
+        assert!(idle.progress.order() == Order::BreakOff);
     }
 
     #[test]
@@ -232,17 +299,41 @@ mod tests {
             moving.progress.wrote_bytes();
             moving.progress.flushed();
         }
-        assert!(
-            !moving.progress.overdue.is_cancelled() && !working.progress.overdue.is_cancelled()
-        );
+        assert!(moving.progress.order() == Order::GoOn && working.progress.order() == Order::GoOn);
         pass(&watch, 4);
-        assert!(moving.progress.overdue.is_cancelled() && !working.progress.overdue.is_cancelled());
+        assert!(
+            moving.progress.order() == Order::BreakOff && working.progress.order() == Order::GoOn
+        );
     }
 
     #[test]
     fn a_closed_connection_is_forgotten() {
         let watch = watch();
         drop(watch.watch());
-        assert!(watch.open.lock().is_empty());
+        assert!(watch.open.lock().connections.is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_connection_hears_what_it_is_told_before_and_while_it_listens() {
+        let watch = watch();
+        let (early, late) = (watch.watch(), watch.watch());
+        late.progress.read_bytes();
+        let mut listening = Box::pin(late.progress.next_order(Order::GoOn));
+        assert!(futures::poll!(listening.as_mut()).is_pending());
+        watch.end();
+        assert_eq!(listening.await, Order::End);
+        assert_eq!(early.progress.next_order(Order::GoOn).await, Order::End);
+        let later = watch.watch();
+        assert_eq!(later.progress.next_order(Order::GoOn).await, Order::End);
+        let mut listening = Box::pin(late.progress.next_order(Order::End));
+        assert!(futures::poll!(listening.as_mut()).is_pending());
+        pass(&watch, 6);
+        assert_eq!(listening.await, Order::BreakOff);
+        watch.end();
+        assert_eq!(
+            late.progress.order(),
+            Order::BreakOff,
+            "the worse of the two stands"
+        );
     }
 }

@@ -159,10 +159,10 @@ impl Front {
                 }
             };
             let watched = watch.watch();
-            let (front, tls, shutdown) = (Arc::clone(&front), tls.clone(), tasks.shutdown());
+            let (front, tls) = (Arc::clone(&front), tls.clone());
             tasks.spawn("connection", async move {
                 let progress = Arc::clone(&watched.progress);
-                open(front, tls, stream, peer, progress, shutdown).await;
+                open(front, tls, stream, peer, progress).await;
                 drop((watched, place));
             });
         }
@@ -175,17 +175,16 @@ async fn open(
     stream: TcpStream,
     peer: SocketAddr,
     progress: Arc<super::progress::Progress>,
-    shutdown: partita_rt::Shutdown,
 ) {
     // Answers are written in one piece; waiting for more would only delay them.
     let _ = stream.set_nodelay(true);
     let address = Some(peer.ip());
     let Some(tls) = tls else {
-        return connection::serve(front, stream, address, progress, shutdown).await;
+        return connection::serve(front, stream, address, progress).await;
     };
     let handshake = tokio::time::timeout(front.limits().header_timeout, tls.accept(stream));
     match handshake.await {
-        Ok(Ok(stream)) => connection::serve(front, stream, address, progress, shutdown).await,
+        Ok(Ok(stream)) => connection::serve(front, stream, address, progress).await,
         failed => {
             front.metrics().connection_failed(ConnectionFault::Tls);
             tracing::debug!(?failed, "a TLS handshake failed");
