@@ -125,18 +125,18 @@ impl DateTime {
     /// `2013-08-02T17:37:43.9004348Z`, `2008-07-10T00:00:00Z`.
     #[must_use]
     pub fn text(self) -> DateTimeText {
-        DateTimeText::new(self, false, b":")
+        DateTimeText::plain(self, Fraction::Trimmed)
     }
 
     /// The ISO form with all seven fraction digits, as in error messages and access policies.
     #[must_use]
     pub fn text_seven_digits(self) -> DateTimeText {
-        DateTimeText::new(self, true, b":")
+        DateTimeText::plain(self, Fraction::SevenDigits)
     }
 
     /// The trimmed form with `:` as `%3A`, as in ETags.
     pub(crate) fn text_escaped(self) -> DateTimeText {
-        DateTimeText::new(self, false, b"%3A")
+        DateTimeText::escaped(self)
     }
 }
 
@@ -154,59 +154,78 @@ pub struct DateTimeText {
 }
 
 impl DateTimeText {
-    fn new(at: DateTime, all_digits: bool, colon: &[u8]) -> Self {
+    /// With the colons as they are.
+    fn plain(at: DateTime, fraction: Fraction) -> Self {
+        let form = *b"YYYY-MM-DDThh:mm:ss.fffffffZ    ";
+        Self::fill(form, [11, 14, 17], at, fraction)
+    }
+
+    /// With each colon as `%3A`.
+    fn escaped(at: DateTime) -> Self {
+        let form = *b"YYYY-MM-DDThh%3Amm%3Ass.fffffffZ";
+        Self::fill(form, [11, 16, 21], at, Fraction::Trimmed)
+    }
+
+    /// Puts the digits into the form, in which hours, minutes and seconds stand at `clock`. Always inlined, so that all
+    /// places are constants: a page writes a few of these for each of its rows.
+    #[inline(always)]
+    fn fill(form: [u8; 32], clock: [usize; 3], at: DateTime, fraction: Fraction) -> Self {
         let (year, month, day, hour, minute, second, ticks) = at.fields();
-        let mut text = Self {
-            bytes: [0; 32],
-            len: 0,
+        let mut bytes = form;
+        let mut pair = |at: usize, number: u32| {
+            bytes[at] = b'0' + (number / 10) as u8;
+            bytes[at + 1] = b'0' + (number % 10) as u8;
         };
-        text.number(year, 4);
-        text.push(b"-");
-        text.number(month, 2);
-        text.push(b"-");
-        text.number(day, 2);
-        text.push(b"T");
-        text.number(hour, 2);
-        text.push(colon);
-        text.number(minute, 2);
-        text.push(colon);
-        text.number(second, 2);
-        if ticks != 0 || all_digits {
-            text.push(b".");
-            let (mut digits, mut width) = (ticks, 7);
-            while !all_digits && digits.is_multiple_of(10) {
-                digits /= 10;
-                width -= 1;
+        pair(0, year / 100);
+        pair(2, year % 100);
+        pair(5, month);
+        pair(8, day);
+        let [hours, minutes, seconds] = clock;
+        pair(hours, hour);
+        pair(minutes, minute);
+        pair(seconds, second);
+        let point = seconds + 2;
+        pair(point + 1, ticks / 100_000);
+        pair(point + 3, ticks / 1000 % 100);
+        pair(point + 5, ticks / 10 % 100);
+        bytes[point + 7] = b'0' + (ticks % 10) as u8;
+        let mut end = point + 8;
+        if fraction == Fraction::Trimmed {
+            if ticks == 0 {
+                end = point;
             }
-            text.number(digits, width);
+            while bytes[end - 1] == b'0' && end > point {
+                end -= 1;
+            }
+            bytes[end] = b'Z';
         }
-        text.push(b"Z");
-        text
-    }
-
-    fn push(&mut self, more: &[u8]) {
-        for &byte in more {
-            self.bytes[usize::from(self.len)] = byte;
-            self.len += 1;
+        Self {
+            bytes,
+            len: end as u8 + 1,
         }
     }
 
-    fn number(&mut self, mut number: u32, width: u8) {
-        let mut at = usize::from(self.len + width);
-        self.len += width;
-        for _ in 0..width {
-            at -= 1;
-            self.bytes[at] = b'0' + (number % 10) as u8;
-            number /= 10;
-        }
+    /// The text, for those who copy it: unlike [`str::as_bytes`] it is not looked through first.
+    #[must_use]
+    #[inline]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.len)]
     }
+}
+
+/// How the fraction of a second is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fraction {
+    /// Without zeros at its end, and not at all when nothing is left.
+    Trimmed,
+    SevenDigits,
 }
 
 impl std::ops::Deref for DateTimeText {
     type Target = str;
 
     fn deref(&self) -> &str {
-        std::str::from_utf8(&self.bytes[..usize::from(self.len)]).expect("only ASCII is pushed")
+        std::str::from_utf8(self.as_bytes()).expect("digits and the marks of the form are ASCII")
     }
 }
 

@@ -4,8 +4,8 @@ use crate::DateTime;
 use std::fmt;
 use thiserror::Error;
 
-const BEFORE: &str = "W/\"datetime'";
-const AFTER: &str = "'\"";
+const BEFORE: &[u8] = b"W/\"datetime'";
+const AFTER: &[u8] = b"'\"";
 
 /// The version of an entity: its Timestamp, written `W/"datetime'2021-09-21T01%3A04%3A37.9678478Z'"`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -56,16 +56,17 @@ impl ETag {
     #[must_use]
     pub fn text(self) -> ETagText {
         let time = self.0.text_escaped();
-        let mut text = ETagText {
-            bytes: [0; 48],
-            len: 0,
-        };
-        for part in [BEFORE, &time, AFTER] {
-            let end = text.len + part.len();
-            text.bytes[text.len..end].copy_from_slice(part.as_bytes());
-            text.len = end;
+        let time = time.as_bytes();
+        let mut bytes = [0; 48];
+        let (before, rest) = bytes.split_at_mut(BEFORE.len());
+        let (middle, rest) = rest.split_at_mut(time.len());
+        before.copy_from_slice(BEFORE);
+        middle.copy_from_slice(time);
+        rest[..AFTER.len()].copy_from_slice(AFTER);
+        ETagText {
+            bytes,
+            len: BEFORE.len() + time.len() + AFTER.len(),
         }
-        text
     }
 }
 
@@ -82,11 +83,27 @@ pub struct ETagText {
     len: usize,
 }
 
+impl ETagText {
+    /// The text, for those who copy it: unlike [`str::as_bytes`] it is not looked through first.
+    #[must_use]
+    #[inline]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+
+    /// What stands between `W/"` and the last quote.
+    #[must_use]
+    #[inline]
+    pub fn opaque(&self) -> &[u8] {
+        &self.bytes[b"W/\"".len()..self.len - 1]
+    }
+}
+
 impl std::ops::Deref for ETagText {
     type Target = str;
 
     fn deref(&self) -> &str {
-        std::str::from_utf8(&self.bytes[..self.len]).expect("made of ASCII parts")
+        std::str::from_utf8(self.as_bytes()).expect("made of ASCII parts")
     }
 }
 
@@ -100,6 +117,9 @@ mod tests {
         let text = "W/\"datetime'2021-09-21T01%3A04%3A37.9678478Z'\"";
         let etag = ETag::parse(text).unwrap();
         assert_eq!(etag.to_string(), text);
+        assert_eq!(etag.text().as_bytes(), text.as_bytes());
+        let opaque = "datetime'2021-09-21T01%3A04%3A37.9678478Z'";
+        assert_eq!(etag.text().opaque(), opaque.as_bytes());
         assert_eq!(ETag::parse(&text.replace("%3A", ":")), Ok(etag));
         assert_eq!(ETag::parse(&text.replace("%3A", "%3a")), Ok(etag));
     }

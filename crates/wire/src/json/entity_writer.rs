@@ -206,12 +206,8 @@ impl<'a> EntityWriter<'a> {
             out.extend_from_slice(b"\",");
         }
         // Of an ETag only the outer quotes need an escape.
-        let etag = stored.etag().text();
-        let within = etag
-            .strip_prefix("W/\"")
-            .and_then(|rest| rest.strip_suffix('"'));
         out.extend_from_slice(b"\"odata.etag\":\"W/\\\"");
-        out.extend_from_slice(within.unwrap_or_default().as_bytes());
+        out.extend_from_slice(stored.etag().text().opaque());
         out.extend_from_slice(b"\\\"\",");
         if full {
             out.extend_from_slice(b"\"odata.editLink\":\"");
@@ -279,17 +275,17 @@ pub(super) fn push_property(property: &PropertyRef<'_>, annotated: bool, out: &m
             out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
         }
         ValueRef::Double(value) => push_double(value, out),
-        ValueRef::Int64(value) => push_quoted(itoa::Buffer::new().format(value), out),
-        ValueRef::DateTime(value) => push_quoted(&value.text(), out),
-        ValueRef::Guid(Guid(bytes)) => push_quoted(&Guid(bytes).text(), out),
+        ValueRef::Int64(value) => push_quoted(itoa::Buffer::new().format(value).as_bytes(), out),
+        ValueRef::DateTime(value) => push_quoted(value.text().as_bytes(), out),
+        ValueRef::Guid(Guid(bytes)) => push_quoted(Guid(bytes).text().as_bytes(), out),
         ValueRef::Binary(bytes) => push_base64(bytes, out),
     }
     out.push(b',');
 }
 
-fn push_quoted(text: &str, out: &mut Vec<u8>) {
+fn push_quoted(text: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');
-    out.extend_from_slice(text.as_bytes());
+    out.extend_from_slice(text);
     out.push(b'"');
 }
 
