@@ -150,15 +150,15 @@ impl Turnstile {
         }
     }
 
-    /// Gives back a place, and hands on what is free.
-    fn leave(&self, cost: u64, worked: Option<Work>) {
+    /// Gives back a place, and hands on what is free; whether somebody waited for it.
+    fn leave(&self, cost: u64, worked: Option<Work>) -> bool {
         let mut state = self.state.lock();
         state.in_use -= cost;
         if let Some(work) = worked.filter(|_| !state.queue.is_empty()) {
             let (capacity, max) = (state.capacity, self.capacity_max);
             state.capacity = state.pace.capacity(capacity, max, work);
         }
-        state.hand_on();
+        state.hand_on()
     }
 }
 
@@ -168,30 +168,34 @@ impl State {
         self.in_use == 0 || self.in_use + cost <= self.capacity
     }
 
-    /// Lets in whom there is room for, in order: a large one is not overtaken for ever by small ones.
-    fn hand_on(&mut self) {
+    /// Lets in whom there is room for, in order: a large one is not overtaken for ever by small ones. Whether there was any.
+    fn hand_on(&mut self) -> bool {
+        let mut any = false;
         while let Some((_, cost)) = self.queue.first() {
             if !self.has_room(cost) {
-                return;
+                break;
             }
             let Some(waiter) = self
                 .queue
                 .pop()
                 .and_then(|ticket| self.waiters.remove(&ticket))
             else {
-                return;
+                break;
             };
             self.in_use += cost;
+            any = true;
             // One that has gone finds its ticket taken, and gives the place back.
             let _ = waiter.send(());
         }
+        any
     }
 }
 
 /// A place; dropping it gives it back.
 #[derive(Debug)]
 pub(crate) struct Admitted<'a> {
-    turnstile: &'a Turnstile,
+    /// Gone once the place is given back.
+    turnstile: Option<&'a Turnstile>,
     cost: u64,
     worked: Option<Work>,
 }
@@ -199,7 +203,7 @@ pub(crate) struct Admitted<'a> {
 impl<'a> Admitted<'a> {
     const fn new(turnstile: &'a Turnstile, cost: u64) -> Self {
         Self {
-            turnstile,
+            turnstile: Some(turnstile),
             cost,
             worked: None,
         }
@@ -209,11 +213,27 @@ impl<'a> Admitted<'a> {
     pub(crate) const fn worked(&mut self, took: Duration, ended: Instant) {
         self.worked = Some(Work { took, ended });
     }
+
+    /// Gives the place back, and lets whoever gets it go on first. For those with long work before them, and no waiting in
+    /// it: whom a task wakes stands in its thread's slot, from which no idle thread takes it. Cancel safe.
+    pub(crate) async fn hand_over(mut self) {
+        if self.give_back() {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Gives the place back now; whether somebody waited for it.
+    pub(crate) fn give_back(&mut self) -> bool {
+        let (cost, worked) = (self.cost, self.worked.take());
+        self.turnstile
+            .take()
+            .is_some_and(|turnstile| turnstile.leave(cost, worked))
+    }
 }
 
 impl Drop for Admitted<'_> {
     fn drop(&mut self) {
-        self.turnstile.leave(self.cost, self.worked.take());
+        self.give_back();
     }
 }
 

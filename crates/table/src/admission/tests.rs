@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::{Context, Waker};
 
 const fn flow(account: u64, partition: u64) -> Flow {
@@ -301,6 +302,27 @@ async fn a_place_is_handed_on_in_turn_and_given_back_once() {
         (state.in_use, state.waiters.len(), state.queue.is_empty()),
         (0, 0, true)
     );
+}
+
+#[tokio::test]
+async fn who_is_handed_a_place_goes_on_before_who_hands_it_over() {
+    let gate = Arc::new(Turnstile::new(1));
+    let steps = Arc::new(Mutex::new(Vec::new()));
+    let request = |name: &'static str| {
+        let (gate, steps) = (Arc::clone(&gate), Arc::clone(&steps));
+        tokio::spawn(async move {
+            let place = gate.enter(&key("a", "p"), 1).await.unwrap();
+            steps.lock().push((name, "reads"));
+            tokio::task::yield_now().await;
+            place.hand_over().await;
+            steps.lock().push((name, "writes"));
+        })
+    };
+    let (first, second) = (request("first"), request("second"));
+    first.await.unwrap();
+    second.await.unwrap();
+    let order = &steps.lock()[..2];
+    assert_eq!(order, [("first", "reads"), ("second", "reads")]);
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@
 
 use super::meter::Meter;
 use super::{Expiry, RowData};
+use crate::admission::Admitted;
 use crate::{Cut, Error, Plan, QueryClass, Service, Span, Table};
 use bytes::Bytes;
 use partita_cluster::Served;
@@ -177,7 +178,7 @@ struct Reading<'a> {
     range: Option<RangeId>,
 }
 
-impl Reading<'_> {
+impl<'a> Reading<'a> {
     /// Reads until the page ends; the key at which the next one begins.
     async fn read(&mut self, spans: &[Span]) -> Result<Option<Bytes>, Error> {
         if self.top == 0 {
@@ -226,15 +227,29 @@ impl Reading<'_> {
         Ok(next.or_else(|| range_end.cloned()))
     }
 
+    /// Reads rows of a range until the page ends; writing it out takes as long again.
     async fn scan(
         &mut self,
         range: &Range,
         start: Bytes,
         end: Bytes,
     ) -> Result<Option<Bytes>, Error> {
+        let service = self.service;
+        let mut place = service.admission().scans.enter(&start, 1).await?;
+        let next = self.scan_in_turn(range, start, end, &mut place).await;
+        place.hand_over().await;
+        next
+    }
+
+    async fn scan_in_turn(
+        &mut self,
+        range: &Range,
+        start: Bytes,
+        end: Bytes,
+        place: &mut Admitted<'a>,
+    ) -> Result<Option<Bytes>, Error> {
+        let service = self.service;
         let wanted = (self.top - self.rows.len() + 1).min(CHUNK_ROWS_MAX);
-        let gate = &self.service.admission().scans;
-        let mut place = gate.enter(&start, 1).await?;
         let in_turn = start.clone();
         let mut scan = range
             .scan(KeyRange::half_open(start, end), ScanHint::page(wanted))
@@ -261,9 +276,9 @@ impl Reading<'_> {
             }
             chunk_rows = CHUNK_ROWS_MAX;
             // Between chunks others get their turn: a filter that lets nothing pass reads for seconds.
-            drop(place);
+            place.give_back();
             tokio::task::yield_now().await;
-            place = gate.enter(&in_turn, 1).await?;
+            *place = service.admission().scans.enter(&in_turn, 1).await?;
         }
     }
 
