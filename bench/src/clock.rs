@@ -1,4 +1,6 @@
-//! The wall clock, only as the text of a `Date` header.
+//! The wall clock, only as the text of a `Date` header; and resting.
+
+use std::time::{Duration, Instant};
 
 use time::OffsetDateTime;
 use time::macros::format_description;
@@ -17,6 +19,14 @@ pub fn rfc1123_now() -> String {
         .expect("a date of this century fits the format");
     debug_assert_eq!(text.len(), DATE_LEN);
     text
+}
+
+/// Lets this thread rest for a while; others, such as those of a load, go on.
+pub fn park_for(time: Duration) {
+    let end = Instant::now() + time;
+    while let Some(left) = end.checked_duration_since(Instant::now()) {
+        std::thread::park_timeout(left);
+    }
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ mod target;
 mod workload;
 
 pub use account::Account;
-pub use clock::rfc1123_now;
+pub use clock::{park_for, rfc1123_now};
 pub use load::{Load, LoadResult, LoadShape};
 pub use prepare::{create_table, prepare};
 pub use process::{Cpu, ServerProcess};

@@ -1,13 +1,14 @@
 //! Makes the tables of the workloads and fills the one that is read.
 
 use std::net::SocketAddr;
+use std::time::{Duration, Instant};
 
 use anyhow::{bail, ensure};
 
 use crate::batch::{self, Batch};
 use crate::client::{Client, Request};
 use crate::workload::WRITE_PARTITIONS;
-use crate::{Account, WorkloadKind, admin, entity};
+use crate::{Account, WorkloadKind, admin, entity, park_for};
 
 /// Inserts of one batch: the most the protocol allows.
 const BATCH_ROWS: u64 = 100;
@@ -35,10 +36,14 @@ pub fn prepare(addr: SocketAddr, account: &Account, rows: bool) -> anyhow::Resul
     Ok(())
 }
 
-/// Cuts the tables of a server with an admin port into [`RANGES`] ranges, each table evenly.
+/// How long ranges may take to rewrite what they share after a split.
+const REWRITING_MAX: Duration = Duration::from_secs(120);
+
+/// Cuts the tables of a server with an admin port into [`RANGES`] ranges, each table evenly, and waits until these have rewritten
+/// what they share, which is not what is measured.
 ///
 /// # Errors
-/// When the server refuses.
+/// When the server refuses, or the ranges do not get done.
 pub(crate) fn split(admin: SocketAddr, account: &Account) -> anyhow::Result<()> {
     let read = (
         WorkloadKind::PointGet,
@@ -58,6 +63,18 @@ pub(crate) fn split(admin: SocketAddr, account: &Account) -> anyhow::Result<()> 
     }
     let ranges = admin::ranges(admin)?.ranges.len();
     ensure!(ranges == RANGES, "there are {ranges} ranges, not {RANGES}");
+    let deadline = Instant::now() + REWRITING_MAX;
+    while admin::ranges(admin)?
+        .ranges
+        .iter()
+        .any(|range| range.sources > 0)
+    {
+        ensure!(
+            Instant::now() < deadline,
+            "ranges still rewrite their files"
+        );
+        park_for(Duration::from_millis(100));
+    }
     Ok(())
 }
 

@@ -66,8 +66,11 @@ impl Measurement {
             driver_cpu_us: result.driver_cpu_s * 1e6 / requests,
             rss_mib,
             body_bytes: result.body_bytes as f64 / requests,
-            errors: result.errors,
-            first_error: result.first_error.clone(),
+            errors: result.errors + result.refusals(),
+            first_error: result.first_error.clone().or_else(|| {
+                let reason = result.refused.keys().next();
+                reason.map(|reason| format!("refused, {reason}"))
+            }),
             kind,
         }
     }

@@ -19,6 +19,7 @@ mod crash;
 mod diskfull;
 mod fairness;
 mod fuzz;
+mod pauses;
 mod pressure;
 mod tidy;
 
@@ -51,6 +52,8 @@ enum Task {
     Fairness(fairness::Arguments),
     /// Build the fuzz targets and run each for a while
     Fuzz(fuzz::Arguments),
+    /// Measure what clients notice of splits and merges under full load
+    Pauses(pauses::Arguments),
     /// Split, merge, freeze, compact and kill under checked traffic
     Pressure(pressure::Arguments),
     /// Check the house rules that no compiler lint checks
@@ -65,6 +68,7 @@ fn main() -> ExitCode {
         Task::Diskfull(arguments) => diskfull::run(&arguments),
         Task::Fairness(arguments) => fairness::run(&arguments),
         Task::Fuzz(arguments) => fuzz::run(&arguments),
+        Task::Pauses(arguments) => pauses::run(&arguments),
         Task::Pressure(arguments) => pressure::run(&arguments),
         Task::Tidy => tidy::run(),
     };

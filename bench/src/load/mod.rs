@@ -7,6 +7,7 @@
 mod connection;
 mod worker;
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
@@ -14,7 +15,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use hdrhistogram::Histogram;
 
-use crate::{Cpu, Workload};
+use crate::{Cpu, Workload, park_for};
 
 /// How much load, for how long.
 #[derive(Clone, Copy, Debug)]
@@ -45,6 +46,8 @@ pub struct Load<'a> {
 pub struct LoadResult {
     /// Right answers.
     pub requests: u64,
+    /// Answers that say that nothing was done, by `x-partita-reason` where there is one.
+    pub refused: BTreeMap<String, u64>,
     /// Wrong answers and broken connections.
     pub errors: u64,
     /// What the first error was.
@@ -75,6 +78,34 @@ impl Load<'_> {
         mut on_edge: impl FnMut() -> anyhow::Result<()>,
     ) -> anyhow::Result<LoadResult> {
         let shape = self.shape;
+        let (mut result, driver_cpu_s) = self.drive(|stage| conduct(shape, stage, &mut on_edge))?;
+        result.driver_cpu_s = driver_cpu_s;
+        Ok(result)
+    }
+
+    /// Runs it, and measures for as long as `work` takes, whatever the shape says; what `work` returned comes along.
+    ///
+    /// # Errors
+    /// When connecting or `work` fails.
+    pub fn run_while<T>(
+        &self,
+        work: impl FnOnce() -> anyhow::Result<T>,
+    ) -> anyhow::Result<(LoadResult, T)> {
+        self.drive(|stage| {
+            park_for(self.shape.warm_up);
+            let started = Instant::now();
+            stage.store(MEASURING, Ordering::Relaxed);
+            let worked = work()?;
+            Ok((started.elapsed().as_secs_f64(), worked))
+        })
+    }
+
+    /// Lets the threads work while `lead` takes them through the stages; it returns the time measured, seconds.
+    fn drive<T>(
+        &self,
+        lead: impl FnOnce(&AtomicU8) -> anyhow::Result<(f64, T)>,
+    ) -> anyhow::Result<(LoadResult, T)> {
+        let shape = self.shape;
         if shape.threads == 0 || shape.connections < shape.threads {
             bail!("a load needs at least one connection for each thread");
         }
@@ -91,7 +122,7 @@ impl Load<'_> {
                 .into_iter()
                 .map(|worker| scope.spawn(move || worker.run(stage)))
                 .collect();
-            let outcome = conduct(shape, stage, &mut on_edge);
+            let led = lead(stage);
             // Also after a failure, or the threads would never end.
             stage.store(STOPPED, Ordering::Relaxed);
             let mut result = LoadResult::empty();
@@ -101,8 +132,9 @@ impl Load<'_> {
                     .map_err(|_| anyhow::anyhow!("a driver thread panicked"))??;
                 result.add(part).context("merging histograms")?;
             }
-            (result.elapsed_s, result.driver_cpu_s) = outcome?;
-            Ok(result)
+            let (elapsed_s, worked) = led?;
+            result.elapsed_s = elapsed_s;
+            Ok((result, worked))
         })
     }
 }
@@ -125,18 +157,11 @@ fn conduct(
     Ok((elapsed_s, Cpu::of("self")?.total_s() - cpu.total_s()))
 }
 
-/// Lets this thread rest for a while; the load goes on in the others.
-fn park_for(time: Duration) {
-    let end = Instant::now() + time;
-    while let Some(left) = end.checked_duration_since(Instant::now()) {
-        std::thread::park_timeout(left);
-    }
-}
-
 impl LoadResult {
     pub(crate) fn empty() -> Self {
         Self {
             requests: 0,
+            refused: BTreeMap::new(),
             errors: 0,
             first_error: None,
             body_bytes: 0,
@@ -149,11 +174,20 @@ impl LoadResult {
 
     fn add(&mut self, other: Self) -> anyhow::Result<()> {
         self.requests += other.requests;
+        for (reason, count) in other.refused {
+            *self.refused.entry(reason).or_default() += count;
+        }
         self.errors += other.errors;
         self.body_bytes += other.body_bytes;
         self.first_error = self.first_error.take().or(other.first_error);
         self.latency_us.add(other.latency_us)?;
         Ok(())
+    }
+
+    /// Answers that say that nothing was done.
+    #[must_use]
+    pub fn refusals(&self) -> u64 {
+        self.refused.values().sum()
     }
 
     /// Right answers a second.

@@ -20,6 +20,9 @@ const ERRORS_MAX: u64 = 1_000;
 /// How often requests get a fresh date and signature.
 const SIGN_EVERY: Duration = Duration::from_secs(1);
 
+/// The status of an answer that says that nothing was done, and that it may be asked again.
+const SERVER_BUSY: u16 = 503;
+
 pub(super) struct Worker {
     poll: Poll,
     addr: SocketAddr,
@@ -134,6 +137,10 @@ impl Worker {
                 .get(index)
                 .map(Connection::sample)
                 .unwrap_or_default();
+            if answer.status == SERVER_BUSY {
+                *self.result.refused.entry(reason(&sample)).or_default() += 1;
+                return Ok(());
+            }
             return self.error(format!(
                 "{}: status {} with a body of {} bytes: {sample}",
                 kind.name(),
@@ -158,4 +165,11 @@ impl Worker {
         self.result.first_error.get_or_insert(text);
         Ok(())
     }
+}
+
+/// Why the server was busy, from the beginning of its answer.
+fn reason(answer: &str) -> String {
+    let mut lines = answer.lines();
+    let reason = lines.find_map(|line| line.strip_prefix("x-partita-reason: "));
+    reason.unwrap_or("no reason given").to_owned()
 }

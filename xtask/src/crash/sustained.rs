@@ -35,9 +35,10 @@ pub(crate) fn run(program: &Path, directory: &Path, load: Duration) -> anyhow::R
         if edges == 2 { server.kill() } else { Ok(()) }
     })?;
     ensure!(
-        result.errors == 0,
-        "the load had errors: {:?}",
-        result.first_error
+        result.errors + result.refusals() == 0,
+        "the load had errors: {:?}, {:?}",
+        result.first_error,
+        result.refused
     );
     let server = super::start(program, directory)?;
     let ready_ms = server.ready_after().as_millis();

@@ -11,12 +11,12 @@ mod tenants;
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use partita_bench::{
-    Account, Load, LoadResult, LoadShape, ServerProcess, Workload, WorkloadKind, partita_command,
-    prepare,
+    Account, Load, LoadResult, LoadShape, ServerProcess, Workload, WorkloadKind, park_for,
+    partita_command, prepare,
 };
 
 use self::tenants::{MEASURING, STOPPED, Seen, Tenant, WARMING, percentile_ms};
@@ -121,9 +121,9 @@ fn measure(
         let load = match abuse {
             Some((kind, run)) => put_load(arguments, addr, kind, run, stage).map(Some),
             None => {
-                rest(WARM_UP);
+                park_for(WARM_UP);
                 stage.store(MEASURING, Ordering::Relaxed);
-                rest(measured);
+                park_for(measured);
                 Ok(None)
             }
         };
@@ -168,14 +168,6 @@ fn put_load(
         stage.fetch_add(1, Ordering::Relaxed);
         Ok(())
     })
-}
-
-/// Lets this thread rest while the others work.
-fn rest(time: Duration) {
-    let end = Instant::now() + time;
-    while let Some(left) = end.checked_duration_since(Instant::now()) {
-        std::thread::park_timeout(left);
-    }
 }
 
 fn print(arguments: &Arguments, rows: &mut [Row]) {

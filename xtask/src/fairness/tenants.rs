@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use partita_bench::client::{Client, Request};
-use partita_bench::{Account, create_table, entity};
+use partita_bench::{Account, create_table, entity, park_for};
 
 /// The table of each tenant.
 const TABLE: &str = "modest";
@@ -71,12 +71,7 @@ impl Tenant {
                 }
             }
             next = (next + PERIOD).max(Instant::now());
-            while let Some(left) = next.checked_duration_since(Instant::now()) {
-                if left.is_zero() {
-                    break;
-                }
-                std::thread::park_timeout(left);
-            }
+            park_for(next.saturating_duration_since(Instant::now()));
         }
         Ok(seen)
     }
