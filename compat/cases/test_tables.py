@@ -168,3 +168,9 @@ def test_token_of_a_table_that_is_gone(second, new_name, encode):
 def test_accounts_do_not_see_each_other(table, second):
     assert table.name not in second.list_tables()
     expect_error(Table(second, table.name).query(), 404, "TableNotFound")
+
+
+def test_a_list_of_none_ends_at_once(table):
+    answer = table.send("GET", "/Tables?$top=0", {"Accept": JSON_NONE})
+    assert expect_ok(answer, 200).json()["value"] == []
+    assert answer.header("x-ms-continuation-NextTableName") is None

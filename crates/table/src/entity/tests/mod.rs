@@ -227,6 +227,15 @@ async fn a_new_table_of_an_old_name_is_empty() {
 }
 
 #[tokio::test]
+async fn a_list_of_no_tables_ends_at_once() {
+    let service = service();
+    table(&service).await;
+    let page = service.query_tables(&account(), None, 0, None).await;
+    let page = page.unwrap();
+    assert_eq!((page.names.len(), page.next), (0, None));
+}
+
+#[tokio::test]
 async fn tables_are_listed_by_folded_name_page_by_page() {
     let service = service();
     for name in ["bravo", "Alpha", "CHARLIE", "alphaTwo"] {
