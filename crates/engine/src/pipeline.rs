@@ -5,7 +5,8 @@
 //!     waits or refuses          neither waits nor fails            one group            then the room is free
 //! ```
 //!
-//! - Room is counted in bytes, so that the queue and everything behind it is bounded.
+//! - Room is counted in bytes, so that the queue and everything behind it is bounded. A batch that is larger than all the room takes
+//!   all of it: it waits until it is alone, and the others wait behind it.
 //! - A batch that was queued is answered exactly once, also when the loop dies: dropping it unanswered says `Unknown`.
 
 use std::fmt;
@@ -88,10 +89,16 @@ impl Drop for Queued {
     }
 }
 
+/// The largest batch, in bytes. A change may be small where what it writes is large: 100 patches of entities of 1 MiB write 100
+/// whole entities, of up to 1.5 MiB in stored form (text counts two bytes a character there and has up to three here), and
+/// their keys.
+pub(crate) const BATCH_BYTES_MAX: usize = 160 << 20;
+
 /// The room for batches in flight.
 #[derive(Debug)]
 pub(crate) struct Room {
     free: Arc<Semaphore>,
+    bytes_max: u32,
     batch_bytes_max: usize,
 }
 
@@ -103,6 +110,7 @@ impl Room {
     pub(crate) fn new(bytes_max: u32, batch_bytes_max: usize) -> Self {
         Self {
             free: Arc::new(Semaphore::new(bytes_max as usize)),
+            bytes_max,
             batch_bytes_max,
         }
     }
@@ -116,7 +124,7 @@ impl Room {
         if bytes > self.batch_bytes_max {
             return Err(Refusal::TooLarge.into());
         }
-        let bytes = u32::try_from(bytes).map_err(|_| WriteError::from(Refusal::TooLarge))?;
+        let bytes = u32::try_from(bytes).map_or(self.bytes_max, |bytes| bytes.min(self.bytes_max));
         let room = match Arc::clone(&self.free).try_acquire_many_owned(bytes) {
             Ok(room) => room,
             Err(TryAcquireError::Closed) => return Err(Refusal::Closed.into()),

@@ -1,7 +1,7 @@
 //! What an operation can answer besides success.
 
 use partita_cluster::LockError;
-use partita_engine::{ReadError, WriteError};
+use partita_engine::{ReadError, Refusal, WriteError};
 use partita_model::{KeyError, LimitError, StoredError};
 use std::sync::Arc;
 use std::time::Duration;
@@ -68,6 +68,9 @@ pub enum Error {
     /// Two operations of a transaction name different partitions.
     #[error("the transaction names two partitions")]
     DifferentPartitions,
+    /// The transaction writes more than one may. With the limits of the data model none does.
+    #[error("the transaction writes too much")]
+    TransactionTooLarge,
     /// It was not done, and may be tried again.
     #[error("not executed: {detail}")]
     Busy {
@@ -175,7 +178,8 @@ impl Error {
             | Self::KeyCharacters { .. }
             | Self::KeyTooLong(_)
             | Self::DuplicateEntity
-            | Self::DifferentPartitions => true,
+            | Self::DifferentPartitions
+            | Self::TransactionTooLarge => true,
             Self::TableNotFound
             | Self::NoSuchTable
             | Self::TableAlreadyExists
@@ -201,6 +205,8 @@ impl From<ReadError> for Error {
 impl From<WriteError> for Error {
     fn from(error: WriteError) -> Self {
         match error {
+            // Whoever tried that again would be refused again.
+            WriteError::Refused(Refusal::TooLarge) => Self::TransactionTooLarge,
             WriteError::Refused(refusal) => Self::overloaded(&refusal),
             WriteError::Unknown => Self::OutcomeUnknown,
         }

@@ -290,6 +290,33 @@ pub(super) async fn large_values_and_odd_keys(engine: Arc<dyn Engine>) {
     engine.close().await;
 }
 
+/// What a hundred small patches of large entities write.
+pub(super) async fn a_batch_larger_than_all_room_goes_alone(engine: Arc<dyn Engine>) {
+    let value = Bytes::from(vec![7; 1 << 20]);
+    let mut batch = Batch::new();
+    for number in 0..100_u8 {
+        batch.put(Bytes::from(vec![number]), value.clone());
+    }
+    let before = engine.reserve(1).await.unwrap();
+    let mut reserving = Box::pin(engine.reserve(batch.bytes()));
+    let early = tokio::time::timeout(std::time::Duration::from_millis(20), &mut reserving).await;
+    assert!(early.is_err(), "it waits for the others");
+    drop(before);
+    let permit = reserving.await.unwrap();
+    let (sender, receiver) = oneshot::channel();
+    permit.submit(
+        batch,
+        Box::new(move |result| {
+            let _ = sender.send(result);
+        }),
+    );
+    receiver.await.unwrap().unwrap();
+    commit(&*engine, put("after", "1")).await.unwrap();
+    assert_eq!(engine.get(&[99]).await.unwrap().unwrap(), value);
+    assert_eq!(rows(&*engine, KeyRange::all(), 10).await.len(), 101);
+    engine.close().await;
+}
+
 pub(super) async fn a_closed_engine_refuses(engine: Arc<dyn Engine>) {
     commit(&*engine, put("a", "1")).await.unwrap();
     let late = engine.reserve(100).await.unwrap();

@@ -57,6 +57,7 @@ where
         later_batches_win
         room_is_bounded_and_given_back
         large_values_and_odd_keys
+        a_batch_larger_than_all_room_goes_alone
         a_closed_engine_refuses
     }
     database_cases::what_is_counted(make().await).await;

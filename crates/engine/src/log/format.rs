@@ -19,6 +19,9 @@ const VERSION: u32 = 1;
 /// Bytes of a record before its rows.
 const RECORD_HEADER_BYTES: usize = 48;
 
+/// Bytes of a record, at most: its length is a number of 32 bits.
+pub(super) const RECORD_BYTES_MAX: u64 = u32::MAX as u64;
+
 /// Bytes of a row beyond key and value, at most: flags, lengths, two times.
 const ROW_HEADER_BYTES_MAX: usize = 1 + 2 + 4 + 8 + 8;
 
@@ -124,6 +127,10 @@ pub(super) fn encode_record(
 ) -> Result<(), Unfit> {
     let start = buffer.len();
     let body_start = start + RECORD_HEADER_BYTES;
+    let payload: usize = rows.iter().map(|row| row.key.len() + row.value.len()).sum();
+    let bytes = RECORD_HEADER_BYTES + rows.len() * ROW_HEADER_BYTES_MAX + payload;
+    // At once: a long record that grew would be in memory twice.
+    buffer.reserve(bytes.next_multiple_of(SECTOR));
     buffer.resize(body_start, 0);
     for row in rows {
         encode_row(buffer, row)?;

@@ -15,7 +15,8 @@
 //!   holds. Opening it anew finds out.
 //! - At opening, a damaged record is taken for a torn tail only if it can be one: it is the last. Damage before an
 //!   acknowledged record is an error, never a silent loss.
-//! - [`Log::make_room`] takes the space of the next record. If it succeeds, the append that follows does not run out of disk.
+//! - [`Log::make_room`] takes the space of the next record. If it succeeds, the append that follows does not run out of disk. A
+//!   record that is longer than a segment gets a segment of its own length.
 //!
 //! Invariants:
 //! - Groups are numbered without gaps, and group `n + 1` is begun only after group `n` is on the disk.
@@ -55,7 +56,7 @@ pub(crate) struct WalId(pub(crate) u64);
 /// How the log is laid out.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LogOptions {
-    /// Bytes of a segment. A record must fit into one.
+    /// Bytes of a segment, but for those of a single longer record.
     pub(crate) segment_bytes: u64,
     /// Segments made ready before they are needed.
     pub(crate) spare_count: usize,
@@ -86,6 +87,7 @@ pub(crate) struct Log {
     poisoned: AtomicBool,
     is_new: bool,
     live_count: AtomicU64,
+    live_bytes: AtomicU64,
 }
 
 struct State {
@@ -153,7 +155,7 @@ impl Log {
                 }
                 let segment = match spares.pop_front() {
                     Some(segment) => segment,
-                    None => supply.make(&*disk)?,
+                    None => supply.make(&*disk, 0)?,
                 };
                 (segment, format::SECTOR_BYTES)
             }
@@ -167,7 +169,8 @@ impl Log {
         let log = Self {
             disk,
             options,
-            live_count: AtomicU64::new(sealed.len() as u64 + 1),
+            live_count: AtomicU64::new(0),
+            live_bytes: AtomicU64::new(0),
             state: Mutex::new(State {
                 current,
                 offset,
@@ -183,6 +186,7 @@ impl Log {
             poisoned: AtomicBool::new(false),
             is_new,
         };
+        log.count_live(&log.state.lock());
         Ok((log, found.records))
     }
 
@@ -191,19 +195,18 @@ impl Log {
     /// # Errors
     /// What the disk said, `StorageFull` among it. The log is as it was.
     pub(crate) fn make_room(&self, bytes: u64) -> io::Result<()> {
-        if bytes > self.options.segment_bytes - format::SECTOR_BYTES {
+        if bytes > format::RECORD_BYTES_MAX {
             return Err(io::ErrorKind::InvalidInput.into());
         }
         let mut state = self.state.lock();
         if state.offset + bytes <= state.current.bytes() {
             return Ok(());
         }
-        let next = self.supply.lock().take(&*self.disk)?;
+        let next = self.supply.lock().take(&*self.disk, bytes)?;
         let full = std::mem::replace(&mut state.current, next);
         state.sealed.push_back(full);
         state.offset = format::SECTOR_BYTES;
-        self.live_count
-            .store(state.sealed.len() as u64 + 1, Ordering::Relaxed);
+        self.count_live(&state);
         Ok(())
     }
 
@@ -294,24 +297,26 @@ impl Log {
         self.state.lock().last.get(&range).copied()
     }
 
-    /// Whether a range that has just written holds so many full `segments`, beyond the record `flushing` up to which its
-    /// database is writing to files already, that it should write all it has. Takes it that a range that should does.
+    /// Whether a range that has just written holds so many full `segments`, or as long ones, beyond the record `flushing` up
+    /// to which its database is writing to files already, that it should write all it has. Takes it that a range that should
+    /// does.
     pub(crate) fn is_due(&self, range: RangeId, flushing: WalId, segments: usize) -> bool {
         let mut state = self.state.lock();
         let held = state.sealed.iter();
         let held = held.filter(|segment| segment.holds_beyond(range, flushing));
-        let due = held.count() >= segments;
+        let held: u64 = held.map(Segment::bytes).sum();
+        let due = held >= segments as u64 * self.options.segment_bytes;
         let last = state.last.get(&range).copied();
         let mark = if due { last } else { None }.unwrap_or(flushing);
         state.flushing.insert(range, mark);
         due
     }
 
-    /// Ranges that keep more than `segments` full segments from being given up and whose databases do nothing about it: they
-    /// look only when they write, and these write seldom or not any more.
+    /// Ranges that keep more than `segments` full segments, or as long ones, from being given up and whose databases do
+    /// nothing about it: they look only when they write, and these write seldom or not any more.
     pub(crate) fn stragglers(&self, segments: usize) -> Vec<RangeId> {
         let state = self.state.lock();
-        let old = state.sealed.len().saturating_sub(segments);
+        let (kept, mut behind) = (segments as u64 * self.options.segment_bytes, 0);
         let mark = |marks: &BTreeMap<RangeId, WalId>, range: &RangeId| {
             marks.get(range).copied().unwrap_or_default()
         };
@@ -319,7 +324,10 @@ impl Log {
             let done = mark(&state.released, range).max(mark(&state.flushing, range));
             segment.holds_beyond(*range, done)
         };
-        let old = state.sealed.iter().take(old);
+        let old = state.sealed.iter().rev().filter(|segment| {
+            behind += segment.bytes();
+            behind > kept
+        });
         let ranges: BTreeSet<RangeId> = old
             .flat_map(|segment| segment.ranges().filter(|range| holds(range, segment)))
             .collect();
@@ -342,8 +350,7 @@ impl Log {
             {
                 freed.extend(sealed.pop_front());
             }
-            self.live_count
-                .store(sealed.len() as u64 + 1, Ordering::Relaxed);
+            self.count_live(&state);
         }
         let mut supply = self.supply.lock();
         for segment in freed {
@@ -390,7 +397,23 @@ impl Log {
 
     /// How many bytes a start would have to read, to the segment.
     pub(crate) fn live_bytes(&self) -> u64 {
-        self.live_count() * self.options.segment_bytes
+        self.live_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Whether it has become as long as so many segments. The one that is written to does not count by itself: however long it
+    /// is, only the next one makes it one that can be given up.
+    pub(crate) fn is_as_long_as(&self, segments: u64) -> bool {
+        self.live_count() > 1 && self.live_bytes() >= segments * self.options.segment_bytes
+    }
+
+    fn count_live(&self, state: &State) {
+        let sealed: u64 = state.sealed.iter().map(Segment::bytes).sum();
+        let (count, bytes) = (
+            state.sealed.len() as u64 + 1,
+            sealed + state.current.bytes(),
+        );
+        self.live_count.store(count, Ordering::Relaxed);
+        self.live_bytes.store(bytes, Ordering::Relaxed);
     }
 
     /// Refuses every further append.

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::format::SegmentHeader;
+use super::format::{SECTOR_BYTES, SegmentHeader};
 use super::{Disk, RangeId, WalId, segment_path};
 
 /// A file of the log whose header is on the disk under its final name.
@@ -85,11 +85,13 @@ impl Supply {
         self.ready.extend(spares);
     }
 
-    /// The next segment: a ready one, or a new one.
-    pub(super) fn take(&mut self, disk: &dyn Disk) -> io::Result<Segment> {
-        match self.ready.pop_front() {
+    /// The next segment, with room for a record of so many bytes: a ready one, or a new one.
+    pub(super) fn take(&mut self, disk: &dyn Disk, record_bytes: u64) -> io::Result<Segment> {
+        let wanted = SECTOR_BYTES + record_bytes;
+        match self.ready.pop_front_if(|ready| ready.bytes() >= wanted) {
             Some(segment) => Ok(segment),
-            None => self.make(disk),
+            None if self.ready.is_empty() => self.make(disk, wanted),
+            None => self.make_instead(disk, wanted),
         }
     }
 
@@ -98,16 +100,30 @@ impl Supply {
         if self.ready.len() >= spare_count {
             return Ok(false);
         }
-        let segment = self.make(disk)?;
+        let segment = self.make(disk, 0)?;
         self.ready.push_back(segment);
         Ok(true)
     }
 
-    /// A new file.
-    pub(super) fn make(&mut self, disk: &dyn Disk) -> io::Result<Segment> {
+    /// A new file, of the length of all segments or of so many bytes if that is more.
+    pub(super) fn make(&mut self, disk: &dyn Disk, bytes_min: u64) -> io::Result<Segment> {
+        let bytes = self.segment_bytes.max(bytes_min);
         let partial = self.directory.join("new.tmp");
-        let file = disk.create(&partial, self.segment_bytes)?;
-        self.publish(disk, file, &partial)
+        let file = disk.create(&partial, bytes)?;
+        self.publish(disk, file, &partial, bytes)
+    }
+
+    /// A new file that is longer than the ready ones. Those have lower numbers, and a start reads in the order of numbers: so
+    /// they are removed, and made anew behind it.
+    fn make_instead(&mut self, disk: &dyn Disk, bytes: u64) -> io::Result<Segment> {
+        let partial = self.directory.join("new.tmp");
+        let file = disk.create(&partial, bytes)?;
+        // Only now: where the disk is too full for a long segment, the ready ones still take short records. One that stays after a
+        // crash, or because it cannot be removed, is found empty by the next start.
+        for unused in self.ready.drain(..) {
+            fs::remove_file(segment_path(&self.directory, unused.header.number))?;
+        }
+        self.publish(disk, file, &partial, bytes)
     }
 
     /// Makes a segment that nobody needs into a ready one, or removes it when there are enough. A used file is better than a
@@ -130,19 +146,25 @@ impl Supply {
         }
         let partial = self.directory.join("recycled.tmp");
         disk.rename(&path, &partial)?;
-        let segment = self.publish(disk, file, &partial)?;
+        let segment = self.publish(disk, file, &partial, header.bytes)?;
         self.ready.push_back(segment);
         Ok(())
     }
 
     /// Writes a header and only then gives the file its name.
-    fn publish(&mut self, disk: &dyn Disk, file: File, partial: &Path) -> io::Result<Segment> {
+    fn publish(
+        &mut self,
+        disk: &dyn Disk,
+        file: File,
+        partial: &Path,
+        bytes: u64,
+    ) -> io::Result<Segment> {
         let mut salt = [0; 8];
         partita_rt::random::fill(&mut salt);
         let header = SegmentHeader {
             number: self.next_number,
             salt: u64::from_le_bytes(salt),
-            bytes: self.segment_bytes,
+            bytes,
         };
         disk.write_at(&file, &header.encode(), 0)?;
         disk.sync(&file)?;

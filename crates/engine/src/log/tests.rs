@@ -345,7 +345,7 @@ fn what_does_not_fit_is_refused_untouched() {
     let directory = tempfile::tempdir().unwrap();
     let (log, _) = open(directory.path()).unwrap();
     assert_eq!(
-        log.make_room(8 << 10).unwrap_err().kind(),
+        log.make_room(1 << 32).unwrap_err().kind(),
         io::ErrorKind::InvalidInput
     );
     let merge = RowEntry {
@@ -364,6 +364,89 @@ fn what_does_not_fit_is_refused_untouched() {
     append(&log, 1, 10).unwrap();
     drop(log);
     assert_eq!(ids(&open(directory.path()).unwrap().1), [1]);
+}
+
+/// Files of the log.
+fn file_count(directory: &Path) -> usize {
+    fs::read_dir(directory).unwrap().count()
+}
+
+/// The ready segments have lower numbers than the long one that comes before them, and a start reads in the order of numbers.
+#[test]
+fn a_record_longer_than_a_segment_gets_one_of_its_own() {
+    let directory = tempfile::tempdir().unwrap();
+    let (log, _) = open(directory.path()).unwrap();
+    let lengths = [3_000, 40_000, 700, 40_000, 40_000, 3_000, 3_000, 3_000];
+    for (id, bytes) in (1..).zip(lengths) {
+        append(&log, id, bytes).unwrap();
+        log.prepare().unwrap();
+    }
+    assert!(log.live_bytes() > 3 * 40_000);
+    assert!(log.is_as_long_as(15) && !log.is_as_long_as(25));
+    drop(log);
+    let (log, found) = open(directory.path()).unwrap();
+    assert_eq!(ids(&found), [1, 2, 3, 4, 5, 6, 7, 8]);
+    assert_eq!(
+        found[3].rows().unwrap(),
+        [row("key 4", &"v".repeat(40_000), 4)]
+    );
+    log.release(RANGE, WalId(8));
+    assert_eq!(log.live_bytes(), OPTIONS.segment_bytes);
+    append(&log, 9, 10).unwrap();
+    drop(log);
+    assert!(file_count(directory.path()) <= 4, "long ones are not kept");
+    assert_eq!(ids(&open(directory.path()).unwrap().1).last(), Some(&9));
+}
+
+#[test]
+fn a_torn_long_record_costs_itself_only() {
+    let directory = tempfile::tempdir().unwrap();
+    let (log, _) = open(directory.path()).unwrap();
+    append(&log, 1, 700).unwrap();
+    log.prepare().unwrap();
+    append(&log, 2, 40_000).unwrap();
+    drop(log);
+    let mut paths: Vec<PathBuf> = fs::read_dir(directory.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    paths.sort();
+    let long = paths.last().unwrap();
+    let mut bytes = fs::read(long).unwrap();
+    assert!(bytes.len() > 40_000);
+    bytes[30_000..].fill(0);
+    fs::write(long, bytes).unwrap();
+    let (log, found) = open(directory.path()).unwrap();
+    assert_eq!(ids(&found), [1]);
+    append(&log, 2, 50_000).unwrap();
+    append(&log, 3, 10).unwrap();
+    drop(log);
+    assert_eq!(ids(&open(directory.path()).unwrap().1), [1, 2, 3]);
+}
+
+#[test]
+fn a_disk_too_full_for_a_long_record_keeps_what_is_ready() {
+    let directory = tempfile::tempdir().unwrap();
+    let disk = FaultyDisk::default();
+    let opened = Log::open(
+        directory.path(),
+        Arc::new(disk.clone()),
+        OPTIONS,
+        Resume::Behind,
+    );
+    let (log, _) = opened.unwrap();
+    append(&log, 1, 3_000).unwrap();
+    log.prepare().unwrap();
+    disk.set_full(true);
+    let refused = log.make_room(40_000).unwrap_err();
+    assert_eq!(refused.kind(), io::ErrorKind::StorageFull);
+    for id in 2..=4 {
+        append(&log, id, 3_000).unwrap();
+    }
+    disk.set_full(false);
+    append(&log, 5, 40_000).unwrap();
+    drop(log);
+    assert_eq!(ids(&open(directory.path()).unwrap().1), [1, 2, 3, 4, 5]);
 }
 
 fn rows() -> impl Strategy<Value = Vec<RowEntry>> {

@@ -14,7 +14,7 @@ use imbl::OrdMap;
 use parking_lot::{Mutex, RwLock};
 
 use crate::health::HealthCell;
-use crate::pipeline::{Intake, Queued, Room};
+use crate::pipeline::{BATCH_BYTES_MAX, Intake, Queued, Room};
 use crate::stats::CommitCounts;
 use crate::{
     ChangeError, Collected, Engine, Health, KeyRange, Permit, ReadError, Refusal, Scan, ScanHint,
@@ -29,9 +29,6 @@ type Rows = OrdMap<Bytes, Bytes>;
 
 /// Batches in flight, in bytes. More than one only when completions submit.
 const IN_FLIGHT_BYTES_MAX: u32 = 64 << 20;
-
-/// The largest batch, in bytes; as large as the durable engine takes.
-const BATCH_BYTES_MAX: usize = 12 << 20;
 
 /// In how many pieces a shape shows the rows, at most.
 const SHAPE_PIECES: usize = 256;

@@ -27,7 +27,7 @@ use super::gathering::Gathering;
 use crate::log::{Log, Record, WalId};
 use crate::{RangeId, Refusal};
 
-/// How many segments may hold records that the store's files do not have yet. More, and a start would take too long and
+/// How many segments, or as long ones, may hold records that the store's files do not have yet. More, and a start would take too long and
 /// memory would be full of unflushed rows; so a group waits for a flush.
 pub(super) const LIVE_SEGMENTS_MAX: u64 = 10;
 
@@ -122,7 +122,7 @@ impl Journal {
 
     /// Whether so much is not flushed that no group can be written.
     pub(super) fn is_backlogged(&self) -> bool {
-        self.log.live_count() >= LIVE_SEGMENTS_MAX
+        self.log.is_as_long_as(LIVE_SEGMENTS_MAX)
     }
 
     /// Begins a group in which these ranges write, all at once; see [`Gathering`].

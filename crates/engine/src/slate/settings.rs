@@ -8,6 +8,8 @@ use slatedb::config::{
     GarbageCollectorOptions, GarbageCollectorScheduleOptions,
 };
 
+use crate::pipeline::BATCH_BYTES_MAX;
+
 /// Settings of the durable engine.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -15,7 +17,7 @@ pub struct Settings {
     pub cache_bytes: u64,
     /// Bytes of batches in flight; more wait.
     pub in_flight_bytes_max: u32,
-    /// Bytes of one batch; a larger one is refused.
+    /// Bytes of one batch; a larger one is refused. One that is larger than what may be in flight goes alone.
     pub batch_bytes_max: usize,
     /// Bytes of one commit group, unless a single batch is larger.
     pub group_bytes_max: usize,
@@ -29,8 +31,7 @@ impl Default for Settings {
         Self {
             cache_bytes: 256 << 20,
             in_flight_bytes_max: 64 << 20,
-            // An entity group transaction is at most 4 MiB of payload, and stored forms are no larger than twice that.
-            batch_bytes_max: 12 << 20,
+            batch_bytes_max: BATCH_BYTES_MAX,
             group_bytes_max: 4 << 20,
             garbage_age: Duration::from_secs(300),
         }

@@ -136,6 +136,32 @@ async fn waiting_batches_share_a_sync() {
     engine.close().await;
 }
 
+/// What was written before a sync that fails is replayed from the log: batches longer than its segments, and rows between them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn batches_longer_than_a_segment_are_durable() {
+    let directory = tempfile::tempdir().unwrap();
+    let disk = FaultyDisk::default();
+    let engine = open_faulty(directory.path(), &disk).await;
+    for number in 0..4_u8 {
+        let long = put(vec![number], vec![number; 1 << 20]);
+        commit(&*engine, long).await.unwrap();
+        commit(&*engine, put(vec![number, 1], "short"))
+            .await
+            .unwrap();
+    }
+    disk.fail_next_sync(SyncFault::Torn);
+    let torn = commit(&*engine, put("torn", vec![7; 1 << 20])).await;
+    assert_eq!(torn, Err(WriteError::Unknown));
+    wait_for(&*engine, Health::Healthy).await;
+    for number in 0..4_u8 {
+        let long = engine.get(&[number]).await.unwrap().unwrap();
+        assert_eq!(long, vec![number; 1 << 20]);
+        assert!(engine.get(&[number, 1]).await.unwrap().is_some());
+    }
+    assert_eq!(engine.get(b"torn").await.unwrap(), None);
+    engine.close().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_failed_sync_is_unknown_and_healed() {
     for fault in [SyncFault::AfterTheFact, SyncFault::Lost, SyncFault::Torn] {

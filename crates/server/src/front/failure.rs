@@ -25,6 +25,7 @@ pub(super) fn failure(error: Error) -> Failure {
         Error::KeyTooLong(_) => ErrorCode::PropertyValueTooLarge.into(),
         Error::DuplicateEntity => ErrorCode::InvalidDuplicateRow.into(),
         Error::DifferentPartitions => ErrorCode::CommandsInBatchActOnDifferentPartitions.into(),
+        Error::TransactionTooLarge => ErrorCode::RequestBodyTooLarge.into(),
         Error::Busy {
             reason,
             retry_after,

@@ -1,11 +1,12 @@
 //! Fair admission: who may go on when there is more to do than room.
 //!
-//! Three turnstiles stand before the queues that serve in order of arrival, so that nobody can fill those:
+//! Turnstiles stand before the queues that serve in order of arrival, so that nobody can fill those:
 //!
 //! | turnstile | before | counted in | as much at a time as |
 //! | --- | --- | --- | --- |
 //! | writes | the commit pipeline | bytes of rows, and 128 for each row | is durable within some 40 ms, 512 KiB to 8 MiB |
 //! | transactions | the writes | transactions | `--batches-max` |
+//! | long transactions | the commit pipeline | those that write more than it lets through at a time | one |
 //! | scans | the processors | pieces of pages (1,024 rows) | keeps all cores busy |
 //!
 //! Where there is room and nobody waits, a request goes through at the price of two short locks. Else it waits its turn:
@@ -53,6 +54,7 @@ const WRITE_COST_MAX: u64 = 8 << 20;
 pub(crate) struct Admission {
     pub(crate) writes: Turnstile,
     pub(crate) transactions: Turnstile,
+    pub(crate) long_transactions: Turnstile,
     pub(crate) scans: Turnstile,
 }
 
@@ -63,6 +65,7 @@ impl Admission {
         Self {
             writes: Turnstile::new(WRITE_COST_MAX),
             transactions: Turnstile::new(transactions_max as u64),
+            long_transactions: Turnstile::new(1),
             scans: Turnstile::new(2 * cores as u64),
         }
     }

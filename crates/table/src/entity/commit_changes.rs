@@ -11,6 +11,7 @@ use crate::{BatchError, Error, Service, Table};
 use bytes::Bytes;
 use partita_engine::Batch;
 use partita_model::limits::BATCH_OPERATIONS_MAX;
+use partita_range::Locked;
 use partita_rt::{Bug, is_planted};
 use std::collections::HashSet;
 
@@ -80,10 +81,10 @@ impl Service {
         let (_transaction, mut write) = admitted.map_err(at(0))?;
         // One partition lies in one range.
         let locked = self.lock(&keys).await.map_err(at(0))?;
-        let current = locked
-            .read_many(&keys)
+        let (current, _alone) = self
+            .read_current(&locked, &keys, bytes)
             .await
-            .map_err(|error| at(0)(error.into()))?;
+            .map_err(at(0))?;
         let now = self.stamps().next();
         let expiry = Expiry::new(table, now);
         let mut batch = Batch::with_capacity(keys.len());
@@ -126,7 +127,29 @@ impl Service {
             .await?;
         Ok((transaction, write))
     }
+
+    /// The current rows of a transaction whose changes have so many bytes. Where the rows are large, what small changes write is
+    /// large too, and in memory until it is durable: of those, one goes on at a time, and the others wait without their rows.
+    async fn read_current(
+        &self,
+        locked: &Locked,
+        keys: &[Bytes],
+        bytes: usize,
+    ) -> Result<(Vec<Option<Bytes>>, Option<Admitted<'_>>), Error> {
+        let current = locked.read_many(keys).await?;
+        let rows: usize = current.iter().flatten().map(Bytes::len).sum();
+        let Some(first) = keys.first().filter(|_| rows + bytes > LONG_BYTES) else {
+            return Ok((current, None));
+        };
+        drop(current);
+        let alone = self.admission().long_transactions.enter(first, 1).await?;
+        // Under its locks nothing has changed.
+        Ok((locked.read_many(keys).await?, Some(alone)))
+    }
 }
+
+/// A transaction whose changes and current rows have more bytes is long: more than one with large rows of its own sends.
+const LONG_BYTES: usize = 12 << 20;
 
 const fn cost(rows: usize, bytes: usize) -> Cost {
     Cost {

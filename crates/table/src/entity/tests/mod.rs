@@ -235,6 +235,39 @@ async fn a_list_of_no_tables_ends_at_once() {
     assert_eq!((page.names.len(), page.next), (0, None));
 }
 
+/// Each patch writes a whole entity, of nearly a mebibyte by the service's formula and half as much again as it is stored.
+#[tokio::test]
+async fn small_patches_of_large_entities_are_taken() {
+    let service = service();
+    let table = table(&service).await;
+    let rows: Vec<String> = (0..20).map(|number| format!("{number:03}")).collect();
+    let mut large = PropertiesBuilder::new(1 << 20);
+    for number in 0..15 {
+        let text = "あ".repeat(32 << 10);
+        large
+            .push(&format!("p{number}"), ValueRef::String(&text))
+            .unwrap();
+    }
+    let large = large.finish();
+    for row in &rows {
+        let kind = ChangeKind::Insert(large.clone());
+        let insert = change(("p", row), kind, Condition::None);
+        service.change_entity(&table, insert).await.unwrap();
+    }
+    let patch = |row: &String| {
+        let kind = ChangeKind::Merge(properties(7));
+        change(("p", row), kind, Condition::Exists)
+    };
+    let (first, second) = tokio::join!(
+        service.change_entities(&table, rows.iter().map(patch).collect()),
+        service.change_entities(&table, rows.iter().map(patch).collect()),
+    );
+    assert_eq!((first.unwrap().len(), second.unwrap().len()), (20, 20));
+    for row in &rows {
+        assert_eq!(value_of(&service, &table, ("p", row)).await, Some(7));
+    }
+}
+
 #[tokio::test]
 async fn tables_are_listed_by_folded_name_page_by_page() {
     let service = service();
