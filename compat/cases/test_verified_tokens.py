@@ -46,7 +46,8 @@ class Issuer:
     def token(self, algorithm="RS256", kid=None, **claims):
         """A signed token."""
         now = int(time.time())
-        full = {"iss": ISSUER, "aud": AUDIENCE, "nbf": now - 60, "iat": now - 60, "exp": now + 600, "sub": "me"} | claims
+        full = {"iss": ISSUER, "aud": AUDIENCE, "nbf": now - 60, "iat": now - 60, "exp": now + 600, "sub": "me",
+                "roles": [CONTRIBUTOR]} | claims
         head = {"typ": "JWT", "alg": algorithm, "kid": kid or {"ES256": "e"}.get(algorithm, "r")}
         text = f"{encode_part(head)}.{encode_part(full)}"
         if algorithm == "ES256":
@@ -120,3 +121,8 @@ def test_roles(verified, issuer, new_name):
     expect_error(reader.insert("p", "new", None, VERSION), 403, "AuthorizationPermissionMismatch")
     stranger = Table(verified, table.name, auth="Bearer " + issuer.token(roles=["Cook"]))
     expect_error(stranger.send("GET", f"/{table.name}()", VERSION), 403, "AuthorizationPermissionMismatch")
+
+
+def test_a_token_without_roles_may_do_nothing(verified, issuer):
+    for roles in (None, []):
+        expect_error(ask(verified, issuer.token(roles=roles)), 403, "AuthorizationPermissionMismatch")

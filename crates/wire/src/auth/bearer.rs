@@ -110,7 +110,8 @@ impl BearerRules {
     ///
     /// # Errors
     /// 403 AuthenticationFailed without TLS; 401 with a challenge for a token that is none, is not for us, is not of its
-    /// time, or has a wrong signature; 403 AuthorizationPermissionMismatch for one with roles, but none of ours.
+    /// time, or has a wrong signature; 403 AuthorizationPermissionMismatch for one with roles, but none of ours, and by
+    /// verified rules for one without roles.
     pub fn verify(&self, token: &str, account: &str, caller: &Caller) -> Result<Access, Failure> {
         if !caller.https {
             return Err(Failure::authentication(
@@ -120,10 +121,20 @@ impl BearerRules {
         let claims = self
             .read(token, account, caller.now)
             .ok_or(ErrorCode::MissingCredentials)?;
-        claims
-            .role()
+        self.role(&claims)
             .map(Access::role)
             .ok_or_else(|| ErrorCode::AuthorizationPermissionMismatch.into())
+    }
+
+    /// Tokens for Azure Storage carry no roles, because Azure keeps them apart. Basic rules, which are for tests, let such a token
+    /// do all that a contributor may, as Azurite does. Whoever runs an issuer of his own puts roles in: a token of it without them
+    /// may be anybody's whom that issuer knows.
+    fn role(&self, claims: &Claims) -> Option<Role> {
+        match (&claims.roles, &self.0) {
+            (Some(roles), _) => role_of(roles.as_slice()),
+            (None, Rules::Basic) => Some(Role::Contributor),
+            (None, Rules::Verified { .. }) => None,
+        }
     }
 
     fn read(&self, token: &str, account: &str, now: DateTime) -> Option<Claims> {
@@ -185,22 +196,17 @@ impl Claims {
             .is_none_or(|not_before| now + LEEWAY_SECONDS >= not_before)
             && now - LEEWAY_SECONDS <= self.exp
     }
+}
 
-    /// Tokens for Azure Storage carry no roles, because Azure keeps them apart; whoever runs an issuer of his own can put
-    /// them in. So a token without roles may do all that a contributor may, and one with roles needs one of ours.
-    fn role(&self) -> Option<Role> {
-        let Some(roles) = &self.roles else {
-            return Some(Role::Contributor);
-        };
-        let held = |role: Role| {
-            let known =
-                |name: &String| ROLES.iter().any(|(known, of)| *of == role && name == known);
-            roles.as_slice().iter().any(known)
-        };
-        [Role::Contributor, Role::Reader]
-            .into_iter()
-            .find(|role| held(*role))
-    }
+/// The one of our roles that reaches furthest.
+fn role_of(roles: &[String]) -> Option<Role> {
+    let held = |role: Role| {
+        let known = |name: &String| ROLES.iter().any(|(known, of)| *of == role && name == known);
+        roles.iter().any(known)
+    };
+    [Role::Contributor, Role::Reader]
+        .into_iter()
+        .find(|role| held(*role))
 }
 
 fn decode<T: for<'de> Deserialize<'de>>(part: &str) -> Option<T> {

@@ -158,18 +158,25 @@ fn p256_signatures_and_the_algorithm_of_the_key() {
         URL_SAFE_NO_PAD.encode(&point[33..]),
     );
     let rules = rules(&json!({"keys": [{"kty": "EC", "crv": "P-256", "x": x, "y": y}]}));
-    let token = |alg: &str| {
+    let token_of = |alg: &str, roles: Value| {
         let mut claims = claims();
         claims["iss"] = json!(ISSUER);
         claims["aud"] = json!("partita/");
+        claims["roles"] = roles;
         let signed = format!("{}.{}", encode(&json!({"alg": alg})), encode(&claims));
         let signature = pair.sign(&random, signed.as_bytes()).unwrap();
         format!("{signed}.{}", URL_SAFE_NO_PAD.encode(signature))
     };
+    let token = |alg: &str| token_of(alg, json!(["Storage Table Data Contributor"]));
     assert_eq!(
         rules.verify(&token("ES256"), ACCOUNT, &caller()),
         Ok(Access::role(Role::Contributor))
     );
+    // Anybody whom the issuer knows may have such a token.
+    for roles in [json!(null), json!([]), json!(["Owner"])] {
+        let refused = rules.verify(&token_of("ES256", roles), ACCOUNT, &caller());
+        assert_eq!(code(refused), ErrorCode::AuthorizationPermissionMismatch);
+    }
     for alg in ["none", "HS256", "RS256", "ES384"] {
         assert_eq!(
             code(rules.verify(&token(alg), ACCOUNT, &caller())),
