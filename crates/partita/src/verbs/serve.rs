@@ -81,7 +81,7 @@ fn announce(server: &Server, settings: &Settings) -> anyhow::Result<()> {
     endpoint.port = listening.table.port();
     output::announce(&format!(
         "Azurite Table service is successfully listening at {table}\n{ready}\n{}\n{}",
-        endpoint.connection_string(),
+        endpoint.public_connection_string(),
         trust_lines(&endpoint)
     ));
     if listening

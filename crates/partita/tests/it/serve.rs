@@ -53,6 +53,21 @@ fn start_and_end_are_told_as_azurite_tells_them() {
     assert_eq!(again.end("-INT"), (0, closing.to_owned(), String::new()));
 }
 
+/// In a container what is printed is the log.
+#[test]
+fn the_key_of_an_account_of_ones_own_is_not_printed() {
+    let key = "a2V5LW9mLW9uZXMtb3du";
+    let mut server = Server::start(&["--in-memory", "--accounts", &format!("own:{key}")]);
+    let string = server.line();
+    assert!(
+        string.contains("AccountName=own;") && string.contains("partita connect"),
+        "{string}"
+    );
+    assert!(!string.contains(key) && !server.start.concat().contains(key));
+    let (_, data, talk) = server.end("-TERM");
+    assert!(!data.contains(key) && !talk.contains(key), "{data}{talk}");
+}
+
 #[test]
 fn a_directory_serves_one_process_at_a_time_and_comes_back() {
     let home = tempfile::tempdir().unwrap();
@@ -170,7 +185,7 @@ fn the_debug_file_has_requests_and_no_secrets() {
     // A signature that fits nothing: what should have been signed is told, what was sent is not.
     let signature = "c2lnbmF0dXJlLXRoYXQtZml0cy1ub3RoaW5nLWhlcmU=";
     let request = format!(
-        "GET /devstoreaccount1/Tables HTTP/1.1\r\nHost: {}\r\nx-ms-date: {}\r\nx-ms-version: 2019-02-02\r\n\
+        "GET /devstoreaccount1/Tables?comp=list&$filter=Secret%20eq%20'of-an-entity'&%24filter=of-an-entity&spk=of-an-entity HTTP/1.1\r\nHost: {}\r\nx-ms-date: {}\r\nx-ms-version: 2019-02-02\r\n\
          Authorization: SharedKey devstoreaccount1:{signature}\r\nConnection: close\r\n\r\n",
         server.table(),
         http_date_now(),
@@ -189,9 +204,11 @@ fn the_debug_file_has_requests_and_no_secrets() {
     );
     assert!(
         !log.contains(signature)
-            && !log.contains("Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2"),
+            && !log.contains("Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2")
+            && !log.contains("of-an-entity"),
         "{log}"
     );
+    assert!(log.contains(r#""comp": "list""#), "{log}");
 }
 
 #[test]

@@ -12,7 +12,7 @@ mod tests;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-use crate::config::{Account, Settings, Tls};
+use crate::config::{Account, AccountKey, Settings, Tls};
 use crate::tls;
 
 pub use probe::{Answer, probe};
@@ -73,6 +73,20 @@ impl Endpoint {
             self.scheme,
             self.account.name(),
             self.key(),
+            self.url()
+        )
+    }
+
+    /// The connection string for where others may read it, a log among them: a key is in it only if everybody has that key.
+    pub fn public_connection_string(&self) -> String {
+        let public = |key: &AccountKey| key.is_well_known();
+        if self.account.keys().first().is_none_or(public) {
+            return self.connection_string();
+        }
+        format!(
+            "DefaultEndpointsProtocol={};AccountName={};TableEndpoint={}; (`partita connect` prints it with its key)",
+            self.scheme,
+            self.account.name(),
             self.url()
         )
     }

@@ -41,6 +41,22 @@ fn the_string_names_protocol_account_key_and_endpoint() {
 }
 
 #[test]
+fn a_key_is_public_only_if_everybody_has_it() {
+    let own = Endpoint::of(&settings(&[ACCOUNTS]), None).unwrap();
+    let string = own.public_connection_string();
+    assert!(!string.contains("a2V5"), "{string}");
+    assert!(
+        string.contains(";TableEndpoint=http://127.0.0.1:10002/abc;"),
+        "{string}"
+    );
+    let everybodys = Endpoint::of(&settings(&[]), None).unwrap();
+    assert_eq!(
+        everybodys.public_connection_string(),
+        everybodys.connection_string()
+    );
+}
+
+#[test]
 fn every_tool_gets_account_and_key() {
     let endpoint = Endpoint::of(&settings(&[ACCOUNTS]), None).unwrap();
     for tool in Tool::ALL {

@@ -13,7 +13,7 @@ pub const TIMEOUT_SECONDS_MAX: u32 = 30;
 /// A raw query string, without the `?`.
 ///
 /// Names compare without regard to ASCII case and may be percent-encoded (`%24filter`); the first parameter of a name
-/// counts. The `Debug` form leaves out a signature, so that it can go into a log.
+/// counts. The `Debug` form shows the values of a few parameters only, so that it can go into a log.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Query<'a>(&'a str);
 
@@ -129,14 +129,36 @@ impl<'a> Query<'a> {
     }
 }
 
+/// Parameters that hold neither a signature nor anything of an entity, as filters, tokens and key ranges do.
+const SHOWN: [&str; 17] = [
+    "comp",
+    "restype",
+    "timeout",
+    "api-version",
+    "$top",
+    "$select",
+    "$format",
+    "sv",
+    "ss",
+    "srt",
+    "sp",
+    "st",
+    "se",
+    "spr",
+    "sip",
+    "tn",
+    "si",
+];
+
 impl fmt::Debug for Query<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let is_signature = |name: &str| {
-            percent::decode_query(name).is_none_or(|name| name.eq_ignore_ascii_case("sig"))
+        let is_shown = |name: &str| {
+            percent::decode_query(name)
+                .is_some_and(|name| SHOWN.iter().any(|known| name.eq_ignore_ascii_case(known)))
         };
         let shown = self
             .pairs()
-            .map(|(name, value)| (name, if is_signature(name) { "…" } else { value }));
+            .map(|(name, value)| (name, if is_shown(name) { value } else { "…" }));
         f.debug_map().entries(shown).finish()
     }
 }
