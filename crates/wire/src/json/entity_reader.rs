@@ -148,7 +148,7 @@ impl<'a> Members<'a> {
                     if let Some(value) = scratch.value(name, member.value, member.edm)? {
                         match builder.push(name, value) {
                             // Annotations of other kinds are none of the entity's properties.
-                            Err(LimitError::PropertyNameInvalid) if name.contains('@') => {}
+                            Err(LimitError::PropertyNameInvalid) if is_annotation(name) => {}
                             pushed => pushed.map_err(code_of_limit)?,
                         }
                     }
@@ -172,6 +172,14 @@ impl<'a> Members<'a> {
             properties: builder.finish(),
         })
     }
+}
+
+/// Whether this is the name of an annotation, `[property]@namespace.term` (document "OData JSON Format", Annotations). Any other
+/// name with an `@` is a property's that cannot be: who sent it must not believe it stored.
+fn is_annotation(name: &str) -> bool {
+    let term = name.split_once('@').map(|(_, term)| term);
+    term.and_then(|term| term.rsplit_once('.'))
+        .is_some_and(|(namespace, term)| !namespace.is_empty() && !term.is_empty())
 }
 
 /// The text of a string value.

@@ -556,3 +556,19 @@ proptest! {
         let _ = read_table_name(body.as_bytes());
     }
 }
+
+#[test]
+fn a_name_with_an_at_is_an_annotation_or_refused() {
+    for name in ["user@host", "@", "a@", "a@.", "a@b.", "a@.b", "@odata"] {
+        let failure = refused(&format!("{{\"{name}\":1}}"));
+        assert_eq!(failure.code, ErrorCode::PropertyNameInvalid, "{name}");
+    }
+    for name in [
+        "a@odata.navigationLinkUrl",
+        "@odata.etag",
+        "@com.example.term",
+    ] {
+        let text = format!("{{\"{name}\":1,\"PartitionKey\":\"p\",\"RowKey\":\"r\"}}");
+        assert!(read_entity(text.as_bytes()).is_ok(), "{name}");
+    }
+}
