@@ -1,5 +1,8 @@
 """Headers that every answer has, or must not have."""
 
+import base64
+import hashlib
+import json
 import re
 
 import pytest
@@ -119,3 +122,12 @@ def test_location_percent_encodes_keys(table):
     place = answer.header("Location")
     assert place.isascii() and " " not in place
     assert "a%3Ab%20%C3%A9" in place
+
+
+def test_body_is_compared_with_its_digest(table):
+    body = json.dumps({"PartitionKey": "p", "RowKey": "r", "A": 1})
+    right = base64.b64encode(hashlib.md5(body.encode()).digest()).decode()
+    for wrong, code in ((right[:-4], "InvalidMd5"), ("no digest", "InvalidMd5"), ("A" * 22 + "==", "Md5Mismatch")):
+        expect_error(table.send("POST", "/" + table.name, {"Content-MD5": wrong}, body), 400, code)
+    assert table.keys() == []
+    expect_ok(table.send("POST", "/" + table.name, {"Content-MD5": right}, body), 201)

@@ -6,6 +6,7 @@
 mod accept;
 mod auth;
 mod batch;
+mod content_md5;
 mod cors;
 mod cut;
 mod date;
@@ -30,6 +31,7 @@ pub use batch::{
     AnswerPart, Batch, BatchRefusal, BatchRequestWriter, BatchWriter, ContentId, Part, PartOutcome,
     read_batch, read_batch_answer,
 };
+pub use content_md5::check_content_md5;
 pub use cors::{CorsGrant, Preflight, PreflightGrant, varies_by_origin};
 pub use date::{HttpDate, parse_http_date};
 pub use error::{BodyForm, ErrorBody, ErrorCode, Failure, Occurrence};

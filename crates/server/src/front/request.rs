@@ -5,7 +5,7 @@ use super::authenticate::authenticate;
 use super::context::{Asked, Call};
 use super::operations;
 use super::progress::{Phase, Progress};
-use super::reply::{PREFER, Reply, X_HTTP_METHOD, X_MS_VERSION};
+use super::reply::{CONTENT_MD5, PREFER, Reply, X_HTTP_METHOD, X_MS_VERSION};
 use crate::logging::REQUESTS;
 use crate::metrics::Answered;
 use bytes::{Bytes, BytesMut};
@@ -13,7 +13,10 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Incoming};
 use hyper::header::{self, HeaderValue};
 use hyper::{Request, Response};
-use partita_wire::{ErrorCode, Failure, MetadataLevel, Method, Operation, Prefer, Target, Version};
+use partita_wire::{
+    ErrorCode, Failure, MetadataLevel, Method, Operation, Prefer, Target, Version,
+    check_content_md5,
+};
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -119,7 +122,9 @@ async fn handle(
     }
     let asked = authorize(call, target, method).await?;
     let body = if has_body(method) {
-        read_body(call, body, progress).await?
+        let body = read_body(call, body, progress).await?;
+        check_content_md5(call.header(&CONTENT_MD5).unwrap_or_default(), &body)?;
+        body
     } else {
         Bytes::new()
     };
