@@ -76,7 +76,7 @@ def test_name_too_long(table):
     refused(table, {"n" * 256: 1}, "PropertyNameTooLong")
 
 
-@pytest.mark.parametrize("name", ["has-dash", "1st", "has blank", "", "a.b", "a\u0000b", "a/b", "😀"])
+@pytest.mark.parametrize("name", ["has-dash", "1st", "has blank", "", "a.b", "a\u0000b", "a/b", "😀", "user@host", "a@"])
 def test_names_that_are_refused(table, name):
     refused(table, {name: 1}, "PropertyNameInvalid")
 
@@ -89,6 +89,20 @@ def test_names_that_are_fine(table, name):
 def test_entity_of_a_mebibyte(table):
     # 1 MiB counts names and values, strings as UTF-16.
     accepted(table, {f"S{index:02}": "x" * 32000 for index in range(16)})
+
+
+def test_what_counts_towards_a_mebibyte(table):
+    # 4 + 2 for each unit of the keys; for each property 8 + 2 for each unit of its name + its value, a string's 4 + 2 for each
+    # unit. (compat.md: unconfirmed.)
+    def properties(spare):
+        fixed = 4 + 2 * len("p" + "r") + 17 * (8 + 2 * len("S00") + 4)
+        units = (2 ** 20 - fixed) // 2 - spare
+        texts = {f"S{index:02}": "x" * 32000 for index in range(16)}
+        return texts | {"S16": "x" * (units - 16 * 32000)}
+
+    accepted(table, properties(0))
+    expect_ok(table.delete("p", "r"), 204)
+    refused(table, properties(-1), "EntityTooLarge")
 
 
 def test_entity_too_large(table):

@@ -151,6 +151,13 @@ def test_select_star(table):
         "PartitionKey", "RowKey", "Timestamp", "A"}
 
 
+def test_select_of_too_many(table):
+    table.add("p", "r", {"A": 1})
+    names = ",".join(f"N{index}" for index in range(255))
+    assert len(expect_ok(table.query(select=names, accept=JSON_NONE), 200).json()["value"][0]) == 255
+    expect_error(table.query(select=names + ",A"), 400, "InvalidInput")
+
+
 def test_select_does_not_change_filter_and_pages(table):
     for row in "abc":
         table.add("p", row, {"N": ord(row), "M": row})

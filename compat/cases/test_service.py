@@ -251,5 +251,18 @@ def test_any_origin(service):
     expect_ok(put_properties(service, f"<Cors>{rule(methods='GET,MERGE')}</Cors>"), 202)
     answer = service.send("GET", "/Tables", {"Accept": JSON_MINIMAL, "Origin": "http://x.example"})
     assert answer.header("Access-Control-Allow-Origin") == "*"
-    assert expect_ok(preflight(service, "http://x.example", "MERGE", "any-header"), 200).header(
-        "Access-Control-Allow-Origin") == "*"
+    assert answer.header("Access-Control-Allow-Credentials") is None
+    answer = expect_ok(preflight(service, "http://x.example", "MERGE", "any-header"), 200)
+    assert answer.header("Access-Control-Allow-Origin") == "*"
+    assert answer.header("Access-Control-Allow-Credentials") is None
+
+
+def test_patch_is_a_method_of_rules(service):
+    expect_ok(put_properties(service, f"<Cors>{rule(methods='PATCH')}</Cors>"), 202)
+    expect_ok(preflight(service, "http://x.example", "PATCH"), 200)
+
+
+def test_metrics_in_one_element(service):
+    before = get_properties(service)
+    expect_error(put_properties(service, f"<Metrics>{METRICS_ON}</Metrics>"), 400, "InvalidXmlDocument")
+    assert get_properties(service) == before
