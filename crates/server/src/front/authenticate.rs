@@ -17,7 +17,7 @@ pub(super) async fn authenticate<'r>(
     call: &Call<'r>,
     target: &Target<'r>,
 ) -> Result<(&'r Account, Access), Failure> {
-    let header = call.header(&header::AUTHORIZATION);
+    let header = call.decisive_header(&header::AUTHORIZATION);
     let credentials = Credentials::parse(header, target.query, call.version)?;
     let account = call
         .front
@@ -45,7 +45,7 @@ fn by_key(
         return Err(missing.detail("HeaderName", X_MS_VERSION.as_str()));
     }
     let date = call
-        .header(&X_MS_DATE)
+        .decisive_header(&X_MS_DATE)
         .or_else(|| call.header(&header::DATE));
     let signed = SignedRequest {
         method: call.head.method.as_str(),

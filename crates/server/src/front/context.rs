@@ -53,6 +53,8 @@ pub(super) struct Asked<'r> {
     pub(super) access: Access,
     pub(super) resource: Resource<'r>,
     pub(super) operation: Operation,
+    /// `If-Match`
+    pub(super) if_match: Option<&'r str>,
 }
 
 impl Asked<'_> {
@@ -108,9 +110,40 @@ impl<'r> Call<'r> {
         }
     }
 
-    /// The value of a header that is text; the first one where there are several.
+    /// The value of a header that is text; the first one where there are several. One that cannot be read counts as absent, so
+    /// this is for headers that only shape the answer: see [`Self::decisive_header`] and [`Self::if_match`] for others.
     pub(super) fn header(&self, name: &HeaderName) -> Option<&'r str> {
         self.head.headers.get(name)?.to_str().ok()
+    }
+
+    /// The value of a header whose presence counts. One that cannot be read is empty, and refused as such: taken for absent, it
+    /// would let other credentials count.
+    pub(super) fn decisive_header(&self, name: &HeaderName) -> Option<&'r str> {
+        let value = self.head.headers.get(name)?;
+        Some(value.to_str().unwrap_or_default())
+    }
+
+    /// The value of `If-Match`. A write without a condition is unconditional, so a condition that cannot be understood must not
+    /// count as none, nor the first of two for both.
+    ///
+    /// # Errors
+    /// 400 InvalidInput for a value that is no text, and for several that differ.
+    pub(super) fn if_match(&self) -> Result<Option<&'r str>, Failure> {
+        let values = self.head.headers.get_all(header::IF_MATCH);
+        let mut others = values.iter();
+        let Some(first) = others.next() else {
+            return Ok(None);
+        };
+        match first.to_str() {
+            Ok(text) if others.all(|other| other == first) => Ok(Some(text)),
+            _ => {
+                let sent: Vec<_> = values
+                    .iter()
+                    .map(|value| String::from_utf8_lossy(value.as_bytes()))
+                    .collect();
+                Err(failure::malformed_etag(&sent.join(",")))
+            }
+        }
     }
 
     pub(super) fn occurrence(&self) -> Occurrence<'_> {

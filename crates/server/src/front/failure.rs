@@ -95,16 +95,21 @@ pub(super) fn table_name(error: InvalidName) -> Failure {
 /// (go--TestInvalidEntity, gostorage--StorageEntitySuite_TestMerge).
 pub(super) fn if_match(value: &str, error: ParseETagError) -> Option<Failure> {
     match error {
-        ParseETagError::Malformed => Some(Failure::with_message(
-            ErrorCode::InvalidInput,
-            format!(
-                "{MALFORMED_ETAG}{value}' specified in one of the request headers is not valid. Please make sure only \
-                 one etag value is specified and is valid."
-            ),
-        )),
+        ParseETagError::Malformed => Some(malformed_etag(value)),
         ParseETagError::DoubledQuotes => Some(ErrorCode::ConditionNotMet.into()),
         ParseETagError::Foreign => None,
     }
+}
+
+/// The failure of an `If-Match` that is no ETag at all, or several.
+pub(super) fn malformed_etag(value: &str) -> Failure {
+    Failure::with_message(
+        ErrorCode::InvalidInput,
+        format!(
+            "{MALFORMED_ETAG}{value}' specified in one of the request headers is not valid. Please make sure only \
+             one etag value is specified and is valid."
+        ),
+    )
 }
 
 const MALFORMED_ETAG: &str = "The etag value '";

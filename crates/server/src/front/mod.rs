@@ -23,6 +23,8 @@ mod progress;
 mod reply;
 mod request;
 mod serve;
+#[cfg(test)]
+mod tests;
 
 pub use account::{Accounts, InvalidAccount};
 pub use explain::plan as explain_plan;

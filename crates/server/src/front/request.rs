@@ -175,12 +175,15 @@ async fn authorize<'r>(
 ) -> Result<Asked<'r>, Failure> {
     let (account, access) = authenticate(call, &target).await?;
     let resource = target.resource()?;
-    let tunnelled = call.head.headers.get_all(&X_HTTP_METHOD);
-    let method = sent.tunnelled(tunnelled.iter().filter_map(|value| value.to_str().ok()))?;
-    let has_if_match = call.head.headers.contains_key(header::IF_MATCH);
+    let tunnelled = call.head.headers.get_all(&X_HTTP_METHOD).iter();
+    // One that cannot be read is no verb: left out, the request would run as the POST that it is not.
+    let method = sent.tunnelled(tunnelled.map(|value| value.to_str().unwrap_or_default()))?;
+    let if_match = call.if_match();
+    let has_if_match = !matches!(if_match, Ok(None));
     let operation = target.operation(method, &resource, has_if_match)?;
     call.operation = Some(operation);
     access.check(operation, resource.table())?;
+    let if_match = if_match?;
     if !operation.answers_xml() {
         call.prefer = call.header(&PREFER).and_then(Prefer::parse);
         let format = target.query.get("$format")?;
@@ -197,6 +200,7 @@ async fn authorize<'r>(
         access,
         resource,
         operation,
+        if_match,
     })
 }
 

@@ -191,7 +191,11 @@ fn operation(section: &[u8]) -> Result<Part<'_>, BatchRefusal> {
         if name.eq_ignore_ascii_case(b"content-id") {
             part.content_id = Some(ContentId::OfOperation(header_value(value)?));
         } else if let Some(slot) = part.slot(name) {
-            *slot = Some(header_value(value)?);
+            let value = header_value(value)?;
+            let other = slot.replace(value).is_some_and(|other| other != value);
+            if other && is_decisive(name) {
+                return Err(bad());
+            }
         }
     }
     part.body = rest.trim_ascii();
@@ -204,6 +208,11 @@ fn header_value(value: &[u8]) -> Result<&str, BatchRefusal> {
         Ok(text) if !value.iter().any(u8::is_ascii_control) => Ok(text),
         _ => Err(BatchRefusal::malformed(BAD_PART)),
     }
+}
+
+/// Whether the header decides what is done: of two that differ, neither may count alone.
+fn is_decisive(name: &[u8]) -> bool {
+    name.eq_ignore_ascii_case(b"if-match") || name.eq_ignore_ascii_case(b"x-http-method")
 }
 
 /// `POST target HTTP/1.1`. A target may hold blanks that nobody encoded (`(PartitionKey='a', RowKey='b')`).

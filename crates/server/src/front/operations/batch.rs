@@ -300,6 +300,7 @@ async fn run_query(
         access,
         resource,
         operation,
+        if_match: part.if_match,
     };
     let reply = match operation {
         Operation::GetEntity => get_entity::run(&call, &asked).await?,

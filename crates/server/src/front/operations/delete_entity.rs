@@ -4,14 +4,14 @@ use super::super::context::{Asked, Call};
 use super::super::failure;
 use super::super::reply::Reply;
 use super::changes;
-use hyper::{StatusCode, header};
+use hyper::StatusCode;
 use partita_wire::Failure;
 
 pub(super) async fn run(call: &Call<'_>, asked: &Asked<'_>) -> Result<Reply, Failure> {
     let (partition_key, row_key) = asked.resource.keys().unwrap_or_default();
     asked.access.check_keys(partition_key, row_key)?;
-    let if_match = call.header(&header::IF_MATCH);
-    let change = changes::on_entity(asked.operation, (partition_key, row_key), if_match, &[])?;
+    let keys = (partition_key, row_key);
+    let change = changes::on_entity(asked.operation, keys, asked.if_match, &[])?;
     let table = super::table(call, asked, asked.table()).await?;
     call.front
         .service()

@@ -11,8 +11,8 @@ use partita_wire::Failure;
 pub(super) async fn run(call: &Call<'_>, asked: &Asked<'_>, body: &[u8]) -> Result<Reply, Failure> {
     let (partition_key, row_key) = asked.resource.keys().unwrap_or_default();
     asked.access.check_keys(partition_key, row_key)?;
-    let if_match = call.header(&header::IF_MATCH);
-    let change = changes::on_entity(asked.operation, (partition_key, row_key), if_match, body)?;
+    let keys = (partition_key, row_key);
+    let change = changes::on_entity(asked.operation, keys, asked.if_match, body)?;
     let table = super::table(call, asked, asked.table()).await?;
     let changed = call
         .front

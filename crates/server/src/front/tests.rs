@@ -1,0 +1,156 @@
+//! Requests as raw bytes over a real socket: what no client library would send.
+
+use super::super::config::{ALL, Layers, Settings, WELL_KNOWN_KEY};
+use super::super::serve::Server;
+use partita_model::DateTime;
+use partita_wire::{AccountKey, AccountSasTerms, SasTerms};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+const ACCOUNT: &str = "devstoreaccount1";
+const ROW: &str = "/Tab(PartitionKey='p',RowKey='r')";
+
+async fn started() -> Server {
+    let flags = [
+        ("in-memory", "true"),
+        ("table-port", "0"),
+        ("admin-port", "0"),
+    ];
+    let layers = flags
+        .into_iter()
+        .fold(Layers::new(), |layers, (name, text)| {
+            let setting = ALL.iter().find(|setting| setting.flag == name).unwrap();
+            layers.flag(setting, text.to_owned())
+        });
+    let settings = Settings::from_values(&layers.resolve().unwrap().0).unwrap();
+    Server::start(settings).await.unwrap()
+}
+
+/// A signature of the account with these permissions.
+fn signature(permissions: &str) -> String {
+    let terms = AccountSasTerms {
+        permissions: permissions.to_owned(),
+        resource_types: "sco".to_owned(),
+        terms: SasTerms {
+            expiry: Some(DateTime::parse("9999-01-01T00:00:00Z").unwrap()),
+            ..SasTerms::default()
+        },
+    };
+    terms.sign(ACCOUNT, &AccountKey::from_base64(WELL_KNOWN_KEY).unwrap())
+}
+
+/// A request by one who may do everything, up to the blank line. The path may have a query.
+fn head(verb: &str, path: &str) -> Vec<u8> {
+    head_signed(verb, path, &signature("rwdlacu"))
+}
+
+fn head_signed(verb: &str, path: &str, signature: &str) -> Vec<u8> {
+    let mark = if path.contains('?') { '&' } else { '?' };
+    format!(
+        "{verb} /{ACCOUNT}{path}{mark}{signature} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
+         Accept: application/json;odata=nometadata\r\n"
+    )
+    .into_bytes()
+}
+
+/// What a server answers to a head, further header lines and a body: the status, and all of its text.
+async fn ask(server: &Server, head: Vec<u8>, lines: &[&[u8]], body: &[u8]) -> (u16, String) {
+    let mut request = head;
+    for line in lines {
+        request.extend_from_slice(line);
+        request.extend_from_slice(b"\r\n");
+    }
+    request.extend_from_slice(format!("Content-Length: {}\r\n\r\n", body.len()).as_bytes());
+    request.extend_from_slice(body);
+    let mut stream = TcpStream::connect(server.listening().table).await.unwrap();
+    stream.write_all(&request).await.unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).await.unwrap();
+    let answer = String::from_utf8(answer).unwrap();
+    let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
+    (status, answer)
+}
+
+/// A server with an empty table `Tab`.
+async fn with_table() -> Server {
+    let server = started().await;
+    let (status, answer) = ask(
+        &server,
+        head("POST", "/Tables"),
+        &[],
+        br#"{"TableName":"Tab"}"#,
+    )
+    .await;
+    assert_eq!(status, 201, "{answer}");
+    server
+}
+
+async fn put(server: &Server, path: &str, body: &[u8]) {
+    let (status, answer) = ask(server, head("PUT", path), &[], body).await;
+    assert_eq!(status, 204, "{answer}");
+}
+
+#[tokio::test]
+async fn a_condition_that_cannot_be_read_is_not_none() {
+    let server = with_table().await;
+    put(&server, ROW, br#"{"A":1}"#).await;
+    let conditions: [&[&[u8]]; 4] = [
+        &[b"If-Match: \xFF"],
+        &[b"If-Match: W/\"datetime'2026-01-01T00%3A00%3A00Z'\xC3\xA9\""],
+        &[b"If-Match: *", b"If-Match: \"other\""],
+        &[b"If-Match: *", b"If-Match: \x80"],
+    ];
+    for condition in conditions {
+        for verb in ["DELETE", "PUT", "MERGE"] {
+            let (status, answer) = ask(&server, head(verb, ROW), condition, br#"{"A":2}"#).await;
+            assert!(
+                status == 400 && answer.contains("only one etag value is specified"),
+                "{verb}: {answer}"
+            );
+        }
+    }
+    let (status, answer) = ask(&server, head("GET", ROW), &[], b"").await;
+    assert!(status == 200 && answer.contains("\"A\":1"), "{answer}");
+    // Said twice alike, it is one.
+    let twice: [&[u8]; 2] = [b"If-Match: *", b"If-Match: *"];
+    assert_eq!(ask(&server, head("DELETE", ROW), &twice, b"").await.0, 204);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn who_may_only_update_cannot_insert_under_a_condition_that_cannot_be_read() {
+    let server = with_table().await;
+    for verb in ["PUT", "MERGE"] {
+        let head = head_signed(verb, ROW, &signature("u"));
+        let (status, answer) = ask(&server, head, &[b"If-Match: \xFF"], br#"{"A":1}"#).await;
+        assert_eq!(status, 400, "{verb}: {answer}");
+    }
+    assert_eq!(ask(&server, head("GET", ROW), &[], b"").await.0, 404);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn headers_that_decide_are_not_overlooked_when_they_cannot_be_read() {
+    let server = with_table().await;
+    let entity = br#"{"PartitionKey":"p","RowKey":"r"}"#;
+    let (status, answer) = ask(
+        &server,
+        head("POST", "/Tab"),
+        &[b"X-HTTP-Method: \xFF"],
+        entity,
+    )
+    .await;
+    assert!(
+        status == 400 && answer.contains("XMethodIncorrectValue"),
+        "{answer}"
+    );
+    // The signature in the URL is good, but it is not what the request shows first.
+    let shown: [&[u8]; 1] = [b"Authorization: SharedKey devstoreaccount1:\xFF"];
+    let (status, answer) = ask(&server, head("POST", "/Tab"), &shown, entity).await;
+    assert!(
+        status == 400 && answer.contains("InvalidAuthenticationInfo"),
+        "{answer}"
+    );
+    assert_eq!(ask(&server, head("GET", ROW), &[], b"").await.0, 404);
+    server.stop().await;
+}
