@@ -4,7 +4,7 @@ import json
 
 import pytest
 from driver.multipart import Dialect, inner_answers
-from tables import JSON_MINIMAL, Table, expect_error, expect_ok, key_path
+from tables import JSON_MINIMAL, Table, continuation, expect_error, expect_ok, key_path
 
 OLD = "W/\"datetime'2001-01-01T00%3A00%3A00Z'\""
 QUIET = {"Prefer": "return-no-content"}
@@ -199,6 +199,23 @@ def test_query_of_rows(table):
     content_type, body = Dialect().write_query(table.endpoint, path, {"Accept": JSON_MINIMAL})
     answer = expect_ok(table.send("POST", "/$batch", {"Content-Type": content_type}, body), 202)
     assert [row["RowKey"] for row in inner_answers(answer)[0].json()["value"]] == ["b", "c"]
+
+
+def test_query_goes_on_where_its_page_ended(table):
+    for row in "abc":
+        table.add("p", row)
+    found, more = [], ""
+    while len(found) < 5:
+        path = f"/{table.name}()?$top=2{more}"
+        content_type, body = Dialect().write_query(table.endpoint, path, {"Accept": JSON_MINIMAL})
+        answer = expect_ok(table.send("POST", "/$batch", {"Content-Type": content_type}, body), 202)
+        [inner] = inner_answers(answer)
+        found += [row["RowKey"] for row in inner.json()["value"]]
+        token = continuation(inner)
+        if not token:
+            break
+        more = "".join(f"&{name}={value}" for name, value in token.items())
+    assert found == ["a", "b", "c"]
 
 
 def test_query_between_writes(table):

@@ -28,8 +28,8 @@ pub use auth::{
     SharedKey, SignedRequest, TableSas, TableSasTerms, VerifiedTableSas, challenge,
 };
 pub use batch::{
-    AnswerPart, Batch, BatchRefusal, BatchRequestWriter, BatchWriter, ContentId, Part, PartOutcome,
-    read_batch, read_batch_answer,
+    AnswerPart, Batch, BatchRefusal, BatchRequestWriter, BatchWriter, ContentId, NextPage, Part,
+    PartOutcome, read_batch, read_batch_answer,
 };
 pub use content_md5::check_content_md5;
 pub use cors::{CorsGrant, Preflight, PreflightGrant, varies_by_origin};

@@ -154,3 +154,42 @@ async fn headers_that_decide_are_not_overlooked_when_they_cannot_be_read() {
     assert_eq!(ask(&server, head("GET", ROW), &[], b"").await.0, 404);
     server.stop().await;
 }
+
+/// A batch of one query.
+async fn ask_in_a_batch(server: &Server, target: &str) -> (u16, String) {
+    let body = format!(
+        "--b\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n\
+         GET {target} HTTP/1.1\r\nAccept: application/json;odata=nometadata\r\n\r\n--b--\r\n"
+    );
+    let kind: [&[u8]; 1] = [b"Content-Type: multipart/mixed; boundary=b"];
+    ask(server, head("POST", "/$batch"), &kind, body.as_bytes()).await
+}
+
+#[tokio::test]
+async fn a_query_in_a_batch_goes_on_where_its_page_ended() {
+    let server = with_table().await;
+    for row in ["a", "b"] {
+        put(
+            &server,
+            &format!("/Tab(PartitionKey='p',RowKey='{row}')"),
+            b"{}",
+        )
+        .await;
+    }
+    let (status, answer) = ask_in_a_batch(&server, "/Tab()?$top=1").await;
+    assert_eq!(status, 202, "{answer}");
+    let token = |name: &str| {
+        let (_, rest) = answer.split_once(&format!("\r\nx-ms-continuation-{name}: "))?;
+        Some(rest.split_once("\r\n")?.0.to_owned())
+    };
+    let (Some(partition), Some(row)) = (token("NextPartitionKey"), token("NextRowKey")) else {
+        panic!("{answer}");
+    };
+    let next = format!("/Tab()?$top=1&NextPartitionKey={partition}&NextRowKey={row}");
+    let (_, answer) = ask_in_a_batch(&server, &next).await;
+    assert!(
+        answer.contains("\"RowKey\":\"b\"") && !answer.contains("continuation"),
+        "{answer}"
+    );
+    server.stop().await;
+}

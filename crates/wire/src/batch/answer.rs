@@ -10,7 +10,7 @@
 //! | insert | 201 | 3.0; | Content-Type, Location, ETag, the entity |
 //! | update, merge | 204 | 1.0;, with `Prefer` 3.0; | ETag |
 //! | delete | 204 | 1.0; | |
-//! | query | 200 | 3.0; | Content-Type, ETag of a single entity |
+//! | query | 200 | 3.0; | Content-Type, ETag of a single entity, `x-ms-continuation-*` of a page with a next one |
 //! | failure | that of its code | 3.0; | Content-Type |
 
 use super::reader::ContentId;
@@ -47,6 +47,8 @@ pub enum PartOutcome<'a> {
     Found {
         /// The version, where the answer is one entity.
         etag: Option<ETag>,
+        /// Where the next page begins, if there is one.
+        next: Option<NextPage<'a>>,
         /// The entity or page in JSON.
         body: &'a [u8],
         /// The level at which it is written.
@@ -63,6 +65,15 @@ pub enum PartOutcome<'a> {
         /// The level in the content type.
         level: MetadataLevel,
     },
+}
+
+/// Where the next page of a query begins, as header values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NextPage<'a> {
+    /// `x-ms-continuation-NextPartitionKey`
+    pub partition_key: &'a str,
+    /// `x-ms-continuation-NextRowKey`
+    pub row_key: Option<&'a str>,
 }
 
 /// What a part without a body takes, in bytes, about: growing the answer step by step would copy it several times.
@@ -182,11 +193,26 @@ fn push_outcome(content_id: Option<&str>, outcome: &PartOutcome<'_>, out: &mut V
             .push(out);
             push_body(b"", out);
         }
-        PartOutcome::Found { etag, body, level } => {
+        PartOutcome::Found {
+            etag,
+            next,
+            body,
+            level,
+        } => {
             Head::new(200, content_id, None).push(out);
             push_header("Content-Type", level.content_type(), out);
             if let Some(etag) = etag {
                 push_header("ETag", &etag.text(), out);
+            }
+            if let Some(NextPage {
+                partition_key,
+                row_key,
+            }) = next
+            {
+                push_header("x-ms-continuation-NextPartitionKey", partition_key, out);
+                if let Some(row_key) = row_key {
+                    push_header("x-ms-continuation-NextRowKey", row_key, out);
+                }
             }
             push_body(body, out);
         }

@@ -26,7 +26,7 @@ mod sections;
 #[cfg(test)]
 mod tests;
 
-pub use answer::{BatchWriter, PartOutcome};
+pub use answer::{BatchWriter, NextPage, PartOutcome};
 pub use answer_reader::{AnswerPart, read_batch_answer};
 pub use reader::{Batch, BatchRefusal, ContentId, Part, read_batch};
 pub use request_writer::BatchRequestWriter;

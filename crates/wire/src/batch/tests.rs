@@ -357,6 +357,7 @@ fn the_answer_to_a_query_has_no_change_set() {
     let mut writer = BatchWriter::query("B");
     let found = PartOutcome::Found {
         etag: Some(etag()),
+        next: None,
         body: b"{}",
         level: MetadataLevel::None,
     };
@@ -378,6 +379,33 @@ fn the_answer_to_a_query_has_no_change_set() {
         "",
     ]);
     assert_eq!(String::from_utf8(writer.finish()).unwrap(), expected);
+}
+
+#[test]
+fn a_page_says_where_the_next_one_begins() {
+    let page = |row_key| PartOutcome::Found {
+        etag: None,
+        next: Some(NextPage {
+            partition_key: "1!4!cA--",
+            row_key,
+        }),
+        body: b"{}",
+        level: MetadataLevel::None,
+    };
+    let head = |outcome: &PartOutcome<'_>| {
+        let mut writer = BatchWriter::query("B");
+        writer.part(None, outcome);
+        let text = String::from_utf8(writer.finish()).unwrap();
+        text.split("charset=utf-8\r\n").nth(1).unwrap().to_owned()
+    };
+    let rest = "\r\n{}\r\n--batchresponse_B--\r\n";
+    let partition = "x-ms-continuation-NextPartitionKey: 1!4!cA--\r\n";
+    let row = "x-ms-continuation-NextRowKey: 1!4!cg--\r\n";
+    assert_eq!(head(&page(None)), format!("{partition}{rest}"));
+    assert_eq!(
+        head(&page(Some("1!4!cg--"))),
+        format!("{partition}{row}{rest}")
+    );
 }
 
 proptest! {

@@ -2,14 +2,15 @@
 
 use super::super::context::{Asked, Call};
 use super::super::failure;
-use super::super::reply::Reply;
+use super::super::reply::{NEXT_PARTITION_KEY, NEXT_ROW_KEY, Reply};
 use super::{changes, get_entity, query_entities};
-use hyper::{StatusCode, header};
+use hyper::StatusCode;
+use hyper::header::{self, HeaderName};
 use partita_model::{ETag, TableName};
 use partita_table::{BatchError, Change, Changed, Error, RowData, Table};
 use partita_wire::{
-    BatchWriter, EntityWriter, ErrorCode, Failure, MetadataLevel, Method, Occurrence, Operation,
-    Part, PartOutcome, Prefer, Target, Version, entity_url, read_batch,
+    BatchWriter, EntityWriter, ErrorCode, Failure, MetadataLevel, Method, NextPage, Occurrence,
+    Operation, Part, PartOutcome, Prefer, Target, Version, entity_url, read_batch,
 };
 use std::sync::Arc;
 
@@ -246,15 +247,22 @@ async fn query(call: &Call<'_>, asked: &Asked<'_>, part: &Part<'_>) -> Result<Re
     let mut writer = BatchWriter::query(&guid());
     match run_query(call, asked, part).await {
         Ok((answer, level)) => {
-            let etag = answer
-                .headers
-                .get(header::ETAG)
-                .and_then(|etag| etag.to_str().ok());
-            let etag = etag.and_then(|etag| ETag::parse(etag).ok());
+            let header = |name: HeaderName| {
+                answer
+                    .headers
+                    .get(name)
+                    .and_then(|value| value.to_str().ok())
+            };
+            let etag = header(header::ETAG).and_then(|etag| ETag::parse(etag).ok());
+            let next = header(NEXT_PARTITION_KEY).map(|partition_key| NextPage {
+                partition_key,
+                row_key: header(NEXT_ROW_KEY),
+            });
             writer.part(
                 part.content_id,
                 &PartOutcome::Found {
                     etag,
+                    next,
                     body: &answer.body,
                     level,
                 },
