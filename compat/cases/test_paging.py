@@ -144,6 +144,11 @@ def test_select_of_nothing_is_everything(table, select):
     assert set(row) == {"PartitionKey", "RowKey", "Timestamp", "A"}
 
 
+def test_select_of_a_name_that_no_property_has(table):
+    expect_ok(table.query(select="a" * 255), 200)
+    expect_error(table.query(select="a" * 256), 400, "PropertyNameTooLong")
+
+
 def test_select_star(table):
     # compat.md: unconfirmed.
     table.add("p", "r", {"A": 1})

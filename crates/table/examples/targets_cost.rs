@@ -74,6 +74,7 @@ async fn round_of(
             top: 1_000,
             from: None,
             allowed: None,
+            row_bytes_more: 0,
         };
         black_box(service.query_entities(table, query).await?);
     }

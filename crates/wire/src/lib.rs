@@ -45,7 +45,7 @@ pub use json::{
     read_row, read_table_name, read_value_text, table_url, write_entity, write_table_name,
 };
 pub use operation::Operation;
-pub use select::{SELECT_NAMES_MAX, Select};
+pub use select::{SELECT_BYTES_MAX, SELECT_NAMES_MAX, Select};
 pub use token::{EntityToken, TableToken};
 pub use top::parse_top;
 pub use uri::{

@@ -8,10 +8,22 @@
 //! - custom properties come in the order of their names, whatever the order asked.
 
 use crate::{ErrorCode, Failure};
+use partita_model::is_plain;
+use partita_model::limits::PROPERTY_NAME_UNITS_MAX;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 /// Names in a `$select`: 252 properties and the three of the service. Each costs a `null` on every row that lacks it.
 pub const SELECT_NAMES_MAX: usize = 255;
+
+/// Length of a `$select`, in bytes: as much as a `$filter`, and as the head of a request that holds it. All rows of a page repeat
+/// what they lack of it.
+pub const SELECT_BYTES_MAX: usize = 64 * 1024;
+
+/// What a row shows of a property that it lacks, besides the name: `"":null,`.
+const NULL_BYTES: usize = 8;
+
+/// What a byte of a name takes in JSON, at most: `\u0001`.
+const ESCAPE_BYTES_MAX: usize = 6;
 
 /// What stays as it is in the suffix of `odata.metadata`.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
@@ -45,8 +57,12 @@ impl Select {
     /// Reads the decoded value of `$select`.
     ///
     /// # Errors
-    /// 400 InvalidInput for more than [`SELECT_NAMES_MAX`] names, or an empty one between others.
+    /// 400 InvalidInput for more than [`SELECT_NAMES_MAX`] names, more than [`SELECT_BYTES_MAX`] bytes, or an empty name between
+    /// others; PropertyNameTooLong for a name that no property can have.
     pub fn parse(text: &str) -> Result<Self, Failure> {
+        if text.len() > SELECT_BYTES_MAX {
+            return Err(ErrorCode::InvalidInput.into());
+        }
         let text = text.trim();
         let suffix = utf8_percent_encode(text, RESERVED).to_string();
         if text.is_empty() {
@@ -65,6 +81,9 @@ impl Select {
                 "PartitionKey" => names.partition_key = true,
                 "RowKey" => names.row_key = true,
                 "Timestamp" => names.timestamp = true,
+                custom if custom.encode_utf16().count() > PROPERTY_NAME_UNITS_MAX => {
+                    return Err(ErrorCode::PropertyNameTooLong.into());
+                }
                 custom => names.custom.push(custom.to_owned()),
             }
             if count > SELECT_NAMES_MAX {
@@ -81,6 +100,17 @@ impl Select {
     #[must_use]
     pub const fn is_everything(&self) -> bool {
         self.names.is_none()
+    }
+
+    /// How many bytes a row takes, at most, for having none of the properties: each is there all the same, with its name and `null`.
+    #[must_use]
+    pub fn null_bytes(&self) -> usize {
+        let Some(names) = &self.names else { return 0 };
+        let bytes = |name: &String| {
+            let escaped = if is_plain(name) { 1 } else { ESCAPE_BYTES_MAX };
+            name.len() * escaped + NULL_BYTES
+        };
+        names.custom.iter().map(bytes).sum()
     }
 
     /// The text behind `&$select=` in `odata.metadata`: ASCII, without quotes.
@@ -133,6 +163,23 @@ mod tests {
         assert!(Select::parse(&vec!["a"; SELECT_NAMES_MAX].join(",")).is_ok());
         assert!(Select::parse(&vec!["a"; SELECT_NAMES_MAX + 1].join(",")).is_err());
         assert!(Select::parse("a,,b").is_err());
+        let of_units = |units: usize| Select::parse(&"\u{1F600}".repeat(units / 2));
+        assert!(of_units(PROPERTY_NAME_UNITS_MAX - 1).is_ok());
+        let refused = of_units(PROPERTY_NAME_UNITS_MAX + 1).unwrap_err();
+        assert_eq!(refused.code, ErrorCode::PropertyNameTooLong);
+        assert!(Select::parse(&format!("a{}", " ".repeat(SELECT_BYTES_MAX - 1))).is_ok());
+        assert!(Select::parse(&format!("a{}", " ".repeat(SELECT_BYTES_MAX))).is_err());
+    }
+
+    #[test]
+    fn what_a_row_may_lack_is_counted() {
+        let bytes = |text| Select::parse(text).unwrap().null_bytes();
+        assert_eq!(
+            bytes("age,PartitionKey,é"),
+            "\"age\":null,\"é\":null,".len()
+        );
+        assert_eq!(bytes("\u{1}"), "\"\\u0001\":null,".len());
+        assert_eq!((bytes(""), bytes("*"), bytes("age,*")), (0, 0, 0));
     }
 
     proptest! {

@@ -193,3 +193,39 @@ async fn a_query_in_a_batch_goes_on_where_its_page_ended() {
     );
     server.stop().await;
 }
+
+#[tokio::test]
+async fn a_selection_cannot_make_an_answer_many_times_its_rows() {
+    let server = with_table().await;
+    for row in 0..100 {
+        put(
+            &server,
+            &format!("/Tab(PartitionKey='p',RowKey='{row}')"),
+            b"{}",
+        )
+        .await;
+    }
+    let refused = format!("/Tab()?$select={}", "a".repeat(256));
+    let (status, answer) = ask_in_a_batch(&server, &refused).await;
+    assert!(
+        status == 202 && answer.contains("PropertyNameTooLong"),
+        "{status}"
+    );
+    // Each row lacks 60 KB: 4 MiB hold 67 of them.
+    let names: Vec<String> = (0..240).map(|at| format!("a{at:0249}")).collect();
+    let (status, answer) =
+        ask_in_a_batch(&server, &format!("/Tab()?$select={}", names.join(","))).await;
+    assert!(
+        status == 202 && answer.contains("x-ms-continuation-NextRowKey"),
+        "{status}"
+    );
+    assert!(
+        (3 << 20..5 << 20).contains(&answer.len()),
+        "{}",
+        answer.len()
+    );
+    let (status, answer) =
+        ask_in_a_batch(&server, &format!("/Tab()?$select={}", "a,".repeat(40_000))).await;
+    assert!(status == 400 && answer.contains("too long"), "{status}");
+    server.stop().await;
+}

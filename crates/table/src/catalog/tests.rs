@@ -109,6 +109,7 @@ impl Rig {
                 top: 2,
                 from: from.as_ref(),
                 allowed: None,
+                row_bytes_more: 0,
             };
             let page = self.service.query_entities(table, query).await.unwrap();
             for row in &page.rows {

@@ -29,6 +29,8 @@ pub struct Query<'a> {
     pub from: Option<&'a EntityToken>,
     /// What part of the table the caller may see.
     pub allowed: Option<&'a Span>,
+    /// Bytes that the answer may have for each row beside those that are stored: they count towards the page too.
+    pub row_bytes_more: usize,
 }
 
 /// Where a query goes on: at the first row with these keys or behind them.
@@ -98,6 +100,7 @@ impl Service {
             residual: plan.residual.as_ref(),
             expiry: Expiry::new(table, self.stamps().now()),
             top: query.top,
+            row_bytes_more: query.row_bytes_more,
             deadline: began + self.settings().page_time_max,
             rows: Vec::new(),
             bytes_kept: 0,
@@ -169,6 +172,7 @@ struct Reading<'a> {
     residual: Option<&'a Filter>,
     expiry: Expiry,
     top: usize,
+    row_bytes_more: usize,
     deadline: Instant,
     rows: Vec<RowData>,
     bytes_kept: usize,
@@ -301,15 +305,16 @@ impl<'a> Reading<'a> {
             self.meter.row(&row.key, bytes);
             return Ok(None);
         }
+        let bytes_on_page = bytes + self.row_bytes_more;
         let full = self.rows.len() >= self.top
             || (!self.rows.is_empty()
-                && self.bytes_kept + bytes > self.service.settings().page_bytes_max);
+                && self.bytes_kept + bytes_on_page > self.service.settings().page_bytes_max);
         if full {
             return Ok(Some(row.key));
         }
         // The row that did not fit is paid by the next page.
         self.meter.row(&row.key, bytes);
-        self.bytes_kept += bytes;
+        self.bytes_kept += bytes_on_page;
         self.rows.push(row);
         Ok(None)
     }

@@ -105,6 +105,7 @@ impl World {
             top: 1_000,
             from,
             allowed: None,
+            row_bytes_more: 0,
         };
         self.service.query_entities(&self.table, query).await
     }

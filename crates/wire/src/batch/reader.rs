@@ -12,6 +12,10 @@ use super::sections::{Header, NoHeader, Sections, skip_blank_lines, take_header,
 use crate::{ErrorCode, Failure};
 use partita_model::limits::BATCH_OPERATIONS_MAX;
 
+/// Length of the URL of an operation, in bytes: no less than a request of its own may have in its head. A batch must not be the
+/// way to a larger `$select` or `$filter`.
+const TARGET_BYTES_MAX: usize = 64 * 1024;
+
 /// A batch, read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Batch<'a> {
@@ -87,6 +91,7 @@ impl BatchRefusal {
 
 const NOT_MULTIPART: &str = "The batch request is not multipart/mixed with a boundary.";
 const NO_PARTS: &str = "The batch request holds no operation.";
+const LONG_TARGET: &str = "The URL of an operation in the batch request is too long.";
 const BAD_PART: &str = "A part of the batch request is not an HTTP request.";
 const MIXED: &str = "A batch request holds either one change set or one query.";
 
@@ -94,7 +99,8 @@ const MIXED: &str = "A batch request holds either one change set or one query.";
 ///
 /// # Errors
 /// [`BatchRefusal`], always 400 InvalidInput: not multipart, nothing in it, a part that is no request, more than one change set, more
-/// than one query, queries beside a change set, more than 100 operations.
+/// than one query, queries beside a change set, more than 100 operations, a URL longer than any head of a request, two values
+/// for what decides what is done.
 pub fn read_batch<'a>(content_type: &str, body: &'a [u8]) -> Result<Batch<'a>, BatchRefusal> {
     let boundary = boundary(content_type).ok_or(BatchRefusal::malformed(NOT_MULTIPART))?;
     let delimiter = delimiter(boundary);
@@ -182,6 +188,9 @@ fn operation(section: &[u8]) -> Result<Part<'_>, BatchRefusal> {
     let mut rest = skip_blank_lines(section);
     let line = take_line(&mut rest).ok_or_else(bad)?;
     let (method, target) = request_line(line).ok_or_else(bad)?;
+    if target.len() > TARGET_BYTES_MAX {
+        return Err(BatchRefusal::malformed(LONG_TARGET));
+    }
     let mut part = Part {
         method,
         target,

@@ -227,6 +227,32 @@ fn what_is_no_batch_is_refused() {
 }
 
 #[test]
+fn conditions_that_differ_are_refused_and_urls_bounded() {
+    for (name, one, other) in [
+        ("If-Match", "*", "W/\"x\""),
+        ("X-HTTP-Method", "PUT", "DELETE"),
+    ] {
+        let operation = |second: &str| {
+            change_set(&[&format!(
+                "POST /T HTTP/1.1\r\n{name}: {one}\r\n{name}: {second}\r\n\r\n{{}}"
+            )])
+        };
+        assert_eq!(read(&operation(one)).parts.len(), 1, "{name}");
+        assert_eq!(refused(TYPE, &operation(other)).index, None, "{name}");
+    }
+    let accepts = "POST /T HTTP/1.1\r\nAccept: a\r\nAccept: b\r\n\r\n{}";
+    assert_eq!(read(&change_set(&[accepts])).parts[0].accept, Some("b"));
+    let query = |bytes: usize| {
+        format!(
+            "--batch_1\r\nContent-Type: application/http\r\n\r\nGET /{} HTTP/1.1\r\n\r\n--batch_1--",
+            "T".repeat(bytes - 1)
+        )
+    };
+    assert_eq!(read(&query(64 * 1024)).parts.len(), 1);
+    assert_eq!(refused(TYPE, &query(64 * 1024 + 1)).index, None);
+}
+
+#[test]
 fn a_hundred_operations_are_all() {
     let operations = vec!["POST /T HTTP/1.1\r\n\r\n{}"; 101];
     assert_eq!(read(&change_set(&operations[..100])).parts.len(), 100);

@@ -38,6 +38,7 @@ pub(super) async fn run(call: &Call<'_>, asked: &Asked<'_>) -> Result<Reply, Fai
         top,
         from: from.as_ref(),
         allowed: allowed.as_ref(),
+        row_bytes_more: select.as_ref().map_or(0, Select::null_bytes),
     };
     let page = call
         .front

@@ -318,6 +318,32 @@ fn page_query<'a>(
         top,
         from,
         allowed: None,
+        row_bytes_more: 0,
+    }
+}
+
+#[tokio::test]
+async fn what_the_answer_adds_to_each_row_counts_towards_the_page() {
+    let service = service();
+    let table = table(&service).await;
+    for row in ["a", "b", "c", "d", "e"] {
+        let inserted = service.change_entity(&table, insert(("p", row), 0)).await;
+        inserted.unwrap();
+    }
+    let bytes_max = service.settings().page_bytes_max;
+    for (row_bytes_more, rows) in [
+        (0, 5),
+        (bytes_max / 3, 2),
+        (bytes_max, 1),
+        (usize::MAX / 4, 1),
+    ] {
+        let query = Query {
+            row_bytes_more,
+            ..page_query(None, 1000, None)
+        };
+        let page = service.query_entities(&table, query).await.unwrap();
+        assert_eq!(page.rows.len(), rows, "{row_bytes_more}");
+        assert_eq!(page.next.is_some(), rows < 5);
     }
 }
 
