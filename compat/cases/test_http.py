@@ -99,6 +99,17 @@ def test_body_far_over_every_limit(table):
     assert table.keys() == []
 
 
+def test_refused_in_the_middle_of_sending(endpoint):
+    # Much more than the sockets hold. Most clients read no answer once sending has failed.
+    lines = signed_lines(endpoint, "POST", "/$batch", extra=["Content-Length: 4000000"])
+    lines = [line[:-8] + "AAAAAAA=" if line.startswith("Authorization:") else line for line in lines]
+    connection = endpoint.sibling().connection
+    connection.open()
+    connection.socket.sendall(text_of(lines) + b" " * 4_000_000)
+    expect_error(connection.read_answer("POST"), 403, "AuthenticationFailed")
+    connection.close()
+
+
 def test_body_that_never_comes_is_not_waited_for_by_others(table):
     lines = signed_lines(table.endpoint, "POST", "/" + table.name, extra=["Content-Length: 100"])
     hanging = table.endpoint.sibling().connection

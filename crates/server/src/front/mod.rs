@@ -14,6 +14,7 @@
 
 mod account;
 mod authenticate;
+mod body;
 mod connection;
 mod context;
 mod explain;

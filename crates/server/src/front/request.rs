@@ -2,15 +2,16 @@
 
 use super::Front;
 use super::authenticate::authenticate;
+use super::body::RequestBody;
 use super::context::{Asked, Call};
 use super::operations;
-use super::progress::{Phase, Progress};
+use super::progress::Progress;
 use super::reply::{CONTENT_MD5, PREFER, Reply, X_HTTP_METHOD, X_MS_VERSION};
 use crate::logging::REQUESTS;
 use crate::metrics::Answered;
-use bytes::{Bytes, BytesMut};
-use http_body_util::{BodyExt, Full};
-use hyper::body::{Body, Incoming};
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::body::Incoming;
 use hyper::header::{self, HeaderValue};
 use hyper::{Request, Response};
 use partita_wire::{
@@ -31,8 +32,9 @@ impl Front {
         let began = self.clock().monotonic();
         let _in_flight = self.metrics().in_flight();
         let (head, body) = request.into_parts();
+        let mut body = RequestBody::new(body, &head, progress, self.limits().body_bytes_max);
         let mut call = Call::new(self, &head, peer);
-        let handling = tokio::time::timeout(time_allowed(&call), handle(&mut call, body, progress));
+        let handling = tokio::time::timeout(time_allowed(&call), handle(&mut call, &mut body));
         let reply = match handling.await {
             Ok(Ok(reply)) => reply,
             Ok(Err(failure)) => call.refuse(&failure),
@@ -54,6 +56,7 @@ impl Front {
         };
         self.metrics().request(&answered);
         log(&call, &answered);
+        body.skip().await;
         let mut response = Response::new(Full::new(reply.body));
         *response.status_mut() = reply.status;
         *response.headers_mut() = reply.headers;
@@ -108,11 +111,7 @@ fn log(call: &Call<'_>, answered: &Answered) {
     );
 }
 
-async fn handle(
-    call: &mut Call<'_>,
-    body: Incoming,
-    progress: &Progress,
-) -> Result<Reply, Failure> {
+async fn handle(call: &mut Call<'_>, body: &mut RequestBody<'_>) -> Result<Reply, Failure> {
     let target = target(call)?;
     learn_version(call, &target)?;
     let method = Method::parse(call.head.method.as_str())?;
@@ -122,12 +121,13 @@ async fn handle(
     }
     let asked = authorize(call, target, method).await?;
     let body = if has_body(method) {
-        let body = read_body(call, body, progress).await?;
+        let body = body.read().await?;
         check_content_md5(call.header(&CONTENT_MD5).unwrap_or_default(), &body)?;
         body
     } else {
         Bytes::new()
     };
+    call.bytes_in = body.len() as u64;
     call.is_executing = true;
     let reply = operations::run(call, &asked, body).await;
     match call.header(&header::ORIGIN) {
@@ -209,70 +209,4 @@ const fn has_body(method: Method) -> bool {
         method,
         Method::Post | Method::Put | Method::Merge | Method::Patch
     )
-}
-
-/// The whole body, within the limits of size and patience.
-async fn read_body(
-    call: &mut Call<'_>,
-    mut body: Incoming,
-    progress: &Progress,
-) -> Result<Bytes, Failure> {
-    let headers = &call.head.headers;
-    if !headers.contains_key(header::CONTENT_LENGTH)
-        && !headers.contains_key(header::TRANSFER_ENCODING)
-    {
-        return Err(ErrorCode::MissingContentLengthHeader.into());
-    }
-    let bytes_max = call.front.limits().body_bytes_max;
-    if body.size_hint().lower() > bytes_max as u64 {
-        drain(body, progress, bytes_max).await;
-        return Err(ErrorCode::RequestBodyTooLarge.into());
-    }
-    let (mut whole, mut first) = (BytesMut::new(), Bytes::new());
-    while !body.is_end_stream() {
-        progress.enter(Phase::Body);
-        let Some(frame) = body.frame().await else {
-            break;
-        };
-        let Ok(data) = frame.map_err(|_| ErrorCode::InvalidInput)?.into_data() else {
-            continue;
-        };
-        if first.len() + whole.len() + data.len() > bytes_max {
-            drain(body, progress, bytes_max).await;
-            return Err(ErrorCode::RequestBodyTooLarge.into());
-        }
-        // Nearly always the body came in one piece, and is not copied.
-        if first.is_empty() && whole.is_empty() {
-            first = data;
-            continue;
-        }
-        if whole.is_empty() {
-            whole.reserve(body.size_hint().lower() as usize + first.len() + data.len());
-            whole.extend_from_slice(&std::mem::take(&mut first));
-        }
-        whole.extend_from_slice(&data);
-    }
-    progress.enter(Phase::Working);
-    let body = if whole.is_empty() {
-        first
-    } else {
-        whole.freeze()
-    };
-    call.bytes_in = body.len() as u64;
-    Ok(body)
-}
-
-/// Reads on for a while and keeps nothing: a client that is still sending would miss an answer sent at once, and see a
-/// broken connection instead.
-async fn drain(mut body: Incoming, progress: &Progress, bytes_max: usize) {
-    let mut left = bytes_max.saturating_mul(4);
-    progress.enter(Phase::Body);
-    while let Some(Ok(frame)) = body.frame().await {
-        let read = frame.data_ref().map_or(0, Bytes::len);
-        let Some(still) = left.checked_sub(read) else {
-            return;
-        };
-        left = still;
-        progress.enter(Phase::Body);
-    }
 }

@@ -229,3 +229,35 @@ async fn a_selection_cannot_make_an_answer_many_times_its_rows() {
     assert!(status == 400 && answer.contains("too long"), "{status}");
     server.stop().await;
 }
+
+#[tokio::test]
+async fn who_is_refused_in_the_middle_of_sending_gets_the_answer() {
+    let server = with_table().await;
+    let expired = signature("rwdlacu").replace("9999", "2000");
+    let body = vec![b' '; 3 << 20];
+    for (verb, path, expected) in [
+        ("POST", "/$batch", 403),
+        ("PUT", "/Tables", 403),
+        ("GET", "/Tab()", 403),
+    ] {
+        let head = head_signed(verb, path, &expired);
+        let (status, answer) = ask(&server, head, &[], &body).await;
+        assert_eq!(status, expected, "{verb} {path}: {answer}");
+    }
+    let (status, answer) = ask(&server, head("PUT", "/Tables"), &[], &body).await;
+    assert_eq!(status, 405, "{answer}");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn who_waits_for_continue_is_refused_without_its_body() {
+    let server = with_table().await;
+    let mut request = head_signed("POST", "/Tab", &signature("r"));
+    request.extend_from_slice(b"Expect: 100-continue\r\nContent-Length: 3000000\r\n\r\n");
+    let mut stream = TcpStream::connect(server.listening().table).await.unwrap();
+    stream.write_all(&request).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 403 "), "{answer}");
+    server.stop().await;
+}
