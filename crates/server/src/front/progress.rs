@@ -23,7 +23,15 @@ pub(super) struct Patience {
     pub(super) head: Duration,
     /// For the next byte of its body, or for the client to take any byte of the answer.
     pub(super) stall: Duration,
+    /// For the client to take all of the answer.
+    pub(super) answer: Duration,
 }
+
+/// How long a client may take over an answer that it takes byte by byte: it holds the whole page in memory, and a place among the
+/// connections. nginx has no such bound (`send_timeout` is between two writes), Kestrel asks for 240 bytes a second after 5 s
+/// (`MinResponseDataRate`), which would be 5 hours for a page of 4 MiB; ten minutes are 7 KB a second for that, and any rate for
+/// what the socket's buffers take at once.
+pub(super) const ANSWER_TIME_MAX: Duration = Duration::from_secs(600);
 
 /// What a connection waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +54,10 @@ const HEAD: u32 = Phase::Head as u32;
 const BODY: u32 = Phase::Body as u32;
 const ANSWER: u32 = Phase::Answer as u32;
 
+/// Of a second in [`Progress::state`]: enough for 34 years.
+const SECOND_BITS: u32 = 30;
+const SECOND_MASK: u64 = (1 << SECOND_BITS) - 1;
+
 /// What a connection is told; the greatest of those told counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
@@ -62,7 +74,7 @@ pub(super) enum Order {
 #[derive(Debug)]
 pub(super) struct Progress {
     clock: Arc<AtomicU32>,
-    /// Phase in the upper half, second in the lower.
+    /// Phase, the second in which it began, and that in which it last moved, so that they are read together.
     state: AtomicU64,
     /// An [`Order`].
     order: AtomicU8,
@@ -101,18 +113,24 @@ impl Progress {
 
     /// The connection waits for something else, from now on.
     pub(super) fn enter(&self, phase: Phase) {
-        let second = self.clock.load(Ordering::Relaxed);
-        self.state.store(
-            u64::from(phase as u32) << 32 | u64::from(second),
-            Ordering::Relaxed,
-        );
+        let second = u64::from(self.clock.load(Ordering::Relaxed));
+        let (phase, began) = (phase as u64, second << SECOND_BITS);
+        let state = phase << (2 * SECOND_BITS) | began | second;
+        self.state.store(state, Ordering::Relaxed);
+    }
+
+    /// The connection got on with what it waits for.
+    fn moved(&self) {
+        let second = u64::from(self.clock.load(Ordering::Relaxed));
+        let state = self.state.load(Ordering::Relaxed) & !SECOND_MASK | second;
+        self.state.store(state, Ordering::Relaxed);
     }
 
     /// A byte came. The first one of a request begins its head; later ones of a head do not stretch its time.
     pub(super) fn read_bytes(&self) {
         match self.phase() {
             IDLE => self.enter(Phase::Head),
-            BODY => self.enter(Phase::Body),
+            BODY => self.moved(),
             _ => {}
         }
     }
@@ -126,8 +144,10 @@ impl Progress {
 
     /// The client took a byte. (Of the answer: `100 Continue` is sent while a body is waited for.)
     pub(super) fn wrote_bytes(&self) {
-        if self.phase() != BODY {
-            self.enter(Phase::Answer);
+        match self.phase() {
+            BODY => {}
+            ANSWER => self.moved(),
+            _ => self.enter(Phase::Answer),
         }
     }
 
@@ -139,16 +159,19 @@ impl Progress {
     }
 
     fn phase(&self) -> u32 {
-        (self.state.load(Ordering::Relaxed) >> 32) as u32
+        (self.state.load(Ordering::Relaxed) >> (2 * SECOND_BITS)) as u32
     }
 
     fn is_overdue(&self, second: u32, patience: &Patience) -> bool {
         let state = self.state.load(Ordering::Relaxed);
-        let waited = Duration::from_secs(u64::from(second.saturating_sub(state as u32)));
-        match (state >> 32) as u32 {
+        let since =
+            |then: u64| Duration::from_secs(u64::from(second).saturating_sub(then & SECOND_MASK));
+        let (waited, whole) = (since(state), since(state >> SECOND_BITS));
+        match (state >> (2 * SECOND_BITS)) as u32 {
             IDLE => waited > patience.idle,
             HEAD => waited > patience.head,
-            BODY | ANSWER => waited > patience.stall,
+            BODY => waited > patience.stall,
+            ANSWER => waited > patience.stall || whole > patience.answer,
             _ => false,
         }
     }
@@ -260,6 +283,7 @@ mod tests {
             idle: seconds(10),
             head: seconds(5),
             stall: seconds(3),
+            answer: seconds(20),
         })
     }
 
@@ -304,6 +328,34 @@ mod tests {
         assert!(
             moving.progress.order() == Order::BreakOff && working.progress.order() == Order::GoOn
         );
+    }
+
+    #[test]
+    fn an_answer_that_is_taken_byte_by_byte_has_an_end() {
+        let watch = watch();
+        let (slow, next) = (watch.watch(), watch.watch());
+        for connection in [&slow, &next] {
+            connection.progress.enter(Phase::Working);
+            connection.progress.has_to_write();
+        }
+        for _ in 0..10 {
+            pass(&watch, 2);
+            slow.progress.wrote_bytes();
+            // One answer after the other is not a slow one.
+            next.progress.wrote_bytes();
+            next.progress.flushed();
+            next.progress.read_bytes();
+            next.progress.enter(Phase::Working);
+            next.progress.wrote_bytes();
+        }
+        assert!(
+            slow.progress.order() == Order::GoOn,
+            "it has all of its time"
+        );
+        pass(&watch, 1);
+        assert!(slow.progress.order() == Order::BreakOff && next.progress.order() == Order::GoOn);
+        pass(&watch, 3);
+        assert!(next.progress.order() == Order::BreakOff, "it stalls");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::account::Accounts;
 use super::connection;
-use super::progress::{Patience, Watch};
+use super::progress::{ANSWER_TIME_MAX, Patience, Watch};
 use crate::config::Limits;
 use crate::metrics::{ConnectionFault, Metrics};
 use hyper::header::HeaderValue;
@@ -132,6 +132,7 @@ impl Front {
             idle: limits.idle_timeout,
             head: limits.header_timeout,
             stall: limits.stall_timeout,
+            answer: ANSWER_TIME_MAX,
         });
         tasks.spawn(
             "watch connections",
