@@ -33,7 +33,7 @@ pub(super) async fn run(call: &Call<'_>, asked: &Asked<'_>, body: &[u8]) -> Resu
         [part] if !batch.in_change_set => query(call, asked, part).await,
         parts => match change_set(call, asked, parts).await {
             Ok(reply) => Ok(reply),
-            Err(fault) if is_busy(&fault.failure) => Err(fault.failure),
+            Err(fault) if is_of_the_server(fault.failure.code) => Err(fault.failure),
             Err(fault) => {
                 let at = fault.index.unwrap_or_default();
                 Ok(write_fault(
@@ -46,10 +46,17 @@ pub(super) async fn run(call: &Call<'_>, asked: &Asked<'_>, body: &[u8]) -> Resu
     }
 }
 
-/// Whether it may be tried again as it is. Then the whole request is answered so: clients try a request again by its own status,
-/// and show an error inside a 202 to their program at once.
-fn is_busy(failure: &Failure) -> bool {
-    failure.code == ErrorCode::ServerBusy
+/// Whether it is the server that failed, not what was asked of it. Then the whole request is answered so: clients try a request
+/// again by its own status, and whoever counts failures looks at that too; an error inside a 202 is for the program. It matters
+/// most for an outcome that nobody knows.
+const fn is_of_the_server(code: ErrorCode) -> bool {
+    matches!(
+        code,
+        ErrorCode::ServerBusy
+            | ErrorCode::OperationTimedOut
+            | ErrorCode::InternalError
+            | ErrorCode::TableServerOutOfMemory
+    )
 }
 
 /// Why a change set did not happen: the failure, and the index that its text names.
@@ -271,7 +278,7 @@ async fn query(call: &Call<'_>, asked: &Asked<'_>, part: &Part<'_>) -> Result<Re
             reply.entities = answer.entities;
             Ok(reply)
         }
-        Err(failure) if is_busy(&failure) => Err(failure),
+        Err(failure) if is_of_the_server(failure.code) => Err(failure),
         Err(failure) => {
             let fault = Fault {
                 index: None,
@@ -332,4 +339,22 @@ fn reply(writer: BatchWriter) -> Reply {
         Reply::of_tables(StatusCode::ACCEPTED).header(header::CONTENT_TYPE, &content_type);
     reply.body = writer.finish().into();
     reply
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_server_failed_at_is_the_answer_to_the_whole_request() {
+        let whole = [Error::OutcomeUnknown, Error::Corrupt("a test".into())];
+        for error in whole {
+            assert!(is_of_the_server(failure::failure(error).code));
+        }
+        // What is not there at all is the asker's to know: trying again would not help.
+        for code in ErrorCode::ALL {
+            let expected = code.status() >= 500 && *code != ErrorCode::NotImplemented;
+            assert_eq!(is_of_the_server(*code), expected, "{code}");
+        }
+    }
 }
