@@ -72,6 +72,12 @@ def test_timeout_is_accepted(table, seconds):
     expect_ok(table.send("GET", f"/{table.name}()?timeout={seconds}"), 200)
 
 
+@pytest.mark.parametrize("seconds,code", [
+    ("0", "OutOfRangeQueryParameterValue"), ("-1", "InvalidQueryParameterValue"), ("soon", "InvalidQueryParameterValue")])
+def test_timeout_that_cannot_be(table, seconds, code):
+    expect_error(table.send("GET", f"/{table.name}()?timeout={seconds}"), 400, code)
+
+
 def test_unknown_parameters_are_ignored(table):
     expect_ok(table.send("GET", f"/{table.name}()?fresh=1&other"), 200)
 

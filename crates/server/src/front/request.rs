@@ -15,7 +15,7 @@ use hyper::body::Incoming;
 use hyper::header::{self, HeaderValue};
 use hyper::{Request, Response};
 use partita_wire::{
-    ErrorCode, Failure, MetadataLevel, Method, Operation, Prefer, Target, Version,
+    ErrorCode, Failure, MetadataLevel, Method, Operation, Prefer, Query, Target, Version,
     check_content_md5,
 };
 use std::net::IpAddr;
@@ -64,19 +64,10 @@ impl Front {
     }
 }
 
-/// The server's bound, or the client's, if it is shorter.
+/// The server's bound, or the client's, if it is shorter. One that cannot be is refused later, once it is known who asks.
 fn time_allowed(call: &Call<'_>) -> Duration {
-    let asked = call
-        .head
-        .uri
-        .query()
-        .filter(|query| query.contains("timeout"))
-        .and_then(|query| {
-            partita_wire::Query::new(query)
-                .timeout_seconds()
-                .ok()
-                .flatten()
-        });
+    let query = Query::new(call.head.uri.query().unwrap_or_default());
+    let asked = query.timeout_seconds().ok().flatten();
     let bound = call.front.limits().request_timeout;
     asked.map_or(bound, |seconds| {
         bound.min(Duration::from_secs(u64::from(seconds)))
@@ -174,6 +165,7 @@ async fn authorize<'r>(
     sent: Method,
 ) -> Result<Asked<'r>, Failure> {
     let (account, access) = authenticate(call, &target).await?;
+    target.query.timeout_seconds()?;
     let resource = target.resource()?;
     let tunnelled = call.head.headers.get_all(&X_HTTP_METHOD).iter();
     // One that cannot be read is no verb: left out, the request would run as the POST that it is not.

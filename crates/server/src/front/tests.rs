@@ -261,3 +261,31 @@ async fn who_waits_for_continue_is_refused_without_its_body() {
     assert!(answer.starts_with("HTTP/1.1 403 "), "{answer}");
     server.stop().await;
 }
+
+#[tokio::test]
+async fn a_time_that_cannot_be_is_refused() {
+    let server = with_table().await;
+    for (path, expected, code) in [
+        ("/Tab()?timeout=5", 200, ""),
+        ("/Tab()?Timeout=99999", 200, ""),
+        ("/Tab()?timeout=soon", 400, "InvalidQueryParameterValue"),
+        ("/Tab()?timeout=", 400, "InvalidQueryParameterValue"),
+        ("/Tab()?timeout=0", 400, "OutOfRangeQueryParameterValue"),
+    ] {
+        let (status, answer) = ask(&server, head("GET", path), &[], b"").await;
+        assert!(
+            status == expected && answer.contains(code),
+            "{path}: {answer}"
+        );
+    }
+    // Who it is comes first.
+    let (status, _) = ask(
+        &server,
+        head_signed("GET", "/Tab()?timeout=0", "sig=x"),
+        &[],
+        b"",
+    )
+    .await;
+    assert_eq!(status, 403);
+    server.stop().await;
+}
