@@ -8,7 +8,7 @@ use std::time::Instant;
 use async_trait::async_trait;
 use parking_lot::{Mutex, RwLock};
 
-use super::{MemoryEngine, MemoryScan, Rows};
+use super::{Faults, MemoryEngine, MemoryScan, Rows};
 use crate::stats::CommitCounts;
 use crate::{
     ChangeError, Databases, Engine, FileUse, Health, KeyRange, OpenError, Piece, PinId, Pinned,
@@ -26,6 +26,7 @@ pub struct MemoryDatabases {
     pins_made: AtomicU64,
     /// Held for reading by whoever applies a batch, for writing by whoever pins.
     cut: Arc<RwLock<()>>,
+    faults: Arc<Faults>,
 }
 
 impl MemoryDatabases {
@@ -33,6 +34,13 @@ impl MemoryDatabases {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// What fails of all of them.
+    #[cfg(any(test, feature = "conformance"))]
+    #[must_use]
+    pub fn faults(&self) -> &Faults {
+        &self.faults
     }
 
     /// As after a kill and a restart of the process: nothing is open, and all acknowledged rows are there.
@@ -49,7 +57,8 @@ impl MemoryDatabases {
     }
 
     fn engine(&self, rows: Rows) -> MemoryEngine {
-        MemoryEngine::of(rows, Arc::clone(&self.counts), Arc::clone(&self.cut))
+        let (counts, cut) = (Arc::clone(&self.counts), Arc::clone(&self.cut));
+        MemoryEngine::of(rows, counts, cut, Arc::clone(&self.faults))
     }
 
     /// An engine that holds `rows` and is not open.
@@ -174,7 +183,8 @@ impl Databases for MemoryDatabases {
         let pins = self.pins.lock();
         let rows = pins.get(&(range, pin.clone()));
         let rows = rows.ok_or(ChangeError::NotPinned(range))?.clone();
-        Ok(Arc::new(MemoryPin { rows }))
+        let faults = Arc::clone(&self.faults);
+        Ok(Arc::new(MemoryPin { rows, faults }))
     }
 
     async fn files(
@@ -214,11 +224,13 @@ impl Databases for MemoryDatabases {
 /// Rows that nobody changes any more.
 struct MemoryPin {
     rows: Rows,
+    faults: Arc<Faults>,
 }
 
 #[async_trait]
 impl PinnedRows for MemoryPin {
     async fn scan(&self, range: KeyRange, _hint: ScanHint) -> Result<Box<dyn Scan>, ReadError> {
-        Ok(Box::new(MemoryScan::new(self.rows.clone(), range)))
+        let faults = Arc::clone(&self.faults);
+        Ok(Box::new(MemoryScan::new(self.rows.clone(), range, faults)))
     }
 }

@@ -22,8 +22,10 @@ use crate::{
 };
 
 mod databases;
+mod faults;
 
 pub use databases::MemoryDatabases;
+pub use faults::{Fault, Faults};
 
 type Rows = OrdMap<Bytes, Bytes>;
 
@@ -47,6 +49,7 @@ struct Core {
     counts: Arc<CommitCounts>,
     /// Held while a batch is applied, so that all engines can be held up at once.
     cut: Arc<RwLock<()>>,
+    faults: Arc<Faults>,
 }
 
 #[derive(Default)]
@@ -67,11 +70,16 @@ impl MemoryEngine {
     /// An empty engine.
     #[must_use]
     pub fn new() -> Self {
-        Self::of(Rows::new(), Arc::default(), Arc::default())
+        Self::of(Rows::new(), Arc::default(), Arc::default(), Arc::default())
     }
 
     /// An engine that begins with these rows.
-    fn of(rows: Rows, counts: Arc<CommitCounts>, cut: Arc<RwLock<()>>) -> Self {
+    fn of(
+        rows: Rows,
+        counts: Arc<CommitCounts>,
+        cut: Arc<RwLock<()>>,
+        faults: Arc<Faults>,
+    ) -> Self {
         Self {
             core: Arc::new(Core {
                 rows: RwLock::new(rows),
@@ -79,9 +87,17 @@ impl MemoryEngine {
                 health: HealthCell::default(),
                 counts,
                 cut,
+                faults,
             }),
             room: Arc::new(Room::new(IN_FLIGHT_BYTES_MAX, BATCH_BYTES_MAX)),
         }
+    }
+
+    /// What fails.
+    #[cfg(any(test, feature = "conformance"))]
+    #[must_use]
+    pub fn faults(&self) -> &Faults {
+        &self.core.faults
     }
 
     fn open_rows(&self) -> Result<Rows, ReadError> {
@@ -121,6 +137,10 @@ impl Core {
             return queued.answer(Err(refusal.into()));
         }
         let batch = std::mem::take(&mut queued.batch);
+        let fault = self.faults.write(&batch);
+        if let Some(fault) = fault.filter(|fault| !fault.is_done()) {
+            return queued.answer(Err(fault.error()));
+        }
         self.counts.group(1, batch.len(), batch.bytes());
         {
             let _uncut = self.cut.read();
@@ -132,7 +152,7 @@ impl Core {
                 };
             }
         }
-        queued.answer(Ok(()));
+        queued.answer(fault.map_or(Ok(()), |fault| Err(fault.error())));
     }
 }
 
@@ -154,7 +174,8 @@ impl Engine for MemoryEngine {
 
     async fn scan(&self, range: KeyRange, _hint: ScanHint) -> Result<Box<dyn Scan>, ReadError> {
         let rows = self.open_rows()?;
-        Ok(Box::new(MemoryScan::new(rows, range)))
+        let faults = Arc::clone(&self.core.faults);
+        Ok(Box::new(MemoryScan::new(rows, range, faults)))
     }
 
     fn shape(&self) -> Shape {
@@ -215,12 +236,13 @@ struct MemoryScan {
     rows: Rows,
     /// What is still to be read; nothing at the end.
     rest: Option<KeyRange>,
+    faults: Arc<Faults>,
 }
 
 impl MemoryScan {
-    fn new(rows: Rows, range: KeyRange) -> Self {
+    fn new(rows: Rows, range: KeyRange, faults: Arc<Faults>) -> Self {
         let rest = (!range.is_empty()).then_some(range);
-        Self { rows, rest }
+        Self { rows, rest, faults }
     }
 }
 
@@ -234,6 +256,9 @@ impl Scan for MemoryScan {
         let Some(range) = self.rest.take() else {
             return Ok(Vec::new());
         };
+        if let Some(error) = self.faults.scan(&range) {
+            return Err(error);
+        }
         let mut page = Vec::new();
         let mut bytes = 0;
         for (key, value) in self.rows.range((range.start.clone(), range.end.clone())) {
