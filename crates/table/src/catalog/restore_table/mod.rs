@@ -5,7 +5,7 @@
 //!  nobody sees them                                              all of it is there at once
 //! ```
 //!
-//! A kill on the way leaves a table that is being dropped, whose rows the sweep removes. The sweep leaves it alone while this
+//! What is busy on the way is tried again: all that was written would go if the last step failed. A kill on the way leaves a table that is being dropped, whose rows the sweep removes. The sweep leaves it alone while this
 //! process is at it.
 
 use super::record::{DroppedRecord, TableRecord, decode, encode};
@@ -19,12 +19,14 @@ use partita_model::{
     AccountName, DateTime, KeyKind, KeyReader, TableId, TableName, TableSpace, restamped,
 };
 use std::time::Duration;
+use tokio::time::Instant;
 
 /// Rows written by one commit.
 const CHUNK_ROWS: usize = 256;
 const CHUNK_BYTES: usize = 1 << 20;
-/// How often, and with what pause, a write that was not done is tried again: half a minute.
-const TRIES_MAX: u32 = 120;
+/// For how long, from its first failure on, and with what pause, something is tried again that was not done. A read or write takes
+/// up to 10 s to fail, and what was copied in an hour is not thrown away for a few of them.
+const PATIENCE: Duration = Duration::from_secs(120);
 const PAUSE: Duration = Duration::from_millis(250);
 
 /// A table of a snapshot.
@@ -112,40 +114,67 @@ impl Service {
             name: into.as_str().to_owned(),
             dropped: self.stamps().next().ticks(),
         });
-        self.write(vec![(dropped.clone(), being_dropped)]).await?;
+        self.write(vec![(dropped.clone(), being_dropped.clone())])
+            .await?;
 
         let from = TableSpace::new(account.as_str(), TableId(record.id));
         let to = TableSpace::new(account.as_str(), id);
-        let scan = snapshot.scan(from.prefix(), Some(&from.end()));
+        let rows = SnapshotRows::new(snapshot, &from);
         let copy = Copy { from, to, expiry };
-        let restored = self.copy_rows(scan, &copy, note).await?;
+        let restored = self.copy_rows(rows, &copy, note).await?;
 
-        let locked = self.lock(&[key.clone(), dropped.clone()]).await?;
-        if locked.read(&key).await?.is_some() {
-            return Err(Error::TableAlreadyExists);
-        }
         let record = TableRecord {
             id: id.0,
             name: into.as_str().to_owned(),
             created: self.stamps().next().ticks(),
             ..record
         };
-        let mut batch = Batch::with_capacity(2);
-        batch.put(key, encode(&record));
-        batch.delete(dropped);
-        locked.commit(batch).await?;
+        let shown = Shown {
+            key,
+            row: encode(&record),
+            dropped,
+            being_dropped,
+        };
+        self.show(&shown).await?;
         Ok(restored)
+    }
+
+    /// Lets the table be seen, whose rows are all there.
+    async fn show(&self, shown: &Shown) -> Result<(), Error> {
+        let mut patience = Patience::default();
+        loop {
+            match self.try_to_show(shown).await {
+                Ok(()) => return Ok(()),
+                Err(error) => patience.bear(error).await?,
+            }
+        }
+    }
+
+    async fn try_to_show(&self, shown: &Shown) -> Result<(), Error> {
+        let keys = [shown.key.clone(), shown.dropped.clone()];
+        let locked = self.lock(&keys).await?;
+        if locked.read(&shown.dropped).await?.as_ref() != Some(&shown.being_dropped) {
+            // An attempt whose outcome was unknown has shown it, and whoever saw it may have renamed or dropped it by now.
+            return Ok(());
+        }
+        if locked.read(&shown.key).await?.is_some() {
+            return Err(Error::TableAlreadyExists);
+        }
+        let mut batch = Batch::with_capacity(2);
+        batch.put(shown.key.clone(), shown.row.clone());
+        batch.delete(shown.dropped.clone());
+        Ok(locked.commit(batch).await?)
     }
 
     async fn copy_rows(
         &self,
-        mut scan: SnapshotScan,
+        mut rows: SnapshotRows<'_>,
         copy: &Copy,
         note: &(dyn Fn(Restored) + Sync),
     ) -> Result<Restored, Error> {
         let mut restored = Restored::default();
         loop {
-            let rows = scan.next(CHUNK_ROWS, CHUNK_BYTES).await?;
+            let rows = rows.next().await?;
             if rows.is_empty() {
                 return Ok(restored);
             }
@@ -168,19 +197,15 @@ impl Service {
     /// Writes rows that nobody else writes, in key order, those of each range by one commit. Tries again what was not done, or
     /// may not have been.
     async fn write(&self, rows: Vec<(Bytes, Bytes)>) -> Result<(), Error> {
-        let (mut rest, mut tries) = (rows.as_slice(), 0);
+        let (mut rest, mut patience) = (rows.as_slice(), Patience::default());
         while let Some((first, _)) = rest.first() {
             let route = self.route(first);
             let count = rest.partition_point(|(key, _)| route.range.bounds().contains(key));
             drop(route);
             let (here, behind) = rest.split_at(count);
             match self.write_here(here).await {
-                Ok(()) => rest = behind,
-                Err(Error::Busy { .. } | Error::OutcomeUnknown) if tries < TRIES_MAX => {
-                    tries += 1;
-                    tokio::time::sleep(PAUSE).await;
-                }
-                Err(error) => return Err(error),
+                Ok(()) => (rest, patience) = (behind, Patience::default()),
+                Err(error) => patience.bear(error).await?,
             }
         }
         Ok(())
@@ -194,6 +219,72 @@ impl Service {
             batch.put(key.clone(), row.clone());
         }
         Ok(locked.commit(batch).await?)
+    }
+}
+
+/// What makes a table seen: its record, in place of that of its being dropped.
+struct Shown {
+    key: Bytes,
+    row: Bytes,
+    dropped: Bytes,
+    being_dropped: Bytes,
+}
+
+/// How long something is tried again.
+#[derive(Debug, Default)]
+struct Patience {
+    until: Option<Instant>,
+}
+
+impl Patience {
+    /// Waits a little after a failure that may be over then; hands on any other, and one that lasts too long.
+    async fn bear(&mut self, error: Error) -> Result<(), Error> {
+        let now = Instant::now();
+        let until = *self.until.get_or_insert(now + PATIENCE);
+        if !matches!(error, Error::Busy { .. } | Error::OutcomeUnknown) || now >= until {
+            return Err(error);
+        }
+        tokio::time::sleep(PAUSE).await;
+        Ok(())
+    }
+}
+
+/// The rows of a table in a snapshot. A read that was not answered is tried again behind the last row.
+struct SnapshotRows<'s> {
+    snapshot: &'s SnapshotReader,
+    scan: SnapshotScan,
+    at: Bytes,
+    end: Bytes,
+}
+
+impl<'s> SnapshotRows<'s> {
+    fn new(snapshot: &'s SnapshotReader, table: &TableSpace) -> Self {
+        let (at, end) = (table.prefix().clone(), table.end());
+        Self {
+            snapshot,
+            scan: snapshot.scan(&at, Some(&end)),
+            at,
+            end,
+        }
+    }
+
+    /// Some rows; none at the end.
+    async fn next(&mut self) -> Result<Vec<(Bytes, Bytes)>, Error> {
+        let mut patience = Patience::default();
+        loop {
+            match self.scan.next(CHUNK_ROWS, CHUNK_BYTES).await {
+                Ok(rows) => {
+                    if let Some((last, _)) = rows.last() {
+                        self.at = behind(last);
+                    }
+                    return Ok(rows);
+                }
+                Err(error) => {
+                    patience.bear(error.into()).await?;
+                    self.scan = self.snapshot.scan(&self.at, Some(&self.end));
+                }
+            }
+        }
     }
 }
 

@@ -2,15 +2,18 @@ use super::*;
 use crate::{Change, ChangeKind, Condition, ServiceSettings, Table};
 use parking_lot::Mutex;
 use partita_cluster::{Manager, ObjectMapStore, SnapshotName};
-use partita_engine::memory::MemoryDatabases;
-use partita_engine::{KeyRange, ScanHint};
+use partita_engine::memory::{Fault, MemoryDatabases};
+use partita_engine::{KeyRange, ReadError, ScanHint};
 use partita_model::{ETag, Guid, Properties, PropertiesBuilder, SignedIdentifier, ValueRef};
 use partita_rt::object_store::memory::InMemory;
 use partita_rt::{SystemClock, Tasks};
 use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::pin::pin;
 use std::sync::Arc;
 
 struct World {
+    databases: Arc<MemoryDatabases>,
     manager: Arc<Manager>,
     service: Arc<Service>,
 }
@@ -19,7 +22,7 @@ impl World {
     async fn new() -> Self {
         let databases = Arc::new(MemoryDatabases::new());
         let map = Arc::new(ObjectMapStore::new(Arc::new(InMemory::new())));
-        let opened = Manager::open(databases, Arc::default(), map, Tasks::new()).await;
+        let opened = Manager::open(databases.clone(), Arc::default(), map, Tasks::new()).await;
         let manager = opened.unwrap();
         let settings = ServiceSettings {
             drop_grace: Duration::ZERO,
@@ -27,7 +30,11 @@ impl World {
         };
         let service = Service::new(Arc::clone(manager.map()), Arc::new(SystemClock), settings);
         let service = Arc::new(service);
-        Self { manager, service }
+        Self {
+            databases,
+            manager,
+            service,
+        }
     }
 
     async fn create(&self, table: &str) -> Arc<Table> {
@@ -50,6 +57,28 @@ impl World {
             condition: Condition::None,
         };
         self.service.change_entity(table, change).await.unwrap();
+    }
+
+    /// A snapshot of the table `People` with so many rows.
+    async fn snapshot_with(&self, rows: i32) -> (SnapshotReader, Arc<Table>) {
+        let table = self.create("People").await;
+        for number in 0..rows {
+            let row_key = format!("{number:03}");
+            self.put(&table, ("p", &row_key), every_type(number)).await;
+        }
+        (self.snapshot().await, table)
+    }
+
+    /// The next writes that show a table meet this, so many of them.
+    fn fail_showing(&self, fault: Fault, mut times: u32) {
+        self.databases.faults().of_writes(move |batch| {
+            let is_dropped = |key: &Bytes| key.first() == Some(&(KeyKind::DroppedTable as u8));
+            let mut writes = batch.writes().iter();
+            let shows = writes.any(|write| write.value.is_none() && is_dropped(&write.key));
+            let fails = shows && times > 0;
+            times -= u32::from(fails);
+            fails.then_some(fault)
+        });
     }
 
     async fn snapshot(&self) -> SnapshotReader {
@@ -268,4 +297,104 @@ async fn what_had_expired_stays_away() {
     let restored = world.restore(&snapshot, "People", "Again").await.unwrap();
     assert_eq!(restored, Restored::default());
     assert_eq!(world.table("Again").await.unwrap().ttl, Some(ttl));
+}
+
+/// All that was copied would be removed if the last write were given up at once.
+#[tokio::test(start_paused = true)]
+async fn the_write_that_shows_the_table_is_tried_again() {
+    let world = World::new().await;
+    let (snapshot, people) = world.snapshot_with(3).await;
+    for (fault, into) in [
+        (Fault::Refused, "First"),
+        (Fault::Lost, "Second"),
+        (Fault::Unanswered, "Third"),
+    ] {
+        world.fail_showing(fault, 3);
+        let restored = world.restore(&snapshot, "People", into).await;
+        assert_eq!(restored.unwrap().rows, 3, "{fault:?}");
+        let table = world.table(into).await.unwrap();
+        let rows = world.entities(&table).await;
+        assert!(rows.keys().eq(world.entities(&people).await.keys()));
+        let mut all = world.all().await.into_iter();
+        assert!(!all.any(|(key, _)| key.first() == Some(&(KeyKind::DroppedTable as u8))));
+    }
+    // Not for ever.
+    world.fail_showing(Fault::Refused, u32::MAX);
+    let began = Instant::now();
+    let given_up = world.restore(&snapshot, "People", "Fourth").await;
+    assert!(matches!(given_up, Err(Error::Busy { .. })), "{given_up:?}");
+    assert!(began.elapsed() >= PATIENCE && began.elapsed() < PATIENCE * 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_range_in_transit_is_waited_for_in_the_end() {
+    let world = World::new().await;
+    let (snapshot, _) = world.snapshot_with(3).await;
+    let range = world.manager.map().route(b"").range;
+    // All rows are written, and the table is about to be shown.
+    let freeze = |_: Restored| {
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        assert!(pin!(range.freeze()).poll(&mut context).is_ready());
+    };
+    let (account, table, into) = (account(), name("People"), name("Again"));
+    let restoring = world
+        .service
+        .restore_table(&snapshot, &account, &table, &into, &freeze);
+    let thaw = async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        range.thaw();
+    };
+    let (restored, ()) = tokio::join!(restoring, thaw);
+    assert_eq!(restored.unwrap().rows, 3);
+    world.table("Again").await.unwrap();
+}
+
+/// Whoever sees the table while nobody can say whether it is there may drop it.
+#[tokio::test(start_paused = true)]
+async fn a_table_that_was_dropped_since_is_not_shown_again() {
+    let world = World::new().await;
+    let (snapshot, _) = world.snapshot_with(3).await;
+    world.fail_showing(Fault::Unanswered, 1);
+    let drop_it = async {
+        while world.table("Again").await.is_err() {
+            tokio::task::yield_now().await;
+        }
+        let (account, again) = (account(), name("Again"));
+        world.service.delete_table(&account, &again).await.unwrap();
+    };
+    let (restored, ()) = tokio::join!(world.restore(&snapshot, "People", "Again"), drop_it);
+    assert_eq!(restored.unwrap().rows, 3);
+    let gone = world.table("Again").await;
+    assert!(matches!(gone, Err(Error::TableNotFound)), "{gone:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_read_that_is_not_answered_is_tried_again_where_it_stood() {
+    let world = World::new().await;
+    let (snapshot, people) = world.snapshot_with(600).await;
+    let prefix = people.space.prefix().clone();
+    let mut reads = 0;
+    world.databases.faults().of_scans(move |range| {
+        let (Bound::Included(start) | Bound::Excluded(start)) = &range.start else {
+            return None;
+        };
+        reads += i32::from(start.starts_with(&prefix));
+        let fails = start.starts_with(&prefix) && reads % 2 == 0;
+        fails.then(|| ReadError::Unavailable("slow".into()))
+    });
+    let restored = world.restore(&snapshot, "People", "Again").await.unwrap();
+    assert_eq!(restored.rows, 600);
+    let again = world.table("Again").await.unwrap();
+    let rows = world.entities(&again).await;
+    assert!(rows.keys().eq(world.entities(&people).await.keys()));
+
+    let damaged = |_: &KeyRange| {
+        let cause = std::io::Error::other("damaged");
+        Some(ReadError::Corrupt(Arc::new(cause)))
+    };
+    world.databases.faults().of_scans(damaged);
+    let began = Instant::now();
+    let refused = world.restore(&snapshot, "People", "Never").await;
+    assert!(matches!(refused, Err(Error::Corrupt(_))), "{refused:?}");
+    assert_eq!(began.elapsed(), Duration::ZERO, "it will be no better");
 }
