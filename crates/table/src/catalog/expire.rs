@@ -4,6 +4,9 @@
 //! something in it can have expired: a walk also learns when the oldest entity that it leaves will. A table that takes writes
 //! all the time always has such an entity, so there is a pause between walks too, in which rows of a part of the time to live
 //! gather: a walk reads everything to remove that part.
+//!
+//! What cannot be read stays: a row is passed over, a table that cannot be walked is tried again later, and the tables behind it
+//! have their turn.
 
 use super::table_walk::{TableWalk, remove_keys};
 use super::{Table, name_key};
@@ -43,7 +46,8 @@ pub(crate) async fn expire(service: Arc<Service>, shutdown: Shutdown) {
 pub(super) struct Expiring(pub(super) HashMap<TableId, (TimeToLive, DateTime)>);
 
 impl Expiring {
-    /// Walks the tables that are due. How many entities were removed.
+    /// Walks the tables that are due. How many entities were removed; of a table that could not be walked to its end the log says
+    /// why.
     pub(super) async fn round(
         &mut self,
         service: &Service,
@@ -66,17 +70,24 @@ impl Expiring {
                 continue;
             }
             let mut walk = Walk::new(service, &account, &table, now);
-            let oldest = walk.run(shutdown).await?;
+            let walked = walk.run(shutdown).await;
+            walk.report();
             removed += walk.removed;
-            if walk.removed > 0 {
-                let (table, entities) = (&table.name, walk.removed);
-                tracing::info!(%account, table, entities, "expired entities are removed");
-            }
-            if let Some(oldest) = oldest {
-                let due =
-                    after(oldest, Duration::from_secs(ttl.seconds())).max(after(now, pause(ttl)));
-                self.0.insert(table.id, (ttl, due));
-            }
+            let soon = after(now, pause(ttl));
+            let due = match walked {
+                Ok(Some(oldest)) => after(oldest, Duration::from_secs(ttl.seconds())).max(soon),
+                Ok(None) => continue,
+                Err(error) => {
+                    let table = &table.name;
+                    tracing::warn!(%account, table, %error, "removing expired entities failed, will go on");
+                    if !matches!(error, Error::Corrupt(_)) {
+                        continue;
+                    }
+                    // Not at once: as much would be read again, to fail in the same place.
+                    soon
+                }
+            };
+            self.0.insert(table.id, (ttl, due));
         }
         Ok(removed)
     }
@@ -99,6 +110,8 @@ struct Walk<'a> {
     expiry: Expiry,
     now: DateTime,
     removed: usize,
+    /// Rows that could not be read.
+    unreadable: usize,
 }
 
 impl<'a> Walk<'a> {
@@ -115,6 +128,20 @@ impl<'a> Walk<'a> {
             expiry: Expiry::new(table, now),
             now,
             removed: 0,
+            unreadable: 0,
+        }
+    }
+
+    /// Tells the log what was done.
+    fn report(&self) {
+        let (account, table) = (self.account, &self.table.name);
+        if self.removed > 0 {
+            let entities = self.removed;
+            tracing::info!(%account, table, entities, "expired entities are removed");
+        }
+        if self.unreadable > 0 {
+            let entities = self.unreadable;
+            tracing::warn!(%account, table, entities, "entities that cannot be read do not expire");
         }
     }
 
@@ -129,10 +156,14 @@ impl<'a> Walk<'a> {
         while let Some(rows) = walk.next().await? {
             let mut keys = Vec::new();
             for (key, value) in rows {
+                let Ok(stored) = Stored::open(&value) else {
+                    self.unreadable += 1;
+                    continue;
+                };
                 if self.expiry.has(&value)? {
                     keys.push(key);
                 } else {
-                    oldest = oldest.min(Stored::open(&value)?.timestamp());
+                    oldest = oldest.min(stored.timestamp());
                 }
             }
             if shutdown.is_requested() {

@@ -6,12 +6,14 @@ use super::table_walk::TableWalk;
 use crate::{Change, ChangeKind, Condition, Error, Query, Service, ServiceSettings, Table};
 use partita_cluster::{Epoch, PartitionMap, Served};
 use partita_engine::memory::MemoryEngine;
+use partita_engine::{Batch, ReadError};
 use partita_model::{
     AccessPolicy, AccountName, ETag, Properties, PropertiesBuilder, SignedIdentifier, TableName,
-    TimeToLive, ValueRef,
+    TableSpace, TimeToLive, ValueRef,
 };
 use partita_range::{Bounds, Range, RangeId};
 use partita_rt::{ManualClock, Tasks};
+use std::ops::Bound;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -28,21 +30,24 @@ struct Rig {
     service: Service,
     clock: ManualClock,
     tasks: Tasks,
+    engines: [Arc<MemoryEngine>; 2],
 }
 
 impl Rig {
     async fn new() -> Self {
         let clock = ManualClock::new(SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000));
         // The catalog lies in front of all entities; where the table's lie is known once it is there.
-        let ranges = |cut: Option<bytes::Bytes>, catalog: Arc<MemoryEngine>| {
+        let engines = [Arc::new(MemoryEngine::new()), Arc::new(MemoryEngine::new())];
+        let [catalog, behind] = &engines;
+        let ranges = |cut: Option<bytes::Bytes>| {
             let first = Bounds {
                 start: bytes::Bytes::new(),
                 end: cut.clone(),
             };
-            let mut served = vec![(1, first, catalog)];
+            let mut served = vec![(1, first, Arc::clone(catalog))];
             if let Some(start) = cut {
                 let second = Bounds { start, end: None };
-                served.push((2, second, Arc::new(MemoryEngine::new())));
+                served.push((2, second, Arc::clone(behind)));
             }
             let served = served.into_iter().map(|(id, bounds, engine)| Served {
                 epoch: Epoch(1),
@@ -57,17 +62,17 @@ impl Rig {
             };
             Service::new(Arc::new(map), Arc::new(clock.clone()), settings)
         };
-        let catalog = Arc::new(MemoryEngine::new());
-        let before = service(ranges(None, Arc::clone(&catalog)));
+        let before = service(ranges(None));
         before
             .create_table(&account(), &name("People"))
             .await
             .unwrap();
         let table = before.table(&account(), &name("People")).await.unwrap();
         Self {
-            service: service(ranges(Some(table.space.partition("m")), catalog)),
+            service: service(ranges(Some(table.space.partition("m")))),
             clock,
             tasks: Tasks::new(),
+            engines,
         }
     }
 
@@ -121,6 +126,42 @@ impl Rig {
                 return listed;
             }
         }
+    }
+
+    /// Writes a row as it is.
+    async fn store(&self, key: bytes::Bytes, value: impl Into<bytes::Bytes>) {
+        let range = self.service.route(&key).range;
+        let mut batch = Batch::new();
+        batch.put(key, value.into());
+        let permit = range.engine().reserve(batch.bytes()).await.unwrap();
+        permit.submit(batch, Box::new(|stored| stored.unwrap()));
+    }
+
+    /// Where the rows of a table lie is damaged.
+    fn damage(&self, space: &TableSpace) {
+        for engine in &self.engines {
+            let prefix = space.prefix().clone();
+            engine.faults().of_scans(move |range| {
+                let (Bound::Included(start) | Bound::Excluded(start)) = &range.start else {
+                    return None;
+                };
+                let damaged = || ReadError::Corrupt(Arc::new(std::io::Error::other("damaged")));
+                start.starts_with(&prefix).then(damaged)
+            });
+        }
+    }
+
+    /// Another table, before `People` in the catalog.
+    async fn aged(&self) -> Arc<Table> {
+        let aged = name("Aged");
+        self.service.create_table(&account(), &aged).await.unwrap();
+        for name in [aged, name("People")] {
+            self.service
+                .set_time_to_live(&account(), &name, seconds(600))
+                .await
+                .unwrap();
+        }
+        self.table("Aged").await
     }
 
     /// How many rows are stored under an identity of a table.
@@ -356,4 +397,44 @@ async fn expired_entities_are_removed_when_they_can_be() {
     rig.clock.advance(Duration::from_secs(86_400));
     assert_eq!(expiring.round(&rig.service, &shutdown).await.unwrap(), 0);
     assert_eq!(rig.listed(&*rig.table("People").await).await, ["a/young"]);
+}
+
+#[tokio::test]
+async fn a_row_that_cannot_be_read_keeps_no_other_from_expiring() {
+    let rig = Rig::new().await;
+    let (aged, shutdown) = (rig.aged().await, rig.tasks.shutdown());
+    let people = rig.table("People").await;
+    for table in [&aged, &people] {
+        for keys in [("a", "1"), ("z", "2")] {
+            rig.insert(table, keys).await;
+        }
+    }
+    rig.store(aged.space.entity("b", "bad"), "\u{7f}").await;
+    rig.clock.advance(Duration::from_secs(601));
+    let mut expiring = Expiring::default();
+    assert_eq!(expiring.round(&rig.service, &shutdown).await.unwrap(), 4);
+    assert_eq!(
+        (rig.stored(&aged).await, rig.stored(&people).await),
+        (1, 0),
+        "what cannot be read stays"
+    );
+}
+
+#[tokio::test]
+async fn a_damaged_table_keeps_no_other_from_expiring() {
+    let rig = Rig::new().await;
+    let (aged, shutdown) = (rig.aged().await, rig.tasks.shutdown());
+    let people = rig.table("People").await;
+    rig.insert(&aged, ("a", "1")).await;
+    rig.insert(&people, ("a", "1")).await;
+    rig.damage(&aged.space);
+    rig.clock.advance(Duration::from_secs(601));
+    let mut expiring = Expiring::default();
+    assert_eq!(expiring.round(&rig.service, &shutdown).await.unwrap(), 1);
+    assert_eq!(rig.stored(&people).await, 0);
+    let (_, due) = expiring.0[&aged.id];
+    assert!(
+        due > rig.service.stamps().now(),
+        "it is not read all the time"
+    );
 }
