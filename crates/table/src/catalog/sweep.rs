@@ -47,48 +47,69 @@ pub(crate) async fn sweep(service: Arc<Service>, shutdown: Shutdown) {
     }
 }
 
-/// One round over all dropped tables; whether some must be looked at again.
+/// One round over all dropped tables; whether some must be looked at again. One that cannot be removed keeps none behind it waiting.
 pub(super) async fn sweep_once(service: &Service, shutdown: &Shutdown) -> Result<bool, Error> {
     let mut left = false;
-    let start = Bytes::from_static(&[KeyKind::DroppedTable as u8]);
-    let all = KeyRange::half_open(
-        start.clone(),
-        Bytes::from_static(&[KeyKind::DroppedTable as u8 + 1]),
-    );
-    let mut scan = service
-        .route(&start)
-        .range
-        .scan(all, ScanHint::walk())
-        .await?;
+    let mut at = Bytes::from_static(&[KeyKind::DroppedTable as u8]);
     loop {
-        let dropped = scan.next(CHUNK_ROWS, CHUNK_BYTES).await?;
-        if dropped.is_empty() {
+        let dropped = records(service, at).await?;
+        let Some((last, _)) = dropped.last() else {
             return Ok(left);
-        }
+        };
+        at = [last, &b"\0"[..]].concat().into();
         for (key, row) in dropped {
-            let record: DroppedRecord = decode(&row)?;
-            let mut fields = KeyReader::of_kind(&key, KeyKind::DroppedTable)?;
-            let account = fields.text()?;
-            let id = fields.table_id()?;
-            // Looked up again: what is brought back meanwhile is a table now, and no longer dropped.
-            if service.restoring().lock().contains(&id) || service.get(&key).await?.is_none() {
-                left = true;
-                continue;
-            }
-            let space = TableSpace::new(&account, id);
-            let began = DateTime::from_system(service.clock().now());
-            if !remove_rows(service, &space, shutdown).await? {
+            if shutdown.is_requested() {
                 return Ok(true);
             }
-            let age_ticks = began.ticks().saturating_sub(record.dropped);
-            if u128::from(age_ticks) * 100 > service.settings().drop_grace.as_nanos() {
-                remove_keys(service, &[key], |_| Ok(true)).await?;
-                tracing::info!(table = record.name, "rows of a dropped table are removed");
-            } else {
-                left = true;
+            match sweep_table(service, shutdown, &key, &row).await {
+                Ok(more) => left |= more,
+                Err(error) => {
+                    let table = key.escape_ascii();
+                    tracing::warn!(%table, %error, "removing rows of a dropped table failed, will go on");
+                    left = true;
+                }
             }
         }
     }
+}
+
+/// Some records of dropped tables, from a key on. Their range is not held while rows are removed: that can take long, and the range
+/// may have to go meanwhile.
+async fn records(service: &Service, at: Bytes) -> Result<Vec<(Bytes, Bytes)>, Error> {
+    let range = service.route(&at).range;
+    let end = Bytes::from_static(&[KeyKind::DroppedTable as u8 + 1]);
+    let keys = KeyRange::half_open(at, end);
+    let mut scan = range.scan(keys, ScanHint::walk()).await?;
+    Ok(scan.next(CHUNK_ROWS, CHUNK_BYTES).await?)
+}
+
+/// Removes what is there of a dropped table; whether it must be looked at again.
+async fn sweep_table(
+    service: &Service,
+    shutdown: &Shutdown,
+    key: &Bytes,
+    row: &[u8],
+) -> Result<bool, Error> {
+    let record: DroppedRecord = decode(row)?;
+    let mut fields = KeyReader::of_kind(key, KeyKind::DroppedTable)?;
+    let account = fields.text()?;
+    let id = fields.table_id()?;
+    // Looked up again: what is brought back meanwhile is a table now, and no longer dropped.
+    if service.restoring().lock().contains(&id) || service.get(key).await?.is_none() {
+        return Ok(true);
+    }
+    let space = TableSpace::new(&account, id);
+    let began = DateTime::from_system(service.clock().now());
+    if !remove_rows(service, &space, shutdown).await? {
+        return Ok(true);
+    }
+    let age_ticks = began.ticks().saturating_sub(record.dropped);
+    if u128::from(age_ticks) * 100 <= service.settings().drop_grace.as_nanos() {
+        return Ok(true);
+    }
+    remove_keys(service, std::slice::from_ref(key), |_| Ok(true)).await?;
+    tracing::info!(table = record.name, "rows of a dropped table are removed");
+    Ok(false)
 }
 
 /// Whether it came to the end.

@@ -1,6 +1,8 @@
 //! Renaming, truncating and ageing tables, over two ranges and a clock that stands.
 
+use super::dropped_key;
 use super::expire::Expiring;
+use super::record::{DroppedRecord, encode};
 use super::sweep::sweep_once;
 use super::table_walk::TableWalk;
 use crate::{Change, ChangeKind, Condition, Error, Query, Service, ServiceSettings, Table};
@@ -8,8 +10,8 @@ use partita_cluster::{Epoch, PartitionMap, Served};
 use partita_engine::memory::MemoryEngine;
 use partita_engine::{Batch, ReadError};
 use partita_model::{
-    AccessPolicy, AccountName, ETag, Properties, PropertiesBuilder, SignedIdentifier, TableName,
-    TableSpace, TimeToLive, ValueRef,
+    AccessPolicy, AccountName, ETag, Properties, PropertiesBuilder, SignedIdentifier, TableId,
+    TableName, TableSpace, TimeToLive, ValueRef,
 };
 use partita_range::{Bounds, Range, RangeId};
 use partita_rt::{ManualClock, Tasks};
@@ -437,4 +439,39 @@ async fn a_damaged_table_keeps_no_other_from_expiring() {
         due > rig.service.stamps().now(),
         "it is not read all the time"
     );
+}
+
+#[tokio::test]
+async fn a_dropped_table_that_cannot_be_removed_keeps_no_other() {
+    let rig = Rig::new().await;
+    let record = encode(&DroppedRecord {
+        name: "Gone".into(),
+        dropped: 0,
+    });
+    // A record that cannot be read, rows that cannot, and more records than are read at a time.
+    rig.store(dropped_key(&account(), TableId(0)), "\u{7f}")
+        .await;
+    for id in 1..=600 {
+        rig.store(dropped_key(&account(), TableId(id)), record.clone())
+            .await;
+    }
+    let unread = TableSpace::new(account().as_str(), TableId(1));
+    rig.store(unread.entity("p", "r"), "row").await;
+    rig.damage(&unread);
+    let last = TableSpace::new(account().as_str(), TableId(600));
+    rig.store(last.entity("p", "r"), "row").await;
+
+    let shutdown = rig.tasks.shutdown();
+    let left = sweep_once(&rig.service, &shutdown).await.unwrap();
+    assert!(left, "two are tried again");
+    let mut stays = Vec::new();
+    for id in 0..=600 {
+        let key = dropped_key(&account(), TableId(id));
+        if rig.service.get(&key).await.unwrap().is_some() {
+            stays.push(id);
+        }
+    }
+    assert_eq!(stays, [0, 1]);
+    let row = rig.service.get(&last.entity("p", "r")).await.unwrap();
+    assert_eq!(row, None);
 }
