@@ -1,16 +1,19 @@
 //! The range itself.
 
+mod locked;
+
+pub use locked::Locked;
+
 use crate::RowMemory;
 use crate::follow::Lost;
-use crate::gate::{Gate, Pass};
+use crate::gate::Gate;
 use crate::heat::{Access, Heat, Request};
-use crate::lock_table::{LockTable, Locks};
+use crate::lock_table::LockTable;
 use bytes::Bytes;
 use partita_engine::{
     Batch, Engine, KeyRange, RangeId, ReadError, Scan, ScanHint, Write, WriteError,
 };
 use partita_model::{indivisible_prefix, table_prefix};
-use partita_rt::{Bug, is_planted};
 use std::convert::Infallible;
 use std::fmt;
 use std::ops::Bound;
@@ -19,10 +22,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
-/// From so many keys on, one scan is tried before single reads: opening it costs as much as several of them.
-const SCAN_KEYS_MIN: usize = 8;
-/// Bytes of rows that such a scan reads at most: foreign rows between the keys may be large.
-const SCAN_BYTES_MAX: usize = 256 << 10;
 /// Rows and bytes read at a time to learn the keys: about a millisecond's work.
 const LEARN_ROWS: usize = 1024;
 const LEARN_BYTES: usize = 1 << 20;
@@ -30,8 +29,6 @@ const LEARN_BYTES: usize = 1 << 20;
 const LEARN_PAUSE: Duration = Duration::from_secs(5);
 /// A key that nothing else has, and that is only ever removed: no kind of key begins with this byte.
 const MARK_KEY: &[u8] = b"\0mark";
-/// How long a planted bug leaves its door open.
-const PLANTED_PAUSE: Duration = Duration::from_millis(2);
 
 /// The range takes no writes now: it is being split or merged, or was, and the partition map knows what came of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -339,14 +336,7 @@ impl Range {
     ) -> Result<Locked, InTransit> {
         let pass = self.gate.enter().ok_or(InTransit)?;
         let locks = self.locks.lock(keys).await;
-        let range = Arc::clone(self);
-        Ok(Locked {
-            range,
-            locks,
-            pass,
-            began: Instant::now(),
-            found_absent: AtomicBool::new(false),
-        })
+        Ok(Locked::new(Arc::clone(self), locks, pass))
     }
 }
 
@@ -373,17 +363,6 @@ impl Drop for Follower {
     }
 }
 
-/// Keys of a range under lock. Dropping it releases them, with nothing changed.
-#[derive(Debug)]
-pub struct Locked {
-    range: Arc<Range>,
-    locks: Locks,
-    pass: Pass,
-    began: Instant,
-    /// A key was not there when it was read: what is written is, in part, new.
-    found_absent: AtomicBool,
-}
-
 /// What a request did, for [`Range::note`].
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Done {
@@ -395,185 +374,6 @@ pub struct Done {
     pub bytes_out: usize,
     /// How long it took.
     pub latency: Duration,
-}
-
-impl Locked {
-    /// The current row of a key under lock. Cancel safe.
-    ///
-    /// # Errors
-    /// [`ReadError`].
-    pub async fn read(&self, key: &Bytes) -> Result<Option<Bytes>, ReadError> {
-        // A miss is not kept: the row is about to change.
-        let row = match self.range.memory.cache.get(key) {
-            Some(row) => Some(row),
-            None if self.range.is_surely_absent(key) => None,
-            None => self.range.engine.get(key).await?,
-        };
-        if row.is_none() {
-            self.found_absent.store(true, Ordering::Relaxed);
-        }
-        Ok(row)
-    }
-
-    /// The current rows of several keys under lock, in their order. Cancel safe.
-    ///
-    /// Looking a key up costs about as much when it is absent as when it is there, and the keys of a transaction are
-    /// neighbours more often than not: one short scan over them all then finds what is there. Where other rows lie between
-    /// them, what the scan did not come to is looked up key by key.
-    ///
-    /// # Errors
-    /// [`ReadError`].
-    pub async fn read_many(&self, keys: &[Bytes]) -> Result<Vec<Option<Bytes>>, ReadError> {
-        let cache = &self.range.memory.cache;
-        let mut rows: Vec<Option<Bytes>> = keys.iter().map(|key| cache.get(key)).collect();
-        let mut missing = Vec::new();
-        for (at, (key, row)) in keys.iter().zip(&rows).enumerate() {
-            if row.is_none() && !self.range.is_surely_absent(key) {
-                missing.push(at);
-            }
-        }
-        if missing.len() >= SCAN_KEYS_MIN {
-            self.scan_for(keys, &mut missing, &mut rows).await?;
-        }
-        for at in missing {
-            if let (Some(key), Some(row)) = (keys.get(at), rows.get_mut(at)) {
-                *row = self.range.engine.get(key).await?;
-            }
-        }
-        if rows.iter().any(Option::is_none) {
-            self.found_absent.store(true, Ordering::Relaxed);
-        }
-        Ok(rows)
-    }
-
-    /// Reads a little from the first missing key on, and takes off `missing` what it has settled.
-    async fn scan_for(
-        &self,
-        keys: &[Bytes],
-        missing: &mut Vec<usize>,
-        rows: &mut [Option<Bytes>],
-    ) -> Result<(), ReadError> {
-        missing.sort_unstable_by_key(|&at| keys.get(at));
-        let key_of = |at: Option<&usize>| at.and_then(|&at| keys.get(at)).cloned();
-        let (Some(first), Some(last)) = (key_of(missing.first()), key_of(missing.last())) else {
-            return Ok(());
-        };
-        let range = KeyRange {
-            start: Bound::Included(first),
-            end: Bound::Included(last),
-        };
-        let rows_max = missing.len() * 2;
-        let mut scan = self
-            .range
-            .engine
-            .scan(range, ScanHint::page(rows_max))
-            .await?;
-        let found = scan.next(rows_max, SCAN_BYTES_MAX).await?;
-        let whole = found.len() < rows_max && scan.next(1, 1).await?.is_empty();
-        let behind = found.last().map(|(key, _)| key.clone());
-        let mut found = found.into_iter().peekable();
-        missing.retain(|&at| {
-            let (Some(key), Some(row)) = (keys.get(at), rows.get_mut(at)) else {
-                return false;
-            };
-            while found.next_if(|(there, _)| there < key).is_some() {}
-            if let Some((_, value)) = found.peek().filter(|(there, _)| there == key) {
-                *row = Some(value.clone());
-            }
-            !whole && behind.as_ref().is_none_or(|behind| key > behind)
-        });
-        Ok(())
-    }
-
-    /// Commits the first half of a batch and returns the second: a bug, see [`Bug::HalfBatch`].
-    async fn commit_half(&self, batch: Batch) -> Result<Batch, WriteError> {
-        let mut halves = [Batch::new(), Batch::new()];
-        let middle = batch.len() / 2;
-        for (at, write) in batch.into_writes().into_iter().enumerate() {
-            let half = &mut halves[usize::from(at >= middle)];
-            match write.value {
-                Some(value) => half.put(write.key, value),
-                None => half.delete(write.key),
-            }
-        }
-        let [first, second] = halves;
-        let permit = self.range.engine.reserve(first.bytes()).await?;
-        permit.submit(first, Box::new(|_| ()));
-        tokio::time::sleep(PLANTED_PAUSE).await;
-        Ok(second)
-    }
-
-    /// Makes the batch durable, all of it or nothing; every key of it must be under this lock.
-    ///
-    /// Cancel safe in this sense: dropped before the engine has room, nothing happens; after that the write goes on, the
-    /// locks are released when it is durable, and only the answer is lost.
-    ///
-    /// # Errors
-    /// [`WriteError::Refused`]: nothing happened. [`WriteError::Unknown`]: it may have happened.
-    pub async fn commit(self, mut batch: Batch) -> Result<(), WriteError> {
-        if is_planted(Bug::HalfBatch) && batch.len() > 1 {
-            batch = self.commit_half(batch).await?;
-        }
-        let permit = self.range.engine.reserve(batch.bytes()).await?;
-        let (answer, answered) = oneshot::channel();
-        let Self {
-            range,
-            locks,
-            pass,
-            began,
-            found_absent,
-        } = self;
-        let memory = Arc::clone(&range.memory);
-        let writes = batch.writes().to_vec();
-        let is_new = found_absent.into_inner() && writes.iter().any(|write| write.value.is_some());
-        let access = if is_new {
-            Access::Insert
-        } else {
-            Access::Write
-        };
-        let first = writes.first().map(|write| write.key.clone());
-        let mut done = Done {
-            rows: writes.len(),
-            bytes_in: batch.bytes(),
-            ..Done::default()
-        };
-        // Before the engine has them: nobody may find a key absent that is there.
-        for write in writes.iter().filter(|write| write.value.is_some()) {
-            if !is_planted(Bug::FilterForgets) {
-                memory.keys.add(&write.key);
-            }
-        }
-        if is_planted(Bug::ReadNotDurable) {
-            for write in writes.iter().cloned() {
-                memory.cache.set(write.key, write.value);
-            }
-            tokio::time::sleep(PLANTED_PAUSE).await;
-        }
-        permit.submit(
-            batch,
-            Box::new(move |result| {
-                pass.note(&writes, result);
-                for write in writes {
-                    match result {
-                        Ok(()) if is_planted(Bug::CacheKeepsOld) => {}
-                        Ok(()) => memory.cache.set(write.key, write.value),
-                        Err(_) => memory.cache.forget(&write.key),
-                    }
-                }
-                drop(locks);
-                drop(pass);
-                // Fails when the caller has gone; the write stands.
-                let _ = answer.send(result);
-            }),
-        );
-        // A completion dropped unanswered says nothing of the write.
-        let result = answered.await.unwrap_or(Err(WriteError::Unknown));
-        done.latency = began.elapsed();
-        if let Some(key) = first {
-            range.note(&key, access, done);
-        }
-        result
-    }
 }
 
 #[cfg(test)]

@@ -1,3 +1,4 @@
+use super::locked::SCAN_BYTES_MAX;
 use super::*;
 use partita_engine::memory::MemoryEngine;
 use proptest::prelude::*;
