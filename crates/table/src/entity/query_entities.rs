@@ -106,6 +106,7 @@ impl Service {
             bytes_kept: 0,
             rows_read: 0,
             bytes_read: 0,
+            first_read: None,
             range: None,
         };
         let next = reading.read(&plan.spans).await?;
@@ -178,6 +179,8 @@ struct Reading<'a> {
     bytes_kept: usize,
     rows_read: usize,
     bytes_read: usize,
+    /// The first row that was looked at in this span.
+    first_read: Option<Bytes>,
     /// The range the page is in: it does not leave it, because another may be served elsewhere.
     range: Option<RangeId>,
 }
@@ -216,6 +219,7 @@ impl<'a> Reading<'a> {
         let until = range_end.unwrap_or(&end).clone();
         let clock = self.service.clock();
         let (began, rows, bytes) = (clock.monotonic(), self.rows_read, self.bytes_read);
+        self.first_read = None;
         let next = self.scan(&route.range, start.clone(), until).await?;
         let done = Done {
             rows: self.rows_read - rows,
@@ -223,7 +227,8 @@ impl<'a> Reading<'a> {
             latency: clock.monotonic() - began,
             ..Done::default()
         };
-        let first = self.rows.first().map_or(&start, |row| &row.key);
+        // Where a span of the whole table begins there is no partition, and a filter may let no row pass.
+        let first = self.first_read.as_ref().unwrap_or(&start);
         route.range.note(first, Access::Read, done);
         if is_planted(Bug::ScanSkipsLast) && next.is_none() && range_end.is_some() {
             self.rows.pop();
@@ -292,6 +297,9 @@ impl<'a> Reading<'a> {
             return Ok(Some(key));
         }
         self.rows_read += 1;
+        if self.first_read.is_none() {
+            self.first_read = Some(key.clone());
+        }
         self.bytes_read += key.len() + value.len();
         let bytes = key.len() + value.len();
         if self.expiry.has(&value)? {
