@@ -27,9 +27,9 @@ pub struct Request<'k> {
     pub access: Access,
     /// Rows it read, matching or not, or rows it changed.
     pub rows: u32,
-    /// Bytes of the request's body.
+    /// Bytes of the keys and stored rows it wrote; of a row it removed the key.
     pub bytes_in: u64,
-    /// Bytes of the answer's body.
+    /// Bytes of the keys and stored rows it read, matching or not.
     pub bytes_out: u64,
     /// From the request's arrival at the range to its outcome.
     pub latency: Duration,

@@ -20,9 +20,9 @@ pub struct Counts {
     pub rows_scanned: u64,
     /// Rows changed.
     pub rows_written: u64,
-    /// Bytes of the requests' bodies.
+    /// Bytes of keys and stored rows written.
     pub bytes_in: u64,
-    /// Bytes of the answers' bodies.
+    /// Bytes of keys and stored rows read, matching or not.
     pub bytes_out: u64,
     /// Requests refused because a target was passed; neither reads nor writes.
     pub throttled: u64,

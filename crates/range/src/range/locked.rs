@@ -178,7 +178,7 @@ impl Locked {
         let first = writes.first().map(|write| write.key.clone());
         let mut done = Done {
             rows: writes.len(),
-            bytes_in: batch.bytes(),
+            bytes_in: batch.bytes() - writes.len() * Batch::OVERHEAD_BYTES,
             ..Done::default()
         };
         // Before the engine has them: nobody may find a key absent that is there.

@@ -224,7 +224,7 @@ impl Range {
         let row = self.find(key).await?;
         let done = Done {
             rows: usize::from(row.is_some()),
-            bytes_out: row.as_ref().map_or(0, Bytes::len),
+            bytes_out: row.as_ref().map_or(0, |row| key.len() + row.len()),
             latency: began.elapsed(),
             ..Done::default()
         };
@@ -368,9 +368,9 @@ impl Drop for Follower {
 pub struct Done {
     /// Rows read or changed.
     pub rows: usize,
-    /// Bytes it wrote.
+    /// Bytes of keys and rows it wrote.
     pub bytes_in: usize,
-    /// Bytes it read.
+    /// Bytes of keys and rows it read.
     pub bytes_out: usize,
     /// How long it took.
     pub latency: Duration,

@@ -61,9 +61,9 @@ pub struct Activity {
     pub rows_scanned: f64,
     /// Rows changed.
     pub rows_written: f64,
-    /// Bytes of the requests' bodies.
+    /// Bytes of keys and stored rows written.
     pub bytes_in: f64,
-    /// Bytes of the answers' bodies.
+    /// Bytes of keys and stored rows read, matching or not.
     pub bytes_out: f64,
     /// Requests refused because a target was passed.
     pub throttled: f64,

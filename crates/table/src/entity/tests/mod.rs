@@ -1,3 +1,4 @@
+mod heat;
 mod properties;
 
 use super::*;
