@@ -7,7 +7,7 @@ use std::time::Duration;
 pub enum Access {
     /// Read rows.
     Read,
-    /// Changed rows, none of which is new.
+    /// Changed rows, none of which is new; or none, because its condition did not hold.
     Write,
     /// Changed rows, at least one of which is new. Counted as a write; besides, it shows where a table grows.
     Insert,
@@ -31,7 +31,7 @@ pub struct Request<'k> {
     pub bytes_in: u64,
     /// Bytes of the keys and stored rows it read, matching or not.
     pub bytes_out: u64,
-    /// From the request's arrival at the range to its outcome.
+    /// From the request's arrival, before it waits for its turn, a range in transit or the locks of its rows, to its outcome.
     pub latency: Duration,
 }
 

@@ -6,7 +6,7 @@ use crate::heat::Access;
 use crate::lock_table::Locks;
 use bytes::Bytes;
 use partita_engine::{Batch, KeyRange, ReadError, ScanHint, WriteError};
-use partita_rt::{Bug, is_planted};
+use partita_rt::{Bug, Clock, SystemClock, is_planted};
 use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,7 +26,8 @@ pub struct Locked {
     range: Arc<Range>,
     locks: Locks,
     pass: Pass,
-    began: Instant,
+    /// When the request came, if it is one.
+    arrived: Option<Instant>,
     /// A key was not there when it was read: what is written is, in part, new.
     found_absent: AtomicBool,
 }
@@ -37,9 +38,29 @@ impl Locked {
             range,
             locks,
             pass,
-            began: Instant::now(),
+            arrived: None,
             found_absent: AtomicBool::new(false),
         }
+    }
+
+    /// For a request that came at this time: from then on it counts how long it took, with what it waited for before its locks.
+    #[must_use]
+    pub const fn since(mut self, arrived: Instant) -> Self {
+        self.arrived = Some(arrived);
+        self
+    }
+
+    /// Releases the keys with nothing changed, because the request's condition does not hold of the row at `key`: a write of no
+    /// rows. It cost its locks and a read, and whoever sends nothing else is to be seen. The clock is that of its arrival.
+    pub fn refuse(self, key: &[u8], clock: &dyn Clock) {
+        let (range, arrived) = (Arc::clone(&self.range), self.arrived);
+        drop(self);
+        let latency = arrived.map_or(Duration::ZERO, |arrived| clock.monotonic() - arrived);
+        let done = Done {
+            latency,
+            ..Done::default()
+        };
+        range.note(key, Access::Write, done);
     }
 
     /// The current row of a key under lock. Cancel safe.
@@ -154,18 +175,31 @@ impl Locked {
     ///
     /// # Errors
     /// [`WriteError::Refused`]: nothing happened. [`WriteError::Unknown`]: it may have happened.
-    pub async fn commit(self, mut batch: Batch) -> Result<(), WriteError> {
+    pub async fn commit(self, batch: Batch) -> Result<(), WriteError> {
+        self.commit_by(batch, &SystemClock).await.map(|_ended| ())
+    }
+
+    /// The same; says when it was over, by the clock that the request's arrival was taken from.
+    ///
+    /// # Errors
+    /// As of [`Locked::commit`].
+    pub async fn commit_by(
+        self,
+        mut batch: Batch,
+        clock: &dyn Clock,
+    ) -> Result<Instant, WriteError> {
         if is_planted(Bug::HalfBatch) && batch.len() > 1 {
             batch = self.commit_half(batch).await?;
         }
+        let began = self.arrived.unwrap_or_else(|| clock.monotonic());
         let permit = self.range.engine.reserve(batch.bytes()).await?;
         let (answer, answered) = oneshot::channel();
         let Self {
             range,
             locks,
             pass,
-            began,
             found_absent,
+            ..
         } = self;
         let memory = Arc::clone(&range.memory);
         let writes = batch.writes().to_vec();
@@ -212,10 +246,11 @@ impl Locked {
         );
         // A completion dropped unanswered says nothing of the write.
         let result = answered.await.unwrap_or(Err(WriteError::Unknown));
-        done.latency = began.elapsed();
+        let ended = clock.monotonic();
+        done.latency = ended - began;
         if let Some(key) = first {
             range.note(&key, access, done);
         }
-        result
+        result.map(|()| ended)
     }
 }

@@ -372,7 +372,7 @@ pub struct Done {
     pub bytes_in: usize,
     /// Bytes of keys and rows it read.
     pub bytes_out: usize,
-    /// How long it took.
+    /// How long it took, with what it waited for.
     pub latency: Duration,
 }
 

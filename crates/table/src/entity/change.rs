@@ -108,7 +108,7 @@ impl Change {
     /// What the change makes of the entity as it is, at a time; the new Timestamp is later than the current one.
     pub(crate) fn apply(
         self,
-        key: Bytes,
+        key: &Bytes,
         current: Option<&[u8]>,
         now: DateTime,
     ) -> Result<Changed, Error> {
@@ -118,7 +118,7 @@ impl Change {
         let properties = match (&self.kind, current) {
             (ChangeKind::Delete, _) => {
                 return Ok(Changed {
-                    key,
+                    key: key.clone(),
                     value: None,
                     etag: None,
                 });
@@ -136,7 +136,7 @@ impl Change {
             },
         };
         Ok(Changed {
-            key,
+            key: key.clone(),
             value: Some(properties.into_stored(stamp)),
             etag: Some(ETag(stamp)),
         })

@@ -25,6 +25,7 @@ impl Service {
     /// invalid request ([`Error::is_invalid_request`]), [`Error::Busy`], [`Error::OutcomeUnknown`].
     pub async fn change_entity(&self, table: &Table, change: Change) -> Result<Changed, Error> {
         change.check()?;
+        let arrived = self.clock().monotonic();
         let key = table.space.entity(&change.partition_key, &change.row_key);
         let bytes = change.bytes();
         self.pay(table, &key, Way::In, || cost(1, bytes))?;
@@ -37,18 +38,24 @@ impl Service {
             false => None,
         };
         let locked = self.lock(std::slice::from_ref(&key)).await?;
+        let locked = locked.since(arrived);
         let current = match too_early {
             Some(row) => row,
             None => locked.read(&key).await?,
         };
         let now = self.stamps().next();
-        let current = Expiry::new(table, now).alive(current)?;
-        let changed = change.apply(key, current.as_deref(), now)?;
+        let current = Expiry::new(table, now).alive(current);
+        let changed = match current.and_then(|row| change.apply(&key, row.as_deref(), now)) {
+            Ok(changed) => changed,
+            Err(error) => {
+                locked.refuse(&key, self.clock());
+                return Err(error);
+            }
+        };
         let mut batch = Batch::with_capacity(1);
-        put(&mut batch, &changed);
+        put(&mut batch, key, &changed);
         let began = self.clock().monotonic();
-        locked.commit(batch).await?;
-        let ended = self.clock().monotonic();
+        let ended = locked.commit_by(batch, self.clock()).await?;
         admitted.worked(ended - began, ended);
         Ok(changed)
     }
@@ -72,6 +79,7 @@ impl Service {
             "the reader bounds a transaction"
         );
         let keys = checked_keys(table, &changes)?;
+        let arrived = self.clock().monotonic();
         let Some(first) = keys.first() else {
             return Ok(Vec::new());
         };
@@ -80,7 +88,7 @@ impl Service {
         let admitted = self.admit(table, first, keys.len(), bytes).await;
         let (_transaction, mut write) = admitted.map_err(at(0))?;
         // One partition lies in one range.
-        let locked = self.lock(&keys).await.map_err(at(0))?;
+        let locked = self.lock(&keys).await.map_err(at(0))?.since(arrived);
         let (current, _alone) = self
             .read_current(&locked, &keys, bytes)
             .await
@@ -92,19 +100,23 @@ impl Service {
         for (index, ((change, key), current)) in
             changes.into_iter().zip(keys).zip(current).enumerate()
         {
-            let changed = expiry
-                .alive(current)
-                .and_then(|current| change.apply(key, current.as_deref(), now))
-                .map_err(at(index))?;
-            put(&mut batch, &changed);
-            done.push(changed);
+            let current = expiry.alive(current);
+            match current.and_then(|row| change.apply(&key, row.as_deref(), now)) {
+                Ok(changed) => {
+                    put(&mut batch, key, &changed);
+                    done.push(changed);
+                }
+                Err(error) => {
+                    locked.refuse(&key, self.clock());
+                    return Err(at(index)(error));
+                }
+            }
         }
         let began = self.clock().monotonic();
-        locked
-            .commit(batch)
+        let ended = locked
+            .commit_by(batch, self.clock())
             .await
             .map_err(|error| at(0)(error.into()))?;
-        let ended = self.clock().monotonic();
         write.worked(ended - began, ended);
         Ok(done)
     }
@@ -179,8 +191,7 @@ fn checked_keys(table: &Table, changes: &[Change]) -> Result<Vec<Bytes>, BatchEr
     Ok(keys)
 }
 
-fn put(batch: &mut Batch, changed: &Changed) {
-    let key = changed.key.clone();
+fn put(batch: &mut Batch, key: Bytes, changed: &Changed) {
     match &changed.value {
         Some(value) => batch.put(key, value.clone()),
         None => batch.delete(key),

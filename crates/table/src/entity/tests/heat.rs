@@ -3,6 +3,8 @@
 use super::*;
 use partita_range::heat::Window;
 use partita_rt::ManualClock;
+use std::pin::pin;
+use std::task::Waker;
 use std::time::{Duration, Instant, SystemTime};
 
 /// A service of one range.
@@ -26,6 +28,86 @@ fn clock() -> ManualClock {
 fn window(service: &Service) -> Window {
     let range = service.route(&bytes::Bytes::new()).range;
     range.heat().roll(Instant::now())
+}
+
+/// Runs a request up to where it waits.
+fn begin<F: Future>(request: std::pin::Pin<&mut F>) {
+    let mut context = std::task::Context::from_waker(Waker::noop());
+    assert!(request.poll(&mut context).is_pending());
+}
+
+/// Whoever sends only what fails costs locks and reads.
+#[tokio::test]
+async fn writes_whose_condition_fails_are_seen() {
+    let service = service_by(&clock());
+    let table = table(&service).await;
+    let there = insert(("p", "r"), 1);
+    service.change_entity(&table, there.clone()).await.unwrap();
+    let first = window(&service);
+    assert_eq!((first.counts.writes, first.counts.rows_written), (1, 1));
+
+    let replace = |keys, condition| change(keys, ChangeKind::Replace(properties(2)), condition);
+    for fails in [
+        there.clone(),
+        replace(("p", "r"), Condition::NoVersion),
+        replace(("p", "absent"), Condition::Exists),
+    ] {
+        service.change_entity(&table, fails).await.unwrap_err();
+    }
+    let transaction = vec![insert(("p", "new"), 1), there];
+    let failed = service.change_entities(&table, transaction).await;
+    assert_eq!(failed.unwrap_err().index, 1);
+    let Window {
+        counts,
+        latency,
+        partitions,
+        ..
+    } = window(&service);
+    assert_eq!((counts.writes, counts.rows_written), (4, 0));
+    assert_eq!((counts.reads, counts.bytes_in, counts.bytes_out), (0, 0, 0));
+    assert_eq!(latency.count(), 4);
+    assert_eq!(partitions.len(), 1, "the partition is among the hottest");
+    // Their locks are free.
+    let again = insert(("p", "new"), 1);
+    service.change_entity(&table, again).await.unwrap();
+}
+
+/// What a write waits for is part of how long it takes.
+#[tokio::test]
+async fn a_write_takes_from_its_arrival_to_its_end() {
+    let clock = clock();
+    let service = service_by(&clock);
+    let table = table(&service).await;
+    let key = table.space.entity("p", "r");
+    let seconds =
+        || Duration::from_micros(window(&service).latency.percentile_us(99)).as_secs_f64();
+
+    let mut write = pin!(service.change_entity(&table, insert(("p", "r"), 1)));
+    let other = service.lock(std::slice::from_ref(&key)).await.unwrap();
+    begin(write.as_mut());
+    clock.advance(Duration::from_secs(2));
+    drop(other);
+    write.await.unwrap();
+    assert!((seconds() - 2.0).abs() < 0.1, "the lock of the row");
+
+    let changes = vec![insert(("p", "a"), 1), insert(("p", "b"), 1)];
+    let mut write = pin!(service.change_entities(&table, changes));
+    let turnstile = &service.admission().writes;
+    let all = turnstile.enter(&key, u64::MAX).await.unwrap();
+    begin(write.as_mut());
+    clock.advance(Duration::from_secs(3));
+    drop(all);
+    write.await.unwrap();
+    assert!((seconds() - 3.0).abs() < 0.1, "its turn");
+
+    // It exists.
+    let mut write = pin!(service.change_entity(&table, insert(("p", "r"), 1)));
+    let all = turnstile.enter(&key, u64::MAX).await.unwrap();
+    begin(write.as_mut());
+    clock.advance(Duration::from_secs(4));
+    drop(all);
+    write.await.unwrap_err();
+    assert!((seconds() - 4.0).abs() < 0.1, "its turn, to be refused");
 }
 
 /// `docs/admin-api.md`: keys and stored forms.
