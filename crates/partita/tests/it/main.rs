@@ -16,6 +16,7 @@ mod request;
 mod serve;
 mod snapshots;
 mod stress;
+mod tokens;
 mod tools;
 mod tools_doc;
 mod verbs;

@@ -27,6 +27,31 @@ pub(crate) fn http_date_now() -> String {
         .to_owned()
 }
 
+/// The value of `Authorization` for a path without its account: Shared Key Lite for tables (service document "Authorize with Shared
+/// Key").
+fn authorization(date: &str, path: &str) -> String {
+    let mut mac = Hmac::<Sha256>::new_from_slice(&STANDARD.decode(KEY).unwrap()).unwrap();
+    mac.update(format!("{date}\n/{ACCOUNT}/{ACCOUNT}/{path}").as_bytes());
+    let signature = STANDARD.encode(mac.finalize().into_bytes());
+    format!("SharedKeyLite {ACCOUNT}:{signature}")
+}
+
+/// Head and body of the answer to a GET.
+pub(crate) fn get(address: &str, path: &str, query: &str) -> (String, String) {
+    let date = http_date_now();
+    let authorization = authorization(&date, path);
+    let request = format!(
+        "GET /{ACCOUNT}/{path}?{query} HTTP/1.1\r\nHost: {address}\r\nx-ms-date: {date}\r\nx-ms-version: 2019-02-02\r\n\
+         Authorization: {authorization}\r\nAccept: application/json;odata=nometadata\r\nConnection: close\r\n\r\n"
+    );
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    (head.to_owned(), body.to_owned())
+}
+
 /// A request whose headers the server has read, and whose body it waits for.
 pub(crate) struct Held {
     stream: TcpStream,
@@ -38,13 +63,10 @@ impl Held {
     pub(crate) fn create_table(address: &str, name: &str) -> Held {
         let body = format!("{{\"TableName\":\"{name}\"}}");
         let date = http_date_now();
-        // Shared Key Lite for tables (service document "Authorize with Shared Key").
-        let mut mac = Hmac::<Sha256>::new_from_slice(&STANDARD.decode(KEY).unwrap()).unwrap();
-        mac.update(format!("{date}\n/{ACCOUNT}/{ACCOUNT}/Tables").as_bytes());
-        let signature = STANDARD.encode(mac.finalize().into_bytes());
+        let authorization = authorization(&date, "Tables");
         let head = format!(
             "POST /{ACCOUNT}/Tables HTTP/1.1\r\nHost: {address}\r\nx-ms-date: {date}\r\nx-ms-version: 2019-02-02\r\n\
-             Authorization: SharedKeyLite {ACCOUNT}:{signature}\r\nAccept: application/json;odata=nometadata\r\n\
+             Authorization: {authorization}\r\nAccept: application/json;odata=nometadata\r\n\
              Content-Type: application/json\r\nContent-Length: {}\r\nExpect: 100-continue\r\n\r\n",
             body.len()
         );
