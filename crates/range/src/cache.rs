@@ -113,3 +113,65 @@ pub struct CacheStats {
     /// Reads that had to ask the engine.
     pub misses: u64,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    /// A block of the store: a row in it is a slice that keeps all of it.
+    struct Block {
+        _alive: Arc<()>,
+    }
+
+    impl AsRef<[u8]> for Block {
+        fn as_ref(&self) -> &[u8] {
+            &[7; 4096]
+        }
+    }
+
+    async fn read(cache: &EntityCache, key: u32, row: Bytes) -> Bytes {
+        let key = Bytes::copy_from_slice(&key.to_be_bytes());
+        let found = cache.get_or_read(&key, || true, async || Ok(Some(row)));
+        found.await.unwrap().unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_row_that_is_kept_keeps_no_block_with_it() {
+        let cache = EntityCache::new(1 << 20);
+        let alive = Arc::new(());
+        let block = Bytes::from_owner(Block {
+            _alive: Arc::clone(&alive),
+        });
+        let row = read(&cache, 1, block.slice(10..20)).await;
+        drop(block);
+        assert_eq!(row, [7; 10].as_slice());
+        assert_eq!(Arc::strong_count(&alive), 1, "the block is gone");
+        assert_eq!(cache.get(&Bytes::from_static(&[0, 0, 0, 1])), Some(row));
+        assert_eq!(cache.stats().bytes, 4 + 10 + ENTRY_BYTES as u64);
+    }
+
+    #[tokio::test]
+    async fn its_rows_stay_within_their_bound() {
+        const BYTES_MAX: u64 = 64 << 10;
+        let cache = EntityCache::new(BYTES_MAX);
+        for key in 0..1_000 {
+            let length = 1 + key as usize * 37 % 3_000;
+            read(&cache, key, vec![1; length].into()).await;
+            let stats = cache.stats();
+            assert!(stats.bytes <= BYTES_MAX, "{stats:?} after row {key}");
+        }
+        let stats = cache.stats();
+        assert_eq!(stats.bytes_max, BYTES_MAX);
+        assert!(stats.rows > 10 && stats.bytes > BYTES_MAX / 2, "{stats:?}");
+        // A row that grows counts as what it is.
+        let last = Bytes::copy_from_slice(&999_u32.to_be_bytes());
+        for length in [10, 30_000] {
+            cache.set(last.clone(), Some(vec![2; length].into()));
+            assert!(cache.stats().bytes <= BYTES_MAX);
+        }
+        let none = EntityCache::new(0);
+        read(&none, 1, Bytes::from_static(b"row")).await;
+        assert_eq!(none.stats().rows, 0, "0 keeps no rows");
+    }
+}
