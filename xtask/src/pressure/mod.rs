@@ -3,7 +3,8 @@
 //! One data directory lives through all rounds. In each round the server starts, everything is read back and compared with what the
 //! clients know (as `cargo xtask crash` does), and then, until it is killed:
 //! - six writers change rows of their own and race for others, checking every answer;
-//! - a reader notes what it is shown, and a watcher scans everything over and over, in pages of random length;
+//! - a reader notes what it is shown, and a watcher scans everything over and over, in pages of random length; a scan that is cut
+//!   short by the kill goes on with its token in the next round;
 //! - the presser fires the actions of the admin port in random order.
 //!
 //! Beyond what the crash test demands: no scan misses a row, repeats one or leaves the order; no answer is wrong because a range
@@ -86,6 +87,8 @@ struct Run {
     planted: bool,
     done: Done,
     scans: u64,
+    /// The scan that the last kill cut short.
+    unfinished: Option<sentinels::Scan>,
     slowest_start: Duration,
     check_times: bool,
 }
@@ -103,6 +106,7 @@ impl Run {
             planted: false,
             done: Done::default(),
             scans: 0,
+            unfinished: None,
             slowest_start: Duration::ZERO,
             check_times: false,
         }
@@ -212,13 +216,15 @@ impl Run {
             checkers,
             done,
             scans,
+            unfinished,
             ..
         } = self;
         std::thread::scope(|scope| {
             checkers.load(scope, addr);
             scope.spawn(|| presser::press(admin, &mut pressing, &stop, done));
             scope.spawn(|| {
-                *scans += sentinels::watch(addr, account, &mut watching, &stop, &mut scan_faults);
+                let faults = &mut scan_faults;
+                *scans += sentinels::watch(addr, account, &mut watching, &stop, unfinished, faults);
             });
             std::thread::park_timeout(load);
             stop.store(true, Ordering::Relaxed);

@@ -56,12 +56,14 @@ pub(super) fn plant(client: &mut Client, rng: &mut Rng) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Scans again and again until told to stop; returns how many scans were whole.
+/// Scans again and again until told to stop; returns how many scans were whole. One that a kill cuts short is left in `unfinished`, and
+/// goes on with its last token in the next round: a token is good in another process, and in other ranges.
 pub(super) fn watch(
     addr: SocketAddr,
     account: &Account,
     rng: &mut Rng,
     stop: &AtomicBool,
+    unfinished: &mut Option<Scan>,
     faults: &mut Vec<String>,
 ) -> u64 {
     let mut scans = 0;
@@ -69,14 +71,20 @@ pub(super) fn watch(
         return 0;
     };
     while !stop.load(Ordering::Relaxed) {
-        let top = 1 + rng.below(300);
-        match scan(&mut client, top) {
+        let begin = || Scan::new(1 + rng.below(300));
+        let mut scan = unfinished.take().unwrap_or_else(begin);
+        match scan.run(&mut client) {
             Ok(()) => scans += 1,
             // The server was killed in the middle of it.
-            Err(error) if error.root_cause().is::<std::io::Error>() => return scans,
-            Err(error) if error.to_string().contains("closed the connection") => return scans,
+            Err(error)
+                if error.root_cause().is::<std::io::Error>()
+                    || error.to_string().contains("closed the connection") =>
+            {
+                *unfinished = Some(scan);
+                return scans;
+            }
             Err(error) => {
-                faults.push(format!("a scan by {top}: {error:#}"));
+                faults.push(format!("a scan by {}: {error:#}", scan.top));
                 return scans;
             }
         }
@@ -84,40 +92,71 @@ pub(super) fn watch(
     scans
 }
 
-/// One scan of everything, so many rows a page.
-fn scan(client: &mut Client, top: u64) -> anyhow::Result<()> {
-    let mut missing: BTreeSet<String> = (0..COUNT).map(partition).collect();
-    let mut last: Option<(String, String)> = None;
-    let mut token = String::new();
-    loop {
-        let query = format!("$select=PartitionKey,RowKey&$top={top}{token}");
-        let answer = client.send(&Request {
-            query: &query,
-            ..Request::new("GET", &format!("/{TABLE}()"))
-        })?;
-        ensure!(answer.status == 200, "{} {}", answer.status, answer.text());
-        let page: Value = serde_json::from_slice(&answer.body).context("the page is no JSON")?;
+/// A scan of everything, and how far it has come.
+#[derive(Debug)]
+pub(super) struct Scan {
+    /// Rows of a page.
+    top: u64,
+    missing: BTreeSet<String>,
+    /// The last key it was shown.
+    last: Option<(String, String)>,
+    /// Where the next page begins, as part of a query.
+    token: String,
+}
+
+impl Scan {
+    fn new(top: u64) -> Self {
+        Self {
+            top,
+            missing: (0..COUNT).map(partition).collect(),
+            last: None,
+            token: String::new(),
+        }
+    }
+
+    /// Reads to the end.
+    fn run(&mut self, client: &mut Client) -> anyhow::Result<()> {
+        loop {
+            let query = format!(
+                "$select=PartitionKey,RowKey&$top={}{}",
+                self.top, self.token
+            );
+            let answer = client.send(&Request {
+                query: &query,
+                ..Request::new("GET", &format!("/{TABLE}()"))
+            })?;
+            ensure!(answer.status == 200, "{} {}", answer.status, answer.text());
+            self.take(&answer.body)?;
+            let header = |name: &str| answer.header(name).map(escape);
+            let Some(partition) = header("x-ms-continuation-NextPartitionKey") else {
+                break;
+            };
+            self.token = format!("&NextPartitionKey={partition}");
+            if let Some(row) = header("x-ms-continuation-NextRowKey") {
+                self.token += &format!("&NextRowKey={row}");
+            }
+        }
+        let missing = &self.missing;
+        ensure!(missing.is_empty(), "rows are missing: {missing:?}");
+        Ok(())
+    }
+
+    /// Looks at the rows of a page.
+    fn take(&mut self, page: &[u8]) -> anyhow::Result<()> {
+        let page: Value = serde_json::from_slice(page).context("the page is no JSON")?;
         for entity in page["value"].as_array().context("the page has no value")? {
             let text = |name: &str| entity[name].as_str().unwrap_or_default().to_owned();
             let key = (text("PartitionKey"), text("RowKey"));
             ensure!(
-                last.as_ref().is_none_or(|last| *last < key),
-                "{key:?} came after {last:?}"
+                self.last.as_ref().is_none_or(|last| *last < key),
+                "{key:?} came after {:?}",
+                self.last
             );
             if key.1 == "sentinel" {
-                missing.remove(&key.0);
+                self.missing.remove(&key.0);
             }
-            last = Some(key);
+            self.last = Some(key);
         }
-        let header = |name: &str| answer.header(name).map(escape);
-        let Some(partition) = header("x-ms-continuation-NextPartitionKey") else {
-            break;
-        };
-        token = format!("&NextPartitionKey={partition}");
-        if let Some(row) = header("x-ms-continuation-NextRowKey") {
-            token += &format!("&NextRowKey={row}");
-        }
+        Ok(())
     }
-    ensure!(missing.is_empty(), "rows are missing: {missing:?}");
-    Ok(())
 }
