@@ -1,9 +1,9 @@
 //! The partition manager: the one role that changes the partition map.
 //!
 //! ```text
-//!  split: record what is begun ─▶ flush ─▶ freeze ─▶ flush what came since ─▶ derive two databases ─▶ open them
-//!         ─▶ record the outcome ─▶ put them in the map ─▶ (later) close the old one, rewrite, remove it
-//!                         └────── writes wait, reads go on ──────┘
+//!  split: flush ─▶ record what is begun ─▶ follow the old range ─▶ derive and open two databases ─▶ copy what was written meanwhile
+//!         ─▶ freeze ─▶ copy the rest ─▶ record the outcome ─▶ put them in the map ─▶ (later) close the old one, rewrite, remove it
+//!            └──────── writes wait, reads go on ────────┘
 //! ```
 //!
 //! Invariants:
