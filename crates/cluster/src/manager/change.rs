@@ -9,7 +9,7 @@
 //! record is there the new ranges are nobody's: whatever fails, and at the next start after a kill, they are removed.
 
 use super::catch_up;
-use super::{ChangeRefused, LINEAGE_MAX, Manager, open_range, readable};
+use super::{ChangeRefused, LINEAGE_MAX, Manager, RANGES_MAX, open_range, readable};
 use crate::map_store::{ChangeRecord, MapRecord, RangeRecord};
 use crate::partition_map::{Epoch, Served};
 use bytes::Bytes;
@@ -112,6 +112,9 @@ impl Manager {
     ) -> Result<Split, ChangeRefused> {
         let _turn = self.turn().await?;
         let range = self.served(id)?.range;
+        if self.map.ranges().len() >= RANGES_MAX {
+            return Err(ChangeRefused::TooManyRanges);
+        }
         self.check_lineage(&range)?;
         let at = match at {
             Some(key) => cut_at(&range, &key).ok_or(ChangeRefused::KeyOutside(id))?,

@@ -117,6 +117,9 @@ pub enum ChangeRefused {
         /// How many others.
         sources: u64,
     },
+    /// There are as many ranges as there may be.
+    #[error("there are {RANGES_MAX} ranges already; merge some first")]
+    TooManyRanges,
     /// It could not be done in time, or the store refused.
     #[error("the change failed and was undone: {0}")]
     Failed(Arc<str>),
@@ -124,6 +127,10 @@ pub enum ChangeRefused {
 
 /// A range shares the files of at most so many others before it may be split or merged again: each is a database that cannot go.
 pub const LINEAGE_MAX: u64 = 8;
+
+/// No range is split while there are so many, whoever asks: each has buffers, files, a sketch of its heat and some tasks of its own, and
+/// memory is bounded. Four times what the balancer makes unasked. A backup may bring more along, which can be merged.
+pub const RANGES_MAX: usize = 256;
 
 impl Manager {
     /// The map.

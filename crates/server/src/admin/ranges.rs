@@ -309,6 +309,7 @@ fn change_refused(why: &ChangeRefused) -> Answer {
         ChangeRefused::KeyOutside(_) => (StatusCode::CONFLICT, "KeyOutside"),
         ChangeRefused::NoSplitKey(_) => (StatusCode::CONFLICT, "NoSplitKey"),
         ChangeRefused::Lineage { .. } => (StatusCode::CONFLICT, "Lineage"),
+        ChangeRefused::TooManyRanges => (StatusCode::CONFLICT, "TooManyRanges"),
         ChangeRefused::Failed(_) => (StatusCode::SERVICE_UNAVAILABLE, "Failed"),
     };
     refused(status, code, &why.to_string())

@@ -168,6 +168,27 @@ async fn a_single_partition_is_not_split() {
 }
 
 #[tokio::test]
+async fn there_are_only_so_many_ranges() {
+    let disk = Disk::new();
+    let manager = disk.open().await;
+    let splits = u32::try_from(RANGES_MAX).unwrap() - 1;
+    fill(&manager, 0..splits + 2).await;
+    let last = || RangeId(*ids(&manager).last().unwrap());
+    for number in 1..=splits {
+        let at = Some(partition(number));
+        manager.split(last(), at).await.unwrap();
+    }
+    let more = manager.split(last(), None).await;
+    assert!(
+        matches!(more, Err(ChangeRefused::TooManyRanges)),
+        "{more:?}"
+    );
+    let (a, b) = (RangeId(ids(&manager)[0]), RangeId(ids(&manager)[1]));
+    manager.merge(a, b).await.unwrap();
+    manager.split(last(), None).await.unwrap();
+}
+
+#[tokio::test]
 async fn a_restart_finds_the_ranges_and_old_databases_go() {
     let disk = Disk::new();
     let manager = disk.open().await;
