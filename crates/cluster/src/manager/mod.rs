@@ -169,7 +169,9 @@ impl Manager {
         served.cloned().ok_or(ChangeRefused::NoSuchRange(id))
     }
 
-    /// Stores the record that follows the last one. Waits until it is known whether it was stored.
+    /// Stores the record that follows the last one. Waits until it is known whether it was stored. Not cancel safe: a disk finishes
+    /// what was begun, and every later version would be in the way of one that nobody here knows. So who changes the map does it in a
+    /// task of [`Manager::tasks`], and has the turn.
     async fn save(&self, change: impl FnOnce(&mut MapRecord)) -> Result<MapRecord, MapError> {
         let mut next = self.record();
         change(&mut next);

@@ -18,52 +18,60 @@ impl Manager {
             loop {
                 tokio::select! {
                     () = shutdown.requested() => return,
-                    () = tokio::time::sleep(PERIOD) => manager.tend().await,
+                    () = tokio::time::sleep(PERIOD) => manager.tend_here().await,
                 }
             }
         });
     }
 
     /// One round: ranges that share files are asked to rewrite them, what they have let go of is collected, and old databases that
-    /// nobody needs are removed.
-    pub fn tend(&self) -> BoxFuture<'_, ()> {
+    /// nobody needs are removed. Runs to its end also when the caller goes away.
+    pub fn tend(self: &Arc<Self>) -> BoxFuture<'_, ()> {
         Box::pin(async move {
-            for served in self.map.ranges().iter() {
-                let (range, id) = (&served.range, served.range.id());
-                let shape = range.engine().shape();
-                if shape.sources > 0 {
-                    // Nothing comes of it where a rewrite is under way already.
-                    if let Err(error) = range.engine().rewrite().await {
-                        tracing::debug!(%error, range = %id, "the files of a range are not being rewritten");
-                    }
-                }
-                let done = (shape.kept == 0).then_some(shape.newest_rewritten);
-                if done.is_some() && self.collected.lock().get(&id) == done.as_ref() {
-                    continue;
-                }
-                match Self::collect(range).await {
-                    Ok(()) => {
-                        if let Some(done) = done {
-                            self.collected.lock().insert(id, done);
-                        }
-                    }
-                    Err(error) => {
-                        tracing::debug!(error, range = %id, "the garbage of a range was not collected");
-                    }
+            let manager = Arc::clone(self);
+            let tending = async move { manager.tend_here().await };
+            if let Err(error) = self.tasks.spawn("tend ranges once", tending).await {
+                tracing::error!(%error, "a round of tending broke off");
+            }
+        })
+    }
+
+    async fn tend_here(&self) {
+        for served in self.map.ranges().iter() {
+            let (range, id) = (&served.range, served.range.id());
+            let shape = range.engine().shape();
+            if shape.sources > 0 {
+                // Nothing comes of it where a rewrite is under way already.
+                if let Err(error) = range.engine().rewrite().await {
+                    tracing::debug!(%error, range = %id, "the files of a range are not being rewritten");
                 }
             }
-            let there: HashSet<RangeId> = self
-                .map
-                .ranges()
-                .iter()
-                .map(|served| served.range.id())
-                .collect();
-            self.collected
-                .lock()
-                .retain(|range, _| there.contains(range));
-            self.unpin_strays().await;
-            self.remove_orphans().await;
-        })
+            let done = (shape.kept == 0).then_some(shape.newest_rewritten);
+            if done.is_some() && self.collected.lock().get(&id) == done.as_ref() {
+                continue;
+            }
+            match Self::collect(range).await {
+                Ok(()) => {
+                    if let Some(done) = done {
+                        self.collected.lock().insert(id, done);
+                    }
+                }
+                Err(error) => {
+                    tracing::debug!(error, range = %id, "the garbage of a range was not collected");
+                }
+            }
+        }
+        let there: HashSet<RangeId> = self
+            .map
+            .ranges()
+            .iter()
+            .map(|served| served.range.id())
+            .collect();
+        self.collected
+            .lock()
+            .retain(|range, _| there.contains(range));
+        self.unpin_strays().await;
+        self.remove_orphans().await;
     }
 
     /// Removes the files of a range that nobody needs. Those that the engine only removes once it has flushed something newer are

@@ -1,6 +1,9 @@
 //! Databases and maps that fail: before a kill, or once something is done.
 
 use super::*;
+use partita_rt::object_store;
+use std::sync::atomic::AtomicBool;
+use tokio::sync::watch;
 
 /// Databases and a map that answer so many calls and then never again: the manager before a kill.
 pub(super) struct Dying<T: ?Sized> {
@@ -107,6 +110,60 @@ impl Databases for Dying<dyn Databases> {
 
     async fn close(&self) {
         self.inner.close().await;
+    }
+}
+
+/// A map that stores what it is given at once, and answers when its gate is open: a disk whose caller may be gone by then. While it is
+/// full nothing is stored.
+pub(super) struct Gated {
+    inner: Arc<ObjectMapStore>,
+    pub(super) is_open: watch::Sender<bool>,
+    /// A permit for each version that was stored.
+    pub(super) stored: Semaphore,
+    pub(super) full: Arc<AtomicBool>,
+}
+
+impl Gated {
+    pub(super) fn new(inner: &Arc<ObjectMapStore>) -> Arc<Self> {
+        Arc::new(Self {
+            inner: Arc::clone(inner),
+            is_open: watch::Sender::new(true),
+            stored: Semaphore::new(0),
+            full: Arc::default(),
+        })
+    }
+}
+
+#[async_trait]
+impl MapStore for Gated {
+    async fn load(&self) -> Result<Option<MapRecord>, MapError> {
+        self.inner.load().await
+    }
+
+    async fn save(&self, record: &MapRecord) -> Result<(), MapError> {
+        if self.full.load(Ordering::SeqCst) {
+            return Err(MapError::Store(Arc::new(object_store::Error::Generic {
+                store: "test",
+                source: "the disk is full".into(),
+            })));
+        }
+        let saved = self.inner.save(record).await;
+        self.stored.add_permits(1);
+        let mut is_open = self.is_open.subscribe();
+        is_open.wait_for(|is_open| *is_open).await.unwrap();
+        saved
+    }
+
+    async fn snapshots(&self) -> Result<Vec<SnapshotRecord>, MapError> {
+        self.inner.snapshots().await
+    }
+
+    async fn save_snapshot(&self, record: &SnapshotRecord) -> Result<(), MapError> {
+        self.inner.save_snapshot(record).await
+    }
+
+    async fn delete_snapshot(&self, name: &SnapshotName) -> Result<(), MapError> {
+        self.inner.delete_snapshot(name).await
     }
 }
 

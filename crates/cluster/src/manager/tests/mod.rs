@@ -6,7 +6,7 @@ use crate::map_store::ObjectMapStore;
 use crate::snapshot::SnapshotRecord;
 use crate::{LockError, TRANSIT_WAIT};
 use async_trait::async_trait;
-use doubles::{Dying, Hook, Hooked};
+use doubles::{Dying, Gated, Hook, Hooked};
 use futures::future::BoxFuture;
 use partita_engine::memory::MemoryDatabases;
 use partita_engine::{
@@ -316,6 +316,33 @@ async fn killed_after(calls: i64, does_the_last: bool, merge: bool) -> bool {
     assert_eq!(disk.databases.list().await.unwrap(), served_sorted);
     assert!(manager.record().orphans.is_empty());
     ended.is_ok()
+}
+
+/// The disk finishes a version whose caller has gone; who comes next goes on from there.
+#[tokio::test]
+async fn a_round_of_tending_ends_though_its_caller_goes_away() {
+    let disk = Disk::new();
+    let manager = disk.open().await;
+    fill(&manager, 0..10).await;
+    // A pin that no snapshot names: the next start lets it go, and then the old range can be removed.
+    disk.databases.pin(&[RangeId(1)]).await.unwrap();
+    manager.split(RangeId(1), None).await.unwrap();
+    let late = manager.tasks.drain(Duration::from_secs(5)).await;
+    assert!(late.is_empty(), "{late:?}");
+    disk.databases.restart().await;
+
+    let map = Gated::new(&disk.map);
+    let databases = Arc::clone(&disk.databases) as Arc<dyn Databases>;
+    let manager = disk.open_with(databases, map.clone()).await.unwrap();
+    assert_eq!(manager.record().orphans, [1]);
+    map.is_open.send_replace(false);
+    tokio::select! {
+        () = manager.tend() => panic!("it is not answered"),
+        stored = map.stored.acquire() => stored.unwrap().forget(),
+    }
+    map.is_open.send_replace(true);
+    manager.split(RangeId(2), None).await.unwrap();
+    assert!(!manager.record().orphans.contains(&1));
 }
 
 #[tokio::test]
