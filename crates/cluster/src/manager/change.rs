@@ -6,15 +6,16 @@
 //! ```
 //!
 //! So writers wait for one write of the log and one of the map, however long it takes to make a database. Until the second
-//! record is there the new ranges are nobody's: whatever fails, and at the next start after a kill, they are removed.
+//! record is there the new ranges are nobody's: whatever fails, and at the next start after a kill, they are removed. An undo that
+//! cannot be recorded, on a disk that is full, is begun again by whoever has the turn next: tending, or another change.
 
 use super::catch_up;
 use super::{ChangeRefused, LINEAGE_MAX, Manager, RANGES_MAX, open_range, readable};
-use crate::map_store::{ChangeRecord, MapRecord, RangeRecord};
+use crate::map_store::{ChangeRecord, MapError, MapRecord, RangeRecord};
 use crate::partition_map::{Epoch, Served};
 use bytes::Bytes;
 use futures::future::BoxFuture;
-use partita_engine::Piece;
+use partita_engine::{Piece, Removal};
 use partita_model::indivisible_prefix;
 use partita_range::{Bounds, Follower, Range, RangeId};
 use partita_rt::{Bug, is_planted};
@@ -246,6 +247,10 @@ impl Manager {
 
     /// Makes a change, or undoes what was begun of it. Says how long writes waited.
     async fn make(self: &Arc<Self>, change: Change) -> Result<Duration, ChangeRefused> {
+        // A new change in its place would make one that is still to be undone forgotten, and its databases nobody's.
+        if let Some(unfinished) = self.record().change {
+            self.finish_undoing(&unfinished).await.map_err(failed)?;
+        }
         for range in &change.old {
             flush_most(range).await?;
         }
@@ -355,23 +360,36 @@ impl Manager {
     async fn undo(&self, change: &Change, opened: Opened) {
         self.let_go(change);
         close(opened).await;
-        let mut left_over = Vec::new();
-        for new in &change.new {
-            let removed = self.databases.remove(new.id).await;
-            if !matches!(removed, Ok(partita_engine::Removal::Gone)) {
-                left_over.push(new.id.0);
-            }
+        if let Err(error) = self.finish_undoing(&change.record).await {
+            tracing::error!(%error, "a change that was undone is still recorded; tending the ranges undoes it again");
         }
-        if !left_over.is_empty() {
+    }
+
+    /// Removes what a change that was let go of had begun to make, and records that it is undone. What cannot be removed is an orphan
+    /// then. Who calls it has the turn.
+    pub(super) async fn finish_undoing(&self, change: &ChangeRecord) -> Result<(), MapError> {
+        let made = change.makes();
+        let removing = made.iter().map(|id| self.databases.remove(*id));
+        let removed = futures::future::join_all(removing).await;
+        let is_left = |removed: &Result<Removal, _>| !matches!(removed, Ok(Removal::Gone));
+        let left: Vec<u64> = made
+            .iter()
+            .zip(&removed)
+            .filter_map(|(id, removed)| is_left(removed).then_some(id.0))
+            .collect();
+        if !left.is_empty() {
             self.databases.forget_others().await;
         }
+        self.record_undone(left).await
+    }
+
+    /// Records that the change that was begun is undone, and which of its databases are still to be removed.
+    async fn record_undone(&self, left: Vec<u64>) -> Result<(), MapError> {
         let undone = |next: &mut MapRecord| {
             next.change = None;
-            next.orphans.extend(left_over);
+            next.orphans.extend(left);
         };
-        if let Err(error) = self.save(undone).await {
-            tracing::error!(%error, "a change that was undone is still recorded; the next start undoes it again");
-        }
+        self.save(undone).await.map(drop)
     }
 
     /// Closes the engine of a range that was replaced, once nobody holds the range.
@@ -413,6 +431,7 @@ pub(super) async fn flush_most(range: &Range) -> Result<(), ChangeRefused> {
 
 /// The first record of a change: it gives out the ids.
 fn begin(next: &mut MapRecord, change: ChangeRecord, new: &[New]) {
+    debug_assert!(next.change.is_none(), "one change at a time");
     next.change = Some(change);
     next.next_range += new.len() as u64;
     next.next_epoch = Epoch(next.next_epoch.0 + 1);

@@ -2,7 +2,7 @@
 
 use super::Manager;
 use futures::future::BoxFuture;
-use partita_engine::{Collected, ReadError, Removal};
+use partita_engine::{ChangeError, Collected, ReadError, Removal};
 use partita_range::{Range, RangeId};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -93,17 +93,30 @@ impl Manager {
         });
     }
 
-    /// Removes the databases of ranges that are no more, as far as nobody needs their files.
+    /// Removes the databases of ranges that are no more, as far as nobody needs their files; those of a change too that is still to be
+    /// undone.
     pub(super) async fn remove_orphans(&self) {
         let Ok(_turn) = self.changing.acquire().await else {
             return;
         };
+        // Whoever makes a change has the turn; so this one was let go of, and could not be recorded as undone.
+        if let Some(unfinished) = self.record().change
+            && let Err(error) = self.finish_undoing(&unfinished).await
+        {
+            tracing::warn!(%error, "a change that was undone is still recorded");
+        }
         let mut gone = Vec::new();
         for orphan in self.record().orphans {
             match self.databases.remove(RangeId(orphan)).await {
                 Ok(Removal::Gone) => gone.push(orphan),
                 Ok(Removal::Needed) => {}
-                Err(error) => tracing::debug!(%error, orphan, "an old database stays for now"),
+                Err(error) => {
+                    tracing::debug!(%error, orphan, "an old database stays for now");
+                    // The others would be late too, and somebody else may want the turn.
+                    if matches!(error, ChangeError::Late) {
+                        break;
+                    }
+                }
             }
         }
         if gone.is_empty() {

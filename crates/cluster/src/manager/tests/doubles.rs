@@ -167,8 +167,12 @@ impl MapStore for Gated {
     }
 }
 
-/// Databases that do something else once one is derived.
-pub(super) struct Hooked(pub(super) Arc<MemoryDatabases>, pub(super) Hook);
+/// Databases that do something else once one is derived. While their disk is full nothing is removed.
+pub(super) struct Hooked(
+    pub(super) Arc<MemoryDatabases>,
+    pub(super) Hook,
+    pub(super) Arc<AtomicBool>,
+);
 
 pub(super) type Hook = Box<dyn Fn() -> BoxFuture<'static, Result<(), ChangeError>> + Send + Sync>;
 
@@ -186,6 +190,9 @@ impl Databases for Hooked {
     }
 
     async fn remove(&self, range: RangeId) -> Result<Removal, ChangeError> {
+        if self.2.load(Ordering::SeqCst) {
+            return Err(ChangeError::Late);
+        }
         self.0.remove(range).await
     }
 

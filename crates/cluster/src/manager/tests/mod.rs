@@ -41,7 +41,7 @@ impl Disk {
     }
 
     async fn open_hooked(&self, hook: Hook) -> Arc<Manager> {
-        let hooked = Arc::new(Hooked(Arc::clone(&self.databases), hook));
+        let hooked = Arc::new(Hooked(Arc::clone(&self.databases), hook, Arc::default()));
         let map = Arc::clone(&self.map) as Arc<dyn MapStore>;
         self.open_with(hooked, map).await.unwrap()
     }
@@ -363,6 +363,51 @@ async fn a_change_that_fails_is_undone() {
     assert_eq!((record.change, record.orphans), (None, vec![]));
     assert_eq!(record.next_range, 4, "ids are not used again");
     assert_eq!(disk.databases.list().await.unwrap(), [RangeId(1)]);
+}
+
+/// The disk fills while ranges are made: the change cannot be recorded, nor that it was undone.
+#[tokio::test]
+async fn an_undo_that_cannot_be_recorded_is_finished_once_it_can_be() {
+    for by_tending in [true, false] {
+        let disk = Disk::new();
+        let map = Gated::new(&disk.map);
+        let fills = Arc::clone(&map.full);
+        let hook: Hook = Box::new(move || {
+            fills.store(true, Ordering::SeqCst);
+            Box::pin(async { Ok(()) })
+        });
+        let databases = Hooked(Arc::clone(&disk.databases), hook, Arc::clone(&map.full));
+        let opened = disk.open_with(Arc::new(databases), map.clone()).await;
+        let manager = opened.unwrap();
+        fill(&manager, 0..10).await;
+        let (left, right) = (RangeId(2), RangeId(3));
+        for _ in 0..2 {
+            let refused = manager.split(RangeId(1), None).await;
+            assert!(
+                matches!(refused, Err(ChangeRefused::Failed(_))),
+                "{refused:?}"
+            );
+            put(&manager, 3, "second").await.unwrap();
+            let made = manager.record().change.unwrap().makes();
+            assert_eq!(made, [left, right], "the second did not begin");
+        }
+        map.full.store(false, Ordering::SeqCst);
+        if by_tending {
+            manager.tend().await;
+        } else {
+            // It fills the disk once more; what it finds is undone by then.
+            let refused = manager.split(RangeId(1), None).await;
+            refused.unwrap_err();
+            let made = manager.record().change.unwrap().makes();
+            assert_eq!(made, [RangeId(4), RangeId(5)]);
+            map.full.store(false, Ordering::SeqCst);
+            manager.tend().await;
+        }
+        let record = manager.record();
+        assert_eq!((record.change, record.orphans), (None, vec![]));
+        assert_eq!(disk.databases.list().await.unwrap(), [RangeId(1)]);
+        assert_eq!(rows(&manager).await.len(), 10);
+    }
 }
 
 /// Writes do not wait while new ranges are made, and are in them.
