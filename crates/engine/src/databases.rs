@@ -34,7 +34,8 @@ pub struct Piece {
 /// files of its sources until [`Engine::rewrite`] has copied what it sees of them.
 #[async_trait]
 pub trait Databases: Send + Sync + 'static {
-    /// Opens the database of a range, made empty when there is none. A range is open at most once.
+    /// Opens the database of a range, made empty when there is none. A range is open at most once. Cancel safe for a range that was
+    /// derived in this life: it is not open then, and may be removed.
     ///
     /// # Errors
     /// See [`OpenError`].

@@ -28,6 +28,10 @@ use tokio::time::Instant;
 /// How long writes may wait for a change before it is given up and undone.
 pub(super) const TRANSIT_MAX: Duration = Duration::from_millis(900);
 
+/// How long a new range may take to be made, and so keep the turn from others: on a disk that fills meanwhile SlateDB tries again
+/// without end. It is a tenth of a second, and must be less than the minute for which the files it is made of are kept for it.
+pub(super) const MAKING_MAX: Duration = Duration::from_secs(30);
+
 /// A flush that takes no longer than this leaves little for the next one.
 const SHORT_FLUSH: Duration = Duration::from_millis(50);
 const FLUSHES_BEFORE_MAX: usize = 4;
@@ -67,6 +71,14 @@ struct Change {
     record: ChangeRecord,
     old: Vec<Arc<Range>>,
     new: Vec<New>,
+}
+
+/// Why new ranges were not made.
+enum NotMade {
+    /// Each came to its end.
+    Refused(ChangeRefused),
+    /// One took longer than [`MAKING_MAX`].
+    CutShort,
 }
 
 /// The new ranges, with who is told that nobody holds them any more.
@@ -261,10 +273,17 @@ impl Manager {
         let followers: Vec<Follower> = change.old.iter().map(Range::follow).collect();
         let opened = match self.open_new(&change).await {
             Ok(opened) => opened,
-            Err(why) => {
+            Err(NotMade::Refused(why)) => {
                 drop(followers);
                 self.undo(&change, Vec::new()).await;
                 return Err(why);
+            }
+            Err(NotMade::CutShort) => {
+                drop(followers);
+                self.abandon(&change).await;
+                return Err(ChangeRefused::Failed(
+                    "the store took too long to make the new ranges".into(),
+                ));
             }
         };
         let frozen = match self.switch(&change, &followers, &opened).await {
@@ -292,19 +311,20 @@ impl Manager {
     }
 
     /// Makes the new ranges, while the old ones are served.
-    async fn open_new(&self, change: &Change) -> Result<Opened, ChangeRefused> {
+    async fn open_new(&self, change: &Change) -> Result<Opened, NotMade> {
         let keys_known = change.old.iter().all(|range| range.knows_keys());
-        // At the same time, and not cut short: what was begun must come to an end before it can be undone.
+        // At the same time, and each to its end: what was begun must come to one before it can be undone.
         let making = change.new.iter().map(|new| self.open_one(new, keys_known));
         let made = futures::future::join_all(making).await;
-        let (mut opened, mut refused) = (Vec::new(), None);
+        let (mut opened, mut not_made) = (Vec::new(), None);
         for made in made {
-            match made {
-                Ok(range) => opened.push(range),
-                Err(why) => refused = Some(why),
+            match (made, &not_made) {
+                (Ok(range), _) => opened.push(range),
+                (Err(_), Some(NotMade::CutShort)) => {}
+                (Err(why), _) => not_made = Some(why),
             }
         }
-        if let Some(why) = refused {
+        if let Some(why) = not_made {
             close(opened).await;
             return Err(why);
         }
@@ -340,12 +360,18 @@ impl Manager {
         &self,
         new: &New,
         keys_known: bool,
-    ) -> Result<(Served, oneshot::Receiver<Infallible>), ChangeRefused> {
-        let derived = self.databases.derive(new.id, &new.pieces).await;
-        derived.map_err(failed)?;
-        let place = (new.id, new.epoch, new.bounds.clone());
-        let opened = open_range(&*self.databases, &self.memory, place, keys_known).await;
-        opened.map_err(failed)
+    ) -> Result<(Served, oneshot::Receiver<Infallible>), NotMade> {
+        let making = async {
+            let derived = self.databases.derive(new.id, &new.pieces).await;
+            derived.map_err(failed)?;
+            let place = (new.id, new.epoch, new.bounds.clone());
+            let opened = open_range(&*self.databases, &self.memory, place, keys_known).await;
+            opened.map_err(failed)
+        };
+        match tokio::time::timeout(MAKING_MAX, making).await {
+            Ok(made) => made.map_err(NotMade::Refused),
+            Err(_elapsed) => Err(NotMade::CutShort),
+        }
     }
 
     /// The old ranges take writes again: what was made from them is not served.
@@ -362,6 +388,16 @@ impl Manager {
         close(opened).await;
         if let Err(error) = self.finish_undoing(&change.record).await {
             tracing::error!(%error, "a change that was undone is still recorded; tending the ranges undoes it again");
+        }
+    }
+
+    /// The same for one that was cut short. What it makes is left to tending: its last write may still be under way, and whatever is
+    /// asked of a store that is late is late too.
+    async fn abandon(&self, change: &Change) {
+        self.let_go(change);
+        let made = change.new.iter().map(|new| new.id.0).collect();
+        if let Err(error) = self.record_undone(made).await {
+            tracing::error!(%error, "a change that was cut short is still recorded; tending the ranges undoes it");
         }
     }
 

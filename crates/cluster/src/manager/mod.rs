@@ -22,7 +22,6 @@ mod watch;
 
 use crate::map_store::{MapError, MapRecord, MapStore};
 use crate::partition_map::{Epoch, PartitionMap, Served};
-use crate::snapshot::SnapshotName;
 use bytes::Bytes;
 use parking_lot::Mutex;
 use partita_engine::{ChangeError, Databases, OpenError};
@@ -31,12 +30,13 @@ use partita_rt::Tasks;
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
-use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tokio::sync::{Semaphore, oneshot};
 
 pub use change::{Merged, Split};
+use snapshots::Readers;
 pub use snapshots::{Listed, SNAPSHOTS_MAX, SnapshotError, Taken};
 use watch::Watched;
 pub use watch::rate;
@@ -58,8 +58,7 @@ pub struct Manager {
     watched: Mutex<Watched>,
     /// For each range, what says that nobody holds it any more.
     watchers: Mutex<HashMap<RangeId, oneshot::Receiver<Infallible>>>,
-    /// Who reads which snapshot.
-    readers: Mutex<HashMap<SnapshotName, Weak<()>>>,
+    readers: Mutex<Readers>,
     /// In how many more rounds of tending pins are looked for that no snapshot names.
     stray_rounds: AtomicU32,
     /// Rounds of tending that there were.

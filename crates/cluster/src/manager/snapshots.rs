@@ -7,7 +7,8 @@
 //!
 //! - Killed before the record is stored, there is no snapshot, and the next start lets the pins go. Killed after it, the snapshot is
 //!   complete.
-//! - Splits, merges and removals take turns with snapshots: one under way is waited for, one that comes waits.
+//! - Splits, merges and removals take turns with taking and deleting snapshots: one under way is waited for, one that comes waits.
+//!   Reading needs no turn.
 //! - A snapshot is deleted in the other order: its record, then its pins.
 
 use super::change::{chain, flush_most};
@@ -18,9 +19,9 @@ use futures::future::BoxFuture;
 use partita_engine::{ChangeError, FileUse, Health};
 use partita_model::DateTime;
 use partita_range::RangeId;
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 /// Snapshots that a store holds at most: each makes the manifests of its ranges' databases longer, and keeps one of them.
@@ -204,16 +205,9 @@ impl Manager {
         name: &'a SnapshotName,
     ) -> BoxFuture<'a, Result<SnapshotReader, SnapshotError>> {
         Box::pin(async move {
-            // So that it is not being deleted.
-            let _turn = self.turn().await.map_err(why)?;
-            let used = {
-                let mut readers = self.readers.lock();
-                readers.retain(|_, used| used.strong_count() > 0);
-                let known = readers.get(name).and_then(std::sync::Weak::upgrade);
-                let used = known.unwrap_or_default();
-                readers.insert(name.clone(), Arc::downgrade(&used));
-                used
-            };
+            // No turn: what changes ranges takes none of the files that a pin reads, and only deleting takes a pin that a record names.
+            let used = self.readers.lock().enter(name);
+            let used = used.ok_or_else(|| SnapshotError::NoSuchSnapshot(name.clone()))?;
             let record = self.snapshot(name).await?;
             let mut ranges = Vec::with_capacity(record.ranges.len());
             for (bounds, range) in record.bounds() {
@@ -244,11 +238,13 @@ impl Manager {
     async fn delete_snapshot_here(&self, name: SnapshotName) -> Result<(), SnapshotError> {
         let turn = self.turn().await.map_err(why)?;
         let record = self.snapshot(&name).await?;
-        let is_read = |used: &std::sync::Weak<()>| used.strong_count() > 0;
-        if self.readers.lock().get(&name).is_some_and(is_read) {
+        if !self.readers.lock().keep_out(&name) {
             return Err(SnapshotError::InUse(name));
         }
-        self.store.delete_snapshot(&name).await.map_err(why)?;
+        let deleted = self.store.delete_snapshot(&name).await;
+        // From here on the record says whether it is there.
+        self.readers.lock().let_in();
+        deleted.map_err(why)?;
         tracing::info!(%name, "deleted a snapshot");
         for range in &record.ranges {
             let unpinned = self.databases.unpin(range.range(), &range.pin()).await;
@@ -313,6 +309,41 @@ impl Manager {
             );
         }
         Ok(files)
+    }
+}
+
+/// Who reads which snapshot, and which one nobody may begin to read. Deleting looks at it with the turn, so it is one at most.
+#[derive(Debug, Default)]
+pub(super) struct Readers {
+    reading: HashMap<SnapshotName, Weak<()>>,
+    deleting: Option<SnapshotName>,
+}
+
+impl Readers {
+    /// Somebody reads it as long as they keep this; `None` while it is being deleted.
+    fn enter(&mut self, name: &SnapshotName) -> Option<Arc<()>> {
+        if self.deleting.as_ref() == Some(name) {
+            return None;
+        }
+        self.reading.retain(|_, used| used.strong_count() > 0);
+        let known = self.reading.get(name).and_then(Weak::upgrade);
+        let used = known.unwrap_or_default();
+        self.reading.insert(name.clone(), Arc::downgrade(&used));
+        Some(used)
+    }
+
+    /// Lets nobody begin to read it, unless somebody does already. Says whether nobody did.
+    fn keep_out(&mut self, name: &SnapshotName) -> bool {
+        let used = self.reading.get(name);
+        let is_read = used.is_some_and(|used| used.strong_count() > 0);
+        if !is_read {
+            self.deleting = Some(name.clone());
+        }
+        !is_read
+    }
+
+    fn let_in(&mut self) {
+        self.deleting = None;
     }
 }
 

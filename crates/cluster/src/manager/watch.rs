@@ -3,6 +3,7 @@
 use super::{ChangeRefused, Manager};
 use crate::balance::{Action, Balancer, Observed};
 use crate::heat_history::{Archive, HeatHistory, RangeWindow, until_next_window};
+use futures::future::BoxFuture;
 use partita_range::heat::{SplitAdvice, Window};
 use partita_range::{Bounds, Range, RangeId};
 use partita_rt::{Clock, Shutdown};
@@ -98,11 +99,22 @@ impl Manager {
             }
         }
         let keeping = archive.map(|archive| self.keep_heat(archive, Arc::clone(&clock)));
+        let mut acting: Option<Acting> = None;
         loop {
             tokio::select! {
                 () = shutdown.requested() => {
                     self.close_windows(&*clock);
                     return;
+                }
+                (action, ended) = ended(&mut acting) => {
+                    acting = None;
+                    if let (Some(balancer), Err(why)) = (&mut balancer, ended) {
+                        let has_no_split_key = matches!(why, ChangeRefused::NoSplitKey(_));
+                        balancer.note_failed(clock.monotonic(), &action, has_no_split_key);
+                        tracing::warn!(%why, ?action, "ranges were not balanced");
+                        self.watched.lock().no_split_key = balancer.no_split_key();
+                    }
+                    continue;
                 }
                 () = tokio::time::sleep(until_next_window(clock.now())) => {}
             }
@@ -110,18 +122,11 @@ impl Manager {
             if let Some(keeping) = &keeping {
                 keeping.send_replace(());
             }
-            let Some(balancer) = &mut balancer else {
-                continue;
-            };
-            let action = balancer.decide(clock.monotonic(), &self.observe());
-            if let Some(action) = action
-                && let Err(why) = self.balance(&action).await
-            {
-                let has_no_split_key = matches!(why, ChangeRefused::NoSplitKey(_));
-                balancer.note_failed(clock.monotonic(), &action, has_no_split_key);
-                tracing::warn!(%why, ?action, "ranges were not balanced");
+            if let (Some(balancer), None) = (&mut balancer, &acting) {
+                let action = balancer.decide(clock.monotonic(), &self.observe());
+                self.watched.lock().no_split_key = balancer.no_split_key();
+                acting = action.map(|action| (action.clone(), Arc::clone(&self).balance(action)));
             }
-            self.watched.lock().no_split_key = balancer.no_split_key();
         }
     }
 
@@ -193,16 +198,31 @@ impl Manager {
         observed.collect()
     }
 
-    async fn balance(self: &Arc<Self>, action: &Action) -> Result<(), ChangeRefused> {
-        match action {
-            Action::SplitBySize(range) => self.split(*range, None).await.map(|_| ())?,
-            Action::SplitByLoad(range, at) => {
-                self.split(*range, Some(at.clone())).await.map(|_| ())?;
+    /// What it begins is a task of its own, which goes on while nobody waits for it.
+    fn balance(self: Arc<Self>, action: Action) -> BoxFuture<'static, Result<(), ChangeRefused>> {
+        Box::pin(async move {
+            match action {
+                Action::SplitBySize(range) => self.split(range, None).await.map(|_| ())?,
+                Action::SplitByLoad(range, at) => self.split(range, Some(at)).await.map(|_| ())?,
+                Action::Merge(left, right) => self.merge(left, right).await.map(|_| ())?,
             }
-            Action::Merge(left, right) => self.merge(*left, *right).await.map(|_| ())?,
+            self.watched.lock().balanced += 1;
+            Ok(())
+        })
+    }
+}
+
+/// What the balancer does now, at most one thing, and how it ends. It may take long: windows are closed meanwhile.
+type Acting = (Action, BoxFuture<'static, Result<(), ChangeRefused>>);
+
+/// Waits for what the balancer does; for ever if that is nothing. Cancel safe.
+async fn ended(acting: &mut Option<Acting>) -> (Action, Result<(), ChangeRefused>) {
+    match acting {
+        Some((action, ending)) => {
+            let ended = ending.await;
+            (action.clone(), ended)
         }
-        self.watched.lock().balanced += 1;
-        Ok(())
+        None => std::future::pending().await,
     }
 }
 

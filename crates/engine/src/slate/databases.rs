@@ -78,6 +78,44 @@ impl SlateDatabases {
     }
 }
 
+impl SlateDatabases {
+    /// Does something to databases when it is its turn: not for ever, and not beyond the end, which waits until nobody does. Dropped
+    /// in its middle it can be asked for again.
+    async fn in_turn<T>(
+        &self,
+        asked: impl Future<Output = Result<T, ChangeError>> + Send,
+    ) -> Result<T, ChangeError> {
+        let shutdown = self.tasks.shutdown();
+        let in_turn = async {
+            let _changing = self.core.change().await;
+            asked.await
+        };
+        tokio::select! {
+            biased;
+            done = in_time(in_turn) => done,
+            () = shutdown.requested() => Err(ChangeError::Unavailable),
+        }
+    }
+
+    async fn open_in_turn(&self, range: RangeId) -> Result<Arc<dyn Engine>, OpenError> {
+        let core = &self.core;
+        let _changing = core.change().await;
+        let journal = core.journal().ok_or(OpenError::Unavailable)?;
+        let _opening = Opening::begin(core, range).ok_or(OpenError::AlreadyOpen(range))?;
+        let records = self.unread.lock().remove(&range).unwrap_or_default();
+        let runtimes = &self.runtimes;
+        let opened = open::open(core, runtimes, &journal, range, records, Resume::Behind).await?;
+        let slot = Slot::new(opened);
+        core.slots.write().insert(range, Arc::clone(&slot));
+        Ok(Arc::new(SlateEngine::new(
+            Arc::clone(core),
+            slot,
+            Arc::clone(&self.room),
+            self.commits.intake(),
+        )))
+    }
+}
+
 /// Waits for what is asked of the store's files, but not for ever: SlateDB tries again without end, on a full disk too, and whoever
 /// waits keeps others from changing anything. All that is waited for like this can be asked for again.
 pub(super) async fn in_time<T>(
@@ -109,26 +147,22 @@ impl Drop for Opening<'_> {
 
 #[async_trait]
 impl Databases for SlateDatabases {
+    /// Has no deadline: at a start on a full disk it takes until there is room. It ends with the databases.
     async fn open(&self, range: RangeId) -> Result<Arc<dyn Engine>, OpenError> {
-        let core = &self.core;
-        let _changing = core.change().await;
-        let journal = core.journal().ok_or(OpenError::Unavailable)?;
-        let _opening = Opening::begin(core, range).ok_or(OpenError::AlreadyOpen(range))?;
-        let records = self.unread.lock().remove(&range).unwrap_or_default();
-        let runtimes = &self.runtimes;
-        let opened = open::open(core, runtimes, &journal, range, records, Resume::Behind).await?;
-        let slot = Slot::new(opened);
-        core.slots.write().insert(range, Arc::clone(&slot));
-        Ok(Arc::new(SlateEngine::new(
-            Arc::clone(core),
-            slot,
-            Arc::clone(&self.room),
-            self.commits.intake(),
-        )))
+        let shutdown = self.tasks.shutdown();
+        tokio::select! {
+            biased;
+            opened = self.open_in_turn(range) => opened,
+            () = shutdown.requested() => Err(OpenError::Unavailable),
+        }
     }
 
     async fn forget_others(&self) {
-        let _changing = self.core.change_all().await;
+        // Only the turn is not waited for without end: who has it keeps it, or a range opened meanwhile would be taken for another one.
+        let turn = in_time(async { Ok(self.core.change_all().await) });
+        let Ok(_changing) = turn.await else {
+            return tracing::warn!("old records are not given up for now");
+        };
         self.unread.lock().clear();
         let open: Vec<RangeId> = self.core.slots().iter().map(|slot| slot.range).collect();
         if let Some(journal) = self.core.journal() {
@@ -141,13 +175,12 @@ impl Databases for SlateDatabases {
     }
 
     async fn derive(&self, target: RangeId, pieces: &[Piece]) -> Result<(), ChangeError> {
-        let _changing = self.core.change().await;
-        derive::derive(&self.core, target, pieces).await
+        let deriving = Box::pin(derive::derive(&self.core, target, pieces));
+        self.in_turn(deriving).await
     }
 
     async fn remove(&self, range: RangeId) -> Result<Removal, ChangeError> {
-        let _changing = self.core.change().await;
-        in_time(derive::remove(&self.core, range)).await
+        self.in_turn(derive::remove(&self.core, range)).await
     }
 
     async fn list(&self) -> Result<Vec<RangeId>, ChangeError> {
@@ -155,7 +188,7 @@ impl Databases for SlateDatabases {
     }
 
     async fn pin(&self, ranges: &[RangeId]) -> Result<Pinned, ChangeError> {
-        pin::pin(&self.core, self.commits.intake(), ranges).await
+        in_time(pin::pin(&self.core, self.commits.intake(), ranges)).await
     }
 
     async fn pins(&self, range: RangeId) -> Result<Vec<PinId>, ChangeError> {
@@ -163,8 +196,7 @@ impl Databases for SlateDatabases {
     }
 
     async fn unpin(&self, range: RangeId, pin: &PinId) -> Result<(), ChangeError> {
-        let _changing = self.core.change().await;
-        in_time(pin::unpin(&self.core, range, pin)).await
+        self.in_turn(pin::unpin(&self.core, range, pin)).await
     }
 
     async fn open_pin(

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use slatedb::compactor::CompactorBuilder;
 use slatedb::{Db, SstBlockSize};
+use tokio::task::JoinHandle;
 
 use super::core::Core;
 use super::figures::Figures;
@@ -64,8 +65,8 @@ pub(super) async fn open(
         .with_wal_writer(journal.writer_init(range, records, is_known))
         .build();
     // Its tasks run where it was built.
-    let built = runtimes.store.spawn(building).await;
-    let db = built.map_err(refused)?.map_err(refused)?;
+    let mut built = EndsWithUs(runtimes.store.spawn(building));
+    let db = (&mut built.0).await.map_err(refused)?.map_err(refused)?;
     core.known.lock().insert(range);
     let opened = Opened {
         range,
@@ -77,6 +78,16 @@ pub(super) async fn open(
         opened.flush().await.map_err(refused)?;
     }
     Ok(opened)
+}
+
+/// A task that is nobody's once nobody waits for it: it ends then. A database that was opened after all would go on with its work in
+/// the background, while its files are removed.
+struct EndsWithUs<T>(JoinHandle<T>);
+
+impl<T> Drop for EndsWithUs<T> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
 }
 
 fn refused(error: impl std::error::Error + Send + Sync + 'static) -> OpenError {

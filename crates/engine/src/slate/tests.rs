@@ -16,8 +16,8 @@ use crate::conformance::{self, commit, put, rows};
 use crate::log::LogOptions;
 use crate::log::faulty_disk::{FaultyDisk, SyncFault};
 use crate::{
-    Collected, Databases, Engine, Health, KeyRange, OpenError, Piece, ReadError, Refusal, Removal,
-    ScanHint, Stats, WriteError,
+    ChangeError, Collected, Databases, Engine, Health, KeyRange, OpenError, Piece, ReadError,
+    Refusal, Removal, ScanHint, Stats, WriteError,
 };
 
 /// Databases with their first range open.
@@ -82,6 +82,33 @@ async fn wait_for(engine: &dyn Engine, health: Health) {
         assert!(Instant::now() < deadline, "still {:?}", engine.health());
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
+}
+
+/// Whoever waits for a turn that does not come gives up in time, and at the latest when the databases end.
+#[tokio::test]
+async fn nobody_waits_for_ever_to_change_databases() {
+    let directory = tempfile::tempdir().unwrap();
+    let databases = databases_in(directory.path()).await.unwrap();
+    let held = databases.core.change_all().await;
+    let range = conformance::FIRST;
+    tokio::time::pause();
+    let late = databases.remove(range).await;
+    assert!(matches!(late, Err(ChangeError::Late)), "{late:?}");
+    let late = databases.derive(range, &[]).await;
+    assert!(matches!(late, Err(ChangeError::Late)), "{late:?}");
+    databases.forget_others().await;
+    tokio::time::resume();
+    let waiting = async {
+        let waited = tokio::join!(databases.remove(range), databases.open(range));
+        drop(held);
+        waited
+    };
+    let ((removed, opened), ()) = tokio::join!(waiting, databases.close());
+    assert!(
+        matches!(removed, Err(ChangeError::Unavailable)),
+        "{removed:?}"
+    );
+    assert!(matches!(opened, Err(OpenError::Unavailable)));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

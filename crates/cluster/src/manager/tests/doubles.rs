@@ -113,12 +113,12 @@ impl Databases for Dying<dyn Databases> {
     }
 }
 
-/// A map that stores what it is given at once, and answers when its gate is open: a disk whose caller may be gone by then. While it is
-/// full nothing is stored.
+/// A map that stores what it is given at once, and answers when its gate is open: a disk whose caller may be gone by then. Snapshots
+/// are deleted when it is open. While it is full nothing is stored.
 pub(super) struct Gated {
     inner: Arc<ObjectMapStore>,
     pub(super) is_open: watch::Sender<bool>,
-    /// A permit for each version that was stored.
+    /// A permit for each version that was stored, and each snapshot that is to be deleted.
     pub(super) stored: Semaphore,
     pub(super) full: Arc<AtomicBool>,
 }
@@ -163,6 +163,9 @@ impl MapStore for Gated {
     }
 
     async fn delete_snapshot(&self, name: &SnapshotName) -> Result<(), MapError> {
+        self.stored.add_permits(1);
+        let mut is_open = self.is_open.subscribe();
+        is_open.wait_for(|is_open| *is_open).await.unwrap();
         self.inner.delete_snapshot(name).await
     }
 }

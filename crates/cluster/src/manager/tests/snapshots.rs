@@ -1,6 +1,7 @@
 //! Snapshots: what they show, what they keep, and that a kill leaves all of one or nothing.
 
 use super::*;
+use crate::manager::change::MAKING_MAX;
 use crate::manager::snapshots::STRAY_ROUNDS_BETWEEN;
 use crate::snapshot::SnapshotReader;
 use partita_engine::slate::{Settings, SlateDatabases};
@@ -106,6 +107,64 @@ async fn a_snapshot_shows_what_was_whatever_becomes_of_its_ranges() {
     assert!(matches!(gone, Err(SnapshotError::NoSuchSnapshot(_))));
     let gone = manager.delete_snapshot(name("a")).await;
     assert!(matches!(gone, Err(SnapshotError::NoSuchSnapshot(_))));
+}
+
+/// A disk that fills while ranges are made keeps nobody from reading a snapshot, nor for long from deleting one.
+#[tokio::test(start_paused = true)]
+async fn a_change_that_hangs_is_given_up() {
+    let disk = Disk::new();
+    let manager = disk
+        .open_hooked(Box::new(|| Box::pin(std::future::pending())))
+        .await;
+    fill(&manager, 0..10).await;
+    manager.create_snapshot(name("a"), now()).await.unwrap();
+    let before = rows(&manager).await;
+    let mut splitting = manager.split(RangeId(1), None);
+    let hangs = tokio::time::timeout(Duration::from_millis(10), &mut splitting).await;
+    hangs.unwrap_err();
+    let began = tokio::time::Instant::now();
+    let reader = manager.read_snapshot(&name("a")).await.unwrap();
+    assert_eq!(all(&reader).await, before);
+    assert_eq!(began.elapsed(), Duration::ZERO, "it waits for nobody");
+    drop(reader);
+    manager.delete_snapshot(name("a")).await.unwrap();
+    assert!(began.elapsed() <= MAKING_MAX);
+    let refused = splitting.await;
+    assert!(
+        matches!(refused, Err(ChangeRefused::Failed(_))),
+        "{refused:?}"
+    );
+    assert_eq!(manager.record().change, None);
+    put(&manager, 3, "after").await.unwrap();
+    settle(&manager, &[]).await;
+    assert_eq!(disk.databases.list().await.unwrap(), [RangeId(1)]);
+}
+
+#[tokio::test]
+async fn a_snapshot_that_is_being_deleted_is_not_opened() {
+    let disk = Disk::new();
+    let map = Gated::new(&disk.map);
+    let databases = Arc::clone(&disk.databases) as Arc<dyn Databases>;
+    let manager = disk.open_with(databases, map.clone()).await.unwrap();
+    fill(&manager, 0..10).await;
+    for snapshot in ["a", "b"] {
+        manager
+            .create_snapshot(name(snapshot), now())
+            .await
+            .unwrap();
+    }
+    map.is_open.send_replace(false);
+    map.stored.forget_permits(map.stored.available_permits());
+    let deleting = manager.delete_snapshot(name("a"));
+    let reading = async {
+        map.stored.acquire().await.unwrap().forget();
+        let refused = manager.read_snapshot(&name("a")).await;
+        assert!(matches!(refused, Err(SnapshotError::NoSuchSnapshot(_))));
+        manager.read_snapshot(&name("b")).await.unwrap();
+        map.is_open.send_replace(true);
+    };
+    let (deleted, ()) = tokio::join!(deleting, reading);
+    deleted.unwrap();
 }
 
 /// A pin that nobody came to know of, made long after what asked for it was given up.
