@@ -25,7 +25,10 @@ pub use manager::{
     ChangeRefused, LINEAGE_MAX, Listed, Manager, ManagerError, Merged, RANGES_MAX, SNAPSHOTS_MAX,
     SnapshotError, Split, Taken, rate,
 };
-pub use map_store::{ChangeRecord, MapError, MapRecord, MapStore, ObjectMapStore, RangeRecord};
+pub use map_store::{
+    ChangeRecord, MapError, MapRecord, MapStore, ObjectMapStore, RangeRecord, StoredSnapshots,
+    UnreadableSnapshot,
+};
 pub use partition_map::{Epoch, Gap, LockError, PartitionMap, Route, Served, TRANSIT_WAIT};
 pub use snapshot::{
     InvalidSnapshotName, PinnedRange, SnapshotName, SnapshotReader, SnapshotRecord, SnapshotScan,

@@ -10,10 +10,11 @@
 //! - Splits, merges and removals take turns with taking and deleting snapshots: one under way is waited for, one that comes waits.
 //!   Reading needs no turn.
 //! - A snapshot is deleted in the other order: its record, then its pins.
+//! - A record that cannot be read stops nothing but the letting go of stray pins, and can be deleted.
 
 use super::change::{chain, flush_most};
 use super::{Manager, STORE_PAUSE};
-use crate::map_store::{MapError, MapStore};
+use crate::map_store::{MapError, MapStore, UnreadableSnapshot};
 use crate::snapshot::{PinnedRange, SnapshotName, SnapshotReader, SnapshotRecord};
 use futures::future::BoxFuture;
 use partita_engine::{ChangeError, FileUse, Health};
@@ -107,11 +108,15 @@ impl Manager {
         now: DateTime,
     ) -> Result<Taken, SnapshotError> {
         let _turn = self.turn().await.map_err(why)?;
-        let known = self.store.snapshots().await.map_err(why)?;
-        if known.iter().any(|known| known.name == name) {
-            return Err(SnapshotError::Exists(name));
+        match self.store.snapshot(&name).await {
+            Ok(None) => {}
+            Ok(Some(_)) | Err(MapError::InvalidSnapshot { .. }) => {
+                return Err(SnapshotError::Exists(name));
+            }
+            Err(error) => return Err(why(error)),
         }
-        if known.len() >= SNAPSHOTS_MAX {
+        let known = self.store.snapshots().await.map_err(why)?;
+        if known.records.len() + known.unreadable.len() >= SNAPSHOTS_MAX {
             return Err(SnapshotError::TooMany);
         }
         let health = self.databases.health();
@@ -141,13 +146,26 @@ impl Manager {
         Ok(Taken { record, pause })
     }
 
-    /// All snapshots, the oldest first.
+    /// Stored snapshots that cannot be used: they keep what they keep until they are deleted.
+    ///
+    /// # Errors
+    /// [`SnapshotError::Failed`].
+    pub fn unreadable_snapshots(
+        &self,
+    ) -> BoxFuture<'_, Result<Vec<UnreadableSnapshot>, SnapshotError>> {
+        Box::pin(async move {
+            let stored = self.store.snapshots().await.map_err(why)?;
+            Ok(stored.unreadable)
+        })
+    }
+
+    /// All snapshots that can be read, the oldest first.
     ///
     /// # Errors
     /// [`SnapshotError::Failed`].
     pub fn snapshots(&self) -> BoxFuture<'_, Result<Vec<Listed>, SnapshotError>> {
         Box::pin(async move {
-            let mut records = self.store.snapshots().await.map_err(why)?;
+            let mut records = self.store.snapshots().await.map_err(why)?.records;
             records.sort_by(|a, b| (a.created, &a.name).cmp(&(b.created, &b.name)));
             let mut readers: BTreeMap<FileUse, usize> = BTreeMap::new();
             for served in self.map.ranges().iter() {
@@ -188,11 +206,8 @@ impl Manager {
         name: &'a SnapshotName,
     ) -> BoxFuture<'a, Result<SnapshotRecord, SnapshotError>> {
         Box::pin(async move {
-            let records = self.store.snapshots().await.map_err(why)?;
-            let mut found = records.into_iter().filter(|record| record.name == *name);
-            found
-                .next()
-                .ok_or_else(|| SnapshotError::NoSuchSnapshot(name.clone()))
+            let found = self.store.snapshot(name).await.map_err(why)?;
+            found.ok_or_else(|| SnapshotError::NoSuchSnapshot(name.clone()))
         })
     }
 
@@ -218,8 +233,8 @@ impl Manager {
         })
     }
 
-    /// Deletes a snapshot. What only it kept goes in the background, within minutes. Runs to its end also when the caller goes
-    /// away.
+    /// Deletes a snapshot, also one that cannot be read. What only it kept goes in the background, within minutes. Runs to its end
+    /// also when the caller goes away.
     ///
     /// # Errors
     /// [`SnapshotError::NoSuchSnapshot`], [`SnapshotError::InUse`]; [`SnapshotError::Failed`]: it may be deleted or not.
@@ -237,7 +252,16 @@ impl Manager {
 
     async fn delete_snapshot_here(&self, name: SnapshotName) -> Result<(), SnapshotError> {
         let turn = self.turn().await.map_err(why)?;
-        let record = self.snapshot(&name).await?;
+        let ranges = match self.store.snapshot(&name).await {
+            Ok(Some(record)) => record.ranges,
+            Ok(None) => return Err(SnapshotError::NoSuchSnapshot(name)),
+            // Nobody can say which pins it names; once it is gone they are such as no snapshot names.
+            Err(MapError::InvalidSnapshot { .. }) => {
+                self.stray_rounds.store(STRAY_ROUNDS, Ordering::Relaxed);
+                Vec::new()
+            }
+            Err(error) => return Err(why(error)),
+        };
         if !self.readers.lock().keep_out(&name) {
             return Err(SnapshotError::InUse(name));
         }
@@ -246,7 +270,7 @@ impl Manager {
         self.readers.lock().let_in();
         deleted.map_err(why)?;
         tracing::info!(%name, "deleted a snapshot");
-        for range in &record.ranges {
+        for range in &ranges {
             let unpinned = self.databases.unpin(range.range(), &range.pin()).await;
             if let Err(error) = unpinned {
                 tracing::warn!(%error, range = range.id, "a pin of a deleted snapshot stays for now");
@@ -282,9 +306,12 @@ impl Manager {
     }
 
     async fn unpin_strays_here(&self) -> Result<(), SnapshotError> {
-        // A record that cannot be read may name any pin: then none is let go.
-        let records = self.store.snapshots().await.map_err(why)?;
-        let ranges = records.iter().flat_map(|record| &record.ranges);
+        let stored = self.store.snapshots().await.map_err(why)?;
+        // It may name any pin: then none is let go.
+        if let Some(unreadable) = stored.unreadable.into_iter().next() {
+            return Err(why(MapError::from(unreadable)));
+        }
+        let ranges = stored.records.iter().flat_map(|record| &record.ranges);
         let known: BTreeSet<_> = ranges.map(|range| (range.range(), range.pin())).collect();
         for range in self.databases.list().await.map_err(why)? {
             for pin in self.databases.pins(range).await.map_err(why)? {
@@ -357,8 +384,8 @@ async fn store_snapshot(store: &dyn MapStore, record: &SnapshotRecord) -> Result
         return Ok(());
     };
     loop {
-        match store.snapshots().await {
-            Ok(found) if found.contains(record) => return Ok(()),
+        match store.snapshot(&record.name).await {
+            Ok(Some(found)) if found == *record => return Ok(()),
             Ok(_) => return Err(failed),
             Err(error @ MapError::InvalidSnapshot { .. }) => return Err(error),
             Err(error) => tracing::warn!(%error, "the snapshots cannot be read; trying again"),

@@ -7,6 +7,7 @@ mod record;
 
 use crate::snapshot::{SnapshotName, SnapshotRecord};
 use async_trait::async_trait;
+use bytes::Bytes;
 use futures::TryStreamExt;
 use partita_rt::object_store::path::Path;
 use partita_rt::object_store::{self, ObjectStore, ObjectStoreExt, PutMode};
@@ -39,11 +40,17 @@ pub trait MapStore: Send + Sync + 'static {
     /// stored or not.
     async fn save(&self, record: &MapRecord) -> Result<(), MapError>;
 
-    /// The snapshots there are, in no order.
+    /// The snapshots there are, in no order, and those that cannot be used.
+    ///
+    /// # Errors
+    /// [`MapError::Store`].
+    async fn snapshots(&self) -> Result<StoredSnapshots, MapError>;
+
+    /// One of them; `None` if there is none of that name.
     ///
     /// # Errors
     /// [`MapError::InvalidSnapshot`], [`MapError::Store`].
-    async fn snapshots(&self) -> Result<Vec<SnapshotRecord>, MapError>;
+    async fn snapshot(&self, name: &SnapshotName) -> Result<Option<SnapshotRecord>, MapError>;
 
     /// Stores a snapshot, durably, if there is none of its name.
     ///
@@ -56,6 +63,24 @@ pub trait MapStore: Send + Sync + 'static {
     /// # Errors
     /// [`MapError::Store`]: it may be removed or not.
     async fn delete_snapshot(&self, name: &SnapshotName) -> Result<(), MapError>;
+}
+
+/// What is stored of snapshots.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StoredSnapshots {
+    /// The snapshots.
+    pub records: Vec<SnapshotRecord>,
+    /// What was to be one, and may name any pin.
+    pub unreadable: Vec<UnreadableSnapshot>,
+}
+
+/// A stored snapshot that cannot be used: a damaged record, or one of another version's format.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnreadableSnapshot {
+    /// Where it is.
+    pub object: String,
+    /// Why not.
+    pub what: String,
 }
 
 /// Why the map was not loaded or saved.
@@ -86,6 +111,12 @@ pub enum MapError {
     /// The store did not answer.
     #[error("the store of the partition map failed: {0}")]
     Store(#[source] Arc<object_store::Error>),
+}
+
+impl From<UnreadableSnapshot> for MapError {
+    fn from(UnreadableSnapshot { object, what }: UnreadableSnapshot) -> Self {
+        Self::InvalidSnapshot { object, what }
+    }
 }
 
 impl From<object_store::Error> for MapError {
@@ -128,6 +159,15 @@ impl ObjectMapStore {
         Ok(versions)
     }
 
+    /// What an object holds; `None` if it is not there.
+    async fn bytes(&self, object: &Path) -> Result<Option<Bytes>, MapError> {
+        match self.store.get(object).await {
+            Ok(found) => Ok(Some(found.bytes().await?)),
+            Err(object_store::Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// Removes old versions; what fails is tried again at the next change.
     async fn prune(&self, newest: u64) -> Result<(), MapError> {
         let versions = self.versions().await?;
@@ -144,8 +184,8 @@ fn snapshot_path(name: &SnapshotName) -> Path {
     Path::from(format!("{SNAPSHOTS_FOLDER}/{name}.json"))
 }
 
-fn snapshot(object: &Path, bytes: &[u8]) -> Result<SnapshotRecord, MapError> {
-    let invalid = |what: String| MapError::InvalidSnapshot {
+fn snapshot(object: &Path, bytes: &[u8]) -> Result<SnapshotRecord, UnreadableSnapshot> {
+    let invalid = |what: String| UnreadableSnapshot {
         object: object.to_string(),
         what,
     };
@@ -201,20 +241,26 @@ impl MapStore for ObjectMapStore {
         Ok(())
     }
 
-    async fn snapshots(&self) -> Result<Vec<SnapshotRecord>, MapError> {
+    async fn snapshots(&self) -> Result<StoredSnapshots, MapError> {
         let folder = Path::from(SNAPSHOTS_FOLDER);
         let objects: Vec<_> = self.store.list(Some(&folder)).try_collect().await?;
-        let mut records = Vec::with_capacity(objects.len());
+        let mut stored = StoredSnapshots::default();
         for object in objects {
-            let bytes = match self.store.get(&object.location).await {
-                Ok(found) => found.bytes().await?,
-                // Deleted just now.
-                Err(object_store::Error::NotFound { .. }) => continue,
-                Err(error) => return Err(error.into()),
-            };
-            records.push(snapshot(&object.location, &bytes)?);
+            // Else it was deleted just now.
+            if let Some(bytes) = self.bytes(&object.location).await? {
+                match snapshot(&object.location, &bytes) {
+                    Ok(record) => stored.records.push(record),
+                    Err(unreadable) => stored.unreadable.push(unreadable),
+                }
+            }
         }
-        Ok(records)
+        Ok(stored)
+    }
+
+    async fn snapshot(&self, name: &SnapshotName) -> Result<Option<SnapshotRecord>, MapError> {
+        let path = snapshot_path(name);
+        let bytes = self.bytes(&path).await?;
+        Ok(bytes.map(|bytes| snapshot(&path, &bytes)).transpose()?)
     }
 
     async fn save_snapshot(&self, record: &SnapshotRecord) -> Result<(), MapError> {
@@ -247,7 +293,6 @@ impl MapStore for ObjectMapStore {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bytes::Bytes;
     use partita_rt::object_store::memory::InMemory;
 
     fn store() -> ObjectMapStore {

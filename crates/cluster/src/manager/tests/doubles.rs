@@ -1,6 +1,7 @@
 //! Databases and maps that fail: before a kill, or once something is done.
 
 use super::*;
+use crate::map_store::StoredSnapshots;
 use partita_rt::object_store;
 use std::sync::atomic::AtomicBool;
 use tokio::sync::watch;
@@ -37,8 +38,12 @@ impl MapStore for Dying<dyn MapStore> {
         self.call(self.inner.save(record)).await
     }
 
-    async fn snapshots(&self) -> Result<Vec<SnapshotRecord>, MapError> {
+    async fn snapshots(&self) -> Result<StoredSnapshots, MapError> {
         self.call(self.inner.snapshots()).await
+    }
+
+    async fn snapshot(&self, name: &SnapshotName) -> Result<Option<SnapshotRecord>, MapError> {
+        self.call(self.inner.snapshot(name)).await
     }
 
     async fn save_snapshot(&self, record: &SnapshotRecord) -> Result<(), MapError> {
@@ -154,8 +159,12 @@ impl MapStore for Gated {
         saved
     }
 
-    async fn snapshots(&self) -> Result<Vec<SnapshotRecord>, MapError> {
+    async fn snapshots(&self) -> Result<StoredSnapshots, MapError> {
         self.inner.snapshots().await
+    }
+
+    async fn snapshot(&self, name: &SnapshotName) -> Result<Option<SnapshotRecord>, MapError> {
+        self.inner.snapshot(name).await
     }
 
     async fn save_snapshot(&self, record: &SnapshotRecord) -> Result<(), MapError> {

@@ -407,10 +407,26 @@ async fn what_only_a_snapshot_keeps_is_counted() {
     manager.stray_rounds.store(1, Ordering::Relaxed);
     manager.unpin_strays().await;
     assert_eq!(databases.pins(RangeId(1)).await.unwrap().len(), 1);
-    let refused = manager.create_snapshot(name("third"), now()).await;
+    // It stands in nobody's way, and can be deleted as the others.
+    let refused = manager.create_snapshot(name("first"), now()).await;
     assert!(
-        matches!(refused, Err(SnapshotError::Failed(_))),
+        matches!(refused, Err(SnapshotError::Exists(_))),
         "{refused:?}"
     );
+    let refused = manager.read_snapshot(&name("first")).await;
+    let told = refused.err().unwrap().to_string();
+    assert!(told.contains("snapshots/first.json"), "{told}");
+    manager.create_snapshot(name("third"), now()).await.unwrap();
+    manager.read_snapshot(&name("third")).await.unwrap();
+    assert_eq!(manager.snapshots().await.unwrap().len(), 1);
+    let unreadable = manager.unreadable_snapshots().await.unwrap();
+    assert_eq!(unreadable[0].object, "snapshots/first.json");
+    manager.delete_snapshot(name("first")).await.unwrap();
+    assert_eq!(manager.unreadable_snapshots().await.unwrap(), []);
+    assert_eq!(databases.pins(RangeId(1)).await.unwrap().len(), 2);
+    manager.unpin_strays().await;
+    assert_eq!(databases.pins(RangeId(1)).await.unwrap().len(), 1);
+    manager.read_snapshot(&name("third")).await.unwrap();
+    manager.delete_snapshot(name("third")).await.unwrap();
     databases.close().await;
 }

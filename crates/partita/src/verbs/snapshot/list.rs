@@ -26,6 +26,14 @@ pub(super) async fn run(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
         if !snapshots.is_empty() {
             output::data(&columns(&rows))?;
         }
+        let unreadable = answer.get("unreadable").and_then(Value::as_array);
+        for snapshot in unreadable.into_iter().flatten() {
+            output::talk(&format!(
+                "the snapshot in {} cannot be used: {}; it can be deleted by its name",
+                text(snapshot, "object"),
+                text(snapshot, "why"),
+            ));
+        }
     }
     Ok(ExitCode::from(u8::from(snapshots.is_empty())))
 }

@@ -44,10 +44,21 @@ struct Wish {
 
 /// All snapshots, the oldest first.
 pub(super) async fn list(manager: &Manager) -> Answer {
-    match manager.snapshots().await {
-        Ok(listed) => {
+    let listing = async {
+        Ok((
+            manager.snapshots().await?,
+            manager.unreadable_snapshots().await?,
+        ))
+    };
+    match listing.await {
+        Ok((listed, unreadable)) => {
             let snapshots: Vec<Value> = listed.iter().map(listed_json).collect();
-            (StatusCode::OK, json!({ "snapshots": snapshots }))
+            let unreadable: Vec<Value> = unreadable
+                .iter()
+                .map(|snapshot| json!({ "object": snapshot.object, "why": snapshot.what }))
+                .collect();
+            let body = json!({ "snapshots": snapshots, "unreadable": unreadable });
+            (StatusCode::OK, body)
         }
         Err(error) => snapshot_refused(&error),
     }
@@ -57,6 +68,8 @@ pub(super) async fn list(manager: &Manager) -> Answer {
 pub(super) async fn show(manager: &Manager, name: &str) -> Answer {
     let shown = async {
         let name = parsed(name)?;
+        // One that cannot be read is not listed, and this says why.
+        manager.snapshot(&name).await?;
         let listed = manager.snapshots().await?;
         let listed = listed.into_iter().find(|listed| listed.record.name == name);
         let listed = listed.ok_or_else(|| SnapshotError::NoSuchSnapshot(name.clone()))?;
