@@ -22,12 +22,13 @@ mod watch;
 
 use crate::map_store::{MapError, MapRecord, MapStore};
 use crate::partition_map::{Epoch, PartitionMap, Served};
+use crate::snapshot::SnapshotName;
 use bytes::Bytes;
 use parking_lot::Mutex;
 use partita_engine::{ChangeError, Databases, OpenError};
 use partita_range::{Bounds, Range, RangeId, RowMemory};
 use partita_rt::Tasks;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::convert::Infallible;
 use std::fmt;
 use std::sync::Arc;
@@ -59,6 +60,8 @@ pub struct Manager {
     /// For each range, what says that nobody holds it any more.
     watchers: Mutex<HashMap<RangeId, oneshot::Receiver<Infallible>>>,
     readers: Mutex<Readers>,
+    /// Snapshots, by their ids, that tending deletes once it can.
+    to_delete: Mutex<BTreeMap<String, SnapshotName>>,
     /// In how many more rounds of tending pins are looked for that no snapshot names.
     stray_rounds: AtomicU32,
     /// Rounds of tending that there were.

@@ -52,6 +52,7 @@ impl Manager {
                 watched: Mutex::default(),
                 watchers: Mutex::new(watchers),
                 readers: Mutex::default(),
+                to_delete: Mutex::default(),
                 // Once after every start: the one before may have been killed.
                 stray_rounds: AtomicU32::new(1),
                 tend_rounds: AtomicU32::new(0),

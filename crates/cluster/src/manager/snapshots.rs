@@ -244,19 +244,43 @@ impl Manager {
     ) -> BoxFuture<'_, Result<(), SnapshotError>> {
         Box::pin(async move {
             let manager = Arc::clone(self);
-            let deleting = async move { manager.delete_snapshot_here(name).await };
+            let deleting = async move { manager.delete_snapshot_here(name, None).await };
             let ended = self.tasks.spawn("delete a snapshot", deleting).await;
             ended.map_err(why)?
         })
     }
 
-    async fn delete_snapshot_here(&self, name: SnapshotName) -> Result<(), SnapshotError> {
+    /// Leaves it to tending to delete a snapshot that is read now, or that the store cannot delete: this one, not another that gets its
+    /// name. The end of the process forgets it. Such snapshots are there, so there are no more than [`SNAPSHOTS_MAX`] of them.
+    pub fn delete_snapshot_later(&self, record: &SnapshotRecord) {
+        let mut to_delete = self.to_delete.lock();
+        to_delete.insert(record.id.clone(), record.name.clone());
+    }
+
+    pub(super) async fn delete_left_over(&self) {
+        let left = self.to_delete.lock().clone();
+        for (id, name) in left {
+            match self.delete_snapshot_here(name, Some(&id)).await {
+                Ok(()) | Err(SnapshotError::NoSuchSnapshot(_)) => {
+                    self.to_delete.lock().remove(&id);
+                }
+                Err(error) => tracing::debug!(%error, "a snapshot that nobody needs stays for now"),
+            }
+        }
+    }
+
+    /// With an id, only the snapshot that has it.
+    async fn delete_snapshot_here(
+        &self,
+        name: SnapshotName,
+        id: Option<&str>,
+    ) -> Result<(), SnapshotError> {
         let turn = self.turn().await.map_err(why)?;
         let ranges = match self.store.snapshot(&name).await {
-            Ok(Some(record)) => record.ranges,
-            Ok(None) => return Err(SnapshotError::NoSuchSnapshot(name)),
+            Ok(Some(record)) if id.is_none_or(|id| record.id == id) => record.ranges,
+            Ok(_) => return Err(SnapshotError::NoSuchSnapshot(name)),
             // Nobody can say which pins it names; once it is gone they are such as no snapshot names.
-            Err(MapError::InvalidSnapshot { .. }) => {
+            Err(MapError::InvalidSnapshot { .. }) if id.is_none() => {
                 self.stray_rounds.store(STRAY_ROUNDS, Ordering::Relaxed);
                 Vec::new()
             }

@@ -70,6 +70,7 @@ impl Manager {
         self.collected
             .lock()
             .retain(|range, _| there.contains(range));
+        self.delete_left_over().await;
         self.unpin_strays().await;
         self.remove_orphans().await;
     }

@@ -105,6 +105,9 @@ async fn copy(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
             size(&copied, "bytes"),
         ));
     }
+    if !text(&copied, "warning").is_empty() {
+        output::talk(text(&copied, "warning"));
+    }
     Ok(ExitCode::SUCCESS)
 }
 

@@ -370,6 +370,53 @@ async fn ranges_are_shown_and_changed() {
     server.stop().await;
 }
 
+/// Somebody looks at the snapshot just when the backup that it was taken for is done.
+#[tokio::test]
+async fn a_backup_is_done_though_its_snapshot_cannot_be_deleted_yet() {
+    let places = tempfile::tempdir().unwrap();
+    let place = places.path().to_str().unwrap();
+    let flags = [
+        ("in-memory", "true"),
+        ("table-port", "0"),
+        ("backup-place", place),
+    ];
+    let mut settings = settings(&flags);
+    settings.admin.port = Some(0);
+    let server = Server::start(settings).await.unwrap();
+    let address = server.listening().admin.unwrap();
+    let manager = server.standing().manager().unwrap();
+    let name: partita_cluster::SnapshotName = "for-it".parse().unwrap();
+    let now = partita_model::DateTime::parse("2026-11-21T03:00:00Z").unwrap();
+    manager.create_snapshot(name.clone(), now).await.unwrap();
+    let reader = manager.read_snapshot(&name).await.unwrap();
+    let headers = "Host: localhost\r\nX-Partita-Admin: 1\r\n";
+    let wish = serde_json::json!({ "to": format!("{place}/backup"), "temporary": true });
+    let line = "POST /admin/v1/snapshots/for-it/backup";
+    let (status, body) = send(address, line, headers, &wish.to_string()).await;
+    assert_eq!(status, 202, "{body}");
+    let deadline = tokio::time::Instant::now() + Duration::from_secs(30);
+    let job = loop {
+        let (_, body) = ask(address, "GET /admin/v1/jobs/1").await;
+        let job: serde_json::Value = serde_json::from_str(&body).unwrap();
+        if job["state"] != "running" {
+            break job;
+        }
+        assert!(tokio::time::Instant::now() < deadline, "{job}");
+        tokio::task::yield_now().await;
+    };
+    assert_eq!(job["state"], "done", "{job}");
+    let warning = job["result"]["warning"].as_str().unwrap();
+    assert!(warning.contains("for-it is being read"), "{warning}");
+    drop(reader);
+    manager.tend().await;
+    let gone = manager.snapshot(&name).await;
+    assert!(
+        matches!(gone, Err(partita_cluster::SnapshotError::NoSuchSnapshot(_))),
+        "{gone:?}"
+    );
+    server.stop().await;
+}
+
 /// Every field of the status stands in the document for users.
 pub(super) fn fields_are_documented(value: &serde_json::Value) {
     let document = include_str!("../../../../docs/admin-api.md");

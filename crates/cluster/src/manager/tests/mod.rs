@@ -3,7 +3,7 @@ mod snapshots;
 
 use super::*;
 use crate::map_store::ObjectMapStore;
-use crate::snapshot::{SnapshotName, SnapshotRecord};
+use crate::snapshot::SnapshotRecord;
 use crate::{BalanceSettings, Balancer, LockError, TRANSIT_WAIT};
 use async_trait::async_trait;
 use doubles::{Dying, Gated, Hook, Hooked};
@@ -17,7 +17,6 @@ use partita_model::{TableId, TableSpace};
 use partita_range::heat::{Access, Request};
 use partita_rt::Clock;
 use partita_rt::object_store::memory::InMemory;
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::SystemTime;
 use tokio::sync::Semaphore;

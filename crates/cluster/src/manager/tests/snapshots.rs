@@ -167,6 +167,24 @@ async fn a_snapshot_that_is_being_deleted_is_not_opened() {
     deleted.unwrap();
 }
 
+#[tokio::test]
+async fn a_snapshot_that_is_left_to_tending_goes_once_nobody_reads_it() {
+    let disk = Disk::new();
+    let manager = disk.open().await;
+    let taken = manager.create_snapshot(name("a"), now()).await.unwrap();
+    let reader = manager.read_snapshot(&name("a")).await.unwrap();
+    manager.delete_snapshot_later(&taken.record);
+    manager.tend().await;
+    assert_eq!(manager.snapshots().await.unwrap().len(), 1);
+    drop(reader);
+    manager.tend().await;
+    assert_eq!(manager.snapshots().await.unwrap(), []);
+    manager.create_snapshot(name("a"), now()).await.unwrap();
+    manager.delete_snapshot_later(&taken.record);
+    manager.tend().await;
+    assert_eq!(manager.snapshots().await.unwrap().len(), 1, "another one");
+}
+
 /// A pin that nobody came to know of, made long after what asked for it was given up.
 #[tokio::test]
 async fn stray_pins_are_looked_for_every_hour() {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use hyper::StatusCode;
 use partita_cluster::backup::{Progress, unpack, write};
-use partita_cluster::{Manager, SnapshotError, SnapshotName};
+use partita_cluster::{Manager, SnapshotError, SnapshotName, SnapshotRecord};
 use partita_model::DateTime;
 use partita_rt::Place;
 use serde_json::{Value, json};
@@ -44,16 +44,24 @@ pub(super) async fn copy(
     let asked = json!({ "snapshot": name, "to": place.to_string() });
     let (manager, now) = (Arc::clone(doers.manager), now(doers.standing));
     let work = move |job: Arc<Job>| async move {
-        if temporary {
-            create(&manager, &name, now).await?;
-        }
-        let copied = match directory {
+        let made = match temporary {
+            true => Some(create(&manager, &name, now).await?),
+            false => None,
+        };
+        let mut copied = match directory {
             Some(directory) => unpacked(&manager, &name, &directory, &job).await?,
             None => backed_up(&manager, &name, &place, &job).await?,
         };
-        if temporary {
-            let deleted = manager.delete_snapshot(name).await;
-            deleted.map_err(|error| error.to_string())?;
+        // The copy is whole whether the snapshot goes now or later.
+        if let Some(made) = made
+            && let Err(error) = manager.delete_snapshot(name).await
+            && !matches!(error, SnapshotError::NoSuchSnapshot(_))
+        {
+            manager.delete_snapshot_later(&made);
+            copied["warning"] = json!(format!(
+                "snapshot {0} stays for now: {error}; the server deletes it as soon as it can, after a restart `partita snapshot delete {0}` does",
+                made.name
+            ));
         }
         Ok(copied)
     };
@@ -75,9 +83,14 @@ fn allowed(doers: &Doers<'_>, to: Option<&str>) -> Result<Place, Answer> {
 }
 
 /// Takes the snapshot, unless an earlier try has.
-async fn create(manager: &Arc<Manager>, name: &SnapshotName, now: DateTime) -> Result<(), String> {
+async fn create(
+    manager: &Arc<Manager>,
+    name: &SnapshotName,
+    now: DateTime,
+) -> Result<SnapshotRecord, String> {
     match manager.create_snapshot(name.clone(), now).await {
-        Ok(_) | Err(SnapshotError::Exists(_)) => Ok(()),
+        Ok(taken) => Ok(taken.record),
+        Err(SnapshotError::Exists(_)) => manager.snapshot(name).await.map_err(chain),
         Err(error) => Err(error.to_string()),
     }
 }
