@@ -22,8 +22,8 @@ mod snapshot;
 pub use balance::{Action, BalanceSettings, Balancer, Observed};
 pub use heat_history::HeatHistory;
 pub use manager::{
-    ChangeRefused, LINEAGE_MAX, Listed, Manager, ManagerError, Merged, RANGES_MAX, SNAPSHOTS_MAX,
-    SnapshotError, Split, Taken, rate,
+    ChangeRefused, LINEAGE_MAX, Listed, Load, Manager, ManagerError, Merged, RANGES_MAX,
+    SNAPSHOTS_MAX, SnapshotError, Split, Taken, rate,
 };
 pub use map_store::{
     ChangeRecord, MapError, MapRecord, MapStore, ObjectMapStore, RangeRecord, StoredSnapshots,

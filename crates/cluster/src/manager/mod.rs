@@ -40,7 +40,7 @@ pub use change::{Merged, Split};
 use snapshots::Readers;
 pub use snapshots::{Listed, SNAPSHOTS_MAX, SnapshotError, Taken};
 use watch::Watched;
-pub use watch::rate;
+pub use watch::{Load, rate};
 
 /// Opens, splits and merges the ranges of a store. Used as `Arc<Manager>`.
 pub struct Manager {

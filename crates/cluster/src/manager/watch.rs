@@ -4,7 +4,7 @@ use super::{ChangeRefused, Manager};
 use crate::balance::{Action, Balancer, Observed};
 use crate::heat_history::{Archive, HeatHistory, RangeWindow, until_next_window};
 use futures::future::BoxFuture;
-use partita_range::heat::{SplitAdvice, Window};
+use partita_range::heat::{Counts, Latency, SplitAdvice, Window};
 use partita_range::{Bounds, Range, RangeId};
 use partita_rt::{Clock, Shutdown};
 use std::collections::HashMap;
@@ -20,8 +20,10 @@ pub(super) struct Watched {
     pub(super) windows: HashMap<RangeId, Window>,
     /// How many processors each took in it.
     cores: HashMap<RangeId, f64>,
-    /// When windows were closed last, and the processor time used until then.
+    /// When windows were closed last, or watching began, and the processor time used until then.
     closed: Option<(Instant, Duration)>,
+    /// What was in all windows that were closed then, those of ranges that had been replaced too.
+    load: Option<Load>,
     /// What ranges saw last that were replaced since windows were closed: it is closed with the others. At most [`REPLACED_MAX`].
     replaced: Vec<(Bounds, Window)>,
     /// How often a range stayed hot and had no key to split it at.
@@ -30,15 +32,28 @@ pub(super) struct Watched {
     pub(super) balanced: u64,
 }
 
+/// What all ranges did together in the window that was closed last. Ranges that were split or merged meanwhile are in it, as they
+/// are not in the windows of those that are there now.
+#[derive(Debug, Clone, Default)]
+pub struct Load {
+    /// How long it was: what a rate divides by.
+    pub elapsed: Duration,
+    /// What was counted.
+    pub counts: Counts,
+    /// How long the requests that were served took.
+    pub latency: Latency,
+}
+
 impl Watched {
-    /// How many processors were busy for the process since windows were closed last.
-    fn busy(&mut self, now: Instant, used: Duration) -> f64 {
-        let Some((before, used_before)) = self.closed.replace((now, used)) else {
-            return 0.0;
-        };
-        let elapsed = now.saturating_duration_since(before).as_secs_f64();
+    /// How long it is since windows were closed last, and how many processors were busy for the process meanwhile.
+    fn since_closed(&mut self, now: Instant, used: Duration) -> (Duration, f64) {
+        let (before, used_before) = self.closed.replace((now, used)).unwrap_or((now, used));
+        let elapsed = now.saturating_duration_since(before);
         let used = used.saturating_sub(used_before).as_secs_f64();
-        if elapsed > 0.0 { used / elapsed } else { 0.0 }
+        match elapsed.is_zero() {
+            true => (elapsed, 0.0),
+            false => (elapsed, used / elapsed.as_secs_f64()),
+        }
     }
 }
 
@@ -56,6 +71,12 @@ impl Manager {
     #[must_use]
     pub fn last_window(&self, range: RangeId) -> Option<Window> {
         self.watched.lock().windows.get(&range).cloned()
+    }
+
+    /// What all ranges did in the window that was closed last; none before the first.
+    #[must_use]
+    pub fn last_load(&self) -> Option<Load> {
+        self.watched.lock().load.clone()
     }
 
     /// How many processors the requests of a range took in its last window: of what the process took, background work included, its
@@ -81,6 +102,7 @@ impl Manager {
         archive: Option<Archive>,
     ) {
         let (manager, shutdown) = (Arc::clone(self), self.tasks.shutdown());
+        self.watched.lock().closed = Some((clock.monotonic(), clock.processor()));
         let watching = manager.watch(clock, balancer, archive, shutdown);
         self.tasks.spawn("watch ranges", watching);
     }
@@ -163,9 +185,15 @@ impl Manager {
             })
             .collect();
         history.record(clock.now(), &kept);
-        let load: u64 = kept.iter().map(|range| range.window.counts.load()).sum();
+        let mut all = Load::default();
+        for range in &kept {
+            all.counts += range.window.counts;
+            all.latency += &range.window.latency;
+        }
+        let load = all.counts.load();
         let mut watched = self.watched.lock();
-        let busy = watched.busy(now, clock.processor());
+        let (elapsed, busy) = watched.since_closed(now, clock.processor());
+        watched.load = Some(Load { elapsed, ..all });
         let ids = || ranges.iter().map(|served| served.range.id());
         let cores = windows
             .iter()

@@ -2,10 +2,9 @@
 
 use std::time::SystemTime;
 
-use partita_cluster::{Manager, Served};
+use partita_cluster::{Load, Manager, Served};
 use partita_engine::{Distribution, Stats};
 use partita_range::RowMemory;
-use partita_range::heat::{Counts, Latency};
 use partita_table::{BusyReason, Limited};
 use serde_json::{Value, json};
 use time::OffsetDateTime;
@@ -70,16 +69,12 @@ fn store(place: &Place) -> Value {
 
 /// What all ranges did in the window of ten seconds that was closed last; none before the first.
 fn load(manager: &Manager) -> Option<Value> {
-    let ranges = manager.map().ranges();
-    let windows = ranges
-        .iter()
-        .filter_map(|served| manager.last_window(served.range.id()));
-    let (mut counts, mut latency, mut seconds) = (Counts::default(), Latency::new(), 0.0);
-    for window in windows {
-        counts += window.counts;
-        latency += &window.latency;
-        seconds = f64::max(seconds, window.elapsed.as_secs_f64());
-    }
+    let Load {
+        elapsed,
+        counts,
+        latency,
+    } = manager.last_load()?;
+    let seconds = elapsed.as_secs_f64();
     #[allow(clippy::cast_precision_loss, reason = "a rate")]
     let rate = |count: u64| (count as f64 / seconds * 10.0).round() / 10.0;
     (seconds > 0.0).then(|| {
@@ -240,4 +235,65 @@ fn process(process: Process) -> Value {
 pub(super) fn rfc3339(at: SystemTime) -> Option<String> {
     let at = OffsetDateTime::from(at).replace_nanosecond(0).ok()?;
     at.format(&Rfc3339).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use partita_cluster::ObjectMapStore;
+    use partita_engine::memory::MemoryDatabases;
+    use partita_model::{TableId, TableSpace};
+    use partita_range::heat::Access;
+    use partita_range::{Done, RangeId};
+    use partita_rt::object_store::memory::InMemory;
+    use partita_rt::{ManualClock, Tasks};
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    const WINDOW: Duration = Duration::from_secs(10);
+
+    /// Counts so many reads of one partition in its range.
+    fn read(manager: &Manager, partition: &str, times: u64) {
+        let key = TableSpace::new("account", TableId(1)).partition(partition);
+        let route = manager.map().route(&key);
+        for _ in 0..times {
+            route.range.note(&key, Access::Read, Done::default());
+        }
+    }
+
+    /// Reads a second, and over how many seconds.
+    fn shown(manager: &Manager) -> (f64, f64) {
+        let load = load(manager).expect("a window was closed");
+        let number = |field: &str| load[field].as_f64().unwrap();
+        (number("reads_per_second"), number("seconds"))
+    }
+
+    /// What is split is often what has the load: neither the window before the split nor the one with it may lack that.
+    #[tokio::test(start_paused = true)]
+    async fn the_load_of_a_range_outlasts_its_split() {
+        let (databases, store) = (MemoryDatabases::new(), InMemory::new());
+        let map = Arc::new(ObjectMapStore::new(Arc::new(store)));
+        let opening = Manager::open(Arc::new(databases), Arc::default(), map, Tasks::new());
+        let manager = opening.await.unwrap();
+        // It stands at the beginning of a window, and tokio's time goes with it.
+        let clock = ManualClock::new(SystemTime::UNIX_EPOCH + Duration::from_secs(1_770_000_000));
+        manager.start_watching(Arc::new(clock.clone()), None, None);
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        assert_eq!(load(&manager), None);
+
+        read(&manager, "a", 500);
+        clock.advance(WINDOW);
+        tokio::time::sleep(WINDOW).await;
+        assert_eq!(shown(&manager), (50.0, 10.0));
+
+        read(&manager, "a", 900);
+        let at = TableSpace::new("account", TableId(1)).partition("m");
+        manager.split(RangeId(1), Some(at)).await.unwrap();
+        assert_eq!(shown(&manager), (50.0, 10.0));
+        read(&manager, "a", 60);
+        read(&manager, "z", 40);
+        clock.advance(WINDOW);
+        tokio::time::sleep(WINDOW).await;
+        assert_eq!(shown(&manager), (100.0, 10.0));
+    }
 }
