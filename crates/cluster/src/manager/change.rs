@@ -243,13 +243,13 @@ impl Manager {
 
     /// A range that shares too many files is not changed but asked to rewrite them.
     fn check_lineage(&self, range: &Arc<Range>) -> Result<(), ChangeRefused> {
-        let sources = range.engine().shape().kept;
-        if sources < LINEAGE_MAX {
+        let kept = range.engine().shape().kept;
+        if kept < LINEAGE_MAX {
             return Ok(());
         }
         self.rewrite(range);
         let range = range.id();
-        Err(ChangeRefused::Lineage { range, sources })
+        Err(ChangeRefused::Lineage { range, kept })
     }
 
     fn next_ids(&self) -> (RangeId, RangeId) {

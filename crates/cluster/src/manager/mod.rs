@@ -111,13 +111,15 @@ pub enum ChangeRefused {
     /// Nothing in the range lies between two partitions: it has at most one.
     #[error("range {0} has no key to split at: it holds a single partition, or none")]
     NoSplitKey(RangeId),
-    /// It shares the files of so many others that it has to rewrite its own first.
-    #[error("range {range} still shares files with {sources} others; it is rewriting its own")]
+    /// It keeps so many others from being removed that it has to rewrite their files first.
+    #[error(
+        "range {range} still keeps {kept} older databases from being removed; it is rewriting their files"
+    )]
     Lineage {
         /// Which range.
         range: RangeId,
         /// How many others.
-        sources: u64,
+        kept: u64,
     },
     /// There are as many ranges as there may be.
     #[error("there are {RANGES_MAX} ranges already; merge some first")]
@@ -127,7 +129,7 @@ pub enum ChangeRefused {
     Failed(Arc<str>),
 }
 
-/// A range shares the files of at most so many others before it may be split or merged again: each is a database that cannot go.
+/// A range keeps fewer others than this from being removed, or it may not be split or merged again: each is a database that cannot go.
 pub const LINEAGE_MAX: u64 = 8;
 
 /// No range is split while there are so many, whoever asks: each has buffers, files, a sketch of its heat and some tasks of its own, and

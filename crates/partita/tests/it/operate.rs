@@ -66,7 +66,7 @@ fn ranges_are_split_and_merged_by_command() {
     let csv = world.data("ranges -o csv");
     let lines: Vec<&str> = csv.lines().collect();
     assert!(
-        lines[0].starts_with("Range,Epoch,From,Before,Bytes,Files,SharedWith,"),
+        lines[0].starts_with("Range,Epoch,From,Before,Bytes,Files,SharedWith,Lineage,"),
         "{csv}"
     );
     assert!(lines[1].starts_with("2,2,,people 'p20',"), "{csv}");

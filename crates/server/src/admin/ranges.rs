@@ -87,6 +87,7 @@ fn range(manager: &Manager, served: &Served, names: &TableNames) -> Value {
         "bytes": shape.bytes,
         "files": shape.files,
         "sources": shape.sources,
+        "lineage": shape.kept,
         "frozen": served.range.is_frozen(),
         "requests_per_second": window.as_ref().map(rate),
         "cores": manager.last_cores(served.range.id()).map(|cores| (cores * 1000.0).round() / 1000.0),

@@ -291,6 +291,7 @@ async fn ranges_are_shown_and_changed() {
     let first = ranges().await;
     assert_eq!(first["ranges"][0]["id"], 1);
     assert_eq!(first["ranges"][0]["start"], serde_json::Value::Null);
+    assert_eq!(first["ranges"][0]["lineage"], 0);
     fields_are_documented(&first);
 
     let service = server.standing().service().unwrap();

@@ -188,6 +188,7 @@ pub struct Range {
     pub bytes: u64,
     pub files: u64,
     pub sources: u64,
+    pub lineage: u64,
     pub frozen: bool,
     pub requests_per_second: Option<f64>,
     pub cores: Option<f64>,

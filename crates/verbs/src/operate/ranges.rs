@@ -53,6 +53,7 @@ fn show(range: &Range, output: &mut Output) -> Result<(), Failure> {
         ("Bytes", number(range.bytes)),
         ("Files", number(range.files)),
         ("SharedWith", number(range.sources)),
+        ("Lineage", number(range.lineage)),
         (
             "Requests",
             ValueRef::Double(tenths(range.requests_per_second.unwrap_or_default())),
