@@ -19,7 +19,7 @@ mod map_store;
 mod partition_map;
 mod snapshot;
 
-pub use balance::{Action, BalanceSettings, Balancer, Observed};
+pub use balance::{Action, BalanceSettings, Balancer, Cut, Observed};
 pub use heat_history::HeatHistory;
 pub use manager::{
     ChangeRefused, LINEAGE_MAX, Listed, Load, Manager, ManagerError, Merged, RANGES_MAX,

@@ -3,11 +3,16 @@
 //! - **Split by size** when the files of a range exceed [`BalanceSettings::split_bytes`].
 //! - **Split by load**, where [`BalanceSettings::by_load`] says so, when requests stay above [`BalanceSettings::split_rate`], or
 //!   the processor time they take above [`BalanceSettings::split_cores`], for [`BalanceSettings::hot_for`], and a cut is known that shares
-//!   the load out. A single hot partition has none: that is counted, and shown, and nothing is done.
+//!   the load out. A single hot partition has none: that is counted, and shown, and nothing is done. Where too little load was
+//!   seen to tell, nothing is done either.
 //! - **Merge** two neighbours that both stayed below a quarter of all triggers for [`BalanceSettings::cold_for`].
 //!
 //! What keeps it from going back and forth: one action a round; a new range is left alone for a while; and two ranges that were
 //! merged weigh at most half of what would split them again.
+
+mod cores;
+
+pub(crate) use cores::cores;
 
 use bytes::Bytes;
 use partita_range::RangeId;
@@ -60,12 +65,23 @@ pub struct Observed {
     pub bytes: u64,
     /// Its requests a second of late.
     pub rate: f64,
-    /// How many processors they took.
+    /// How many processors they took, background work left out.
     pub cores: f64,
-    /// Where a cut would share its load out, if anywhere.
-    pub cut: Option<Bytes>,
+    /// Where a cut would share its load out.
+    pub cut: Cut,
     /// Whether it is still rewriting files of others: it is not changed meanwhile.
     pub rewriting: bool,
+}
+
+/// Where a cut would share the load of a range out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Cut {
+    /// Before this key.
+    At(Bytes),
+    /// Nowhere: what has most of the load cannot be cut.
+    Nowhere,
+    /// Too little load was seen to tell.
+    Unknown,
 }
 
 /// What to do.
@@ -197,15 +213,14 @@ impl Balancer {
                 continue;
             }
             match &range.cut {
-                Some(cut) if settings.by_load && room && !range.rewriting => {
+                Cut::At(cut) if settings.by_load && room && !range.rewriting => {
                     return Some(Action::SplitByLoad(range.id, cut.clone()));
                 }
-                Some(_) => {}
-                None if !mark.counted => {
+                Cut::Nowhere if !mark.counted => {
                     mark.counted = true;
                     self.no_split_key += 1;
                 }
-                None => {}
+                Cut::At(_) | Cut::Nowhere | Cut::Unknown => {}
             }
         }
         None

@@ -1,4 +1,5 @@
 use super::*;
+use partita_range::heat::{Counts, Latency, Window};
 
 const ROUND: Duration = Duration::from_secs(10);
 
@@ -10,8 +11,11 @@ struct World {
     ranges: Vec<(usize, RangeId)>,
     next: u64,
     actions: Vec<Action>,
-    /// Seconds of a processor that a request takes.
+    /// Seconds of a processor that a request takes, and the rows it reads.
     cost: f64,
+    rows: u64,
+    /// Processors that are busy with what nobody asked for.
+    background: f64,
 }
 
 const PIECES: usize = 100;
@@ -28,6 +32,23 @@ impl World {
             next: 2,
             actions: Vec::new(),
             cost: 0.0,
+            rows: 1,
+            background: 0.0,
+        }
+    }
+
+    /// What a range with so many requests a second sees in a round.
+    fn window(&self, rate: f64) -> Window {
+        let reads = (rate * ROUND.as_secs_f64()) as u64;
+        Window {
+            elapsed: ROUND,
+            counts: Counts {
+                reads,
+                rows_scanned: reads * self.rows,
+                ..Counts::default()
+            },
+            latency: Latency::new(),
+            partitions: Vec::new(),
         }
     }
 
@@ -46,15 +67,20 @@ impl World {
             .zip(ends)
             .map(|((start, id), end)| (*start, end, *id))
             .collect();
+        let all = self.window(rates.iter().sum()).counts.load();
+        let busy = rates.iter().sum::<f64>() * self.cost + self.background;
         let observed: Vec<Observed> = spans
             .iter()
-            .map(|&(start, end, id)| Observed {
-                id,
-                bytes: bytes[start..end].iter().sum(),
-                rate: rates[start..end].iter().sum(),
-                cores: rates[start..end].iter().sum::<f64>() * self.cost,
-                cut: cut(&rates[start..end]).map(|at| Bytes::from(vec![(start + at) as u8])),
-                rewriting: false,
+            .map(|&(start, end, id)| {
+                let rate: f64 = rates[start..end].iter().sum();
+                Observed {
+                    id,
+                    bytes: bytes[start..end].iter().sum(),
+                    rate,
+                    cores: cores(&self.window(rate), all, busy),
+                    cut: cut(&rates[start..end], start),
+                    rewriting: false,
+                }
             })
             .collect();
         let Some(action) = self.balancer.decide(self.now, &observed) else {
@@ -95,15 +121,23 @@ impl World {
     }
 }
 
-/// The cut that shares the load out best, if it shares it at all.
-fn cut(rates: &[f64]) -> Option<usize> {
+/// The cut that shares the load out best, if it shares it at all and 256 samples of two rounds say so. The first piece is `start`.
+fn cut(rates: &[f64], start: usize) -> Cut {
     let total: f64 = rates.iter().sum();
+    if total * 2.0 * ROUND.as_secs_f64() < 256.0 {
+        return Cut::Unknown;
+    }
     let best = (1..rates.len()).min_by(|a, b| {
         let off = |at: usize| (rates[..at].iter().sum::<f64>() - total / 2.0).abs();
         off(*a).total_cmp(&off(*b))
-    })?;
-    let left: f64 = rates[..best].iter().sum();
-    (left > total / 4.0 && left < total * 0.75).then_some(best)
+    });
+    let left = |at: usize| rates[..at].iter().sum::<f64>();
+    match best {
+        Some(at) if left(at) > total / 4.0 && left(at) < total * 0.75 => {
+            Cut::At(Bytes::from(vec![(start + at) as u8]))
+        }
+        _ => Cut::Nowhere,
+    }
 }
 
 fn even(total: f64) -> [f64; PIECES] {
@@ -166,7 +200,7 @@ fn day_and_night_cost_a_few_actions_a_day() {
 #[test]
 fn few_requests_that_keep_a_processor_busy_are_split_until_it_is_half_busy() {
     let mut world = World::new();
-    world.cost = 0.005;
+    (world.cost, world.rows) = (0.005, 1_000);
     world.hours(1, |_| even(300.0));
     assert_eq!(world.ranges.len(), 4, "{:?}", world.actions);
     let splits = world.actions.len();
@@ -175,6 +209,46 @@ fn few_requests_that_keep_a_processor_busy_are_split_until_it_is_half_busy() {
     assert_eq!(world.actions.len(), splits, "{:?}", world.actions);
     world.hours(2, |_| even(10.0));
     assert!(world.actions.len() > splits);
+}
+
+/// A compaction, a backup or a sweep takes a processor for hours beside ranges that hardly anybody asks for anything.
+#[test]
+fn background_work_makes_no_range_hot() {
+    for rate in [0.1, 1.0, 15.0, 500.0] {
+        let mut world = World::new();
+        world.cost = 0.000_05;
+        world.background = 0.9;
+        world.hours(3, |_| even(rate));
+        assert_eq!(world.actions, [], "{rate} a second");
+        assert_eq!(world.balancer.no_split_key(), 0, "{rate} a second");
+    }
+}
+
+#[test]
+fn cold_neighbours_are_merged_beside_background_work() {
+    let mut world = World::new();
+    world.cost = 0.000_05;
+    world.hours(1, |_| even(6_000.0));
+    assert_eq!(world.ranges.len(), 2, "{:?}", world.actions);
+    world.background = 0.9;
+    world.hours(2, |_| even(20.0));
+    assert_eq!(world.ranges.len(), 1, "{:?}", world.actions);
+}
+
+/// Few and heavy requests, of which too little was seen: nothing says that there is no key to split at.
+#[test]
+fn a_hot_range_with_too_little_load_to_tell_is_not_counted() {
+    let mut world = World::new();
+    (world.cost, world.rows) = (0.2, 100_000);
+    world.hours(1, |_| even(5.0));
+    assert_eq!(world.actions, []);
+    assert_eq!(world.balancer.no_split_key(), 0);
+    world.hours(1, |_| {
+        let mut rates = [0.0; PIECES];
+        rates[7] = 50.0;
+        rates
+    });
+    assert_eq!(world.balancer.no_split_key(), 1);
 }
 
 #[test]
@@ -224,7 +298,7 @@ fn nothing_is_done_to_a_range_that_rewrites_or_beyond_the_most() {
         bytes: u64::MAX,
         rate: 0.0,
         cores: 0.0,
-        cut: None,
+        cut: Cut::Unknown,
         rewriting: true,
     };
     let mut balancer = Balancer::new(BalanceSettings::default());
@@ -262,7 +336,7 @@ fn a_range_that_cannot_be_split_is_left_alone_and_others_get_their_turn() {
         bytes: settings.split_bytes + 1,
         rate: 0.0,
         cores: 0.0,
-        cut: None,
+        cut: Cut::Unknown,
         rewriting: false,
     });
     let [first, second] = [1, 2].map(|id| Action::SplitBySize(RangeId(id)));

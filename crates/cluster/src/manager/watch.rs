@@ -1,7 +1,7 @@
 //! Looking at the ranges every ten seconds: their heat goes into the history, and the balancer may act.
 
 use super::{ChangeRefused, Manager};
-use crate::balance::{Action, Balancer, Observed};
+use crate::balance::{Action, Balancer, Cut, Observed, cores};
 use crate::heat_history::{Archive, HeatHistory, RangeWindow, until_next_window};
 use futures::future::BoxFuture;
 use partita_range::heat::{Counts, Latency, SplitAdvice, Window};
@@ -79,8 +79,8 @@ impl Manager {
         self.watched.lock().load.clone()
     }
 
-    /// How many processors the requests of a range took in its last window: of what the process took, background work included, its
-    /// share of the load. An estimate, good enough to tell a range that keeps a processor busy.
+    /// How many processors the requests of a range took in its last window: of what the process took its share of the load, as far as
+    /// its requests can have taken so much. An estimate, good enough to tell a range that keeps a processor busy.
     #[must_use]
     pub fn last_cores(&self, range: RangeId) -> Option<f64> {
         self.watched.lock().cores.get(&range).copied()
@@ -195,9 +195,7 @@ impl Manager {
         let (elapsed, busy) = watched.since_closed(now, clock.processor());
         watched.load = Some(Load { elapsed, ..all });
         let ids = || ranges.iter().map(|served| served.range.id());
-        let cores = windows
-            .iter()
-            .map(|window| busy * window.counts.load() as f64 / load.max(1) as f64);
+        let cores = windows.iter().map(|window| cores(window, load, busy));
         watched.cores = ids().zip(cores).collect();
         watched.windows = ids().zip(windows.iter().cloned()).collect();
     }
@@ -211,8 +209,9 @@ impl Manager {
             let rate = watched.windows.get(&id).map_or(0.0, rate);
             let cores = watched.cores.get(&id).copied().unwrap_or_default();
             let cut = match served.range.heat().split_point() {
-                SplitAdvice::Cut { key, .. } => Some(key),
-                SplitAdvice::OneHotPartition { .. } | SplitAdvice::NotEnoughLoad => None,
+                SplitAdvice::Cut { key, .. } => Cut::At(key),
+                SplitAdvice::OneHotPartition { .. } => Cut::Nowhere,
+                SplitAdvice::NotEnoughLoad => Cut::Unknown,
             };
             Observed {
                 id,
