@@ -210,7 +210,9 @@ impl Manager {
             let cores = watched.cores.get(&id).copied().unwrap_or_default();
             let cut = match served.range.heat().split_point() {
                 SplitAdvice::Cut { key, .. } => Cut::At(key),
-                SplitAdvice::OneHotPartition { .. } => Cut::Nowhere,
+                SplitAdvice::OneHotPartition { .. } | SplitAdvice::GrowsAtOneEnd { .. } => {
+                    Cut::Nowhere
+                }
                 SplitAdvice::NotEnoughLoad => Cut::Unknown,
             };
             Observed {

@@ -3,6 +3,9 @@
 //! Such a table cannot be balanced by splits: all inserts go to the range that has the end. Clients are not in step, so
 //! "beyond the largest key" is asked of the largest one a while ago: the ends that new rows are compared with stand still for
 //! an *epoch* of 1,024 inserts (or a window), long enough for requests under way to overtake each other.
+//!
+//! What is asked of the keys at such an end moves on with it, whether it inserts, updates or reads what came last. So those made in
+//! the last minutes count as one when a cut is looked for ([`GrowingEnd`]): a cut between them would share nothing out soon.
 
 use super::hex_key::serialize_hex;
 use bytes::Bytes;
@@ -22,6 +25,8 @@ const INSERTS_MIN: u32 = 256;
 const END_SHARE_MIN: f64 = 0.9;
 /// How often the end must have moved, or a single busy partition that happens to be the last one would do.
 const ADVANCES_MIN: u32 = 2;
+/// Windows between two marks of where an end is: five minutes. So what it was five to ten minutes ago is known.
+const MARK_WINDOWS: u32 = 30;
 /// Windows after which an end that did not move, and a table without inserts, are forgotten: an hour.
 const WINDOWS_MAX: u32 = 360;
 
@@ -49,6 +54,28 @@ pub struct TableGrowth {
     pub end_share: f64,
 }
 
+/// The end of a table that grows there: the keys that were made in the last minutes, and those to come.
+#[derive(Clone, Debug)]
+pub(super) struct GrowingEnd {
+    /// What the table's keys begin with.
+    pub(super) table: Bytes,
+    pattern: Pattern,
+    /// Where the end was minutes ago.
+    since: Box<[u8]>,
+}
+
+impl GrowingEnd {
+    /// Whether the partition is one of those.
+    pub(super) fn holds(&self, partition: &[u8]) -> bool {
+        let beyond = match self.pattern {
+            Pattern::AppendOnly => partition >= &*self.since,
+            Pattern::PrependOnly => partition <= &*self.since,
+            Pattern::Spread => false,
+        };
+        beyond && partition.starts_with(&self.table)
+    }
+}
+
 /// The tables of a range that take inserts.
 #[derive(Debug, Default)]
 pub(super) struct Growth {
@@ -65,6 +92,8 @@ struct Table {
     /// Whether an epoch has passed, so that the ends mean something.
     settled: bool,
     idle_windows: u32,
+    /// Windows since the ends were marked.
+    unmarked_windows: u32,
 }
 
 /// The first or last partition of a table.
@@ -74,6 +103,8 @@ struct End {
     now: Box<[u8]>,
     /// As of the beginning of the epoch.
     before: Box<[u8]>,
+    /// As of the last mark, and of the one before it; as of the first insert seen, if that was later.
+    marked: [Box<[u8]>; 2],
     /// Inserts at `before` or beyond it, halved with every window.
     beyond: u32,
     /// Epochs in which it moved.
@@ -118,11 +149,22 @@ impl Growth {
         told
     }
 
+    /// The ends of the tables that grow at one.
+    pub(super) fn growing(&self) -> Vec<GrowingEnd> {
+        let told = self.tables.iter();
+        told.filter(|(_, table)| table.compared >= INSERTS_MIN)
+            .filter_map(|(name, table)| table.growing(name))
+            .collect()
+    }
+
     /// Memory that the keys take, in bytes.
     #[cfg(test)]
     pub(super) fn key_bytes(&self) -> usize {
-        let ends =
-            |table: &Table| [&table.first, &table.last].map(|end| end.now.len() + end.before.len());
+        let end = |end: &End| {
+            let marked: usize = end.marked.iter().map(|key| key.len()).sum();
+            end.now.len() + end.before.len() + marked
+        };
+        let ends = |table: &Table| [end(&table.first), end(&table.last)];
         let tables = self.tables.iter();
         tables
             .map(|(name, table)| name.len() + ends(table).iter().sum::<usize>())
@@ -139,6 +181,7 @@ impl Table {
             epoch_inserts: 1,
             settled: false,
             idle_windows: 0,
+            unmarked_windows: 0,
         }
     }
 
@@ -179,6 +222,12 @@ impl Table {
         }
         self.compared /= 2;
         self.idle_windows += 1;
+        self.unmarked_windows += 1;
+        if self.unmarked_windows >= MARK_WINDOWS {
+            self.unmarked_windows = 0;
+            self.first.mark();
+            self.last.mark();
+        }
         for end in [&mut self.first, &mut self.last] {
             end.beyond /= 2;
             end.still_windows += 1;
@@ -189,20 +238,43 @@ impl Table {
     }
 
     fn growth(&self, name: &[u8]) -> TableGrowth {
-        let share = |end: &End| f64::from(end.beyond) / f64::from(self.compared.max(1));
-        let grows_at = |end: &End| share(end) >= END_SHARE_MIN && end.advances >= ADVANCES_MIN;
-        let pattern = if grows_at(&self.last) {
+        TableGrowth {
+            table: Bytes::copy_from_slice(name),
+            pattern: self.pattern(),
+            end_share: self.share(&self.first).max(self.share(&self.last)),
+        }
+    }
+
+    /// The end that it grows at, if it grows at one.
+    fn growing(&self, name: &[u8]) -> Option<GrowingEnd> {
+        let pattern = self.pattern();
+        let end = match pattern {
+            Pattern::AppendOnly => &self.last,
+            Pattern::PrependOnly => &self.first,
+            Pattern::Spread => return None,
+        };
+        let [_, since] = &end.marked;
+        Some(GrowingEnd {
+            table: Bytes::copy_from_slice(name),
+            pattern,
+            since: since.clone(),
+        })
+    }
+
+    fn pattern(&self) -> Pattern {
+        let grows_at = |end: &End| self.share(end) >= END_SHARE_MIN && end.advances >= ADVANCES_MIN;
+        if grows_at(&self.last) {
             Pattern::AppendOnly
         } else if grows_at(&self.first) {
             Pattern::PrependOnly
         } else {
             Pattern::Spread
-        };
-        TableGrowth {
-            table: Bytes::copy_from_slice(name),
-            pattern,
-            end_share: share(&self.first).max(share(&self.last)),
         }
+    }
+
+    /// The share of its inserts that were beyond an end.
+    fn share(&self, end: &End) -> f64 {
+        f64::from(end.beyond) / f64::from(self.compared.max(1))
     }
 }
 
@@ -211,10 +283,16 @@ impl End {
         Self {
             now: partition.into(),
             before: partition.into(),
+            marked: [partition.into(), partition.into()],
             beyond: 0,
             advances: 0,
             still_windows: 0,
         }
+    }
+
+    fn mark(&mut self) {
+        let [last, older] = &mut self.marked;
+        *older = std::mem::replace(last, self.now.clone());
     }
 
     fn advance(&mut self) {

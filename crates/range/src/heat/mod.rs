@@ -11,7 +11,7 @@
 //! - [`Heat::split_point`]: whether a cut would balance the load that was seen, and where.
 //! - [`Heat::growth`]: tables that grow at one end only.
 //!
-//! Bounds, for each range: counters 14 KiB, sketch 120 KiB, samples 208 KiB (16 KiB and the keys), growth 16 tables of five
+//! Bounds, for each range: counters 14 KiB, sketch 120 KiB, samples 208 KiB (16 KiB and the keys), growth 16 tables of nine
 //! keys. A range without requests holds the counters only.
 //!
 //! It takes no time by itself and starts nothing; who serves the range calls `roll`.
@@ -137,13 +137,16 @@ impl Heat {
         self.profile.lock().top.top(limit)
     }
 
-    /// Where a split would balance the load of this window and the one before. Sorts some thousand keys, in less than a
+    /// Where a split would balance the load of this window and the one before, and that to come where tables grow. Sorts some thousand keys, in less than a
     /// millisecond.
     #[must_use]
     pub fn split_point(&self) -> SplitAdvice {
         // A copy, so that requests do not wait for the sorting.
-        let sample = self.profile.lock().sample.clone();
-        split_advice::advise(&sample.by_partition(), sample.count())
+        let (sample, growing) = {
+            let profile = self.profile.lock();
+            (profile.sample.clone(), profile.growth.growing())
+        };
+        split_advice::advise(&sample.by_partition(), sample.count(), &growing)
     }
 
     /// How the tables grow that take at least some 13 inserts a second here, in key order.

@@ -7,7 +7,7 @@ use partita_table::{Service, TableNames};
 use serde_json::{Value, json};
 
 use super::asked::{Asked, Refused};
-use super::places::{place, table_place};
+use super::places::{place, table_place, whole_table};
 use super::ranges::{Answer, refused};
 
 /// Partitions shown when nobody says how many, and at most.
@@ -112,6 +112,14 @@ fn help(advice: &SplitAdvice, hot: &HotPartition) -> (bool, &'static str) {
             false,
             "another partition has most of its range's load, and a partition is never cut",
         ),
+        SplitAdvice::GrowsAtOneEnd { table, .. } if hot.partition.starts_with(table) => (
+            false,
+            "its table grows at one end, where most of its range's load is and stays, whatever is split: begin the PartitionKey with something that varies",
+        ),
+        SplitAdvice::GrowsAtOneEnd { .. } => (
+            false,
+            "most of its range's load is at the end of a table that grows there, and stays there whatever is split",
+        ),
         SplitAdvice::NotEnoughLoad => (false, "its range has too little load to tell"),
     }
 }
@@ -119,16 +127,19 @@ fn help(advice: &SplitAdvice, hot: &HotPartition) -> (bool, &'static str) {
 /// What the load says about splitting a range.
 fn split(served: &Served, advice: &SplitAdvice, names: &TableNames) -> Value {
     let (word, at, share) = match advice {
-        SplitAdvice::Cut { key, left_share } => ("cut", Some(key), Some(left_share)),
+        SplitAdvice::Cut { key, left_share } => ("cut", place(key, names), Some(left_share)),
         SplitAdvice::OneHotPartition { partition, share } => {
-            ("one_hot_partition", Some(partition), Some(share))
+            ("one_hot_partition", place(partition, names), Some(share))
         }
-        SplitAdvice::NotEnoughLoad => ("not_enough_load", None, None),
+        SplitAdvice::GrowsAtOneEnd { table, share } => {
+            ("grows_at_one_end", whole_table(table, names), Some(share))
+        }
+        SplitAdvice::NotEnoughLoad => ("not_enough_load", Value::Null, None),
     };
     json!({
         "range": served.range.id().0,
         "advice": word,
-        "at": at.map(|key| place(key, names)),
+        "at": at,
         "share": share,
     })
 }
@@ -216,6 +227,21 @@ mod tests {
                 .as_str()
                 .is_some_and(|text| text.contains("PartitionKey"))
         );
+        // A split is not what helps, so none is advised beside that.
+        let split = &hot["splits"][0];
+        assert_eq!(split["advice"], "grows_at_one_end");
+        assert_eq!(
+            (&split["at"]["table"], &split["at"]["partition_key"]),
+            (&"People".into(), &Value::Null)
+        );
+        assert!(split["share"].as_f64().is_some_and(|share| share > 0.9));
+        let partitions = hot["partitions"].as_array().unwrap();
+        for partition in partitions {
+            assert_eq!(partition["split_helps"], false);
+            let why = partition["why"].as_str().unwrap();
+            assert!(why.starts_with("its table grows at one end"), "{why}");
+        }
+        assert!(!partitions.is_empty());
         heated.server.stop().await;
     }
 }

@@ -26,6 +26,20 @@ pub(super) fn place(key: &Bytes, names: &TableNames) -> Value {
     })
 }
 
+/// A table as a place: all of it, so no PartitionKey.
+pub(super) fn whole_table(prefix: &Bytes, names: &TableNames) -> Value {
+    let Some(table) = table_place(prefix, names) else {
+        return Value::Null;
+    };
+    json!({
+        "key": BASE64_STANDARD.encode(prefix),
+        "account": table.account,
+        "table": table.table,
+        "table_id": table.table_id.0.to_string(),
+        "partition_key": Value::Null,
+    })
+}
+
 /// The table that keys begin with, in words.
 pub(super) fn table_place(prefix: &Bytes, names: &TableNames) -> Option<Place> {
     let mut key = prefix.to_vec();

@@ -75,7 +75,7 @@ pub(super) fn split_word(hot: &HotPartition, splits: &[SplitAdvice]) -> &'static
     let of_range = splits.iter().find(|split| split.range == hot.range);
     match of_range.map_or("", |split| split.advice.as_str()) {
         _ if hot.split_helps => "helps",
-        "one_hot_partition" => "cannot help",
+        "one_hot_partition" | "grows_at_one_end" => "cannot help",
         _ => "not needed",
     }
 }
@@ -92,6 +92,9 @@ pub(super) fn advice(hot: &Hot) -> Vec<String> {
             )),
             "one_hot_partition" => Some(format!(
                 "range {range}: {at} alone has {share:.0} % of its load, and a partition is never cut: spread its rows over more PartitionKeys"
+            )),
+            "grows_at_one_end" => Some(format!(
+                "range {range}: {share:.0} % of its load is at the end at which table {at} grows, and goes where that goes: no split shares it out"
             )),
             _ => None,
         }
@@ -157,18 +160,34 @@ mod tests {
                 split(3, "cut"),
                 split(4, "one_hot_partition"),
                 split(5, "not_enough_load"),
+                SplitAdvice {
+                    at: Some(Place {
+                        partition_key: None,
+                        ..place.clone()
+                    }),
+                    ..split(6, "grows_at_one_end")
+                },
             ],
             growth: vec![growth.clone(), growth],
             no_split_key: 2,
             ..Default::default()
         };
         let said = advice(&hot);
-        assert_eq!(said.len(), 4, "{said:#?}");
+        assert_eq!(said.len(), 5, "{said:#?}");
         assert!(said[0].starts_with("range 3: a split before people 'O''Brien' leaves 42 %"));
         assert!(said[0].ends_with(
             r"partita admin split 3 --account 'acct' --table 'people' --at 'O'\''Brien'"
         ));
-        assert!(said[1].contains("alone has 42 %") && said[3].contains("2 times"));
-        assert_eq!(said[2], "table people: vary the key");
+        assert!(said[1].contains("alone has 42 %") && said[4].contains("2 times"));
+        assert!(
+            said[2].starts_with("range 6: 42 % of its load")
+                && said[2].contains("table people grows")
+        );
+        assert_eq!(said[3], "table people: vary the key");
+        let partition = HotPartition {
+            range: 6,
+            ..Default::default()
+        };
+        assert_eq!(split_word(&partition, &hot.splits), "cannot help");
     }
 }

@@ -1,4 +1,5 @@
 mod doubles;
+mod hours;
 mod snapshots;
 
 use super::*;
