@@ -32,8 +32,8 @@ struct Faults {
     full: bool,
     lazy: bool,
     next_sync: Option<SyncFault>,
-    /// Where the last write of a record went: the file, the place in it, and how long it was.
-    last_write: (u64, u64, usize),
+    /// Where the last write of a record went that is not synced yet: the file, the place in it, and how long it was.
+    last_write: Option<(u64, u64, usize)>,
     syncs: usize,
 }
 
@@ -72,27 +72,30 @@ impl Disk for FaultyDisk {
     fn write_at(&self, file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
         // Headers are written beside, when a segment is made; the faults are for records.
         if offset > 0 {
-            self.faults.lock().last_write = (inode(file)?, offset, bytes.len());
+            self.faults.lock().last_write = Some((inode(file)?, offset, bytes.len()));
         }
         OsDisk.write_at(file, bytes, offset)
     }
 
     fn sync(&self, file: &File) -> io::Result<()> {
         let inode = inode(file)?;
-        let (fault, (_, offset, count)) = {
+        let fault = {
             let mut faults = self.faults.lock();
             faults.syncs += 1;
-            let fault = (faults.last_write.0 == inode)
-                .then(|| faults.next_sync.take())
-                .flatten();
-            (fault, faults.last_write)
+            // A file that held a record may be synced again as a new segment.
+            let record = faults.last_write.take_if(|write| write.0 == inode);
+            record.and_then(|record| Some((faults.next_sync.take()?, record)))
+        };
+        let Some((fault, (_, offset, count))) = fault else {
+            return match self.faults.lock().lazy {
+                true => Ok(()),
+                false => OsDisk.sync(file),
+            };
         };
         match fault {
-            None if self.faults.lock().lazy => return Ok(()),
-            None => return OsDisk.sync(file),
-            Some(SyncFault::AfterTheFact) => {}
-            Some(SyncFault::Lost) => OsDisk.write_at(file, &vec![0; count], offset)?,
-            Some(SyncFault::Torn) => {
+            SyncFault::AfterTheFact => {}
+            SyncFault::Lost => OsDisk.write_at(file, &vec![0; count], offset)?,
+            SyncFault::Torn => {
                 let kept = count / 2;
                 OsDisk.write_at(file, &vec![0; count - kept], offset + kept as u64)?;
             }
