@@ -106,7 +106,7 @@ impl Archive {
     }
 
     /// Writes what is new, up to the last full minute: called each minute, after [`HeatHistory::record`]. What has become coarser
-    /// is rewritten, what is old removed. Not cancel safe: what was written is written again then.
+    /// is rewritten, what is old removed. Not cancel safe: what was not written yet is not written any more then.
     ///
     /// # Errors
     /// [`SaveError`]: the history in memory is whole, and the next save goes on.
@@ -135,11 +135,18 @@ impl Archive {
         end: Time,
         now: Time,
     ) -> Result<(), SaveError> {
-        let pending = history.with(|tiers| self.pending(tiers, end));
+        // From here on what happens belongs to later slots: those that are being written would not be written again.
+        let (pending, saved_before) = history.with(|tiers| {
+            let pending = self.pending(tiers, end);
+            let saved_before = std::mem::replace(&mut tiers.saved_to, pending.saved_to);
+            (pending, saved_before)
+        });
         for (name, bytes) in pending.puts {
-            self.write(name, bytes).await?;
+            if let Err(error) = self.write(name, bytes).await {
+                history.with(|tiers| tiers.saved_to = saved_before);
+                return Err(error);
+            }
         }
-        history.with(|tiers| tiers.saved_to = tiers.saved_to.max(pending.saved_to));
         let gone = |name: &SegmentName| !is_current(name, now);
         self.useless
             .extend(self.segments.extract_if(.., |name| gone(name)));

@@ -186,6 +186,33 @@ async fn what_the_store_did_not_take_is_saved_later() {
     }
 }
 
+/// Watching may end right behind a full minute, when that is being saved.
+#[tokio::test]
+async fn what_comes_while_it_is_saved_is_saved_next() {
+    let (mut world, history) = (World::new(), HeatHistory::new());
+    let folder = tempfile::tempdir().unwrap();
+    let store: Arc<dyn ObjectStore> = DataDir::open(folder.path()).unwrap().store();
+    let mut archive = Archive::new(Arc::clone(&store), Path::from("heat"));
+    for _ in 0..6 {
+        world.step(&[&history]);
+    }
+    let now = world.clock.now();
+    let mut saving = Box::pin(archive.save(&history, now));
+    assert!(futures::poll!(saving.as_mut()).is_pending());
+    let window = reads(7);
+    let range = RangeWindow {
+        start: Bytes::new(),
+        end: None,
+        window: &window,
+    };
+    history.record(now + std::time::Duration::from_secs(1), &[range]);
+    saving.await.unwrap();
+    archive.save_all(&history, now).await.unwrap();
+    let mut again = Archive::new(store, Path::from("heat"));
+    let loaded = again.load(now).await;
+    assert_eq!(all_slots(&loaded), all_slots(&history));
+}
+
 #[tokio::test]
 async fn unreadable_pieces_are_passed_over() {
     let (mut world, history) = (World::new(), HeatHistory::new());
