@@ -204,15 +204,8 @@ fn push_outcome(content_id: Option<&str>, outcome: &PartOutcome<'_>, out: &mut V
             if let Some(etag) = etag {
                 push_header("ETag", &etag.text(), out);
             }
-            if let Some(NextPage {
-                partition_key,
-                row_key,
-            }) = next
-            {
-                push_header("x-ms-continuation-NextPartitionKey", partition_key, out);
-                if let Some(row_key) = row_key {
-                    push_header("x-ms-continuation-NextRowKey", row_key, out);
-                }
+            if let Some(next) = next {
+                next.push(out);
             }
             push_body(body, out);
         }
@@ -234,6 +227,19 @@ fn push_outcome(content_id: Option<&str>, outcome: &PartOutcome<'_>, out: &mut V
             push_header("Content-Type", level.content_type(), out);
             out.extend_from_slice(b"\r\n");
             failure.write_json(occurrence, out);
+        }
+    }
+}
+
+impl NextPage<'_> {
+    fn push(&self, out: &mut Vec<u8>) {
+        let Self {
+            partition_key,
+            row_key,
+        } = self;
+        push_header("x-ms-continuation-NextPartitionKey", partition_key, out);
+        if let Some(row_key) = row_key {
+            push_header("x-ms-continuation-NextRowKey", row_key, out);
         }
     }
 }
