@@ -180,17 +180,13 @@ fn push_outcome(content_id: Option<&str>, outcome: &PartOutcome<'_>, out: &mut V
         PartOutcome::Updated { prefer, etag } => {
             let version = if prefer.is_some() { "3.0;" } else { "1.0;" };
             let head = Head::new(204, content_id, prefer);
-            Head { version, ..head }.push(out);
+            head.of_version(version).push(out);
             push_header("ETag", &etag.text(), out);
             push_body(b"", out);
         }
         PartOutcome::Deleted => {
             let head = Head::new(204, content_id, None);
-            Head {
-                version: "1.0;",
-                ..head
-            }
-            .push(out);
+            head.of_version("1.0;").push(out);
             push_body(b"", out);
         }
         PartOutcome::Found {
@@ -263,6 +259,10 @@ impl<'a> Head<'a> {
             prefer,
             version: "3.0;",
         }
+    }
+
+    const fn of_version(self, version: &'static str) -> Self {
+        Self { version, ..self }
     }
 
     fn push(&self, out: &mut Vec<u8>) {
