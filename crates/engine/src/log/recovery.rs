@@ -4,6 +4,8 @@
 //! - A record that is not whole ends its segment. Whole ones of its group may lie behind it; the next segment begins anew.
 //! - The groups of what follows, in this segment or a later one, must go on without a gap. If a whole record of a later
 //!   group is found behind a damaged one, the damaged one had been acknowledged: that is an error.
+//! - What came before the first segment was given up, so the first record may be of any group. It may also be the torn one: a
+//!   segment is given up as soon as nobody needs it, and the next group may be the first of its segment.
 //! - Segments behind the last record are empty and ready for use.
 
 use std::fs::{self, OpenOptions};
@@ -189,16 +191,28 @@ fn read_records(
         offset += format::framed_bytes(&framed);
         records.push(Record { framed, body });
     }
+    let nothing_before = found.records.is_empty() && records.is_empty();
+    let torn = torn_group(salt, content, offset).filter(|_| nothing_before);
     let behind = last_group_behind(salt, content, offset);
-    // The group that was torn is the last one read, or the next.
-    if behind.is_some_and(|group| group > last_group + 1) {
+    // The group that was torn is the last one read, or the next. Where nothing was read its own header must say which it is, or
+    // the damaged record may have been one before it.
+    if behind.is_some_and(|group| group > torn.unwrap_or(last_group + 1)) {
         return Err(damaged(path, "a record is damaged that others follow"));
+    }
+    if let Some(torn) = torn {
+        found.next_group = torn;
     }
     if !records.is_empty() {
         found.next_group = last_group + 1;
         found.end = offset as u64;
     }
     Ok((records, behind.is_some()))
+}
+
+/// The group of the record at `offset`, which is not whole, if its header is.
+fn torn_group(salt: u64, content: &Bytes, offset: usize) -> Option<u64> {
+    let framed = format::decode_record_header(salt, &rest(content, offset)?)?;
+    Some(framed.header.group)
 }
 
 /// The latest group of which a record begins at `offset` or anywhere behind.

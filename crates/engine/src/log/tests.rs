@@ -273,6 +273,32 @@ fn after_a_failed_sync_nothing_is_appended_until_it_is_opened_afresh() {
     }
 }
 
+/// All that came before it was given up, so nothing tells which group it is but its own header.
+#[test]
+fn a_torn_group_may_be_the_first_of_all() {
+    let directory = tempfile::tempdir().unwrap();
+    let disk = FaultyDisk::default();
+    let open = |resume| Log::open(directory.path(), Arc::new(disk.clone()), OPTIONS, resume);
+    let (log, _) = open(Resume::Behind).unwrap();
+    append(&log, 1, 600).unwrap();
+    append(&log, 2, 6_000).unwrap();
+    log.make_room(record_bytes_max(1, 4_000)).unwrap();
+    log.release(RANGE, WalId(2));
+    assert_eq!(log.live_count(), 1);
+    disk.fail_next_sync(SyncFault::Torn);
+    assert!(matches!(append(&log, 3, 3_000), Err(AppendError::Io(_))));
+    drop(log);
+
+    for resume in [Resume::Behind, Resume::Afresh] {
+        assert!(open(resume).unwrap().1.is_empty());
+    }
+    let (log, _) = open(Resume::Behind).unwrap();
+    append(&log, 3, 600).unwrap();
+    append(&log, 4, 600).unwrap();
+    drop(log);
+    assert_eq!(ids(&open(Resume::Behind).unwrap().1), [3, 4]);
+}
+
 #[test]
 fn spares_are_made_once_they_will_be_needed() {
     let directory = tempfile::tempdir().unwrap();
