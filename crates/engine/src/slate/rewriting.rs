@@ -3,6 +3,10 @@
 //! It is a compaction that the database's own compactor proposes to itself when asked. Entered from outside, as SlateDB's
 //! administration does it, it could be entered between a job of the compactor being timed and entered: jobs must be entered in
 //! the order of their times, so the compactor would give up then, and close the database.
+//!
+//! A large database is rewritten in two jobs, level 0 first and then the sorted runs. Files leave level 0 in the order of their age,
+//! so a job that has some of it keeps all newer ones waiting; one over gigabytes takes minutes, in which level 0 would fill up and
+//! writes be refused. While runs are rewritten level 0 is compacted beside them.
 
 use std::sync::Arc;
 
@@ -14,29 +18,26 @@ use slatedb::compactor::{
 };
 use slatedb::config::CompactorOptions;
 
+/// Bytes up to which a database is rewritten in one job: it takes a second or two.
+const AT_ONCE_BYTES: u64 = 128 << 20;
+
+/// Files of level 0 that are worth a job while others wait, as in SlateDB's own policy.
+const LEVEL0_COUNT_MIN: usize = 4;
+
 /// Whether a database is to be rewritten. Shared with its compactor, which looks once a second.
 #[derive(Clone, Default)]
 pub(super) struct Rewriting {
     state: Arc<Mutex<State>>,
 }
 
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum State {
-    #[default]
-    Idle,
-    /// The next job is to be a rewrite; where `shared`, only if the database still shares files with others by then.
-    Asked { shared: bool },
-    /// It was proposed, and has not ended as far as is known.
-    UnderWay,
-}
-
 impl Rewriting {
     /// Asks for it, unless nothing would come of it or it is under way. Forgotten when the database is closed.
     pub(super) fn ask(&self, manifest: &VersionedManifest) {
         let mut state = self.state.lock();
-        if *state == State::Idle && whole(manifest).is_some() {
+        let files = Files::of(manifest);
+        if *state == State::Idle && files.whole().is_some() {
             // What is seen here may be some seconds old, and a rewrite have just ended.
-            let shared = shares(manifest);
+            let shared = files.shared;
             *state = State::Asked { shared };
         }
     }
@@ -62,28 +63,16 @@ struct Scheduler {
 
 impl CompactionScheduler for Scheduler {
     fn propose(&self, state: &CompactorStateView) -> Vec<CompactionSpec> {
+        let mut files = Files::of(state.manifest());
         let jobs = state.compactions().into_iter();
-        let busy = jobs
-            .flat_map(|jobs| jobs.recent_compactions())
-            .any(|job| job.active());
-        let mut rewriting = self.rewriting.state.lock();
-        match *rewriting {
-            // A file is in one job at a time. No other job begins meanwhile, or the rewrite's turn might never come.
-            State::Asked { .. } if busy => return Vec::new(),
-            State::Asked { shared } => {
-                let manifest = state.manifest();
-                let rewrite = whole(manifest).filter(|_| !shared || shares(manifest));
-                if let Some(rewrite) = rewrite {
-                    *rewriting = State::UnderWay;
-                    return vec![rewrite];
-                }
-                *rewriting = State::Idle;
-            }
-            State::UnderWay if !busy => *rewriting = State::Idle,
-            State::UnderWay | State::Idle => {}
+        let jobs = jobs.flat_map(|jobs| jobs.recent_compactions());
+        let jobs = jobs.filter(|job| job.active());
+        files.jobs.extend(jobs.map(|job| job.spec().clone()));
+        match self.rewriting.state.lock().next(&files) {
+            Next::Usual => self.usual.propose(state),
+            Next::Job(job) => vec![job],
+            Next::Wait => Vec::new(),
         }
-        drop(rewriting);
-        self.usual.propose(state)
     }
 
     fn validate(
@@ -95,20 +84,244 @@ impl CompactionScheduler for Scheduler {
     }
 }
 
-/// All files merged into files of its own; `None` for one file, and its own: nothing would come of it but garbage.
-fn whole(manifest: &VersionedManifest) -> Option<CompactionSpec> {
-    let level0 = manifest.l0().iter().map(|view| SourceId::SstView(view.id));
-    let runs = manifest.compacted().iter();
-    let lowest = runs.clone().map(|run| run.id).min().unwrap_or_default();
-    let sources: Vec<SourceId> = level0
-        .chain(runs.map(|run| SourceId::SortedRun(run.id)))
-        .collect();
-    (shares(manifest) || sources.len() > 1).then(|| CompactionSpec::new(sources, lowest))
+/// How far a rewrite is.
+#[derive(Clone, Debug, Default, PartialEq)]
+enum State {
+    #[default]
+    Idle,
+    /// It is to begin; where `shared`, only if the database still shares files with others by then.
+    Asked { shared: bool },
+    /// What level 0 held is becoming a run. The runs are next.
+    Runs,
+    /// This job was proposed, and has not ended as far as is known.
+    UnderWay(CompactionSpec),
 }
 
-/// Whether files of other databases are in it. A source stays listed, without files, until no checkpoint from before a rewrite is
-/// left.
-fn shares(manifest: &VersionedManifest) -> bool {
-    let mut sources = manifest.external_dbs().iter();
-    sources.any(|source| !source.sst_ids.is_empty())
+/// What the compactor is to begin.
+#[derive(Debug, PartialEq)]
+enum Next {
+    /// What it would begin without us.
+    Usual,
+    Job(CompactionSpec),
+    /// Nothing.
+    Wait,
+}
+
+impl State {
+    /// What to begin, given the files and jobs of now. A file is in one job at a time, so while a rewrite's turn is awaited no
+    /// other runs are merged, or it might never come.
+    fn next(&mut self, files: &Files) -> Next {
+        match self {
+            Self::Idle => Next::Usual,
+            Self::Asked { shared } if *shared && !files.shared => self.end(),
+            Self::Asked { .. } if files.bytes <= AT_ONCE_BYTES => {
+                if files.jobs.is_empty() {
+                    self.begin(files.whole())
+                } else {
+                    Next::Wait
+                }
+            }
+            Self::Asked { .. } => {
+                if files.level0_is_busy() {
+                    return Next::Wait;
+                }
+                *self = Self::Runs;
+                match files.level0_job() {
+                    Some(job) => Next::Job(job),
+                    None => self.next(files),
+                }
+            }
+            Self::Runs if files.level0_is_busy() => Next::Wait,
+            Self::Runs if files.runs_are_busy() => {
+                let worth_it = files.level0.len() >= LEVEL0_COUNT_MIN;
+                let job = files.level0_job().filter(|_| worth_it);
+                job.map_or(Next::Wait, Next::Job)
+            }
+            Self::Runs => self.begin(files.runs_job()),
+            Self::UnderWay(job) if files.jobs.contains(job) => Next::Usual,
+            Self::UnderWay(_) => self.end(),
+        }
+    }
+
+    fn begin(&mut self, job: Option<CompactionSpec>) -> Next {
+        let Some(job) = job else {
+            return self.end();
+        };
+        *self = Self::UnderWay(job.clone());
+        Next::Job(job)
+    }
+
+    fn end(&mut self) -> Next {
+        *self = Self::Idle;
+        Next::Usual
+    }
+}
+
+/// The files of a database and the jobs under way, as far as it matters here.
+#[derive(Debug)]
+struct Files {
+    /// Newest first.
+    level0: Vec<SourceId>,
+    /// Numbers of the sorted runs, newest first.
+    runs: Vec<u32>,
+    /// Bytes of the files, also of what of them belongs to others.
+    bytes: u64,
+    /// Whether files of other databases are in it. A source stays listed, without files, until no checkpoint from before a rewrite
+    /// is left.
+    shared: bool,
+    jobs: Vec<CompactionSpec>,
+}
+
+impl Files {
+    /// Without jobs.
+    fn of(manifest: &VersionedManifest) -> Self {
+        let level0_bytes = manifest.l0().iter().map(|view| view.estimate_size());
+        let run_bytes = manifest.compacted().iter().map(|run| run.estimate_size());
+        let mut sources = manifest.external_dbs().iter();
+        Self {
+            level0: (manifest.l0().iter())
+                .map(|view| SourceId::SstView(view.id))
+                .collect(),
+            runs: manifest.compacted().iter().map(|run| run.id).collect(),
+            bytes: level0_bytes.chain(run_bytes).sum(),
+            shared: sources.any(|source| !source.sst_ids.is_empty()),
+            jobs: Vec::new(),
+        }
+    }
+
+    /// All files merged into files of its own; `None` for one file, and its own: nothing would come of it but garbage.
+    fn whole(&self) -> Option<CompactionSpec> {
+        self.merged(self.level0.iter().copied())
+    }
+
+    /// All runs merged into one, with the same exception.
+    fn runs_job(&self) -> Option<CompactionSpec> {
+        self.merged(std::iter::empty())
+    }
+
+    fn merged(&self, level0: impl Iterator<Item = SourceId>) -> Option<CompactionSpec> {
+        let lowest = self.runs.iter().copied().min().unwrap_or_default();
+        let runs = self.runs.iter().map(|run| SourceId::SortedRun(*run));
+        let sources: Vec<SourceId> = level0.chain(runs).collect();
+        let enough = if self.shared { 1 } else { 2 };
+        (sources.len() >= enough).then(|| CompactionSpec::new(sources, lowest))
+    }
+
+    /// Level 0 merged into a run above all others; `None` where nothing is in it.
+    fn level0_job(&self) -> Option<CompactionSpec> {
+        let to_be = self.jobs.iter().filter_map(CompactionSpec::destination);
+        let highest = self.runs.iter().copied().chain(to_be).max();
+        let above = highest.map_or(0, |highest| highest + 1);
+        (!self.level0.is_empty()).then(|| CompactionSpec::new(self.level0.clone(), above))
+    }
+
+    fn level0_is_busy(&self) -> bool {
+        self.jobs.iter().any(CompactionSpec::has_l0_sources)
+    }
+
+    fn runs_are_busy(&self) -> bool {
+        self.jobs.iter().any(CompactionSpec::has_sr_sources)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(number: u128) -> SourceId {
+        SourceId::SstView(number.into())
+    }
+
+    fn run(number: u32) -> SourceId {
+        SourceId::SortedRun(number)
+    }
+
+    fn files(level0: &[u128], runs: &[u32], bytes: u64) -> Files {
+        Files {
+            level0: level0.iter().copied().map(file).collect(),
+            runs: runs.to_vec(),
+            bytes,
+            shared: true,
+            jobs: Vec::new(),
+        }
+    }
+
+    fn with(mut files: Files, jobs: &[&CompactionSpec]) -> Files {
+        files.jobs.extend(jobs.iter().copied().cloned());
+        files
+    }
+
+    fn asked() -> State {
+        State::Asked { shared: true }
+    }
+
+    #[test]
+    fn a_small_database_is_rewritten_at_once() {
+        let mut state = asked();
+        let whole = CompactionSpec::new(vec![file(2), file(1), run(3), run(0)], 0);
+        let now = files(&[2, 1], &[3, 0], AT_ONCE_BYTES);
+        let other = CompactionSpec::new(vec![file(1)], 4);
+        assert_eq!(
+            state.next(&with(files(&[1], &[3, 0], 1), &[&other])),
+            Next::Wait
+        );
+        assert_eq!(state.next(&now), Next::Job(whole.clone()));
+        assert_eq!(state.next(&with(now, &[&whole])), Next::Usual);
+        assert_ne!(state, State::Idle);
+        assert_eq!(state.next(&files(&[], &[0], 1)), Next::Usual);
+        assert_eq!(state, State::Idle);
+    }
+
+    #[test]
+    fn level_0_of_a_large_one_goes_first_and_is_compacted_beside_the_runs() {
+        const LARGE: u64 = AT_ONCE_BYTES + 1;
+        let mut state = asked();
+        let level0 = CompactionSpec::new(vec![file(2), file(1)], 4);
+        assert_eq!(
+            state.next(&files(&[2, 1], &[3, 0], LARGE)),
+            Next::Job(level0.clone())
+        );
+        let meanwhile = with(files(&[4, 3, 2, 1], &[3, 0], LARGE), &[&level0]);
+        assert_eq!(state.next(&meanwhile), Next::Wait);
+        let runs = CompactionSpec::new(vec![run(4), run(3), run(0)], 0);
+        let now = files(&[4, 3], &[4, 3, 0], LARGE);
+        assert_eq!(state.next(&now), Next::Job(runs.clone()));
+        let meanwhile = with(files(&[6, 5, 4, 3], &[4, 3, 0], LARGE), &[&runs]);
+        assert_eq!(state.next(&meanwhile), Next::Usual, "which is level 0");
+        assert_ne!(state, State::Idle);
+        assert_eq!(state.next(&files(&[], &[5, 0], LARGE)), Next::Usual);
+        assert_eq!(state, State::Idle);
+    }
+
+    #[test]
+    fn level_0_of_a_large_one_does_not_wait_for_runs_that_are_being_merged() {
+        const LARGE: u64 = AT_ONCE_BYTES + 1;
+        let merging = CompactionSpec::new(vec![run(2), run(1)], 1);
+        let mut state = asked();
+        let first = CompactionSpec::new(vec![file(1)], 3);
+        let now = with(files(&[1], &[2, 1], LARGE), &[&merging]);
+        assert_eq!(state.next(&now), Next::Job(first));
+        let now = with(files(&[3, 2], &[3, 2, 1], LARGE), &[&merging]);
+        assert_eq!(state.next(&now), Next::Wait, "not worth a job");
+        let now = with(files(&[5, 4, 3, 2], &[3, 2, 1], LARGE), &[&merging]);
+        let second = CompactionSpec::new(vec![file(5), file(4), file(3), file(2)], 4);
+        assert_eq!(state.next(&now), Next::Job(second));
+        let now = files(&[], &[4, 3, 1], LARGE);
+        let runs = CompactionSpec::new(vec![run(4), run(3), run(1)], 1);
+        assert_eq!(state.next(&now), Next::Job(runs));
+    }
+
+    #[test]
+    fn what_nothing_would_come_of_is_not_begun() {
+        let mut own = files(&[], &[1], 1);
+        own.shared = false;
+        let mut state = asked();
+        assert_eq!(state.next(&own), Next::Usual, "it shares nothing any more");
+        assert_eq!(state, State::Idle);
+        let mut state = State::Asked { shared: false };
+        assert_eq!(state.next(&own), Next::Usual, "it is one run");
+        assert_eq!(state, State::Idle);
+        assert_eq!(own.whole(), None);
+        assert_eq!(files(&[], &[], 0).whole(), None);
+    }
 }

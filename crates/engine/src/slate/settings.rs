@@ -54,6 +54,9 @@ const LEVEL0_COUNT_MAX: usize = 20;
 /// for days, and reads go on meanwhile, so: practically for ever.
 const MANIFEST_TIMEOUT: Duration = Duration::from_secs(30 * 24 * 3600);
 
+/// Jobs of a database's compactor at a time: one may be over gigabytes and take minutes, and level 0 must not fill up meanwhile.
+const COMPACTIONS_MAX: usize = 2;
+
 /// SlateDB's settings for a local directory. The reasons for the numbers are in `docs/format/store.md`.
 pub(super) fn slatedb_settings(garbage_age: Duration) -> slatedb::Settings {
     slatedb::Settings {
@@ -84,11 +87,11 @@ pub(super) fn compaction(garbage_age: Duration) -> CompactorOptions {
         poll_interval: Duration::from_secs(1),
         commit_compacted_interval: Duration::from_secs(1),
         manifest_update_timeout: MANIFEST_TIMEOUT,
-        max_concurrent_compactions: 1,
+        max_concurrent_compactions: COMPACTIONS_MAX,
         checkpoint_lifetime: garbage_age,
         scheduler_options: HashMap::new(),
         worker: Some(CompactionWorkerOptions {
-            max_concurrent_compactions: 1,
+            max_concurrent_compactions: COMPACTIONS_MAX,
             compactions_poll_interval: Duration::from_secs(1),
             max_sst_size: 64 << 20,
             max_fetch_tasks: 1,

@@ -1,10 +1,11 @@
-//! What the balancer makes of the heat of real ranges, over a simulated hour.
+//! Watching the ranges: windows are closed whatever else happens, and what the balancer makes of the heat of real ranges over a
+//! simulated hour.
 
 use super::*;
 use crate::balance::{BalanceSettings, Balancer};
 use partita_range::Done;
-use partita_range::heat::Access;
-use partita_rt::ManualClock;
+use partita_range::heat::{Access, Request};
+use partita_rt::{Clock, ManualClock};
 use std::time::SystemTime;
 
 const WINDOW: Duration = Duration::from_secs(10);
@@ -85,4 +86,60 @@ async fn reads_beside_a_growing_end_are_split_off_once() {
     assert!((1..=3).contains(&balanced), "{balanced}");
     watched.pass(HOUR, request).await;
     assert_eq!(watched.manager.balance_counts().1, balanced);
+}
+
+/// A clock that goes with tokio's.
+#[derive(Debug)]
+struct TestClock(tokio::time::Instant);
+
+impl Clock for TestClock {
+    fn now(&self) -> SystemTime {
+        SystemTime::UNIX_EPOCH + self.0.elapsed()
+    }
+
+    fn monotonic(&self) -> std::time::Instant {
+        tokio::time::Instant::now().into_std()
+    }
+
+    fn processor(&self) -> Duration {
+        self.0.elapsed()
+    }
+}
+
+/// A split that hangs keeps nobody from knowing what the ranges do, and is noted as one that failed.
+#[tokio::test(start_paused = true)]
+async fn windows_are_closed_while_the_balancer_waits() {
+    let disk = Disk::new();
+    let manager = disk
+        .open_hooked(Box::new(|| Box::pin(std::future::pending())))
+        .await;
+    fill(&manager, 0..10).await;
+    let balancer = Balancer::new(BalanceSettings {
+        split_bytes: 1,
+        ..BalanceSettings::default()
+    });
+    let clock = TestClock(tokio::time::Instant::now());
+    manager.start_watching(Arc::new(clock), Some(balancer), None);
+    let pass = async |seconds| tokio::time::sleep(Duration::from_secs(seconds)).await;
+    pass(15).await;
+    assert!(manager.record().change.is_some(), "a split is under way");
+    manager.map().ranges()[0].range.heat().record(&Request {
+        partition: b"p",
+        table_bytes: 0,
+        access: Access::Read,
+        rows: 1,
+        bytes_in: 0,
+        bytes_out: 0,
+        latency: Duration::ZERO,
+    });
+    pass(10).await;
+    assert!(manager.record().change.is_some(), "it still is");
+    let window = manager.last_window(RangeId(1)).unwrap();
+    assert_eq!(window.counts.requests(), 1);
+    pass(30).await;
+    assert_eq!(manager.record().change, None, "it is given up");
+    assert_eq!(manager.record().next_range, 4, "and left alone for a while");
+    pass(60).await;
+    assert_eq!(manager.record().next_range, 6, "not for ever");
+    assert_eq!(manager.balance_counts(), (0, 0));
 }

@@ -1,0 +1,88 @@
+//! How long the log gets: no range keeps it from getting shorter, however it writes.
+
+use super::*;
+
+/// Commits a row so many times. Each takes a sector, so 2,500 fill some twenty segments, and far less than what a flush waits for.
+async fn write_on(engine: &dyn Engine, numbers: std::ops::Range<u32>) {
+    for number in numbers {
+        commit(engine, put("key", number.to_string()))
+            .await
+            .unwrap();
+    }
+}
+
+fn assert_short(stats: &Stats) {
+    let live = stats.log_bytes / (64 << 10);
+    assert!(live <= journal::LIVE_SEGMENTS_MAX, "{live} segments");
+}
+
+/// A few rows are flushed once they fill some segments, so that a start has a bounded amount to read.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_log_stays_short_when_rows_are_few() {
+    let directory = tempfile::tempdir().unwrap();
+    let disk = FaultyDisk::lazy();
+    let engine = open_faulty(directory.path(), &disk).await;
+    write_on(&*engine, 0..2_500).await;
+    assert_short(&engine.stats());
+    engine.close().await;
+    drop(engine);
+    let engine = open_faulty(directory.path(), &disk).await;
+    assert_eq!(engine.get(b"key").await.unwrap().unwrap(), "2499");
+    engine.close().await;
+}
+
+/// A range that stops writing does not keep the log from getting shorter.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_idle_range_does_not_keep_the_log_long() {
+    let directory = tempfile::tempdir().unwrap();
+    let disk = FaultyDisk::lazy();
+    let databases = databases_on(&disk, directory.path()).await;
+    let idle = databases.open(RangeId(1)).await.unwrap();
+    let busy = databases.open(RangeId(2)).await.unwrap();
+    commit(&*idle, put("idle", "1")).await.unwrap();
+    write_on(&*busy, 0..2_500).await;
+    assert_short(&databases.stats());
+    assert_eq!(idle.get(b"idle").await.unwrap().unwrap(), "1");
+    databases.close().await;
+}
+
+/// Nor does one that writes once in four segments, which is too seldom for its own database to flush it in time.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_range_that_writes_seldom_does_not_keep_the_log_long() {
+    let directory = tempfile::tempdir().unwrap();
+    let disk = FaultyDisk::lazy();
+    let databases = databases_on(&disk, directory.path()).await;
+    let seldom = databases.open(RangeId(1)).await.unwrap();
+    let busy = databases.open(RangeId(2)).await.unwrap();
+    for round in 0..5 {
+        commit(&*seldom, put("key", round.to_string()))
+            .await
+            .unwrap();
+        write_on(&*busy, round * 500..(round + 1) * 500).await;
+    }
+    assert_short(&databases.stats());
+    databases.close().await;
+}
+
+/// Nor does one that is closed, as the sources of a split are; and it can be opened again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_closed_range_does_not_keep_the_log_long() {
+    let directory = tempfile::tempdir().unwrap();
+    let disk = FaultyDisk::lazy();
+    let databases = databases_on(&disk, directory.path()).await;
+    let closed = databases.open(RangeId(1)).await.unwrap();
+    let busy = databases.open(RangeId(2)).await.unwrap();
+    commit(&*closed, put("kept", "1")).await.unwrap();
+    closed.close().await;
+    write_on(&*busy, 0..2_500).await;
+    let again = databases.open(RangeId(1)).await.unwrap();
+    commit(&*again, put("later", "2")).await.unwrap();
+    databases.close().await;
+    drop((closed, again, busy, databases));
+    // Neither is lost by giving up the records of its first life.
+    let databases = databases_on(&disk, directory.path()).await;
+    let again = databases.open(RangeId(1)).await.unwrap();
+    assert_eq!(again.get(b"kept").await.unwrap().unwrap(), "1");
+    assert_eq!(again.get(b"later").await.unwrap().unwrap(), "2");
+    databases.close().await;
+}
