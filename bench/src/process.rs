@@ -120,12 +120,24 @@ impl ServerProcess {
     /// # Errors
     /// When the process is gone.
     pub fn rss_mib(&self) -> anyhow::Result<f64> {
+        self.status_mib("VmRSS:")
+    }
+
+    /// The most memory it has held so far, MiB.
+    ///
+    /// # Errors
+    /// When the process is gone.
+    pub fn peak_rss_mib(&self) -> anyhow::Result<f64> {
+        self.status_mib("VmHWM:")
+    }
+
+    fn status_mib(&self, name: &str) -> anyhow::Result<f64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid()))?;
         let kib = status
             .lines()
-            .find_map(|line| line.strip_prefix("VmRSS:"))
+            .find_map(|line| line.strip_prefix(name))
             .and_then(|rest| rest.trim().strip_suffix(" kB"))
-            .context("no VmRSS in the process status")?;
+            .with_context(|| format!("no {name} in the process status"))?;
         Ok(kib.trim().parse::<f64>()? / 1_024.0)
     }
 

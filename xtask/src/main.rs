@@ -18,9 +18,11 @@ mod checkers;
 mod crash;
 mod diskfull;
 mod fairness;
+mod footprint;
 mod fuzz;
 mod pauses;
 mod pressure;
+mod rows;
 mod tidy;
 
 use std::process::ExitCode;
@@ -50,6 +52,8 @@ enum Task {
     Diskfull(diskfull::Arguments),
     /// Measure what one abusive tenant costs ten modest ones
     Fairness(fairness::Arguments),
+    /// Measure the server's memory and its time to ready
+    Footprint(footprint::Arguments),
     /// Build the fuzz targets and run each for a while
     Fuzz(fuzz::Arguments),
     /// Measure what clients notice of splits and merges under full load
@@ -67,6 +71,7 @@ fn main() -> ExitCode {
         Task::Crash(arguments) => crash::run(&arguments),
         Task::Diskfull(arguments) => diskfull::run(&arguments),
         Task::Fairness(arguments) => fairness::run(&arguments),
+        Task::Footprint(arguments) => footprint::run(&arguments),
         Task::Fuzz(arguments) => fuzz::run(&arguments),
         Task::Pauses(arguments) => pauses::run(&arguments),
         Task::Pressure(arguments) => pressure::run(&arguments),

@@ -17,25 +17,16 @@ use partita_bench::{
     partita_command, prepare,
 };
 
-use crate::cargo;
+use crate::pressure::{TRANSIT_MAX_MS, TRANSIT_P99_MS};
+use crate::{cargo, rows};
 
 const START_DEADLINE: Duration = Duration::from_secs(30);
 
 /// Load before measuring starts.
 const WARM_UP: Duration = Duration::from_secs(2);
 
-/// Ranges are kept between these numbers, so that each change is of some tens of megabytes.
-const RANGES: std::ops::RangeInclusive<usize> = 8..=16;
-
-/// How long one of the changes may be refused, because ranges still rewrite what they share, before the run is given up.
+/// How long changes may be refused one after the other, because ranges still rewrite what they share, before no more are tried.
 const REFUSED_MAX: Duration = Duration::from_secs(120);
-
-/// Bytes of a row of the load: 1 KiB entities.
-const ROW_BYTES: u64 = 1_024;
-
-/// How long requests may wait for a change (issue: "unavailable p99 ≤ 300 ms, maximum ≤ 1 s").
-const P99_MAX_MS: f64 = 300.0;
-const MAX_MS: f64 = 1_000.0;
 
 /// Measure what clients notice of splits and merges under full load
 #[derive(Debug, clap::Args)]
@@ -46,9 +37,15 @@ pub(crate) struct Arguments {
     /// Rows to fill the store with, MiB
     #[arg(long, default_value_t = 1_024)]
     mib: u64,
+    /// Ranges at most, and half as many at least; few make each change one of many bytes
+    #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u16).range(2..))]
+    ranges: u16,
     /// Connections: half insert, half read
     #[arg(long, default_value_t = 64)]
     connections: usize,
+    /// Let all connections insert and none read
+    #[arg(long)]
+    inserts_only: bool,
     /// Seed of the choice of ranges
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -78,14 +75,19 @@ fn measure(arguments: &Arguments, server: &ServerProcess, admin: SocketAddr) -> 
     prepare(addr, &account, true)?;
     let mut runs = 1..;
     let mut next_run = || runs.next().unwrap_or_default();
-    fill(arguments, addr, &account, &mut next_run)?;
-    let mut changes = Changes::new(admin, arguments.seed);
-    while admin::ranges(admin)?.ranges.len() < *RANGES.end() {
+    rows::fill(addr, &account, arguments.mib, &mut next_run)?;
+    let mut changes = Changes::new(admin, arguments.seed, usize::from(arguments.ranges));
+    while admin::ranges(admin)?.ranges.len() < changes.ranges_max {
         changes.one()?;
+        ensure!(
+            !changes.are_stuck(),
+            "ranges cannot be split: {}",
+            changes.last_refusal
+        );
     }
     eprintln!(
         "pauses: the store is filled and has {} ranges",
-        RANGES.end()
+        arguments.ranges
     );
 
     let load = Both {
@@ -100,7 +102,7 @@ fn measure(arguments: &Arguments, server: &ServerProcess, admin: SocketAddr) -> 
     changes.forget();
     let (changed, took) = load.run_while(&mut next_run, || {
         let started = Instant::now();
-        while changes.done() < arguments.changes {
+        while changes.done() < arguments.changes && !changes.are_stuck() {
             changes.one()?;
         }
         Ok(started.elapsed())
@@ -125,35 +127,6 @@ fn measure(arguments: &Arguments, server: &ServerProcess, admin: SocketAddr) -> 
     check(arguments, &changes, &changed)
 }
 
-/// Inserts transactions until there are as many bytes of rows as asked for.
-fn fill(
-    arguments: &Arguments,
-    addr: SocketAddr,
-    account: &Account,
-    next_run: &mut impl FnMut() -> u64,
-) -> anyhow::Result<()> {
-    let wanted = (arguments.mib << 20) / ROW_BYTES;
-    let mut rows = 0;
-    while rows < wanted {
-        let workload = Workload::new(WorkloadKind::Batch, account, addr, next_run());
-        let shape = LoadShape {
-            connections: 16,
-            threads: 1,
-            warm_up: Duration::ZERO,
-            measured: Duration::from_secs(1),
-        };
-        let load = Load {
-            addr,
-            workload: &workload,
-            shape,
-        };
-        let result = load.run(|| Ok(()))?;
-        ensure!(result.errors == 0, "filling: {:?}", result.first_error);
-        rows += result.requests * WorkloadKind::Batch.entities();
-    }
-    Ok(())
-}
-
 /// Inserts and point reads at the same time.
 struct Both<'a> {
     arguments: &'a Arguments,
@@ -164,7 +137,14 @@ struct Both<'a> {
 /// What each half of the connections saw.
 struct Seen {
     inserts: LoadResult,
-    gets: LoadResult,
+    gets: Option<LoadResult>,
+}
+
+impl Seen {
+    fn results(&self) -> impl Iterator<Item = (&'static str, &LoadResult)> {
+        let gets = self.gets.iter().map(|gets| ("gets", gets));
+        std::iter::once(("inserts", &self.inserts)).chain(gets)
+    }
 }
 
 impl Both<'_> {
@@ -180,18 +160,25 @@ impl Both<'_> {
             workload(WorkloadKind::InsertMany),
             workload(WorkloadKind::PointGet),
         );
+        let parts = if self.arguments.inserts_only { 1 } else { 2 };
         let load = |workload| Load {
             addr: self.addr,
             workload,
             shape: LoadShape {
-                connections: (self.arguments.connections / 2).max(1),
+                connections: (self.arguments.connections / parts).max(1),
                 threads: 1,
                 warm_up: WARM_UP,
                 measured: Duration::ZERO,
             },
         };
         let (inserting, getting) = (load(&inserts), load(&gets));
+        if self.arguments.inserts_only {
+            let (inserts, worked) = inserting.run_while(work)?;
+            let gets = None;
+            return Ok((Seen { inserts, gets }, worked));
+        }
         let (inserts, (gets, worked)) = inserting.run_while(|| getting.run_while(work))?;
+        let gets = Some(gets);
         Ok((Seen { inserts, gets }, worked))
     }
 }
@@ -200,23 +187,28 @@ impl Both<'_> {
 struct Changes {
     admin: SocketAddr,
     rng: Rng,
+    /// As many ranges at most; at least half of that.
+    ranges_max: usize,
     splits_ms: Vec<f64>,
     merges_ms: Vec<f64>,
     refused: u64,
     undone: u64,
     refused_since: Option<Instant>,
+    last_refusal: String,
 }
 
 impl Changes {
-    fn new(admin: SocketAddr, seed: u64) -> Self {
+    fn new(admin: SocketAddr, seed: u64, ranges_max: usize) -> Self {
         Self {
             admin,
             rng: Rng::new(seed),
+            ranges_max,
             splits_ms: Vec::new(),
             merges_ms: Vec::new(),
             refused: 0,
             undone: 0,
             refused_since: None,
+            last_refusal: String::new(),
         }
     }
 
@@ -230,14 +222,20 @@ impl Changes {
         self.splits_ms.len() + self.merges_ms.len()
     }
 
+    /// Whether none has been made for long.
+    fn are_stuck(&self) -> bool {
+        self.refused_since
+            .is_some_and(|since| since.elapsed() > REFUSED_MAX)
+    }
+
     /// Tries a change of some range.
     fn one(&mut self) -> anyhow::Result<()> {
         let ranges = admin::ranges(self.admin)?.ranges;
         let index = self.rng.below(ranges.len() as u64) as usize;
         let range = ranges.get(index).context("there are no ranges")?;
         let split = match ranges.len() {
-            count if count <= *RANGES.start() => true,
-            count if count >= *RANGES.end() => false,
+            count if count <= self.ranges_max / 2 => true,
+            count if count >= self.ranges_max => false,
             _ => self.rng.below(2) == 0,
         };
         let action = if split { "split" } else { "merge" };
@@ -254,11 +252,8 @@ impl Changes {
             // Nothing to cut, no neighbour, or too many files shared just now.
             404 | 409 => {
                 self.refused += 1;
-                let since = *self.refused_since.get_or_insert_with(Instant::now);
-                ensure!(
-                    since.elapsed() < REFUSED_MAX,
-                    "every change was refused for {REFUSED_MAX:?}, the last: {answer}"
-                );
+                self.last_refusal = answer.to_string();
+                self.refused_since.get_or_insert_with(Instant::now);
                 park_for(Duration::from_millis(50));
             }
             503 => {
@@ -284,7 +279,7 @@ fn print(rows: &[(&str, &Seen)]) {
     println!("| load | requests/s | p50 ms | p99 ms | p99.9 ms | most ms | refused |");
     println!("| --- | ---: | ---: | ---: | ---: | ---: | --- |");
     for (title, seen) in rows {
-        for (kind, result) in [("inserts", &seen.inserts), ("gets", &seen.gets)] {
+        for (kind, result) in seen.results() {
             let ms = |quantile| result.latency_us.value_at_quantile(quantile) as f64 / 1_000.0;
             let refused: Vec<String> = result
                 .refused
@@ -309,7 +304,7 @@ fn print(rows: &[(&str, &Seen)]) {
 }
 
 fn check(arguments: &Arguments, changes: &Changes, seen: &Seen) -> anyhow::Result<()> {
-    for result in [&seen.inserts, &seen.gets] {
+    for (_, result) in seen.results() {
         ensure!(
             result.errors == 0,
             "{} wrong answers, the first: {:?}",
@@ -317,10 +312,15 @@ fn check(arguments: &Arguments, changes: &Changes, seen: &Seen) -> anyhow::Resul
             result.first_error
         );
     }
-    let slow = changes.wait_ms(0.99) > P99_MAX_MS || changes.wait_ms(1.0) > MAX_MS;
+    ensure!(
+        changes.done() >= arguments.changes,
+        "no change was possible for {REFUSED_MAX:?}: {}",
+        changes.last_refusal
+    );
+    let slow = changes.wait_ms(0.99) > TRANSIT_P99_MS || changes.wait_ms(1.0) > TRANSIT_MAX_MS;
     ensure!(
         !(arguments.check_times && slow),
-        "writes waited for changes longer than {P99_MAX_MS} ms (p99) or {MAX_MS} ms"
+        "writes waited for changes longer than {TRANSIT_P99_MS} ms (p99) or {TRANSIT_MAX_MS} ms"
     );
     Ok(())
 }

@@ -3,9 +3,11 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, ensure};
-use partita_bench::client::{Client, Request};
+use anyhow::ensure;
+use partita_bench::client::Client;
 use partita_bench::{Account, Load, LoadShape, Workload, WorkloadKind, create_table};
+
+use crate::rows;
 
 /// Connections of the load.
 const CONNECTIONS: usize = 64;
@@ -43,7 +45,8 @@ pub(crate) fn run(program: &Path, directory: &Path, load: Duration) -> anyhow::R
     let server = super::start(program, directory)?;
     let ready_ms = server.ready_after().as_millis();
     let started = Instant::now();
-    let rows = count_rows(&mut Client::connect(server.addr(), account)?)?;
+    let mut client = Client::connect(server.addr(), account)?;
+    let rows = rows::count(&mut client, WorkloadKind::InsertMany.table())?;
     let scan_s = started.elapsed().as_secs_f64();
     let acknowledged = result.requests;
     ensure!(
@@ -62,35 +65,4 @@ pub(crate) fn run(program: &Path, directory: &Path, load: Duration) -> anyhow::R
         load.as_secs()
     );
     Ok(())
-}
-
-fn count_rows(client: &mut Client) -> anyhow::Result<u64> {
-    let path = format!("/{}()", WorkloadKind::InsertMany.table());
-    let mut query = "$select=RowKey".to_owned();
-    let mut rows = 0;
-    loop {
-        let answer = client.send(&Request {
-            query: &query,
-            headers: &[("Accept", "application/json;odata=nometadata")],
-            ..Request::new("GET", &path)
-        })?;
-        ensure!(
-            answer.status == 200,
-            "counting: {} {}",
-            answer.status,
-            answer.text()
-        );
-        rows += answer.text().matches(r#""RowKey":"#).count() as u64;
-        let Some(partition) = answer.header("x-ms-continuation-NextPartitionKey") else {
-            return Ok(rows);
-        };
-        let row = answer
-            .header("x-ms-continuation-NextRowKey")
-            .context("a token without RowKey")?;
-        query = format!(
-            "$select=RowKey&NextPartitionKey={}&NextRowKey={}",
-            crate::checkers::stored::escape(partition),
-            crate::checkers::stored::escape(row)
-        );
-    }
 }

@@ -75,7 +75,10 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let disk = match SmallDisk::mount(&cargo::root().join("target/diskfull"), DISK_MIB) {
         Ok(disk) => disk,
         Err(reason) => {
-            println!("diskfull: skipped, a file system cannot be mounted here: {reason:#}");
+            println!(
+                "diskfull: skipped, a file system cannot be mounted here: {reason:#}. The engine's own tests fill a disk that \
+                 fails when told to"
+            );
             return Ok(());
         }
     };

@@ -40,8 +40,8 @@ const GARBAGE_AGE: &str = "4s";
 const LOAD_MS_MAX: u64 = 6_000;
 
 /// How long writes may wait for a change: the 99th percentile and the most (issue: "unavailable p99 ≤ 300 ms, maximum ≤ 1 s").
-const TRANSIT_P99_MS: f64 = 300.0;
-const TRANSIT_MAX_MS: f64 = 1_000.0;
+pub(crate) const TRANSIT_P99_MS: f64 = 300.0;
+pub(crate) const TRANSIT_MAX_MS: f64 = 1_000.0;
 
 /// Split, merge, freeze, compact and kill under checked traffic
 #[derive(Debug, clap::Args)]
