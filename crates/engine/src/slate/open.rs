@@ -47,7 +47,8 @@ pub(super) async fn open(
     records: VecDeque<Record>,
     resume: Resume,
 ) -> Result<Opened, OpenError> {
-    let (figures, rewriting) = (Figures::new(), Rewriting::default());
+    let figures = Figures::new();
+    let rewriting = Rewriting::new(core.settings.rewritten_at_once_bytes);
     let is_known = core.known.lock().contains(&range);
     let cache = Arc::clone(&core.cache) as Arc<dyn slatedb::db_cache::DbCache>;
     let compactor = CompactorBuilder::new(database_path(range), core.data.store())

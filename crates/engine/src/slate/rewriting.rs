@@ -18,23 +18,29 @@ use slatedb::compactor::{
 };
 use slatedb::config::CompactorOptions;
 
-/// Bytes up to which a database is rewritten in one job: it takes a second or two.
-const AT_ONCE_BYTES: u64 = 128 << 20;
-
 /// Files of level 0 that are worth a job while others wait, as in SlateDB's own policy.
 const LEVEL0_COUNT_MIN: usize = 4;
 
 /// Whether a database is to be rewritten. Shared with its compactor, which looks once a second.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(super) struct Rewriting {
     state: Arc<Mutex<State>>,
+    at_once_bytes: u64,
 }
 
 impl Rewriting {
+    /// Of a database that is rewritten in one job where it has no more than so many bytes.
+    pub(super) fn new(at_once_bytes: u64) -> Self {
+        Self {
+            state: Arc::default(),
+            at_once_bytes,
+        }
+    }
+
     /// Asks for it, unless nothing would come of it or it is under way. Forgotten when the database is closed.
     pub(super) fn ask(&self, manifest: &VersionedManifest) {
         let mut state = self.state.lock();
-        let files = Files::of(manifest);
+        let files = Files::of(manifest, self.at_once_bytes);
         if *state == State::Idle && files.whole().is_some() {
             // What is seen here may be some seconds old, and a rewrite have just ended.
             let shared = files.shared;
@@ -63,7 +69,7 @@ struct Scheduler {
 
 impl CompactionScheduler for Scheduler {
     fn propose(&self, state: &CompactorStateView) -> Vec<CompactionSpec> {
-        let mut files = Files::of(state.manifest());
+        let mut files = Files::of(state.manifest(), self.rewriting.at_once_bytes);
         let jobs = state.compactions().into_iter();
         let jobs = jobs.flat_map(|jobs| jobs.recent_compactions());
         let jobs = jobs.filter(|job| job.active());
@@ -114,7 +120,7 @@ impl State {
         match self {
             Self::Idle => Next::Usual,
             Self::Asked { shared } if *shared && !files.shared => self.end(),
-            Self::Asked { .. } if files.bytes <= AT_ONCE_BYTES => {
+            Self::Asked { .. } if files.are_few => {
                 if files.jobs.is_empty() {
                     self.begin(files.whole())
                 } else {
@@ -164,8 +170,8 @@ struct Files {
     level0: Vec<SourceId>,
     /// Numbers of the sorted runs, newest first.
     runs: Vec<u32>,
-    /// Bytes of the files, also of what of them belongs to others.
-    bytes: u64,
+    /// Whether they are so small that one job does not keep others waiting.
+    are_few: bool,
     /// Whether files of other databases are in it. A source stays listed, without files, until no checkpoint from before a rewrite
     /// is left.
     shared: bool,
@@ -174,16 +180,18 @@ struct Files {
 
 impl Files {
     /// Without jobs.
-    fn of(manifest: &VersionedManifest) -> Self {
+    fn of(manifest: &VersionedManifest, at_once_bytes: u64) -> Self {
         let level0_bytes = manifest.l0().iter().map(|view| view.estimate_size());
         let run_bytes = manifest.compacted().iter().map(|run| run.estimate_size());
+        // Also those of what is in the files and belongs to others.
+        let bytes: u64 = level0_bytes.chain(run_bytes).sum();
         let mut sources = manifest.external_dbs().iter();
         Self {
             level0: (manifest.l0().iter())
                 .map(|view| SourceId::SstView(view.id))
                 .collect(),
             runs: manifest.compacted().iter().map(|run| run.id).collect(),
-            bytes: level0_bytes.chain(run_bytes).sum(),
+            are_few: bytes <= at_once_bytes,
             shared: sources.any(|source| !source.sst_ids.is_empty()),
             jobs: Vec::new(),
         }
@@ -236,11 +244,11 @@ mod tests {
         SourceId::SortedRun(number)
     }
 
-    fn files(level0: &[u128], runs: &[u32], bytes: u64) -> Files {
+    fn files(level0: &[u128], runs: &[u32], are_few: bool) -> Files {
         Files {
             level0: level0.iter().copied().map(file).collect(),
             runs: runs.to_vec(),
-            bytes,
+            are_few,
             shared: true,
             jobs: Vec::new(),
         }
@@ -259,61 +267,59 @@ mod tests {
     fn a_small_database_is_rewritten_at_once() {
         let mut state = asked();
         let whole = CompactionSpec::new(vec![file(2), file(1), run(3), run(0)], 0);
-        let now = files(&[2, 1], &[3, 0], AT_ONCE_BYTES);
+        let now = files(&[2, 1], &[3, 0], true);
         let other = CompactionSpec::new(vec![file(1)], 4);
         assert_eq!(
-            state.next(&with(files(&[1], &[3, 0], 1), &[&other])),
+            state.next(&with(files(&[1], &[3, 0], true), &[&other])),
             Next::Wait
         );
         assert_eq!(state.next(&now), Next::Job(whole.clone()));
         assert_eq!(state.next(&with(now, &[&whole])), Next::Usual);
         assert_ne!(state, State::Idle);
-        assert_eq!(state.next(&files(&[], &[0], 1)), Next::Usual);
+        assert_eq!(state.next(&files(&[], &[0], true)), Next::Usual);
         assert_eq!(state, State::Idle);
     }
 
     #[test]
     fn level_0_of_a_large_one_goes_first_and_is_compacted_beside_the_runs() {
-        const LARGE: u64 = AT_ONCE_BYTES + 1;
         let mut state = asked();
         let level0 = CompactionSpec::new(vec![file(2), file(1)], 4);
         assert_eq!(
-            state.next(&files(&[2, 1], &[3, 0], LARGE)),
+            state.next(&files(&[2, 1], &[3, 0], false)),
             Next::Job(level0.clone())
         );
-        let meanwhile = with(files(&[4, 3, 2, 1], &[3, 0], LARGE), &[&level0]);
+        let meanwhile = with(files(&[4, 3, 2, 1], &[3, 0], false), &[&level0]);
         assert_eq!(state.next(&meanwhile), Next::Wait);
         let runs = CompactionSpec::new(vec![run(4), run(3), run(0)], 0);
-        let now = files(&[4, 3], &[4, 3, 0], LARGE);
+        let now = files(&[4, 3], &[4, 3, 0], false);
         assert_eq!(state.next(&now), Next::Job(runs.clone()));
-        let meanwhile = with(files(&[6, 5, 4, 3], &[4, 3, 0], LARGE), &[&runs]);
+        let meanwhile = with(files(&[6, 5, 4, 3], &[4, 3, 0], false), &[&runs]);
         assert_eq!(state.next(&meanwhile), Next::Usual, "which is level 0");
         assert_ne!(state, State::Idle);
-        assert_eq!(state.next(&files(&[], &[5, 0], LARGE)), Next::Usual);
+        assert_eq!(state.next(&files(&[], &[5, 0], false)), Next::Usual);
         assert_eq!(state, State::Idle);
     }
 
     #[test]
     fn level_0_of_a_large_one_does_not_wait_for_runs_that_are_being_merged() {
-        const LARGE: u64 = AT_ONCE_BYTES + 1;
         let merging = CompactionSpec::new(vec![run(2), run(1)], 1);
         let mut state = asked();
         let first = CompactionSpec::new(vec![file(1)], 3);
-        let now = with(files(&[1], &[2, 1], LARGE), &[&merging]);
+        let now = with(files(&[1], &[2, 1], false), &[&merging]);
         assert_eq!(state.next(&now), Next::Job(first));
-        let now = with(files(&[3, 2], &[3, 2, 1], LARGE), &[&merging]);
+        let now = with(files(&[3, 2], &[3, 2, 1], false), &[&merging]);
         assert_eq!(state.next(&now), Next::Wait, "not worth a job");
-        let now = with(files(&[5, 4, 3, 2], &[3, 2, 1], LARGE), &[&merging]);
+        let now = with(files(&[5, 4, 3, 2], &[3, 2, 1], false), &[&merging]);
         let second = CompactionSpec::new(vec![file(5), file(4), file(3), file(2)], 4);
         assert_eq!(state.next(&now), Next::Job(second));
-        let now = files(&[], &[4, 3, 1], LARGE);
+        let now = files(&[], &[4, 3, 1], false);
         let runs = CompactionSpec::new(vec![run(4), run(3), run(1)], 1);
         assert_eq!(state.next(&now), Next::Job(runs));
     }
 
     #[test]
     fn what_nothing_would_come_of_is_not_begun() {
-        let mut own = files(&[], &[1], 1);
+        let mut own = files(&[], &[1], true);
         own.shared = false;
         let mut state = asked();
         assert_eq!(state.next(&own), Next::Usual, "it shares nothing any more");
@@ -322,6 +328,6 @@ mod tests {
         assert_eq!(state.next(&own), Next::Usual, "it is one run");
         assert_eq!(state, State::Idle);
         assert_eq!(own.whole(), None);
-        assert_eq!(files(&[], &[], 0).whole(), None);
+        assert_eq!(files(&[], &[], true).whole(), None);
     }
 }

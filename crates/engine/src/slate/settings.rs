@@ -24,6 +24,9 @@ pub struct Settings {
     /// How long files that nobody needs any more are kept, for scans that began when they were needed. A scan that takes longer
     /// may fail.
     pub garbage_age: Duration,
+    /// Bytes up to which a range rewrites the files it shares in one job, a second or two. Above it level 0 goes first, so that it does not
+    /// fill up meanwhile.
+    pub rewritten_at_once_bytes: u64,
 }
 
 impl Default for Settings {
@@ -34,6 +37,7 @@ impl Default for Settings {
             batch_bytes_max: BATCH_BYTES_MAX,
             group_bytes_max: 4 << 20,
             garbage_age: Duration::from_secs(300),
+            rewritten_at_once_bytes: 128 << 20,
         }
     }
 }

@@ -356,12 +356,19 @@ async fn damaged_files_are_not_answered_from() {
 /// The life of a parent: its children share its files, rewrite what they see of them, let go of it, and it is removed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_parent_is_removed_once_its_children_have_rewritten_its_rows() {
+    for rewritten_at_once_bytes in [u64::MAX, 0] {
+        a_parent_is_removed(Settings {
+            garbage_age: Duration::from_secs(1),
+            rewritten_at_once_bytes,
+            ..Settings::default()
+        })
+        .await;
+    }
+}
+
+async fn a_parent_is_removed(settings: Settings) {
     let directory = tempfile::tempdir().unwrap();
     let data = Arc::new(DataDir::open(directory.path()).unwrap());
-    let settings = Settings {
-        garbage_age: Duration::from_secs(1),
-        ..Settings::default()
-    };
     let databases = SlateDatabases::new(data, settings).await.unwrap();
     let one = One::of(databases).await.unwrap();
     for number in 0_u32..300 {
