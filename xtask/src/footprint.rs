@@ -72,9 +72,10 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let started = Instant::now();
     let mut client = Client::connect(server.addr(), account.clone())?;
     let counted = rows::count(&mut client, WorkloadKind::Batch.table())?;
+    // Requests under way at the end of a load are not in its count.
     ensure!(
-        counted == filled,
-        "{filled} rows are there, {counted} were counted"
+        counted >= filled,
+        "{filled} rows were acknowledged, {counted} were counted"
     );
     let title = format!(
         "{counted} rows scanned, in {:.1} s",
