@@ -60,6 +60,13 @@ pub trait Databases: Send + Sync + 'static {
     /// [`ChangeError`]; it can be tried again.
     async fn remove(&self, range: RangeId) -> Result<Removal, ChangeError>;
 
+    /// Those of some databases whose files nobody else reads, as far as can be told while others are being derived: what
+    /// [`Databases::remove`] says is what counts. Looks at every database once, however many are asked about.
+    ///
+    /// # Errors
+    /// [`ChangeError`].
+    async fn removable(&self, ranges: &[RangeId]) -> Result<Vec<RangeId>, ChangeError>;
+
     /// The ranges that have a database, whole or in part, in ascending order.
     ///
     /// # Errors

@@ -11,6 +11,9 @@ use std::time::Duration;
 /// How often it is looked for.
 const PERIOD: Duration = Duration::from_secs(10);
 
+/// How many old databases are removed before somebody else has a turn.
+const REMOVED_IN_A_TURN: usize = 8;
+
 impl Manager {
     pub(super) fn start_tending(self: &Arc<Self>) {
         let (manager, shutdown) = (Arc::clone(self), self.tasks.shutdown());
@@ -95,38 +98,69 @@ impl Manager {
     }
 
     /// Removes the databases of ranges that are no more, as far as nobody needs their files; those of a change too that is still to be
-    /// undone.
+    /// undone. Changes leave some for every one of their ranges, for minutes: most rounds find that all are needed, and take nobody's turn.
     pub(super) async fn remove_orphans(&self) {
+        self.undo_unfinished().await;
+        let orphans: Vec<RangeId> = self.record().orphans.into_iter().map(RangeId).collect();
+        if orphans.is_empty() {
+            return;
+        }
+        let removable = match self.databases.removable(&orphans).await {
+            Ok(removable) => removable,
+            Err(error) => {
+                tracing::debug!(%error, "old databases stay for now");
+                return;
+            }
+        };
+        for some in removable.chunks(REMOVED_IN_A_TURN) {
+            if !self.remove_some(some).await {
+                break;
+            }
+        }
+    }
+
+    /// Undoes a change that was let go of and could not be recorded as undone: whoever makes one has the turn.
+    async fn undo_unfinished(&self) {
+        if self.record().change.is_none() {
+            return;
+        }
         let Ok(_turn) = self.changing.acquire().await else {
             return;
         };
-        // Whoever makes a change has the turn; so this one was let go of, and could not be recorded as undone.
         if let Some(unfinished) = self.record().change
             && let Err(error) = self.finish_undoing(&unfinished).await
         {
             tracing::warn!(%error, "a change that was undone is still recorded");
         }
-        let mut gone = Vec::new();
-        for orphan in self.record().orphans {
-            match self.databases.remove(RangeId(orphan)).await {
-                Ok(Removal::Gone) => gone.push(orphan),
+    }
+
+    /// Removes old databases, with the turn: only then nothing is being made that may come to need them. `false` when others would be
+    /// late too.
+    async fn remove_some(&self, orphans: &[RangeId]) -> bool {
+        let Ok(_turn) = self.changing.acquire().await else {
+            return false;
+        };
+        let (mut gone, mut late) = (Vec::new(), false);
+        for orphan in orphans {
+            match self.databases.remove(*orphan).await {
+                Ok(Removal::Gone) => gone.push(orphan.0),
                 Ok(Removal::Needed) => {}
                 Err(error) => {
-                    tracing::debug!(%error, orphan, "an old database stays for now");
-                    // The others would be late too, and somebody else may want the turn.
-                    if matches!(error, ChangeError::Late) {
+                    tracing::debug!(%error, %orphan, "an old database stays for now");
+                    late = matches!(error, ChangeError::Late);
+                    if late {
                         break;
                     }
                 }
             }
         }
-        if gone.is_empty() {
-            return;
+        if !gone.is_empty() {
+            let removed = self.save(|next| next.orphans.retain(|id| !gone.contains(id)));
+            if let Err(error) = removed.await {
+                tracing::warn!(%error, "removed databases are still recorded");
+            }
         }
-        let removed = self.save(|next| next.orphans.retain(|id| !gone.contains(id)));
-        if let Err(error) = removed.await {
-            tracing::warn!(%error, "removed databases are still recorded");
-        }
+        !late
     }
 
     /// Has a range learn its keys in the background, unless it knows them.

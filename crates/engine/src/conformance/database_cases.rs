@@ -209,7 +209,12 @@ pub(super) async fn what_is_removed_is_gone(databases: Arc<dyn Databases>) {
     settle(&*engine, 0..10, "x").await;
     let still_open = databases.remove(FIRST).await;
     assert!(matches!(still_open, Err(ChangeError::State(FIRST))));
+    let removable = async || databases.removable(&[FIRST, SECOND]).await.unwrap();
+    assert_eq!(removable().await, [SECOND], "there is none");
     engine.close().await;
+    let mut both = removable().await;
+    both.sort_unstable();
+    assert_eq!(both, [FIRST, SECOND]);
     assert_eq!(databases.list().await.unwrap(), [FIRST]);
     assert_eq!(databases.remove(FIRST).await.unwrap(), Removal::Gone);
     assert_eq!(databases.list().await.unwrap(), []);

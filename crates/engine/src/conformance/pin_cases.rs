@@ -178,6 +178,7 @@ pub(super) async fn a_pin_outlives_its_range(databases: Arc<dyn Databases>) {
     last.flush().await.unwrap();
     last.rewrite().await.unwrap();
 
+    assert_eq!(databases.removable(&[SECOND]).await.unwrap(), []);
     assert_eq!(databases.remove(SECOND).await.unwrap(), Removal::Needed);
     assert_eq!(pinned_keys(&*databases, SECOND, &pin).await.len(), 11);
     databases.unpin(SECOND, &pin).await.unwrap();

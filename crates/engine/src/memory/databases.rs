@@ -133,6 +133,18 @@ impl Databases for MemoryDatabases {
         Ok(Removal::Gone)
     }
 
+    async fn removable(&self, ranges: &[RangeId]) -> Result<Vec<RangeId>, ChangeError> {
+        let (there, pins) = (self.ranges.lock(), self.pins.lock());
+        let is_open = |id: &RangeId| {
+            there
+                .get(id)
+                .is_some_and(|it| it.health() != Health::Closed)
+        };
+        let is_pinned = |id: &RangeId| pins.keys().any(|(pinned, _)| pinned == id);
+        let free = ranges.iter().copied();
+        Ok(free.filter(|id| !is_open(id) && !is_pinned(id)).collect())
+    }
+
     async fn list(&self) -> Result<Vec<RangeId>, ChangeError> {
         Ok(self.ranges.lock().keys().copied().collect())
     }

@@ -183,6 +183,10 @@ impl Databases for SlateDatabases {
         self.in_turn(derive::remove(&self.core, range)).await
     }
 
+    async fn removable(&self, ranges: &[RangeId]) -> Result<Vec<RangeId>, ChangeError> {
+        in_time(derive::removable(&self.core, ranges)).await
+    }
+
     async fn list(&self) -> Result<Vec<RangeId>, ChangeError> {
         derive::list(&self.core).await
     }

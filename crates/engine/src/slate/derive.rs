@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use futures::TryStreamExt;
+use futures::{StreamExt, TryStreamExt};
 use slatedb::admin::{Admin, AdminBuilder, CloneSourceSpec};
 use slatedb::config::CheckpointOptions;
 use slatedb::object_store::path::Path;
@@ -28,6 +28,9 @@ use crate::{ChangeError, Collected, Piece, RangeId, Removal};
 /// How long the checkpoint lives under which a clone is made; the clone makes lasting ones. Longer than making it can take. Nobody
 /// takes it away: writes are waiting, and it ends by itself.
 const CHECKPOINT_LIFETIME: Duration = Duration::from_secs(60);
+
+/// How many manifests are read at the same time: an object store answers late.
+const MANIFESTS_AT_ONCE: usize = 8;
 
 pub(super) async fn derive(
     core: &Core,
@@ -95,10 +98,17 @@ pub(super) async fn remove(core: &Core, range: RangeId) -> Result<Removal, Chang
         return Err(ChangeError::State(range));
     }
     let admin = admin(core, range);
-    if let Some(manifest) = admin.read_manifest(None).await.map_err(refused)?
-        && is_needed(core, range, &manifest).await?
-    {
-        return Ok(Removal::Needed);
+    let manifest = admin.read_manifest(None).await.map_err(refused)?;
+    match manifest.as_ref().map_or(Need::Nobody, need) {
+        Need::Nobody => {}
+        Need::Pin => return Ok(Removal::Needed),
+        Need::Clones(lasting) => {
+            if Named::read(core).await?.has_any(range, &lasting) {
+                return Ok(Removal::Needed);
+            }
+            // A clone that was removed while the process was killed can leave its checkpoint behind.
+            tracing::info!(%range, left = ?lasting, "nobody reads the files of an old database, though checkpoints are left");
+        }
     }
     admin.delete_db(true).await.map_err(refused)?;
     let (data, journal) = (Arc::clone(&core.data), core.journal());
@@ -112,44 +122,90 @@ pub(super) async fn remove(core: &Core, range: RangeId) -> Result<Removal, Chang
     Ok(Removal::Gone)
 }
 
-/// Whether somebody still reads its files. Checkpoints with an end are those of clones being made, which have made a lasting one or
-/// were given up, and those that an operator asked for, which end with their range. A lasting one is a pin, or that of a clone,
-/// and then the clone names it.
-async fn is_needed(
+/// Those of some databases that [`remove`] would remove, if nothing is being derived from what reads them.
+pub(super) async fn removable(
     core: &Core,
-    range: RangeId,
-    manifest: &VersionedManifest,
-) -> Result<bool, ChangeError> {
-    let lasting = manifest.checkpoints().iter();
-    let lasting: Vec<_> = lasting.filter(|it| it.expire_time.is_none()).collect();
-    if lasting.is_empty() {
-        return Ok(false);
-    }
-    if lasting.iter().any(|checkpoint| pin::is_pin(checkpoint)) {
-        return Ok(true);
-    }
-    let path = database_path(range).to_string();
-    for other in list(core).await? {
-        let Some(other) = admin(core, other)
-            .read_manifest(None)
-            .await
-            .map_err(refused)?
-        else {
-            continue;
-        };
-        let mut shared = other.external_dbs().iter().filter(|db| db.path == path);
-        if shared.any(|db| {
-            lasting
-                .iter()
-                .any(|it| Some(it.id) == db.final_checkpoint_id)
-        }) {
-            return Ok(true);
+    ranges: &[RangeId],
+) -> Result<Vec<RangeId>, ChangeError> {
+    let closed = ranges.iter().copied().filter(|id| core.slot(*id).is_none());
+    let (mut free, mut cloned) = (Vec::new(), Vec::new());
+    for (range, manifest) in manifests(core, closed.collect()).await? {
+        match manifest.as_ref().map_or(Need::Nobody, need) {
+            Need::Nobody => free.push(range),
+            Need::Pin => {}
+            Need::Clones(lasting) => cloned.push((range, lasting)),
         }
     }
-    // A clone that was removed while the process was killed can leave its checkpoint behind.
-    let left: Vec<_> = lasting.iter().map(|checkpoint| checkpoint.id).collect();
-    tracing::info!(%range, ?left, "nobody reads the files of an old database, though checkpoints are left");
-    Ok(false)
+    if !cloned.is_empty() {
+        let named = Named::read(core).await?;
+        cloned.retain(|(range, lasting)| !named.has_any(*range, lasting));
+        free.extend(cloned.into_iter().map(|(range, _)| range));
+    }
+    Ok(free)
+}
+
+/// Who may still read the files of a database.
+enum Need {
+    Nobody,
+    /// A snapshot.
+    Pin,
+    /// Clones, if they name one of these checkpoints.
+    Clones(Vec<String>),
+}
+
+/// Checkpoints with an end are those of clones being made, which have made a lasting one or were given up, and those that an operator
+/// asked for, which end with their range. A lasting one is a pin, or that of a clone, and then the clone names it.
+fn need(manifest: &VersionedManifest) -> Need {
+    let checkpoints = manifest.checkpoints().iter();
+    let lasting = || checkpoints.clone().filter(|it| it.expire_time.is_none());
+    if lasting().any(pin::is_pin) {
+        return Need::Pin;
+    }
+    let lasting: Vec<_> = lasting()
+        .map(|checkpoint| checkpoint.id.to_string())
+        .collect();
+    if lasting.is_empty() {
+        Need::Nobody
+    } else {
+        Need::Clones(lasting)
+    }
+}
+
+/// The checkpoints that databases name: each reads files of the database at that path.
+struct Named(HashSet<(String, String)>);
+
+impl Named {
+    async fn read(core: &Core) -> Result<Self, ChangeError> {
+        let all = manifests(core, list(core).await?).await?;
+        let shared = all
+            .iter()
+            .filter_map(|(_, manifest)| manifest.as_ref())
+            .flat_map(|manifest| manifest.external_dbs());
+        let named = shared.filter_map(|db| {
+            let checkpoint = db.final_checkpoint_id?;
+            Some((db.path.clone(), checkpoint.to_string()))
+        });
+        Ok(Self(named.collect()))
+    }
+
+    fn has_any(&self, range: RangeId, checkpoints: &[String]) -> bool {
+        let path = database_path(range).to_string();
+        let mut keys = checkpoints.iter().map(|id| (path.clone(), id.clone()));
+        keys.any(|key| self.0.contains(&key))
+    }
+}
+
+/// The newest manifest of each database, in any order; some are read at the same time. `None` where there is none.
+async fn manifests(
+    core: &Core,
+    ranges: Vec<RangeId>,
+) -> Result<Vec<(RangeId, Option<VersionedManifest>)>, ChangeError> {
+    let reads = ranges.into_iter().map(async |range| {
+        let manifest = admin(core, range).read_manifest(None).await;
+        Ok((range, manifest.map_err(refused)?))
+    });
+    let reading = futures::stream::iter(reads).buffer_unordered(MANIFESTS_AT_ONCE);
+    reading.try_collect().await
 }
 
 /// The ranges that have a database, whole or in part, in ascending order.

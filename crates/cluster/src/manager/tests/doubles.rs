@@ -73,6 +73,10 @@ impl Databases for Dying<dyn Databases> {
         self.call(self.inner.remove(range)).await
     }
 
+    async fn removable(&self, ranges: &[RangeId]) -> Result<Vec<RangeId>, ChangeError> {
+        self.call(self.inner.removable(ranges)).await
+    }
+
     async fn list(&self) -> Result<Vec<RangeId>, ChangeError> {
         self.call(self.inner.list()).await
     }
@@ -179,49 +183,69 @@ impl MapStore for Gated {
     }
 }
 
-/// Databases that do something else once one is derived. While their disk is full nothing is removed.
-pub(super) struct Hooked(
-    pub(super) Arc<MemoryDatabases>,
-    pub(super) Hook,
-    pub(super) Arc<AtomicBool>,
-);
+/// Databases that do something else once one is derived, and before it is looked which can be removed. While their disk is full nothing
+/// is removed.
+pub(super) struct Hooked {
+    pub(super) databases: Arc<MemoryDatabases>,
+    pub(super) derived: Hook,
+    pub(super) looking: Hook,
+    pub(super) full: Arc<AtomicBool>,
+}
+
+impl Hooked {
+    /// With hooks that do nothing.
+    pub(super) fn new(databases: &Arc<MemoryDatabases>) -> Self {
+        let nothing = || -> Hook { Box::new(|| Box::pin(async { Ok(()) })) };
+        Self {
+            databases: Arc::clone(databases),
+            derived: nothing(),
+            looking: nothing(),
+            full: Arc::default(),
+        }
+    }
+}
 
 pub(super) type Hook = Box<dyn Fn() -> BoxFuture<'static, Result<(), ChangeError>> + Send + Sync>;
 
 #[async_trait]
 impl Databases for Hooked {
     async fn open(&self, range: RangeId) -> Result<Arc<dyn Engine>, OpenError> {
-        self.0.open(range).await
+        self.databases.open(range).await
     }
 
     async fn forget_others(&self) {}
 
     async fn derive(&self, target: RangeId, pieces: &[Piece]) -> Result<(), ChangeError> {
-        self.0.derive(target, pieces).await?;
-        self.1().await
+        self.databases.derive(target, pieces).await?;
+        (self.derived)().await
     }
 
     async fn remove(&self, range: RangeId) -> Result<Removal, ChangeError> {
-        if self.2.load(Ordering::SeqCst) {
+        if self.full.load(Ordering::SeqCst) {
             return Err(ChangeError::Late);
         }
-        self.0.remove(range).await
+        self.databases.remove(range).await
+    }
+
+    async fn removable(&self, ranges: &[RangeId]) -> Result<Vec<RangeId>, ChangeError> {
+        (self.looking)().await?;
+        self.databases.removable(ranges).await
     }
 
     async fn list(&self) -> Result<Vec<RangeId>, ChangeError> {
-        self.0.list().await
+        self.databases.list().await
     }
 
     async fn pin(&self, ranges: &[RangeId]) -> Result<Pinned, ChangeError> {
-        self.0.pin(ranges).await
+        self.databases.pin(ranges).await
     }
 
     async fn pins(&self, range: RangeId) -> Result<Vec<PinId>, ChangeError> {
-        self.0.pins(range).await
+        self.databases.pins(range).await
     }
 
     async fn unpin(&self, range: RangeId, pin: &PinId) -> Result<(), ChangeError> {
-        self.0.unpin(range, pin).await
+        self.databases.unpin(range, pin).await
     }
 
     async fn open_pin(
@@ -229,7 +253,7 @@ impl Databases for Hooked {
         range: RangeId,
         pin: &PinId,
     ) -> Result<Arc<dyn PinnedRows>, ChangeError> {
-        self.0.open_pin(range, pin).await
+        self.databases.open_pin(range, pin).await
     }
 
     async fn files(
@@ -237,18 +261,18 @@ impl Databases for Hooked {
         range: RangeId,
         pin: Option<&PinId>,
     ) -> Result<Vec<FileUse>, ChangeError> {
-        self.0.files(range, pin).await
+        self.databases.files(range, pin).await
     }
 
     fn stats(&self) -> Stats {
-        self.0.stats()
+        self.databases.stats()
     }
 
     fn health(&self) -> Health {
-        self.0.health()
+        self.databases.health()
     }
 
     async fn close(&self) {
-        self.0.close().await;
+        self.databases.close().await;
     }
 }

@@ -41,9 +41,12 @@ impl Disk {
     }
 
     async fn open_hooked(&self, hook: Hook) -> Arc<Manager> {
-        let hooked = Arc::new(Hooked(Arc::clone(&self.databases), hook, Arc::default()));
+        let hooked = Hooked {
+            derived: hook,
+            ..Hooked::new(&self.databases)
+        };
         let map = Arc::clone(&self.map) as Arc<dyn MapStore>;
-        self.open_with(hooked, map).await.unwrap()
+        self.open_with(Arc::new(hooked), map).await.unwrap()
     }
 
     async fn open_with(
@@ -376,7 +379,11 @@ async fn an_undo_that_cannot_be_recorded_is_finished_once_it_can_be() {
             fills.store(true, Ordering::SeqCst);
             Box::pin(async { Ok(()) })
         });
-        let databases = Hooked(Arc::clone(&disk.databases), hook, Arc::clone(&map.full));
+        let databases = Hooked {
+            derived: hook,
+            full: Arc::clone(&map.full),
+            ..Hooked::new(&disk.databases)
+        };
         let opened = disk.open_with(Arc::new(databases), map.clone()).await;
         let manager = opened.unwrap();
         fill(&manager, 0..10).await;
@@ -408,6 +415,45 @@ async fn an_undo_that_cannot_be_recorded_is_finished_once_it_can_be() {
         assert_eq!(disk.databases.list().await.unwrap(), [RangeId(1)]);
         assert_eq!(rows(&manager).await.len(), 10);
     }
+}
+
+/// With hundreds of old databases it takes seconds, every ten seconds.
+#[tokio::test(start_paused = true)]
+async fn looking_which_old_databases_can_go_keeps_no_change_waiting() {
+    let (looking, go_on) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
+    let (noted, awaited) = (Arc::clone(&looking), Arc::clone(&go_on));
+    let disk = Disk::new();
+    let hooked = Hooked {
+        looking: Box::new(move || {
+            let (noted, awaited) = (Arc::clone(&noted), Arc::clone(&awaited));
+            Box::pin(async move {
+                noted.add_permits(1);
+                awaited.acquire().await.unwrap().forget();
+                Ok(())
+            })
+        }),
+        ..Hooked::new(&disk.databases)
+    };
+    let map = Arc::clone(&disk.map) as Arc<dyn MapStore>;
+    let manager = disk.open_with(Arc::new(hooked), map).await.unwrap();
+    fill(&manager, 0..10).await;
+    manager.split(RangeId(1), None).await.unwrap();
+    let tending = Arc::clone(&manager);
+    let tended = manager
+        .tasks
+        .spawn("tend", async move { tending.tend().await });
+    looking.acquire().await.unwrap().forget();
+
+    let splitting = manager.split(RangeId(2), None);
+    let split = tokio::time::timeout(Duration::from_secs(5), splitting).await;
+    split.expect("the split waited").unwrap();
+    go_on.add_permits(1_000);
+    tended.await.unwrap();
+    // A minute of the clock that stands still: rounds go by.
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert!(manager.record().orphans.is_empty());
+    let there = disk.databases.list().await.unwrap();
+    assert_eq!(there, [3, 4, 5].map(RangeId));
 }
 
 /// Writes do not wait while new ranges are made, and are in them.

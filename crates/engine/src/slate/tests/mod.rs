@@ -403,6 +403,7 @@ async fn a_parent_is_removed(settings: Settings) {
     for (child, _) in &children {
         let engine = kept.open(*child).await.unwrap();
         assert_eq!(engine.shape().sources, 1);
+        assert_eq!(kept.removable(&[source]).await.unwrap(), []);
         assert_eq!(kept.remove(source).await.unwrap(), Removal::Needed);
         engines.push(engine);
     }
@@ -430,6 +431,7 @@ async fn a_parent_is_removed(settings: Settings) {
         // What was asked for before the database saw the first one's outcome may be a second.
         assert!(made.len() <= 2, "{made:?}");
     }
+    assert_eq!(kept.removable(&[source]).await.unwrap(), [source]);
     assert_eq!(kept.remove(source).await.unwrap(), Removal::Gone);
     assert_eq!(kept.list().await.unwrap(), [RangeId(2), RangeId(3)]);
     assert_eq!(rows(&*engines[1], KeyRange::all(), 100).await.len(), 150);
