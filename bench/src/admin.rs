@@ -17,6 +17,8 @@ pub struct Range {
     pub id: u64,
     /// With how many older databases it still shares files.
     pub sources: u64,
+    /// Bytes of its rows in files, as they are compressed there.
+    pub bytes: u64,
 }
 
 /// What the admin port says of all ranges.
@@ -51,6 +53,7 @@ pub fn ranges(admin: SocketAddr) -> anyhow::Result<Ranges> {
         Some(Range {
             id: value["id"].as_u64()?,
             sources: value["sources"].as_u64()?,
+            bytes: value["bytes"].as_u64()?,
         })
     };
     Ok(Ranges {

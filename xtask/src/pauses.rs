@@ -78,7 +78,7 @@ fn measure(arguments: &Arguments, server: &ServerProcess, admin: SocketAddr) -> 
     rows::fill(addr, &account, arguments.mib, &mut next_run)?;
     let mut changes = Changes::new(admin, arguments.seed, usize::from(arguments.ranges));
     while admin::ranges(admin)?.ranges.len() < changes.ranges_max {
-        changes.one()?;
+        changes.split_largest()?;
         ensure!(
             !changes.are_stuck(),
             "ranges cannot be split: {}",
@@ -103,7 +103,12 @@ fn measure(arguments: &Arguments, server: &ServerProcess, admin: SocketAddr) -> 
     let (changed, took) = load.run_while(&mut next_run, || {
         let started = Instant::now();
         while changes.done() < arguments.changes && !changes.are_stuck() {
+            let before = changes.done();
             changes.one()?;
+            if changes.done() > before && changes.done().is_multiple_of(20) {
+                let seconds = started.elapsed().as_secs();
+                eprintln!("pauses: {} changes after {seconds} s", changes.done());
+            }
         }
         Ok(started.elapsed())
     })?;
@@ -228,6 +233,13 @@ impl Changes {
             .is_some_and(|since| since.elapsed() > REFUSED_MAX)
     }
 
+    /// Tries a split that leaves the ranges more alike.
+    fn split_largest(&mut self) -> anyhow::Result<()> {
+        let ranges = admin::ranges(self.admin)?.ranges;
+        let largest = ranges.iter().max_by_key(|range| range.bytes);
+        self.change(largest.context("there are no ranges")?.id, true)
+    }
+
     /// Tries a change of some range.
     fn one(&mut self) -> anyhow::Result<()> {
         let ranges = admin::ranges(self.admin)?.ranges;
@@ -238,8 +250,12 @@ impl Changes {
             count if count >= self.ranges_max => false,
             _ => self.rng.below(2) == 0,
         };
+        self.change(range.id, split)
+    }
+
+    fn change(&mut self, range: u64, split: bool) -> anyhow::Result<()> {
         let action = if split { "split" } else { "merge" };
-        let (status, answer) = admin::act(self.admin, range.id, action, "")?;
+        let (status, answer) = admin::act(self.admin, range, action, "")?;
         match status {
             200 => {
                 let waits = match split {
@@ -257,10 +273,10 @@ impl Changes {
                 park_for(Duration::from_millis(50));
             }
             503 => {
-                eprintln!("pauses: {action} of range {}: {answer}", range.id);
+                eprintln!("pauses: {action} of range {range}: {answer}");
                 self.undone += 1;
             }
-            _ => bail!("{action} of range {}: {status} {answer}", range.id),
+            _ => bail!("{action} of range {range}: {status} {answer}"),
         }
         Ok(())
     }
