@@ -2,13 +2,18 @@
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use serde_json::Value;
+
+use crate::park_for;
 
 /// Longer than any action takes.
 const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// How long ranges may take to rewrite what they share.
+const REWRITING_MAX: Duration = Duration::from_secs(120);
 
 /// A range as the admin port shows it.
 #[derive(Debug, Clone)]
@@ -28,6 +33,22 @@ pub struct Ranges {
     pub ranges: Vec<Range>,
     /// How many databases wait to be removed.
     pub orphans: usize,
+}
+
+/// Waits until no range shares files with others: rewriting them is work too.
+///
+/// # Errors
+/// When it takes more than two minutes, or the port does not answer.
+pub fn await_rewriting(admin: SocketAddr) -> anyhow::Result<()> {
+    let deadline = Instant::now() + REWRITING_MAX;
+    while ranges(admin)?.ranges.iter().any(|range| range.sources > 0) {
+        ensure!(
+            Instant::now() < deadline,
+            "ranges still rewrite their files"
+        );
+        park_for(Duration::from_millis(100));
+    }
+    Ok(())
 }
 
 /// A port of this machine that was free a moment ago.
@@ -78,6 +99,23 @@ pub fn act(
 ) -> anyhow::Result<(u16, Value)> {
     let path = format!("/admin/v1/ranges/{range}/{action}");
     ask(admin, "POST", &path, body)
+}
+
+/// Does something with a snapshot; status and body.
+///
+/// # Errors
+/// When the port does not answer.
+pub fn act_on_snapshot(
+    admin: SocketAddr,
+    name: &str,
+    action: &str,
+) -> anyhow::Result<(u16, Value)> {
+    ask(
+        admin,
+        "POST",
+        &format!("/admin/v1/snapshots/{name}/{action}"),
+        "",
+    )
 }
 
 fn ask(admin: SocketAddr, method: &str, path: &str, body: &str) -> anyhow::Result<(u16, Value)> {

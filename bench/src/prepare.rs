@@ -1,14 +1,13 @@
 //! Makes the tables of the workloads and fills the one that is read.
 
 use std::net::SocketAddr;
-use std::time::{Duration, Instant};
 
 use anyhow::{bail, ensure};
 
 use crate::batch::{self, Batch};
 use crate::client::{Client, Request};
 use crate::workload::WRITE_PARTITIONS;
-use crate::{Account, WorkloadKind, admin, entity, park_for};
+use crate::{Account, WorkloadKind, admin, entity};
 
 /// Inserts of one batch: the most the protocol allows.
 const BATCH_ROWS: u64 = 100;
@@ -36,9 +35,6 @@ pub fn prepare(addr: SocketAddr, account: &Account, rows: bool) -> anyhow::Resul
     Ok(())
 }
 
-/// How long ranges may take to rewrite what they share after a split.
-const REWRITING_MAX: Duration = Duration::from_secs(120);
-
 /// Cuts the tables of a server with an admin port into [`RANGES`] ranges, each table evenly, and waits until these have rewritten
 /// what they share, which is not what is measured.
 ///
@@ -63,19 +59,7 @@ pub(crate) fn split(admin: SocketAddr, account: &Account) -> anyhow::Result<()> 
     }
     let ranges = admin::ranges(admin)?.ranges.len();
     ensure!(ranges == RANGES, "there are {ranges} ranges, not {RANGES}");
-    let deadline = Instant::now() + REWRITING_MAX;
-    while admin::ranges(admin)?
-        .ranges
-        .iter()
-        .any(|range| range.sources > 0)
-    {
-        ensure!(
-            Instant::now() < deadline,
-            "ranges still rewrite their files"
-        );
-        park_for(Duration::from_millis(100));
-    }
-    Ok(())
+    admin::await_rewriting(admin)
 }
 
 /// Splits the range that a key lies in: the others say that it is outside.

@@ -1,0 +1,54 @@
+//! Snapshots, one after the other.
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, ensure};
+use partita_bench::{admin, park_for};
+
+use super::quantile;
+
+/// Between two of them.
+const REST: Duration = Duration::from_secs(1);
+
+/// What each snapshot took.
+#[derive(Default)]
+pub(super) struct Snapshots {
+    calls_ms: Vec<f64>,
+    pauses_ms: Vec<f64>,
+}
+
+impl Snapshots {
+    /// Takes as many, and deletes each once the next is there.
+    pub(super) fn take(&mut self, admin: SocketAddr, count: usize) -> anyhow::Result<()> {
+        for number in 0..count {
+            park_for(REST);
+            let started = Instant::now();
+            let (status, answer) =
+                admin::act_on_snapshot(admin, &format!("pause-{number}"), "create")?;
+            ensure!(status == 200, "a snapshot was refused: {status} {answer}");
+            self.calls_ms
+                .push(started.elapsed().as_secs_f64() * 1_000.0);
+            self.pauses_ms
+                .push(answer["pause_ms"].as_f64().context("no pause_ms")?);
+            if let Some(before) = number.checked_sub(1) {
+                let (status, answer) =
+                    admin::act_on_snapshot(admin, &format!("pause-{before}"), "delete")?;
+                ensure!(status == 200, "a snapshot stays: {status} {answer}");
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn print(&self) {
+        let ms = |values: &[f64], at| quantile(values.to_vec(), at);
+        println!(
+            "{} snapshots: taken in p50 {:.0}, at most {:.0} ms; all writes paused p50 {:.1}, at most {:.1} ms",
+            self.calls_ms.len(),
+            ms(&self.calls_ms, 0.5),
+            ms(&self.calls_ms, 1.0),
+            ms(&self.pauses_ms, 0.5),
+            ms(&self.pauses_ms, 1.0),
+        );
+    }
+}
