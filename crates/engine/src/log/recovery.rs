@@ -174,13 +174,15 @@ fn read_records(
     let mut records = Vec::new();
     let mut offset = sector(1);
     let mut last_group = found.next_group - 1;
+    // The very first record may have any number: what came before it was given up. Unless that is torn: then it is written again, with
+    // its number, or nothing follows it.
+    let any_group = found.records.is_empty() && !found.remains;
     while let Some(rest) = rest(content, offset) {
         let Some((framed, body)) = format::decode_record(salt, &rest) else {
             break;
         };
         let group = framed.header.group;
-        // The very first record may have any number: what came before it was given up.
-        let first = found.records.is_empty() && records.is_empty();
+        let first = any_group && records.is_empty();
         if !first && group != last_group && group != last_group + 1 {
             return Err(damaged(
                 path,
@@ -191,7 +193,7 @@ fn read_records(
         offset += format::framed_bytes(&framed);
         records.push(Record { framed, body });
     }
-    let nothing_before = found.records.is_empty() && records.is_empty();
+    let nothing_before = any_group && records.is_empty();
     let torn = torn_group(salt, content, offset).filter(|_| nothing_before);
     let behind = last_group_behind(salt, content, offset);
     // The group that was torn is the last one read, or the next. Where nothing was read its own header must say which it is, or

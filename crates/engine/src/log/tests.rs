@@ -299,6 +299,28 @@ fn a_torn_group_may_be_the_first_of_all() {
     assert_eq!(ids(&open(Resume::Behind).unwrap().1), [3, 4]);
 }
 
+/// Where it is whole in the next segment it was not torn.
+#[test]
+fn a_first_group_that_others_follow_in_the_next_segment_was_not_torn() {
+    let directory = tempfile::tempdir().unwrap();
+    let (log, _) = open(directory.path()).unwrap();
+    for id in 1..=4 {
+        append(&log, id, 6_000).unwrap();
+    }
+    log.release(RANGE, WalId(2));
+    drop(log);
+    assert_eq!(ids(&open(directory.path()).unwrap().1), [3, 4]);
+
+    let path = segment_path(directory.path(), 3);
+    let mut content = fs::read(&path).unwrap();
+    content[4_000] ^= 0x40;
+    fs::write(&path, content).unwrap();
+    assert!(matches!(
+        open(directory.path()),
+        Err(OpenLogError::Damaged { .. })
+    ));
+}
+
 #[test]
 fn spares_are_made_once_they_will_be_needed() {
     let directory = tempfile::tempdir().unwrap();
