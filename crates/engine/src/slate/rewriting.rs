@@ -97,8 +97,8 @@ enum State {
     Idle,
     /// It is to begin; where `shared`, only if the database still shares files with others by then.
     Asked { shared: bool },
-    /// What level 0 held is becoming a run. The runs are next.
-    Runs,
+    /// What level 0 held is becoming a run. The runs are next, with the same exception.
+    Runs { shared: bool },
     /// This job was proposed, and has not ended as far as is known.
     UnderWay(CompactionSpec),
 }
@@ -119,7 +119,9 @@ impl State {
     fn next(&mut self, files: &Files) -> Next {
         match self {
             Self::Idle => Next::Usual,
-            Self::Asked { shared } if *shared && !files.shared => self.end(),
+            Self::Asked { shared } | Self::Runs { shared } if *shared && !files.shared => {
+                self.end()
+            }
             Self::Asked { .. } if files.are_few => {
                 if files.jobs.is_empty() {
                     self.begin(files.whole())
@@ -127,25 +129,24 @@ impl State {
                     Next::Wait
                 }
             }
-            Self::Asked { .. } => {
+            Self::Asked { shared } => {
                 if files.level0_is_busy() {
                     return Next::Wait;
                 }
-                *self = Self::Runs;
+                *self = Self::Runs { shared: *shared };
                 match files.level0_job() {
                     Some(job) => Next::Job(job),
                     None => self.next(files),
                 }
             }
-            Self::Runs if files.level0_is_busy() => Next::Wait,
-            Self::Runs if files.runs_are_busy() => {
-                let worth_it = files.level0.len() >= LEVEL0_COUNT_MIN;
-                let job = files.level0_job().filter(|_| worth_it);
-                job.map_or(Next::Wait, Next::Job)
-            }
-            Self::Runs => self.begin(files.runs_job()),
-            Self::UnderWay(job) if files.jobs.contains(job) => Next::Usual,
-            Self::UnderWay(_) => self.end(),
+            Self::Runs { .. } if files.level0_is_busy() => Next::Wait,
+            Self::Runs { .. } if files.runs_are_busy() => files.level0_alone(),
+            Self::Runs { .. } => self.begin(files.runs_job()),
+            Self::UnderWay(job) if !files.jobs.contains(job) => self.end(),
+            Self::UnderWay(job) if job.has_l0_sources() => Next::Usual,
+            // SlateDB's own policy would merge new runs with the second job, or none of level 0 where there are many runs.
+            Self::UnderWay(_) if files.level0_is_busy() => Next::Wait,
+            Self::UnderWay(_) => files.level0_alone(),
         }
     }
 
@@ -223,6 +224,13 @@ impl Files {
         (!self.level0.is_empty()).then(|| CompactionSpec::new(self.level0.clone(), above))
     }
 
+    /// Level 0 once it is worth a job, and nothing else.
+    fn level0_alone(&self) -> Next {
+        let worth_it = self.level0.len() >= LEVEL0_COUNT_MIN;
+        let job = self.level0_job().filter(|_| worth_it);
+        job.map_or(Next::Wait, Next::Job)
+    }
+
     fn level0_is_busy(&self) -> bool {
         self.jobs.iter().any(CompactionSpec::has_l0_sources)
     }
@@ -293,9 +301,13 @@ mod tests {
         let runs = CompactionSpec::new(vec![run(4), run(3), run(0)], 0);
         let now = files(&[4, 3], &[4, 3, 0], false);
         assert_eq!(state.next(&now), Next::Job(runs.clone()));
+        let meanwhile = with(files(&[5, 4, 3], &[4, 3, 0], false), &[&runs]);
+        assert_eq!(state.next(&meanwhile), Next::Wait, "not worth a job");
         let meanwhile = with(files(&[6, 5, 4, 3], &[4, 3, 0], false), &[&runs]);
-        assert_eq!(state.next(&meanwhile), Next::Usual, "which is level 0");
-        assert_ne!(state, State::Idle);
+        let level0 = CompactionSpec::new(vec![file(6), file(5), file(4), file(3)], 5);
+        assert_eq!(state.next(&meanwhile), Next::Job(level0.clone()));
+        let meanwhile = with(meanwhile, &[&level0]);
+        assert_eq!(state.next(&meanwhile), Next::Wait);
         assert_eq!(state.next(&files(&[], &[5, 0], false)), Next::Usual);
         assert_eq!(state, State::Idle);
     }
@@ -315,6 +327,19 @@ mod tests {
         let now = files(&[], &[4, 3, 1], false);
         let runs = CompactionSpec::new(vec![run(4), run(3), run(1)], 1);
         assert_eq!(state.next(&now), Next::Job(runs));
+    }
+
+    /// As after a restart, when SlateDB goes on with the job of before.
+    #[test]
+    fn runs_that_another_job_has_rewritten_are_not_rewritten_again() {
+        let mut state = asked();
+        let merging = CompactionSpec::new(vec![run(2), run(1)], 1);
+        let now = with(files(&[], &[2, 1], false), &[&merging]);
+        assert_eq!(state.next(&now), Next::Wait);
+        let mut own = files(&[], &[3, 1], false);
+        own.shared = false;
+        assert_eq!(state.next(&own), Next::Usual);
+        assert_eq!(state, State::Idle);
     }
 
     #[test]
