@@ -61,7 +61,7 @@ pub trait Databases: Send + Sync + 'static {
     async fn remove(&self, range: RangeId) -> Result<Removal, ChangeError>;
 
     /// Those of some databases whose files nobody else reads, as far as can be told while others are being derived: what
-    /// [`Databases::remove`] says is what counts. Looks at every database once, however many are asked about.
+    /// [`Databases::remove`] says is what counts. Reads of every database at most twice, however many are asked about.
     ///
     /// # Errors
     /// [`ChangeError`].

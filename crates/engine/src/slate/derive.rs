@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use futures::{StreamExt, TryStreamExt};
+use futures::{Stream, StreamExt, TryStreamExt};
 use slatedb::admin::{Admin, AdminBuilder, CloneSourceSpec};
 use slatedb::config::CheckpointOptions;
 use slatedb::object_store::path::Path;
@@ -129,7 +129,16 @@ pub(super) async fn removable(
 ) -> Result<Vec<RangeId>, ChangeError> {
     let closed = ranges.iter().copied().filter(|id| core.slot(*id).is_none());
     let (mut free, mut cloned) = (Vec::new(), Vec::new());
-    for (range, manifest) in manifests(core, closed.collect()).await? {
+    let mut reading = manifests(core, closed.collect());
+    while let Some((range, manifest)) = reading.next().await {
+        let manifest = match manifest {
+            Ok(manifest) => manifest,
+            // The others can go all the same.
+            Err(error) => {
+                tracing::debug!(%error, %range, "an old database cannot be read");
+                continue;
+            }
+        };
         match manifest.as_ref().map_or(Need::Nobody, need) {
             Need::Nobody => free.push(range),
             Need::Pin => {}
@@ -176,16 +185,17 @@ struct Named(HashSet<(String, String)>);
 
 impl Named {
     async fn read(core: &Core) -> Result<Self, ChangeError> {
-        let all = manifests(core, list(core).await?).await?;
-        let shared = all
-            .iter()
-            .filter_map(|(_, manifest)| manifest.as_ref())
-            .flat_map(|manifest| manifest.external_dbs());
-        let named = shared.filter_map(|db| {
-            let checkpoint = db.final_checkpoint_id?;
-            Some((db.path.clone(), checkpoint.to_string()))
-        });
-        Ok(Self(named.collect()))
+        let mut named = HashSet::new();
+        let mut reading = manifests(core, list(core).await?);
+        while let Some((_, manifest)) = reading.next().await {
+            let Some(manifest) = manifest? else { continue };
+            for database in manifest.external_dbs() {
+                if let Some(checkpoint) = database.final_checkpoint_id {
+                    named.insert((database.path.clone(), checkpoint.to_string()));
+                }
+            }
+        }
+        Ok(Self(named))
     }
 
     fn has_any(&self, range: RangeId, checkpoints: &[String]) -> bool {
@@ -196,16 +206,16 @@ impl Named {
 }
 
 /// The newest manifest of each database, in any order; some are read at the same time. `None` where there is none.
-async fn manifests(
+fn manifests(
     core: &Core,
     ranges: Vec<RangeId>,
-) -> Result<Vec<(RangeId, Option<VersionedManifest>)>, ChangeError> {
+) -> impl Stream<Item = (RangeId, Result<Option<VersionedManifest>, ChangeError>)> + Unpin {
     let reads = ranges.into_iter().map(async |range| {
         let manifest = admin(core, range).read_manifest(None).await;
-        Ok((range, manifest.map_err(refused)?))
+        (range, manifest.map_err(refused))
     });
     let reading = futures::stream::iter(reads).buffer_unordered(MANIFESTS_AT_ONCE);
-    reading.try_collect().await
+    Box::pin(reading)
 }
 
 /// The ranges that have a database, whole or in part, in ascending order.
