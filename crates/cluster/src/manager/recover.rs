@@ -5,7 +5,7 @@ use crate::map_store::{MapRecord, MapStore};
 use crate::partition_map::PartitionMap;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
-use partita_engine::{ChangeError, Databases, Removal};
+use partita_engine::{Databases, Removal};
 use partita_range::{RangeId, RowMemory};
 use partita_rt::Tasks;
 use std::collections::{BTreeSet, HashMap};
@@ -85,7 +85,7 @@ async fn settled_record(
     if let Some(change) = record.change.take() {
         tracing::warn!(?change, "a change of ranges was cut short; undoing it");
         for id in change.makes() {
-            if !is_removed(databases, id).await? {
+            if !is_removed(databases, id).await {
                 record.orphans.push(id.0);
             }
         }
@@ -93,7 +93,7 @@ async fn settled_record(
     let known = record.ranges.iter().map(|range| range.id);
     let known: BTreeSet<u64> = known.chain(record.orphans.iter().copied()).collect();
     for stray in there.iter().filter(|id| !known.contains(&id.0)) {
-        if stray.0 < record.next_range && !is_removed(databases, *stray).await? {
+        if stray.0 < record.next_range && !is_removed(databases, *stray).await {
             record.orphans.push(stray.0);
         }
     }
@@ -104,6 +104,13 @@ async fn settled_record(
     Ok(record)
 }
 
-async fn is_removed(databases: &dyn Databases, id: RangeId) -> Result<bool, ChangeError> {
-    Ok(databases.remove(id).await? == Removal::Gone)
+/// Nobody needs it, so a database that cannot be removed is no reason not to start.
+async fn is_removed(databases: &dyn Databases, id: RangeId) -> bool {
+    match databases.remove(id).await {
+        Ok(removal) => removal == Removal::Gone,
+        Err(error) => {
+            tracing::warn!(%error, range = %id, "an old database is left for later");
+            false
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! The work that changes leave behind: rewriting shared files, removing old databases, learning keys.
 
 use super::Manager;
+use crate::map_store::ChangeRecord;
 use futures::future::BoxFuture;
 use partita_engine::{ChangeError, Collected, ReadError, Removal};
 use partita_range::{Range, RangeId};
@@ -101,6 +102,7 @@ impl Manager {
     /// undone. Changes leave some for every one of their ranges, for minutes: most rounds find that all are needed, and take nobody's turn.
     pub(super) async fn remove_orphans(&self) {
         self.undo_unfinished().await;
+        self.remove_strays().await;
         let orphans: Vec<RangeId> = self.record().orphans.into_iter().map(RangeId).collect();
         if orphans.is_empty() {
             return;
@@ -116,6 +118,27 @@ impl Manager {
             if !self.remove_some(some).await {
                 break;
             }
+        }
+    }
+
+    /// Removes databases that no record names: a compaction of one that was removed may have been writing a file still.
+    async fn remove_strays(&self) {
+        // In this order: what is begun after the first record has a higher number.
+        let next_range = self.record().next_range;
+        let there = match self.databases.list().await {
+            Ok(there) => there,
+            Err(error) => return tracing::debug!(%error, "databases were not listed"),
+        };
+        let record = self.record();
+        let served = record.ranges.iter().map(|range| range.id);
+        let made = record.change.iter().flat_map(ChangeRecord::makes);
+        let known: HashSet<RangeId> = (served.chain(record.orphans.iter().copied()).map(RangeId))
+            .chain(made)
+            .collect();
+        let is_stray = |id: &RangeId| id.0 < next_range && !known.contains(id);
+        let strays: Vec<RangeId> = there.into_iter().filter(is_stray).collect();
+        if !strays.is_empty() {
+            self.remove_some(&strays).await;
         }
     }
 
@@ -154,7 +177,8 @@ impl Manager {
                 }
             }
         }
-        if !gone.is_empty() {
+        // Strays are not recorded.
+        if (self.record().orphans.iter()).any(|orphan| gone.contains(orphan)) {
             let removed = self.save(|next| next.orphans.retain(|id| !gone.contains(id)));
             if let Err(error) = removed.await {
                 tracing::warn!(%error, "removed databases are still recorded");

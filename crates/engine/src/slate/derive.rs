@@ -110,7 +110,11 @@ pub(super) async fn remove(core: &Core, range: RangeId) -> Result<Removal, Chang
             tracing::info!(%range, left = ?lasting, "nobody reads the files of an old database, though checkpoints are left");
         }
     }
-    admin.delete_db(true).await.map_err(refused)?;
+    if manifest.is_some() {
+        admin.delete_db(true).await.map_err(refused)?;
+    } else {
+        delete_files(core, range).await?;
+    }
     let (data, journal) = (Arc::clone(&core.data), core.journal());
     let forgetting = tokio::task::spawn_blocking(move || {
         if let Some(journal) = journal {
@@ -120,6 +124,18 @@ pub(super) async fn remove(core: &Core, range: RangeId) -> Result<Removal, Chang
     });
     forgetting.await.map_err(refused)?.map_err(refused)?;
     Ok(Removal::Gone)
+}
+
+/// Deletes what is left of a database without a manifest, which SlateDB takes for a folder of somebody else: a removal that was cut
+/// short, or a file that a compaction was writing when the database was closed, and that was there only after the removal.
+async fn delete_files(core: &Core, range: RangeId) -> Result<(), ChangeError> {
+    let store = core.data.store();
+    let files = store.list(Some(&Path::from(database_path(range))));
+    let deleting = store.delete_stream(files.map_ok(|file| file.location).boxed());
+    deleting
+        .try_for_each(async |_| Ok(()))
+        .await
+        .map_err(refused)
 }
 
 /// Those of some databases that [`remove`] would remove, if nothing is being derived from what reads them.

@@ -16,7 +16,7 @@ use partita_engine::{
 };
 use partita_model::{TableId, TableSpace};
 use partita_rt::object_store::memory::InMemory;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use tokio::sync::Semaphore;
 
 /// A store that outlives its managers, as a disk does.
@@ -415,6 +415,49 @@ async fn an_undo_that_cannot_be_recorded_is_finished_once_it_can_be() {
         assert_eq!(disk.databases.list().await.unwrap(), [RangeId(1)]);
         assert_eq!(rows(&manager).await.len(), 10);
     }
+}
+
+#[tokio::test]
+async fn a_database_that_no_record_names_is_removed() {
+    let disk = Disk::new();
+    let manager = disk.open().await;
+    fill(&manager, 0..10).await;
+    manager.split(RangeId(1), None).await.unwrap();
+    let late = manager.tasks.drain(Duration::from_secs(5)).await;
+    assert!(late.is_empty(), "{late:?}");
+    disk.databases.restart().await;
+    let manager = disk.open().await;
+    manager.tend().await;
+    let served = [RangeId(2), RangeId(3)];
+    assert_eq!(disk.databases.list().await.unwrap(), served);
+    let make_stray = async || {
+        let stray = disk.databases.open(RangeId(1)).await.unwrap();
+        stray.close().await;
+        assert!(disk.databases.list().await.unwrap().contains(&RangeId(1)));
+    };
+
+    make_stray().await;
+    let version = manager.record().version;
+    manager.tend().await;
+    assert_eq!(disk.databases.list().await.unwrap(), served);
+    assert_eq!(manager.record().version, version, "nothing to record");
+
+    make_stray().await;
+    drop(manager);
+    disk.databases.restart().await;
+    let full = Hooked {
+        full: Arc::new(AtomicBool::new(true)),
+        ..Hooked::new(&disk.databases)
+    };
+    let map = Arc::clone(&disk.map) as Arc<dyn MapStore>;
+    let manager = disk.open_with(Arc::new(full), map).await.unwrap();
+    assert_eq!(manager.record().orphans, [1], "no reason not to start");
+    drop(manager);
+    disk.databases.restart().await;
+    let manager = disk.open().await;
+    manager.tend().await;
+    assert_eq!(disk.databases.list().await.unwrap(), served);
+    assert!(manager.record().orphans.is_empty());
 }
 
 /// With hundreds of old databases it takes seconds, every ten seconds.

@@ -113,6 +113,29 @@ async fn nobody_waits_for_ever_to_change_databases() {
     assert!(matches!(opened, Err(OpenError::Unavailable)));
 }
 
+/// SlateDB takes a folder without a manifest for somebody else's.
+#[tokio::test]
+async fn a_file_that_was_there_only_after_a_removal_is_removed_too() {
+    let directory = tempfile::tempdir().unwrap();
+    let databases = databases_in(directory.path()).await.unwrap();
+    let range = conformance::FIRST;
+    let engine = databases.open(range).await.unwrap();
+    commit(&*engine, put("key", "value")).await.unwrap();
+    engine.flush().await.unwrap();
+    engine.close().await;
+    assert_eq!(databases.remove(range).await.unwrap(), Removal::Gone);
+    assert_eq!(databases.list().await.unwrap(), []);
+
+    let folder = (directory.path()).join(format!("store/range-{range}/compacted"));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("01M83B44JNAZQJ01684TZ10EYE.sst"), "rows").unwrap();
+    assert_eq!(databases.list().await.unwrap(), [range]);
+    assert_eq!(databases.removable(&[range]).await.unwrap(), [range]);
+    assert_eq!(databases.remove(range).await.unwrap(), Removal::Gone);
+    assert_eq!(databases.list().await.unwrap(), []);
+    assert!(!folder.parent().unwrap().exists());
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn conforms() {
     let parent = tempfile::tempdir().unwrap();
