@@ -16,9 +16,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use partita_engine::memory::MemoryDatabases;
-use partita_engine::slate::{Settings, SlateDatabases};
-use partita_engine::{Batch, Databases, Engine, KeyRange, RangeId, ScanHint};
+use partita_engine::memory::MemoryEngineSet;
+use partita_engine::slate::{Settings, SlateEngineSet};
+use partita_engine::{Batch, Engine, EngineSet, KeyRange, RangeId, ScanHint};
 use partita_rt::{DataDir, Tasks};
 
 const RUN: Duration = Duration::from_millis(1_500);
@@ -102,19 +102,19 @@ fn main() {
     });
 }
 
-async fn open(folder: &Path, kind: &str) -> (Arc<dyn Databases>, Arc<dyn Engine>) {
-    let databases: Arc<dyn Databases> = if kind == "memory" {
-        Arc::new(MemoryDatabases::new())
+async fn open(folder: &Path, kind: &str) -> (Arc<dyn EngineSet>, Arc<dyn Engine>) {
+    let databases: Arc<dyn EngineSet> = if kind == "memory" {
+        Arc::new(MemoryEngineSet::new())
     } else {
         let data = Arc::new(DataDir::open(folder).expect("the folder opens"));
-        let opened = SlateDatabases::new(data, Settings::default()).await;
+        let opened = SlateEngineSet::new(data, Settings::default()).await;
         Arc::new(opened.expect("the data opens"))
     };
     let engine = databases.open(RangeId(1)).await;
     (databases, engine.expect("the range opens"))
 }
 
-async fn measure(databases: &dyn Databases, engine: &Arc<dyn Engine>) {
+async fn measure(databases: &dyn EngineSet, engine: &Arc<dyn Engine>) {
     for callers in [1, 16, 64, 256] {
         puts(engine, callers, 1).await;
     }

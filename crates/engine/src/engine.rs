@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 
-use crate::{ChangeError, Collected, Health, Permit, ReadError, Shape, WriteError};
+use crate::{ChangeError, Collected, FileLayout, Health, Permit, ReadError, WriteError};
 
 /// Ordered byte keys with atomic, durable batches. Used as `Arc<dyn Engine>`.
 ///
@@ -49,7 +49,7 @@ pub trait Engine: Send + Sync + 'static {
     async fn scan(&self, range: KeyRange, hint: ScanHint) -> Result<Box<dyn Scan>, ReadError>;
 
     /// How it lies in its files. Takes some microseconds.
-    fn shape(&self) -> Shape;
+    fn file_layout(&self) -> FileLayout;
 
     /// Whether reads and writes are served now. Cheap.
     fn health(&self) -> Health;
@@ -62,12 +62,12 @@ pub trait Engine: Send + Sync + 'static {
     async fn flush(&self) -> Result<(), WriteError>;
 
     /// Writes its rows into files of its own, as few as they fit, so that it shares none with the databases it was derived
-    /// from. Asks for the work and returns; [`Engine::shape`] shows when it is done. Asking again while it waits or runs is no error
+    /// from. Asks for the work and returns; [`Engine::file_layout`] shows when it is done. Asking again while it waits or runs is no error
     /// and adds nothing. A request that was not begun is forgotten when the engine is closed.
     ///
     /// # Errors
     /// [`ChangeError`]; it can be tried again.
-    async fn rewrite(&self) -> Result<(), ChangeError>;
+    async fn detach(&self) -> Result<(), ChangeError>;
 
     /// Removes now what of its files nobody needs any more, and lets go of the databases whose files it no longer reads. Happens
     /// by itself every minute. What a scan may still read stays for now and goes later, unless it says otherwise.

@@ -13,8 +13,8 @@
 //! may have happened.
 
 mod batch;
-mod databases;
 mod engine;
+mod engine_set;
 mod error;
 mod health;
 mod log;
@@ -28,8 +28,8 @@ pub mod memory;
 pub mod slate;
 
 pub use batch::{Batch, Write};
-pub use databases::{ChangeError, Collected, Databases, Piece, RangeId, Removal, Shape};
 pub use engine::{Engine, KeyRange, Scan, ScanHint};
+pub use engine_set::{ChangeError, Collected, EngineSet, FileLayout, KeyPart, RangeId, Removal};
 pub use error::{OpenError, ReadError, Refusal, WriteError};
 pub use health::Health;
 pub use pin::{FileUse, PinId, Pinned, PinnedRows};

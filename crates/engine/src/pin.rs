@@ -32,7 +32,7 @@ impl fmt::Display for PinId {
     }
 }
 
-/// Databases were pinned.
+/// EngineSet were pinned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pinned {
     /// One pin for each range that was asked for, in that order.

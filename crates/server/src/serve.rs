@@ -16,9 +16,9 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use partita_cluster::heat_history::Archive;
 use partita_cluster::{Balancer, Manager, ManagerError, ObjectMapStore};
-use partita_engine::memory::MemoryDatabases;
-use partita_engine::slate::{self, SlateDatabases};
-use partita_engine::{Databases, OpenError};
+use partita_engine::memory::MemoryEngineSet;
+use partita_engine::slate::{self, SlateEngineSet};
+use partita_engine::{EngineSet, OpenError};
 use partita_range::RowMemory;
 use partita_rt::object_store::ObjectStore;
 use partita_rt::object_store::memory::InMemory;
@@ -291,10 +291,10 @@ async fn open_ranges(
     background: Tasks,
 ) -> Result<(Arc<Manager>, Option<Archive>), Error> {
     let memory = Arc::new(RowMemory::new(store.entity_cache_bytes));
-    let (databases, objects, path): (Arc<dyn Databases>, _, _) = match &store.place {
+    let (databases, objects, path): (Arc<dyn EngineSet>, _, _) = match &store.place {
         Place::Memory => {
             let objects = Arc::new(InMemory::new()) as Arc<dyn ObjectStore>;
-            (Arc::new(MemoryDatabases::new()), objects, PathBuf::new())
+            (Arc::new(MemoryEngineSet::new()), objects, PathBuf::new())
         }
         Place::Directory(path) => {
             let data = Arc::new(DataDir::open(path)?);
@@ -304,7 +304,7 @@ async fn open_ranges(
                 garbage_age: store.garbage_age,
                 ..slate::Settings::default()
             };
-            let opened = SlateDatabases::new(data, settings).await;
+            let opened = SlateEngineSet::new(data, settings).await;
             let databases = opened.map_err(|source| Error::Open {
                 path: path.clone(),
                 source,

@@ -64,7 +64,7 @@ pub enum BackupError {
     Map(#[from] MapError),
     /// The databases of the store that is filled.
     #[error(transparent)]
-    Databases(#[from] ChangeError),
+    EngineSet(#[from] ChangeError),
     /// The place does not answer.
     #[error("the place of the backup failed: {0}")]
     Store(#[from] object_store::Error),

@@ -7,8 +7,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures::StreamExt as _;
 use futures::future::BoxFuture;
-use partita_engine::slate::{Settings, SlateDatabases};
-use partita_engine::{Batch, Databases, Engine, WriteError};
+use partita_engine::slate::{Settings, SlateEngineSet};
+use partita_engine::{Batch, Engine, EngineSet, WriteError};
 use partita_range::RangeId;
 use partita_rt::data_dir::Building;
 use tokio::sync::oneshot;
@@ -35,7 +35,7 @@ const READ_BYTES: usize = 8 << 20;
 
 /// A store that is being filled. Until [`NewStore::finish`] it has no map: no server may open it before, or it would begin a new one.
 pub struct NewStore {
-    databases: Arc<dyn Databases>,
+    databases: Arc<dyn EngineSet>,
     map: Arc<dyn MapStore>,
     /// Each from its first key on.
     ranges: Vec<(Bytes, Arc<dyn Engine>)>,
@@ -55,7 +55,7 @@ impl NewStore {
     /// # Errors
     /// [`BackupError::Open`].
     pub async fn begin(
-        databases: Arc<dyn Databases>,
+        databases: Arc<dyn EngineSet>,
         map: Arc<dyn MapStore>,
         starts: impl Iterator<Item = Bytes>,
     ) -> Result<Self, BackupError> {
@@ -182,7 +182,7 @@ impl NewDirectory {
             cache_bytes: CACHE_BYTES,
             ..Settings::default()
         };
-        let databases = Arc::new(SlateDatabases::new(data, settings).await?);
+        let databases = Arc::new(SlateEngineSet::new(data, settings).await?);
         let store = NewStore::begin(databases, map, starts).await?;
         Ok(Self { building, store })
     }

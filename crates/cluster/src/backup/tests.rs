@@ -5,8 +5,8 @@ use std::path::Path as FilePath;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use partita_engine::slate::{Settings, SlateDatabases};
-use partita_engine::{Batch, Databases, KeyRange, ScanHint};
+use partita_engine::slate::{Settings, SlateEngineSet};
+use partita_engine::{Batch, EngineSet, KeyRange, ScanHint};
 use partita_model::{DateTime, TableId, TableSpace};
 use partita_rt::object_store::ObjectStore;
 use partita_rt::{DataDir, Place, Tasks};
@@ -21,10 +21,10 @@ const PART_BYTES: usize = 128 << 10;
 async fn open(directory: &FilePath) -> Arc<Manager> {
     let data = Arc::new(DataDir::open(directory).unwrap());
     let map = Arc::new(ObjectMapStore::new(data.store())) as Arc<dyn MapStore>;
-    let databases = SlateDatabases::new(data, Settings::default())
+    let databases = SlateEngineSet::new(data, Settings::default())
         .await
         .unwrap();
-    let databases = Arc::new(databases) as Arc<dyn Databases>;
+    let databases = Arc::new(databases) as Arc<dyn EngineSet>;
     let opened = Manager::open(databases, Arc::default(), map, Tasks::new()).await;
     opened.unwrap()
 }

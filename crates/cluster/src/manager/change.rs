@@ -15,7 +15,7 @@ use crate::map_store::{ChangeRecord, MapError, MapRecord, RangeRecord};
 use crate::partition_map::{Epoch, Served};
 use bytes::Bytes;
 use futures::future::BoxFuture;
-use partita_engine::{Piece, Removal};
+use partita_engine::{KeyPart, Removal};
 use partita_model::indivisible_prefix;
 use partita_range::{Bounds, Follower, Range, RangeId};
 use partita_rt::{Bug, is_planted};
@@ -63,7 +63,7 @@ struct New {
     id: RangeId,
     epoch: Epoch,
     bounds: Bounds,
-    pieces: Vec<Piece>,
+    pieces: Vec<KeyPart>,
 }
 
 /// A change under way: what is replaced, by what, and how it is recorded.
@@ -243,11 +243,11 @@ impl Manager {
 
     /// A range that shares too many files is not changed but asked to rewrite them.
     fn check_lineage(&self, range: &Arc<Range>) -> Result<(), ChangeRefused> {
-        let kept = range.engine().shape().kept;
+        let kept = range.engine().file_layout().kept;
         if kept < LINEAGE_MAX {
             return Ok(());
         }
-        self.rewrite(range);
+        self.detach(range);
         let range = range.id();
         Err(ChangeRefused::Lineage { range, kept })
     }
@@ -298,7 +298,7 @@ impl Manager {
         let (served, watchers): (Vec<Served>, Vec<_>) = opened.into_iter().unzip();
         for (served, gone) in served.iter().zip(watchers) {
             self.watchers.lock().insert(served.range.id(), gone);
-            self.learn_keys(&served.range);
+            self.build_key_filter(&served.range);
         }
         self.map
             .replace(&change.old, served)
@@ -312,9 +312,15 @@ impl Manager {
 
     /// Makes the new ranges, while the old ones are served.
     async fn open_new(&self, change: &Change) -> Result<Opened, NotMade> {
-        let keys_known = change.old.iter().all(|range| range.knows_keys());
+        let key_filter_complete = change
+            .old
+            .iter()
+            .all(|range| range.is_key_filter_complete());
         // At the same time, and each to its end: what was begun must come to one before it can be undone.
-        let making = change.new.iter().map(|new| self.open_one(new, keys_known));
+        let making = change
+            .new
+            .iter()
+            .map(|new| self.open_one(new, key_filter_complete));
         let made = futures::future::join_all(making).await;
         let (mut opened, mut not_made) = (Vec::new(), None);
         for made in made {
@@ -359,13 +365,14 @@ impl Manager {
     async fn open_one(
         &self,
         new: &New,
-        keys_known: bool,
+        key_filter_complete: bool,
     ) -> Result<(Served, oneshot::Receiver<Infallible>), NotMade> {
         let making = async {
-            let derived = self.databases.derive(new.id, &new.pieces).await;
+            let derived = self.databases.clone_parts(new.id, &new.pieces).await;
             derived.map_err(failed)?;
             let place = (new.id, new.epoch, new.bounds.clone());
-            let opened = open_range(&*self.databases, &self.memory, place, keys_known).await;
+            let opened =
+                open_range(&*self.databases, &self.memory, place, key_filter_complete).await;
             opened.map_err(failed)
         };
         match tokio::time::timeout(MAKING_MAX, making).await {
@@ -414,7 +421,7 @@ impl Manager {
             .filter_map(|(id, removed)| is_left(removed).then_some(id.0))
             .collect();
         if !left.is_empty() {
-            self.databases.forget_others().await;
+            self.databases.drop_unknown().await;
         }
         self.record_undone(left).await
     }
@@ -447,7 +454,7 @@ impl Manager {
             }
             engine.close().await;
             // One that was closed without a flush would keep the log full until its files are removed.
-            manager.databases.forget_others().await;
+            manager.databases.drop_unknown().await;
             manager.remove_orphans().await;
         });
     }
@@ -493,9 +500,9 @@ async fn close(opened: Opened) {
     }
 }
 
-fn piece(source: RangeId, bounds: &Bounds) -> Piece {
+fn piece(source: RangeId, bounds: &Bounds) -> KeyPart {
     let range = bounds.keys();
-    Piece { source, range }
+    KeyPart { source, range }
 }
 
 /// The start of the partition that holds `key`, if it cuts the range in two.

@@ -68,7 +68,7 @@ mod tests {
     use super::*;
     use crate::heat_history::{MapShape, Metric};
     use crate::map_store::ObjectMapStore;
-    use partita_engine::memory::MemoryDatabases;
+    use partita_engine::memory::MemoryEngineSet;
     use partita_model::{TableId, TableSpace};
     use partita_range::RangeId;
     use partita_range::heat::{Access, Request};
@@ -104,7 +104,7 @@ mod tests {
 
     impl Process {
         async fn start(store: &Arc<InMemory>, clock: &TestClock) -> Self {
-            let (databases, tasks) = (Arc::new(MemoryDatabases::new()), Tasks::new());
+            let (databases, tasks) = (Arc::new(MemoryEngineSet::new()), Tasks::new());
             let map = Arc::new(ObjectMapStore::new(Arc::new(InMemory::new())));
             let manager = Manager::open(databases, Arc::default(), map, tasks.clone()).await;
             let manager = manager.unwrap();

@@ -25,7 +25,7 @@ use crate::partition_map::{Epoch, PartitionMap, Served};
 use crate::snapshot::SnapshotName;
 use bytes::Bytes;
 use parking_lot::Mutex;
-use partita_engine::{ChangeError, Databases, OpenError};
+use partita_engine::{ChangeError, EngineSet, OpenError};
 use partita_range::{Bounds, Range, RangeId, RowMemory};
 use partita_rt::Tasks;
 use std::collections::{BTreeMap, HashMap};
@@ -46,7 +46,7 @@ pub use watch::{Load, rate};
 pub struct Manager {
     map: Arc<PartitionMap>,
     store: Arc<dyn MapStore>,
-    databases: Arc<dyn Databases>,
+    databases: Arc<dyn EngineSet>,
     memory: Arc<RowMemory>,
     tasks: Tasks,
     /// One permit: whoever changes the map.
@@ -85,7 +85,7 @@ pub enum ManagerError {
     MapMissing,
     /// The databases cannot be listed or removed.
     #[error(transparent)]
-    Databases(#[from] ChangeError),
+    EngineSet(#[from] ChangeError),
     /// A range does not open.
     #[error("range {range} does not open")]
     Open {
@@ -145,7 +145,7 @@ impl Manager {
 
     /// The databases.
     #[must_use]
-    pub fn databases(&self) -> &Arc<dyn Databases> {
+    pub fn databases(&self) -> &Arc<dyn EngineSet> {
         &self.databases
     }
 
@@ -207,15 +207,15 @@ async fn store_record(store: &dyn MapStore, record: &MapRecord) -> Result<(), Ma
 
 /// Opens the database of a range and makes the range that serves it.
 async fn open_range(
-    databases: &dyn Databases,
+    databases: &dyn EngineSet,
     memory: &Arc<RowMemory>,
     (id, epoch, bounds): (RangeId, Epoch, Bounds),
-    keys_known: bool,
+    key_filter_complete: bool,
 ) -> Result<(Served, oneshot::Receiver<Infallible>), OpenError> {
     let engine = databases.open(id).await?;
     let (alive, gone) = oneshot::channel();
     let range = Range::new(id, bounds, engine, Arc::clone(memory))
-        .with_known_keys(keys_known)
+        .with_key_filter_complete(key_filter_complete)
         .with_watcher(alive);
     let range = Arc::new(range);
     Ok((Served { epoch, range }, gone))

@@ -5,7 +5,7 @@ use crate::map_store::{MapRecord, MapStore};
 use crate::partition_map::PartitionMap;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
-use partita_engine::{Databases, Removal};
+use partita_engine::{EngineSet, Removal};
 use partita_range::{RangeId, RowMemory};
 use partita_rt::Tasks;
 use std::collections::{BTreeSet, HashMap};
@@ -20,7 +20,7 @@ impl Manager {
     /// # Errors
     /// [`ManagerError`].
     pub fn open(
-        databases: Arc<dyn Databases>,
+        databases: Arc<dyn EngineSet>,
         memory: Arc<RowMemory>,
         store: Arc<dyn MapStore>,
         tasks: Tasks,
@@ -37,7 +37,7 @@ impl Manager {
                 ranges.push(served);
                 watchers.insert(id, gone);
             }
-            databases.forget_others().await;
+            databases.drop_unknown().await;
             let map =
                 PartitionMap::new(ranges).expect("a checked record covers the key space once");
             let manager = Arc::new(Self {
@@ -58,7 +58,7 @@ impl Manager {
                 tend_rounds: AtomicU32::new(0),
             });
             for served in manager.map.ranges().iter() {
-                manager.learn_keys(&served.range);
+                manager.build_key_filter(&served.range);
             }
             manager.start_tending();
             Ok(manager)
@@ -68,7 +68,7 @@ impl Manager {
 
 /// The newest record, with a change that was cut short undone and every stray database among the orphans.
 async fn settled_record(
-    databases: &dyn Databases,
+    databases: &dyn EngineSet,
     store: &dyn MapStore,
 ) -> Result<MapRecord, ManagerError> {
     let there: BTreeSet<RangeId> = databases.list().await?.into_iter().collect();
@@ -105,7 +105,7 @@ async fn settled_record(
 }
 
 /// Nobody needs it, so a database that cannot be removed is no reason not to start.
-async fn is_removed(databases: &dyn Databases, id: RangeId) -> bool {
+async fn is_removed(databases: &dyn EngineSet, id: RangeId) -> bool {
     match databases.remove(id).await {
         Ok(removal) => removal == Removal::Gone,
         Err(error) => {

@@ -15,7 +15,7 @@ const READ_CHUNK_BYTES: usize = 1 << 20;
 impl Manager {
     /// The partition nearest the middle of a range's bytes.
     pub(super) async fn middle(&self, range: &Range) -> Result<Bytes, ChangeRefused> {
-        let shape = range.engine().shape();
+        let shape = range.engine().file_layout();
         let weighed = if shape.bytes > READ_BYTES_MAX {
             partitions(&shape.files_by_key)
         } else {

@@ -43,10 +43,10 @@ impl Manager {
     async fn tend_here(&self) {
         for served in self.map.ranges().iter() {
             let (range, id) = (&served.range, served.range.id());
-            let shape = range.engine().shape();
+            let shape = range.engine().file_layout();
             if shape.sources > 0 {
                 // Nothing comes of it where a rewrite is under way already.
-                if let Err(error) = range.engine().rewrite().await {
+                if let Err(error) = range.engine().detach().await {
                     tracing::debug!(%error, range = %id, "the files of a range are not being rewritten");
                 }
             }
@@ -89,10 +89,10 @@ impl Manager {
     }
 
     /// Asks a range in the background to rewrite the files it shares.
-    pub(super) fn rewrite(&self, range: &Arc<Range>) {
+    pub(super) fn detach(&self, range: &Arc<Range>) {
         let range = Arc::clone(range);
         self.tasks.spawn("rewrite a range", async move {
-            if let Err(error) = range.engine().rewrite().await {
+            if let Err(error) = range.engine().detach().await {
                 tracing::debug!(%error, range = %range.id(), "the files of a range are not being rewritten");
             }
         });
@@ -188,15 +188,15 @@ impl Manager {
     }
 
     /// Has a range learn its keys in the background, unless it knows them.
-    pub(super) fn learn_keys(&self, range: &Arc<Range>) {
-        if range.knows_keys() {
+    pub(super) fn build_key_filter(&self, range: &Arc<Range>) {
+        if range.is_key_filter_complete() {
             return;
         }
         let (range, shutdown) = (Arc::clone(range), self.tasks.shutdown());
         self.tasks.spawn("learn keys", async move {
             let id = range.id();
             let learned = tokio::select! {
-                learned = range.learn_keys() => learned,
+                learned = range.build_key_filter() => learned,
                 () = shutdown.requested() => return,
             };
             match learned {

@@ -205,7 +205,7 @@ impl Manager {
         let ranges = self.map.ranges();
         let watched = self.watched.lock();
         let observed = ranges.iter().map(|served| {
-            let (id, shape) = (served.range.id(), served.range.engine().shape());
+            let (id, shape) = (served.range.id(), served.range.engine().file_layout());
             let rate = watched.windows.get(&id).map_or(0.0, rate);
             let cores = watched.cores.get(&id).copied().unwrap_or_default();
             let cut = match served.range.heat().split_point() {

@@ -24,7 +24,7 @@ pub struct MapRecord {
     pub ranges: Vec<RangeRecord>,
     /// A change that was begun. It is finished when the record that follows has its outcome; otherwise it is undone.
     pub change: Option<ChangeRecord>,
-    /// Databases of ranges that are no more; each is removed once nobody reads its files.
+    /// EngineSet of ranges that are no more; each is removed once nobody reads its files.
     pub orphans: Vec<u64>,
 }
 

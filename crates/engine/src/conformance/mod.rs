@@ -1,6 +1,6 @@
 //! The suite that every engine passes.
 //!
-//! [`run`] takes something that makes empty databases and checks the promises of [`Databases`] and [`Engine`] one by one; [`check_script`] plays
+//! [`run`] takes something that makes empty databases and checks the promises of [`EngineSet`] and [`Engine`] one by one; [`check_script`] plays
 //! a script of batches, gets and scans against an ordered map, for property tests. Both panic at the first difference, so
 //! they belong into tests. An engine that is added later passes when both hold.
 
@@ -13,7 +13,7 @@ mod cases;
     clippy::unwrap_used,
     reason = "a suite of assertions; its panics are its results"
 )]
-mod database_cases;
+mod engine_set_cases;
 #[allow(
     clippy::unwrap_used,
     reason = "a suite of assertions; its panics are its results"
@@ -28,7 +28,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use tokio::sync::oneshot;
 
-use crate::{Batch, Databases, Engine, KeyRange, RangeId, ScanHint, WriteError};
+use crate::{Batch, Engine, EngineSet, KeyRange, RangeId, ScanHint, WriteError};
 
 pub use script::{Step, check_script};
 
@@ -38,7 +38,7 @@ pub use script::{Step, check_script};
 /// At the first promise that does not hold.
 pub async fn run<F>(mut make: F)
 where
-    F: AsyncFnMut() -> Arc<dyn Databases>,
+    F: AsyncFnMut() -> Arc<dyn EngineSet>,
 {
     macro_rules! engines {
         ($($case:ident)*) => {$(
@@ -60,14 +60,14 @@ where
         a_batch_larger_than_all_room_goes_alone
         a_closed_engine_refuses
     }
-    database_cases::what_is_counted(make().await).await;
-    database_cases::ranges_keep_apart_and_share_groups(make().await).await;
-    database_cases::a_range_is_open_once_and_can_be_opened_again(make().await).await;
-    database_cases::a_split_shares_rows_out_and_a_merge_brings_them_together(make().await).await;
-    database_cases::only_open_sources_are_derived_from(make().await).await;
-    database_cases::what_was_acknowledged_is_derived(make().await).await;
-    database_cases::what_is_removed_is_gone(make().await).await;
-    database_cases::closed_databases_refuse(make().await).await;
+    engine_set_cases::what_is_counted(make().await).await;
+    engine_set_cases::ranges_keep_apart_and_share_groups(make().await).await;
+    engine_set_cases::a_range_is_open_once_and_can_be_opened_again(make().await).await;
+    engine_set_cases::a_split_shares_rows_out_and_a_merge_brings_them_together(make().await).await;
+    engine_set_cases::only_open_sources_are_derived_from(make().await).await;
+    engine_set_cases::what_was_acknowledged_is_derived(make().await).await;
+    engine_set_cases::what_is_removed_is_gone(make().await).await;
+    engine_set_cases::closed_databases_refuse(make().await).await;
     pin_cases::a_pin_shows_what_was(make().await).await;
     pin_cases::a_pin_ends_when_it_is_let_go(make().await).await;
     pin_cases::pins_of_one_call_are_of_one_instant(make().await).await;
@@ -81,7 +81,7 @@ pub const FIRST: RangeId = RangeId(1);
 ///
 /// # Panics
 /// When it does not open.
-pub async fn open(databases: &dyn Databases, range: RangeId) -> Arc<dyn Engine> {
+pub async fn open(databases: &dyn EngineSet, range: RangeId) -> Arc<dyn Engine> {
     databases.open(range).await.expect("the range opens")
 }
 

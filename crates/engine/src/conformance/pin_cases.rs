@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use super::{FIRST, commit, delete, open, put};
 use crate::{
-    Batch, ChangeError, Databases, KeyRange, Piece, PinId, PinnedRows, RangeId, Removal, ScanHint,
+    Batch, ChangeError, EngineSet, KeyPart, KeyRange, PinId, PinnedRows, RangeId, Removal, ScanHint,
 };
 
 const SECOND: RangeId = RangeId(2);
@@ -31,13 +31,13 @@ async fn rows(pinned: &dyn PinnedRows, range: KeyRange) -> Vec<(Bytes, Bytes)> {
     }
 }
 
-async fn pinned_keys(databases: &dyn Databases, range: RangeId, pin: &PinId) -> Vec<Bytes> {
+async fn pinned_keys(databases: &dyn EngineSet, range: RangeId, pin: &PinId) -> Vec<Bytes> {
     let pinned = databases.open_pin(range, pin).await.unwrap();
     let rows = rows(&*pinned, KeyRange::all()).await;
     rows.into_iter().map(|(key, _)| key).collect()
 }
 
-pub(super) async fn a_pin_shows_what_was(databases: Arc<dyn Databases>) {
+pub(super) async fn a_pin_shows_what_was(databases: Arc<dyn EngineSet>) {
     let empty = databases.open(THIRD).await.unwrap();
     let engine = open(&*databases, FIRST).await;
     for number in 0..10 {
@@ -76,7 +76,7 @@ pub(super) async fn a_pin_shows_what_was(databases: Arc<dyn Databases>) {
     databases.close().await;
 }
 
-pub(super) async fn a_pin_ends_when_it_is_let_go(databases: Arc<dyn Databases>) {
+pub(super) async fn a_pin_ends_when_it_is_let_go(databases: Arc<dyn EngineSet>) {
     let engine = open(&*databases, FIRST).await;
     commit(&*engine, put("a", "1")).await.unwrap();
     let pin = databases.pin(&[FIRST]).await.unwrap().pins.remove(0);
@@ -99,7 +99,7 @@ pub(super) async fn a_pin_ends_when_it_is_let_go(databases: Arc<dyn Databases>) 
 
 /// Each writer writes a pair of rows to one range, and then, once that is answered, the same pair to the other. In a pin no
 /// pair is torn, and the second range has nothing that the first has not.
-pub(super) async fn pins_of_one_call_are_of_one_instant(databases: Arc<dyn Databases>) {
+pub(super) async fn pins_of_one_call_are_of_one_instant(databases: Arc<dyn EngineSet>) {
     let first = open(&*databases, FIRST).await;
     let second = open(&*databases, SECOND).await;
     let stop = Arc::new(AtomicBool::new(false));
@@ -154,29 +154,35 @@ pub(super) async fn pins_of_one_call_are_of_one_instant(databases: Arc<dyn Datab
 }
 
 /// A pin outlives its range: what was split away, written over and removed is still there.
-pub(super) async fn a_pin_outlives_its_range(databases: Arc<dyn Databases>) {
+pub(super) async fn a_pin_outlives_its_range(databases: Arc<dyn EngineSet>) {
     let parent = open(&*databases, FIRST).await;
     for number in 0..10 {
         commit(&*parent, put(key(0, number), "x")).await.unwrap();
     }
     parent.flush().await.unwrap();
-    let whole = |source| Piece {
+    let whole = |source| KeyPart {
         source,
         range: KeyRange::all(),
     };
-    databases.derive(SECOND, &[whole(FIRST)]).await.unwrap();
+    databases
+        .clone_parts(SECOND, &[whole(FIRST)])
+        .await
+        .unwrap();
     parent.close().await;
     let child = open(&*databases, SECOND).await;
     commit(&*child, put("new", "x")).await.unwrap();
     // It reads files of its parent.
     let pin = databases.pin(&[SECOND]).await.unwrap().pins.remove(0);
     child.flush().await.unwrap();
-    databases.derive(THIRD, &[whole(SECOND)]).await.unwrap();
+    databases
+        .clone_parts(THIRD, &[whole(SECOND)])
+        .await
+        .unwrap();
     child.close().await;
     let last = open(&*databases, THIRD).await;
     commit(&*last, delete("new")).await.unwrap();
     last.flush().await.unwrap();
-    last.rewrite().await.unwrap();
+    last.detach().await.unwrap();
 
     assert_eq!(databases.removable(&[SECOND]).await.unwrap(), []);
     assert_eq!(databases.remove(SECOND).await.unwrap(), Removal::Needed);

@@ -17,14 +17,14 @@ use crate::health::HealthCell;
 use crate::pipeline::{BATCH_BYTES_MAX, Intake, Queued, Room};
 use crate::stats::CommitCounts;
 use crate::{
-    ChangeError, Collected, Engine, Health, KeyRange, Permit, ReadError, Refusal, Scan, ScanHint,
-    Shape, WriteError,
+    ChangeError, Collected, Engine, FileLayout, Health, KeyRange, Permit, ReadError, Refusal, Scan,
+    ScanHint, WriteError,
 };
 
-mod databases;
+mod engine_set;
 mod faults;
 
-pub use databases::MemoryDatabases;
+pub use engine_set::MemoryEngineSet;
 pub use faults::{Fault, Faults};
 
 type Rows = OrdMap<Bytes, Bytes>;
@@ -178,12 +178,12 @@ impl Engine for MemoryEngine {
         Ok(Box::new(MemoryScan::new(rows, range, faults)))
     }
 
-    fn shape(&self) -> Shape {
+    fn file_layout(&self) -> FileLayout {
         let rows = self.core.rows.read().clone();
         let every = rows.len() / SHAPE_PIECES + 1;
-        let mut shape = Shape {
+        let mut shape = FileLayout {
             files: 1,
-            ..Shape::default()
+            ..FileLayout::default()
         };
         for (at, (key, value)) in rows.iter().enumerate() {
             let bytes = (key.len() + value.len()) as u64;
@@ -210,7 +210,7 @@ impl Engine for MemoryEngine {
     }
 
     /// Nothing is shared but memory, which goes by itself.
-    async fn rewrite(&self) -> Result<(), ChangeError> {
+    async fn detach(&self) -> Result<(), ChangeError> {
         Ok(())
     }
 

@@ -4,11 +4,11 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::conformance::strategy::steps;
-use crate::{Databases, conformance};
+use crate::{EngineSet, conformance};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn conforms() {
-    conformance::run(async || Arc::new(MemoryDatabases::new()) as Arc<dyn Databases>).await;
+    conformance::run(async || Arc::new(MemoryEngineSet::new()) as Arc<dyn EngineSet>).await;
 }
 
 proptest! {

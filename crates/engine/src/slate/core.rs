@@ -18,7 +18,7 @@ use crate::log::{Disk, LogOptions};
 use crate::stats::CommitCounts;
 use crate::{Health, RangeId, ReadError, Refusal};
 
-/// Databases that may be opened, derived or removed at the same time.
+/// EngineSet that may be opened, derived or removed at the same time.
 const CHANGES_MAX: u32 = 8;
 
 pub(super) struct Core {

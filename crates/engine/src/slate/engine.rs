@@ -8,12 +8,12 @@ use bytes::Bytes;
 
 use super::commit::{CommitQueue, RangeIntake};
 use super::core::{Core, Slot};
-use super::databases::in_time;
-use super::{FLUSH_DEADLINE, close_database, derive, open, scan, shape, within_deadline};
+use super::engine_set::in_time;
+use super::{FLUSH_DEADLINE, cloning, close_database, file_layout, open, scan, within_deadline};
 use crate::pipeline::Room;
 use crate::{
-    ChangeError, Collected, Engine, Health, KeyRange, Permit, ReadError, Refusal, Scan, ScanHint,
-    Shape, WriteError,
+    ChangeError, Collected, Engine, FileLayout, Health, KeyRange, Permit, ReadError, Refusal, Scan,
+    ScanHint, WriteError,
 };
 
 /// The durable engine of a range.
@@ -60,9 +60,11 @@ impl Engine for SlateEngine {
         scan::start(&opened.db, range, hint).await
     }
 
-    fn shape(&self) -> Shape {
+    fn file_layout(&self) -> FileLayout {
         let opened = self.slot.opened();
-        opened.map_or_else(Shape::default, |opened| shape::of(&opened.db.manifest()))
+        opened.map_or_else(FileLayout::default, |opened| {
+            file_layout::of(&opened.db.manifest())
+        })
     }
 
     fn health(&self) -> Health {
@@ -86,7 +88,7 @@ impl Engine for SlateEngine {
         }
     }
 
-    async fn rewrite(&self) -> Result<(), ChangeError> {
+    async fn detach(&self) -> Result<(), ChangeError> {
         let opened = self.slot.opened().ok_or(ChangeError::Unavailable)?;
         opened.rewriting.ask(&opened.db.manifest());
         Ok(())
@@ -94,12 +96,12 @@ impl Engine for SlateEngine {
 
     async fn collect(&self) -> Result<Collected, ChangeError> {
         let opened = self.slot.opened().ok_or(ChangeError::Unavailable)?;
-        in_time(derive::collect(&self.core, &opened)).await
+        in_time(cloning::collect(&self.core, &opened)).await
     }
 
     async fn checkpoint(&self, lifetime: Duration) -> Result<String, ChangeError> {
         self.slot.opened().ok_or(ChangeError::Unavailable)?;
-        let making = derive::checkpoint(&self.core, self.slot.range, lifetime);
+        let making = cloning::checkpoint(&self.core, self.slot.range, lifetime);
         let made = in_time(making).await?;
         Ok(made.id.to_string())
     }

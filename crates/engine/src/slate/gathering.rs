@@ -23,7 +23,7 @@ pub(super) struct Gathering {
 
 #[derive(Default)]
 struct State {
-    /// Databases that have not come yet.
+    /// EngineSet that have not come yet.
     absent: Vec<RangeId>,
     /// Those that have come, and wait.
     waiting: Vec<oneshot::Sender<Outcome>>,

@@ -160,7 +160,7 @@ impl Journal {
     }
 
     /// Gives up the records of all ranges but these. Blocking.
-    pub(super) fn forget_others(&self, ranges: impl Iterator<Item = RangeId>) {
+    pub(super) fn drop_unknown(&self, ranges: impl Iterator<Item = RangeId>) {
         let known: BTreeSet<RangeId> = ranges.collect();
         for range in self.log.ranges().difference(&known) {
             self.forget(*range);

@@ -5,7 +5,7 @@
 //!                                (own thread)                        └──▶ memtable ──▶ level 0 ──▶ sorted runs
 //! ```
 //!
-//! What they promise beyond [`Engine`] and [`Databases`]:
+//! What they promise beyond [`Engine`] and [`EngineSet`]:
 //! - All batches that wait go into one group, whatever their ranges: one SlateDB batch and one record of the log for each range,
 //!   one sync for all. A caller alone pays one sync; many callers share it.
 //! - The commit loop and SlateDB's writer tasks have a thread of their own: no request waits for another one's sync on the
@@ -14,27 +14,27 @@
 //! - Memory is bounded: batches in flight, rows not yet flushed, and one cache for all blocks and metadata ([`Settings`]).
 //! - When a write of the log or of a database fails, everything in flight is answered `Unknown`, and the supervisor closes all
 //!   databases and opens them anew, from what the disk really holds. Until then reads and writes are refused.
-//! - Databases can be pinned, all at one point between two groups ([`pin`]): a snapshot that copies nothing.
+//! - EngineSet can be pinned, all at one point between two groups ([`pin`]): a snapshot that copies nothing.
 //! - A database derived from others shares their files ([`derive`]); ids are never used again.
 //!
 //! They leave to the callers: locks on what they change, and the meaning of keys.
 
 mod background;
 mod cache;
+mod cloning;
 mod commit;
 mod core;
-mod databases;
-mod derive;
+mod detach;
 mod engine;
+mod engine_set;
 mod figures;
+mod file_layout;
 mod gathering;
 mod journal;
 mod open;
 mod pin;
-mod rewriting;
 mod scan;
 mod settings;
-mod shape;
 mod supervisor;
 
 use std::future::Future;
@@ -45,10 +45,10 @@ use slatedb::{Db, ErrorKind};
 use tokio::runtime::Handle;
 
 use crate::{RangeId, ReadError};
+use detach::Rewriting;
 use figures::Figures;
-use rewriting::Rewriting;
 
-pub use databases::SlateDatabases;
+pub use engine_set::SlateEngineSet;
 pub use settings::Settings;
 
 /// How long a read waits for the store before it is given up.

@@ -8,9 +8,9 @@ use slatedb::{Db, SstBlockSize};
 use tokio::task::JoinHandle;
 
 use super::core::Core;
+use super::detach::Rewriting;
 use super::figures::Figures;
 use super::journal::Journal;
-use super::rewriting::Rewriting;
 use super::settings::{compaction, slatedb_settings};
 use super::{Opened, Runtimes};
 use crate::log::{Log, LogOptions, OpenLogError, Record, Resume, WalId};

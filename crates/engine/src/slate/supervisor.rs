@@ -174,7 +174,7 @@ async fn open_anew(core: &Core, runtimes: &Runtimes, slots: &[Arc<Slot>]) -> Res
         );
         anew.push(Arc::new(opening.await?));
     }
-    journal.forget_others(slots.iter().map(|slot| slot.range));
+    journal.drop_unknown(slots.iter().map(|slot| slot.range));
     open::tidy(&journal, &anew).await?;
     for (slot, opened) in slots.iter().zip(anew) {
         slot.put(opened);

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use partita_engine::{Batch, Databases, Engine};
+use partita_engine::{Batch, Engine, EngineSet};
 use partita_rt::Tasks;
 
 use super::{commit, open};

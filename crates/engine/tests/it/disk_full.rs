@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use partita_engine::{Batch, Databases, Engine, Health, KeyRange, ScanHint, WriteError};
+use partita_engine::{Batch, Engine, EngineSet, Health, KeyRange, ScanHint, WriteError};
 
 use super::{commit, open};
 

@@ -12,14 +12,14 @@ mod disk_full;
 use std::path::Path;
 use std::sync::Arc;
 
-use partita_engine::slate::{Settings, SlateDatabases};
-use partita_engine::{Batch, Databases, Engine, RangeId, WriteError};
+use partita_engine::slate::{Settings, SlateEngineSet};
+use partita_engine::{Batch, Engine, EngineSet, RangeId, WriteError};
 use partita_rt::DataDir;
 
-/// Databases with one range open.
-async fn open(directory: &Path) -> (SlateDatabases, Arc<dyn Engine>) {
+/// EngineSet with one range open.
+async fn open(directory: &Path) -> (SlateEngineSet, Arc<dyn Engine>) {
     let data = Arc::new(DataDir::open(directory).unwrap());
-    let databases = SlateDatabases::new(data, Settings::default())
+    let databases = SlateEngineSet::new(data, Settings::default())
         .await
         .unwrap();
     let engine = databases.open(RangeId(1)).await.unwrap();

@@ -34,7 +34,7 @@ pub(crate) fn command() -> Command {
         .subcommand(config())
         .subcommand(connect())
         .subcommand(explain())
-        .subcommands(partita_verbs::commands())
+        .subcommands(partita_cli::commands())
         .subcommand(crate::verbs::snapshot::command())
         .subcommand(crate::verbs::backup::command())
         .subcommand(crate::verbs::restore::command())

@@ -4,9 +4,9 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use partita_cli::admin_port;
 use partita_server::backup::{Finding, Place, Verified, verify};
 use partita_tools::admin::AdminPort;
-use partita_verbs::admin_port;
 use serde_json::{Value, json};
 
 use super::snapshot::{as_json, many, port, size, text};

@@ -34,7 +34,7 @@ pub(crate) fn run(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
         Some(("completions", matches)) => completions::run(matches),
         Some(("man", matches)) => man::run(matches),
         Some((name, matches)) => {
-            partita_verbs::run(name, matches).with_context(|| format!("there is no verb {name}"))
+            partita_cli::run(name, matches).with_context(|| format!("there is no verb {name}"))
         }
         None => unreachable!("clap lets only known verbs through"),
     }

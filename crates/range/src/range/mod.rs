@@ -44,7 +44,7 @@ pub struct Range {
     memory: Arc<RowMemory>,
     heat: Heat,
     /// Whether the key filter has all keys of this range.
-    keys_known: AtomicBool,
+    key_filter_complete: AtomicBool,
     gate: Arc<Gate>,
     /// Replaced for good.
     retired: AtomicBool,
@@ -112,7 +112,7 @@ impl Range {
             locks: LockTable::new(),
             memory,
             heat: Heat::new(Instant::now()),
-            keys_known: AtomicBool::new(false),
+            key_filter_complete: AtomicBool::new(false),
             gate: Arc::default(),
             retired: AtomicBool::new(false),
             _alive: None,
@@ -121,8 +121,8 @@ impl Range {
 
     /// With keys that the key filter has already: those of the ranges it was made from.
     #[must_use]
-    pub fn with_known_keys(mut self, known: bool) -> Self {
-        self.keys_known = AtomicBool::new(known);
+    pub fn with_key_filter_complete(mut self, known: bool) -> Self {
+        self.key_filter_complete = AtomicBool::new(known);
         self
     }
 
@@ -141,8 +141,8 @@ impl Range {
 
     /// Whether the key filter has all its keys.
     #[must_use]
-    pub fn knows_keys(&self) -> bool {
-        self.keys_known.load(Ordering::Acquire)
+    pub fn is_key_filter_complete(&self) -> bool {
+        self.key_filter_complete.load(Ordering::Acquire)
     }
 
     /// How hot it is.
@@ -252,7 +252,7 @@ impl Range {
 
     /// Whether the key filter can tell that there is no such row, nor one being written.
     fn is_surely_absent(&self, key: &[u8]) -> bool {
-        let absent = self.knows_keys() && !self.memory.keys.may_contain(key);
+        let absent = self.is_key_filter_complete() && !self.memory.keys.may_contain(key);
         if absent {
             self.memory.absent.fetch_add(1, Ordering::Relaxed);
         }
@@ -264,14 +264,14 @@ impl Range {
     ///
     /// # Errors
     /// [`ReadError::Closed`], also once the range is retired; [`ReadError::Corrupt`].
-    pub async fn learn_keys(&self) -> Result<(), ReadError> {
+    pub async fn build_key_filter(&self) -> Result<(), ReadError> {
         while let Err(error) = self.read_keys().await {
             if !matches!(error, ReadError::Unavailable(_)) {
                 return Err(error);
             }
             tokio::time::sleep(LEARN_PAUSE).await;
         }
-        self.keys_known.store(true, Ordering::Release);
+        self.key_filter_complete.store(true, Ordering::Release);
         Ok(())
     }
 

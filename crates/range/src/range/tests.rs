@@ -141,7 +141,7 @@ async fn absent_keys_need_no_search_once_the_keys_are_learned() {
         0,
         "nothing is sure before the keys have been read"
     );
-    range.learn_keys().await.unwrap();
+    range.build_key_filter().await.unwrap();
     assert_eq!(range.get(&"never".into()).await.unwrap(), None);
     assert_eq!(absent(), 1);
     assert_eq!(range.get(&"found".into()).await.unwrap(), Some("1".into()));
@@ -210,7 +210,7 @@ proptest! {
                 range.engine().reserve(batch.bytes()).await.unwrap().submit(batch, Box::new(|_| ()));
             }
             if learned {
-                range.learn_keys().await.unwrap();
+                range.build_key_filter().await.unwrap();
             }
             for &number in &cached {
                 range.get(&key(number)).await.unwrap();

@@ -78,7 +78,7 @@ fn range(manager: &Manager, served: &Served, names: &TableNames) -> Value {
             json!({ "table": place.map(|place| place.table), "pattern": table.pattern })
         })
         .collect();
-    let (bounds, shape) = (served.range.bounds(), served.range.engine().shape());
+    let (bounds, shape) = (served.range.bounds(), served.range.engine().file_layout());
     json!({
         "id": served.range.id().0,
         "epoch": served.epoch,
@@ -281,7 +281,7 @@ async fn tend(manager: &Arc<Manager>, id: RangeId, action: &str, wish: Wish) -> 
             .map_err(|error| error.to_string()),
         "compact" => range
             .engine()
-            .rewrite()
+            .detach()
             .await
             .map_err(|error| error.to_string()),
         "collect" => {

@@ -99,7 +99,7 @@ fn ranges(manager: &Manager, balances: bool) -> Value {
     json!({
         "count": ranges.len(),
         "frozen": count(|served| served.range.is_frozen()),
-        "rewriting": count(|served| served.range.engine().shape().sources > 0),
+        "rewriting": count(|served| served.range.engine().file_layout().sources > 0),
         "change": record.change,
         "orphans": record.orphans.len(),
         "balances": balances,
@@ -241,7 +241,7 @@ pub(super) fn rfc3339(at: SystemTime) -> Option<String> {
 mod tests {
     use super::*;
     use partita_cluster::ObjectMapStore;
-    use partita_engine::memory::MemoryDatabases;
+    use partita_engine::memory::MemoryEngineSet;
     use partita_model::{TableId, TableSpace};
     use partita_range::heat::Access;
     use partita_range::{Done, RangeId};
@@ -271,7 +271,7 @@ mod tests {
     /// What is split is often what has the load: neither the window before the split nor the one with it may lack that.
     #[tokio::test(start_paused = true)]
     async fn the_load_of_a_range_outlasts_its_split() {
-        let (databases, store) = (MemoryDatabases::new(), InMemory::new());
+        let (databases, store) = (MemoryEngineSet::new(), InMemory::new());
         let map = Arc::new(ObjectMapStore::new(Arc::new(store)));
         let opening = Manager::open(Arc::new(databases), Arc::default(), map, Tasks::new());
         let manager = opening.await.unwrap();

@@ -1,4 +1,4 @@
-//! Databases and maps that fail: before a kill, or once something is done.
+//! EngineSet and maps that fail: before a kill, or once something is done.
 
 use super::*;
 use crate::map_store::StoredSnapshots;
@@ -6,7 +6,7 @@ use partita_rt::object_store;
 use std::sync::atomic::AtomicBool;
 use tokio::sync::watch;
 
-/// Databases and a map that answer so many calls and then never again: the manager before a kill.
+/// EngineSet and a map that answer so many calls and then never again: the manager before a kill.
 pub(super) struct Dying<T: ?Sized> {
     pub(super) inner: Arc<T>,
     pub(super) calls_left: Arc<AtomicI64>,
@@ -56,17 +56,17 @@ impl MapStore for Dying<dyn MapStore> {
 }
 
 #[async_trait]
-impl Databases for Dying<dyn Databases> {
+impl EngineSet for Dying<dyn EngineSet> {
     async fn open(&self, range: RangeId) -> Result<Arc<dyn Engine>, OpenError> {
         self.call(self.inner.open(range)).await
     }
 
-    async fn forget_others(&self) {
-        self.inner.forget_others().await;
+    async fn drop_unknown(&self) {
+        self.inner.drop_unknown().await;
     }
 
-    async fn derive(&self, target: RangeId, pieces: &[Piece]) -> Result<(), ChangeError> {
-        self.call(self.inner.derive(target, pieces)).await
+    async fn clone_parts(&self, target: RangeId, pieces: &[KeyPart]) -> Result<(), ChangeError> {
+        self.call(self.inner.clone_parts(target, pieces)).await
     }
 
     async fn remove(&self, range: RangeId) -> Result<Removal, ChangeError> {
@@ -183,10 +183,10 @@ impl MapStore for Gated {
     }
 }
 
-/// Databases that do something else once one is derived, and before it is looked which can be removed. While their disk is full nothing
+/// EngineSet that do something else once one is derived, and before it is looked which can be removed. While their disk is full nothing
 /// is removed.
 pub(super) struct Hooked {
-    pub(super) databases: Arc<MemoryDatabases>,
+    pub(super) databases: Arc<MemoryEngineSet>,
     pub(super) derived: Hook,
     pub(super) looking: Hook,
     pub(super) full: Arc<AtomicBool>,
@@ -194,7 +194,7 @@ pub(super) struct Hooked {
 
 impl Hooked {
     /// With hooks that do nothing.
-    pub(super) fn new(databases: &Arc<MemoryDatabases>) -> Self {
+    pub(super) fn new(databases: &Arc<MemoryEngineSet>) -> Self {
         let nothing = || -> Hook { Box::new(|| Box::pin(async { Ok(()) })) };
         Self {
             databases: Arc::clone(databases),
@@ -208,15 +208,15 @@ impl Hooked {
 pub(super) type Hook = Box<dyn Fn() -> BoxFuture<'static, Result<(), ChangeError>> + Send + Sync>;
 
 #[async_trait]
-impl Databases for Hooked {
+impl EngineSet for Hooked {
     async fn open(&self, range: RangeId) -> Result<Arc<dyn Engine>, OpenError> {
         self.databases.open(range).await
     }
 
-    async fn forget_others(&self) {}
+    async fn drop_unknown(&self) {}
 
-    async fn derive(&self, target: RangeId, pieces: &[Piece]) -> Result<(), ChangeError> {
-        self.databases.derive(target, pieces).await?;
+    async fn clone_parts(&self, target: RangeId, pieces: &[KeyPart]) -> Result<(), ChangeError> {
+        self.databases.clone_parts(target, pieces).await?;
         (self.derived)().await
     }
 

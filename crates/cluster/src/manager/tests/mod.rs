@@ -10,10 +10,10 @@ use crate::{LockError, TRANSIT_WAIT};
 use async_trait::async_trait;
 use doubles::{Dying, Gated, Hook, Hooked};
 use futures::future::BoxFuture;
-use partita_engine::memory::MemoryDatabases;
+use partita_engine::memory::MemoryEngineSet;
 use partita_engine::{
-    Batch, Engine, FileUse, Health, KeyRange, Piece, PinId, Pinned, PinnedRows, Removal, ScanHint,
-    Stats,
+    Batch, Engine, FileUse, Health, KeyPart, KeyRange, PinId, Pinned, PinnedRows, Removal,
+    ScanHint, Stats,
 };
 use partita_model::{TableId, TableSpace};
 use partita_rt::object_store::memory::InMemory;
@@ -22,20 +22,20 @@ use tokio::sync::Semaphore;
 
 /// A store that outlives its managers, as a disk does.
 struct Disk {
-    databases: Arc<MemoryDatabases>,
+    databases: Arc<MemoryEngineSet>,
     map: Arc<ObjectMapStore>,
 }
 
 impl Disk {
     fn new() -> Self {
         Self {
-            databases: Arc::new(MemoryDatabases::new()),
+            databases: Arc::new(MemoryEngineSet::new()),
             map: Arc::new(ObjectMapStore::new(Arc::new(InMemory::new()))),
         }
     }
 
     async fn open(&self) -> Arc<Manager> {
-        let databases = Arc::clone(&self.databases) as Arc<dyn Databases>;
+        let databases = Arc::clone(&self.databases) as Arc<dyn EngineSet>;
         self.open_with(databases, Arc::clone(&self.map) as Arc<dyn MapStore>)
             .await
             .unwrap()
@@ -52,7 +52,7 @@ impl Disk {
 
     async fn open_with(
         &self,
-        databases: Arc<dyn Databases>,
+        databases: Arc<dyn EngineSet>,
         map: Arc<dyn MapStore>,
     ) -> Result<Arc<Manager>, ManagerError> {
         Manager::open(databases, Arc::default(), map, Tasks::new()).await
@@ -276,7 +276,7 @@ async fn killed_after(calls: i64, does_the_last: bool, merge: bool) -> bool {
     disk.databases.restart().await;
     let calls_left = Arc::new(AtomicI64::new(i64::MAX / 2));
     let dying = Arc::new(Dying {
-        inner: Arc::clone(&disk.databases) as Arc<dyn Databases>,
+        inner: Arc::clone(&disk.databases) as Arc<dyn EngineSet>,
         calls_left: Arc::clone(&calls_left),
         does_the_last,
     });
@@ -336,7 +336,7 @@ async fn a_round_of_tending_ends_though_its_caller_goes_away() {
     disk.databases.restart().await;
 
     let map = Gated::new(&disk.map);
-    let databases = Arc::clone(&disk.databases) as Arc<dyn Databases>;
+    let databases = Arc::clone(&disk.databases) as Arc<dyn EngineSet>;
     let manager = disk.open_with(databases, map.clone()).await.unwrap();
     assert_eq!(manager.record().orphans, [1]);
     map.is_open.send_replace(false);
@@ -475,7 +475,7 @@ async fn writes_behind_a_change_that_is_not_recorded_are_refused_in_time() {
         calls_left: Arc::clone(&calls_left),
         does_the_last: false,
     });
-    let databases = Arc::clone(&disk.databases) as Arc<dyn Databases>;
+    let databases = Arc::clone(&disk.databases) as Arc<dyn EngineSet>;
     let manager = disk.open_with(databases, map).await.unwrap();
     fill(&manager, 0..10).await;
     calls_left.store(1, Ordering::SeqCst);

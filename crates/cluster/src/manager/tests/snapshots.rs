@@ -4,7 +4,7 @@ use super::*;
 use crate::manager::change::MAKING_MAX;
 use crate::manager::snapshots::STRAY_ROUNDS_BETWEEN;
 use crate::snapshot::SnapshotReader;
-use partita_engine::slate::{Settings, SlateDatabases};
+use partita_engine::slate::{Settings, SlateEngineSet};
 use partita_model::DateTime;
 use partita_rt::DataDir;
 use partita_rt::object_store::{ObjectStore, ObjectStoreExt};
@@ -34,7 +34,7 @@ async fn all(reader: &SnapshotReader) -> BTreeMap<Bytes, Bytes> {
 }
 
 /// The pins of all databases.
-async fn pin_count(databases: &dyn Databases) -> usize {
+async fn pin_count(databases: &dyn EngineSet) -> usize {
     let mut count = 0;
     for range in databases.list().await.unwrap() {
         count += databases.pins(range).await.unwrap().len();
@@ -144,7 +144,7 @@ async fn a_change_that_hangs_is_given_up() {
 async fn a_snapshot_that_is_being_deleted_is_not_opened() {
     let disk = Disk::new();
     let map = Gated::new(&disk.map);
-    let databases = Arc::clone(&disk.databases) as Arc<dyn Databases>;
+    let databases = Arc::clone(&disk.databases) as Arc<dyn EngineSet>;
     let manager = disk.open_with(databases, map.clone()).await.unwrap();
     fill(&manager, 0..10).await;
     for snapshot in ["a", "b"] {
@@ -242,7 +242,7 @@ async fn killed_after(calls: i64, does_the_last: bool, delete: bool) -> bool {
     let disk = Disk::new();
     let calls_left = Arc::new(AtomicI64::new(i64::MAX / 2));
     let dying = Arc::new(Dying {
-        inner: Arc::clone(&disk.databases) as Arc<dyn Databases>,
+        inner: Arc::clone(&disk.databases) as Arc<dyn EngineSet>,
         calls_left: Arc::clone(&calls_left),
         does_the_last,
     });
@@ -303,10 +303,10 @@ async fn snapshots_are_of_one_instant_while_ranges_change_under_load() {
     let directory = tempfile::tempdir().unwrap();
     let data = Arc::new(DataDir::open(directory.path()).unwrap());
     let store = data.store();
-    let databases = SlateDatabases::new(data, Settings::default())
+    let databases = SlateEngineSet::new(data, Settings::default())
         .await
         .unwrap();
-    let databases = Arc::new(databases) as Arc<dyn Databases>;
+    let databases = Arc::new(databases) as Arc<dyn EngineSet>;
     let map = Arc::new(ObjectMapStore::new(store)) as Arc<dyn MapStore>;
     let opened = Manager::open(Arc::clone(&databases), Arc::default(), map, Tasks::new()).await;
     let manager = opened.unwrap();
@@ -380,10 +380,10 @@ async fn what_only_a_snapshot_keeps_is_counted() {
     let directory = tempfile::tempdir().unwrap();
     let data = Arc::new(DataDir::open(directory.path()).unwrap());
     let store: Arc<dyn ObjectStore> = data.store();
-    let databases = SlateDatabases::new(data, Settings::default())
+    let databases = SlateEngineSet::new(data, Settings::default())
         .await
         .unwrap();
-    let databases = Arc::new(databases) as Arc<dyn Databases>;
+    let databases = Arc::new(databases) as Arc<dyn EngineSet>;
     let map = Arc::new(ObjectMapStore::new(Arc::clone(&store))) as Arc<dyn MapStore>;
     let opened = Manager::open(Arc::clone(&databases), Arc::default(), map, Tasks::new()).await;
     let manager = opened.unwrap();
@@ -399,9 +399,9 @@ async fn what_only_a_snapshot_keeps_is_counted() {
     let range = manager.map().ranges()[0].range.clone();
     fill(&manager, 0..100).await;
     range.engine().flush().await.unwrap();
-    range.engine().rewrite().await.unwrap();
+    range.engine().detach().await.unwrap();
     let deadline = tokio::time::Instant::now() + Duration::from_secs(30);
-    while range.engine().shape().files > 1 {
+    while range.engine().file_layout().files > 1 {
         assert!(tokio::time::Instant::now() < deadline);
         tokio::task::yield_now().await;
     }

@@ -9,7 +9,7 @@
 //! - Between two groups nothing is in flight, in any database. So a checkpoint that is begun there holds exactly what was
 //!   acknowledged or about to be, and no batch in part; those of several databases fit each other.
 //! - What a pin names is never collected: SlateDB's garbage collection and detaching heed all checkpoints, and
-//!   [`super::derive::remove`] removes no database that has one.
+//!   [`super::cloning::remove`] removes no database that has one.
 //! - A pin that was given up too late may still come to be. Whoever keeps pins compares [`pins`] with what it knows.
 
 use std::sync::Arc;
@@ -21,9 +21,9 @@ use slatedb::config::{CheckpointOptions, CheckpointScope, DbReaderOptions};
 use slatedb::{Checkpoint, CheckpointHandle, DbReader, DbReaderMode};
 use tokio::sync::oneshot;
 
+use super::cloning::{admin, refused};
 use super::commit::CommitQueue;
 use super::core::Core;
-use super::derive::{admin, refused};
 use super::open::database_path;
 use super::{FLUSH_DEADLINE, Opened, scan};
 use crate::{

@@ -8,18 +8,18 @@ use partita_rt::DataDir;
 use tokio::time::Instant;
 
 use crate::conformance::{FIRST, commit, put};
-use crate::slate::{Settings, SlateDatabases};
-use crate::{Databases, Engine, KeyRange, PinId, ScanHint};
+use crate::slate::{Settings, SlateEngineSet};
+use crate::{Engine, EngineSet, KeyRange, PinId, ScanHint};
 
 const ROWS: u32 = 200;
 
-async fn open(directory: &Path) -> (SlateDatabases, Arc<dyn Engine>) {
+async fn open(directory: &Path) -> (SlateEngineSet, Arc<dyn Engine>) {
     let data = Arc::new(DataDir::open(directory).unwrap());
     let settings = Settings {
         garbage_age: Duration::from_secs(1),
         ..Settings::default()
     };
-    let databases = SlateDatabases::new(data, settings).await.unwrap();
+    let databases = SlateEngineSet::new(data, settings).await.unwrap();
     let engine = databases.open(FIRST).await.unwrap();
     (databases, engine)
 }
@@ -37,7 +37,7 @@ async fn fill(engine: &dyn Engine, value: &str) {
     }
 }
 
-async fn names(databases: &SlateDatabases, pin: Option<&PinId>) -> BTreeSet<String> {
+async fn names(databases: &SlateEngineSet, pin: Option<&PinId>) -> BTreeSet<String> {
     let files = databases.files(FIRST, pin).await.unwrap();
     files.into_iter().map(|file| file.name).collect()
 }
@@ -54,7 +54,7 @@ async fn collect(directory: &Path, engine: &dyn Engine, files: &BTreeSet<String>
     let deadline = Instant::now() + Duration::from_secs(60);
     while !there(directory, files).is_empty() {
         assert!(Instant::now() < deadline, "{:?}", there(directory, files));
-        engine.rewrite().await.unwrap();
+        engine.detach().await.unwrap();
         // Nothing is collected that is newer than the newest file that was flushed.
         commit(engine, put("mark", "")).await.unwrap();
         engine.flush().await.unwrap();
@@ -63,7 +63,7 @@ async fn collect(directory: &Path, engine: &dyn Engine, files: &BTreeSet<String>
     }
 }
 
-async fn first_value(databases: &SlateDatabases, pin: &PinId) -> Bytes {
+async fn first_value(databases: &SlateEngineSet, pin: &PinId) -> Bytes {
     let pinned = databases.open_pin(FIRST, pin).await.unwrap();
     let mut scan = pinned
         .scan(KeyRange::all(), ScanHint::walk())

@@ -18,13 +18,13 @@ use crate::conformance::{self, commit, put, rows};
 use crate::log::LogOptions;
 use crate::log::faulty_disk::{FaultyDisk, SyncFault};
 use crate::{
-    ChangeError, Collected, Databases, Engine, Health, KeyRange, OpenError, Piece, ReadError,
+    ChangeError, Collected, Engine, EngineSet, Health, KeyPart, KeyRange, OpenError, ReadError,
     Refusal, Removal, ScanHint, Stats, WriteError,
 };
 
-/// Databases with their first range open.
+/// EngineSet with their first range open.
 struct One {
-    databases: SlateDatabases,
+    databases: SlateEngineSet,
     engine: Arc<dyn Engine>,
 }
 
@@ -37,7 +37,7 @@ impl std::ops::Deref for One {
 }
 
 impl One {
-    async fn of(databases: SlateDatabases) -> Result<Self, OpenError> {
+    async fn of(databases: SlateEngineSet) -> Result<Self, OpenError> {
         let engine = databases.open(conformance::FIRST).await?;
         Ok(Self { databases, engine })
     }
@@ -51,9 +51,9 @@ impl One {
     }
 }
 
-async fn databases_in(directory: &Path) -> Result<SlateDatabases, OpenError> {
+async fn databases_in(directory: &Path) -> Result<SlateEngineSet, OpenError> {
     let data = Arc::new(DataDir::open(directory).unwrap());
-    SlateDatabases::new(data, Settings::default()).await
+    SlateEngineSet::new(data, Settings::default()).await
 }
 
 async fn open_in(directory: &Path) -> One {
@@ -61,14 +61,14 @@ async fn open_in(directory: &Path) -> One {
     One::of(databases).await.unwrap()
 }
 
-/// Databases whose log has small segments on a disk that can fail.
-async fn databases_on(disk: &FaultyDisk, directory: &Path) -> SlateDatabases {
+/// EngineSet whose log has small segments on a disk that can fail.
+async fn databases_on(disk: &FaultyDisk, directory: &Path) -> SlateEngineSet {
     let data = Arc::new(DataDir::open(directory).unwrap());
     let options = LogOptions {
         segment_bytes: 64 << 10,
         ..open::LOG_OPTIONS
     };
-    SlateDatabases::on(Arc::new(disk.clone()), options, data, Settings::default())
+    SlateEngineSet::on(Arc::new(disk.clone()), options, data, Settings::default())
         .await
         .unwrap()
 }
@@ -96,9 +96,9 @@ async fn nobody_waits_for_ever_to_change_databases() {
     tokio::time::pause();
     let late = databases.remove(range).await;
     assert!(matches!(late, Err(ChangeError::Late)), "{late:?}");
-    let late = databases.derive(range, &[]).await;
+    let late = databases.clone_parts(range, &[]).await;
     assert!(matches!(late, Err(ChangeError::Late)), "{late:?}");
-    databases.forget_others().await;
+    databases.drop_unknown().await;
     tokio::time::resume();
     let waiting = async {
         let waited = tokio::join!(databases.remove(range), databases.open(range));
@@ -143,7 +143,7 @@ async fn conforms() {
     conformance::run(async || {
         count += 1;
         let databases = databases_in(&parent.path().join(count.to_string())).await;
-        Arc::new(databases.unwrap()) as Arc<dyn Databases>
+        Arc::new(databases.unwrap()) as Arc<dyn EngineSet>
     })
     .await;
 }
@@ -392,7 +392,7 @@ async fn a_parent_is_removed_once_its_children_have_rewritten_its_rows() {
 async fn a_parent_is_removed(settings: Settings) {
     let directory = tempfile::tempdir().unwrap();
     let data = Arc::new(DataDir::open(directory.path()).unwrap());
-    let databases = SlateDatabases::new(data, settings).await.unwrap();
+    let databases = SlateEngineSet::new(data, settings).await.unwrap();
     let one = One::of(databases).await.unwrap();
     for number in 0_u32..300 {
         let value = format!("{number}-").repeat(200);
@@ -417,22 +417,22 @@ async fn a_parent_is_removed(settings: Settings) {
     let source = conformance::FIRST;
     let children = [(RangeId(2), below), (RangeId(3), above)];
     for (child, range) in children.clone() {
-        let piece = Piece { source, range };
-        one.databases.derive(child, &[piece]).await.unwrap();
+        let piece = KeyPart { source, range };
+        one.databases.clone_parts(child, &[piece]).await.unwrap();
     }
     one.engine.close().await;
     let (mut engines, mut kept) = (Vec::new(), one.databases);
     drop(one.engine);
     for (child, _) in &children {
         let engine = kept.open(*child).await.unwrap();
-        assert_eq!(engine.shape().sources, 1);
+        assert_eq!(engine.file_layout().sources, 1);
         assert_eq!(kept.removable(&[source]).await.unwrap(), []);
         assert_eq!(kept.remove(source).await.unwrap(), Removal::Needed);
         engines.push(engine);
     }
     // What a clone leaves that was removed only in part keeps nothing.
     let left = CheckpointOptions::default();
-    let admin = derive::admin(&kept.core, source);
+    let admin = cloning::admin(&kept.core, source);
     admin.create_detached_checkpoint(&left).await.unwrap();
     assert_eq!(kept.remove(source).await.unwrap(), Removal::Needed);
     let deadline = Instant::now() + Duration::from_secs(30);
@@ -442,9 +442,9 @@ async fn a_parent_is_removed(settings: Settings) {
             .join(format!("store/range-{child}/compacted"));
         let mut made = HashSet::new();
         // Asked for as often as one likes, it is done once: the source stays listed for a while after that.
-        while engine.shape().kept > 0 {
-            assert!(Instant::now() < deadline, "{:?}", engine.shape());
-            engine.rewrite().await.unwrap();
+        while engine.file_layout().kept > 0 {
+            assert!(Instant::now() < deadline, "{:?}", engine.file_layout());
+            engine.detach().await.unwrap();
             tokio::time::sleep(Duration::from_millis(20)).await;
             engine.collect().await.unwrap();
             for file in std::fs::read_dir(&folder).into_iter().flatten() {
@@ -464,7 +464,7 @@ async fn a_parent_is_removed(settings: Settings) {
     kept = databases_in(directory.path()).await.unwrap();
     let child = kept.open(RangeId(2)).await.unwrap();
     assert_eq!(rows(&*child, KeyRange::all(), 100).await.len(), 150);
-    kept.forget_others().await;
+    kept.drop_unknown().await;
     kept.close().await;
 }
 
@@ -478,15 +478,15 @@ async fn what_was_rewritten_twice_stays_until_a_flush() {
         garbage_age: Duration::from_secs(1),
         ..Settings::default()
     };
-    let one = One::of(SlateDatabases::new(data, settings).await.unwrap())
+    let one = One::of(SlateEngineSet::new(data, settings).await.unwrap())
         .await
         .unwrap();
     for value in ["a", "b"] {
         commit(&*one, put("key", value)).await.unwrap();
         one.flush().await.unwrap();
     }
-    assert_eq!(one.shape().newest_rewritten, None);
-    one.rewrite().await.unwrap();
+    assert_eq!(one.file_layout().newest_rewritten, None);
+    one.detach().await.unwrap();
     let first = rewritten_after(&*one, None).await;
     assert_eq!(one.collect().await.unwrap(), Collected::All);
 
@@ -494,7 +494,7 @@ async fn what_was_rewritten_twice_stays_until_a_flush() {
     let opened = one.databases.core.slot(conformance::FIRST).unwrap();
     let run = opened.opened().unwrap().db.manifest().compacted()[0].id;
     let spec = CompactionSpec::new(vec![SourceId::SortedRun(run)], run);
-    let admin = derive::admin(&one.databases.core, conformance::FIRST);
+    let admin = cloning::admin(&one.databases.core, conformance::FIRST);
     admin.submit_compaction(spec).await.unwrap();
     rewritten_after(&*one, Some(&first)).await;
     assert_eq!(one.collect().await.unwrap(), Collected::UntilFlush);
@@ -506,7 +506,7 @@ async fn what_was_rewritten_twice_stays_until_a_flush() {
         .join(format!("store/range-1/compacted/{first}.sst"));
     let deadline = Instant::now() + Duration::from_secs(30);
     while file.exists() {
-        assert!(Instant::now() < deadline, "{:?}", one.shape());
+        assert!(Instant::now() < deadline, "{:?}", one.file_layout());
         assert_eq!(one.collect().await.unwrap(), Collected::All);
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
@@ -517,13 +517,13 @@ async fn what_was_rewritten_twice_stays_until_a_flush() {
 async fn rewritten_after(engine: &dyn Engine, before: Option<&String>) -> String {
     let deadline = Instant::now() + Duration::from_secs(30);
     loop {
-        let newest = engine.shape().newest_rewritten;
+        let newest = engine.file_layout().newest_rewritten;
         if newest.as_ref() != before
             && let Some(newest) = newest
         {
             return newest;
         }
-        assert!(Instant::now() < deadline, "{:?}", engine.shape());
+        assert!(Instant::now() < deadline, "{:?}", engine.file_layout());
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }

@@ -10,8 +10,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use partita_cli::admin_port;
 use partita_tools::admin::{AdminError, AdminPort};
-use partita_verbs::admin_port;
 use serde_json::Value;
 
 use crate::{cli, output};

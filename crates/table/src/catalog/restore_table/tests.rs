@@ -2,7 +2,7 @@ use super::*;
 use crate::{Change, ChangeKind, Condition, ServiceSettings, Table};
 use parking_lot::Mutex;
 use partita_cluster::{Manager, ObjectMapStore, SnapshotName};
-use partita_engine::memory::{Fault, MemoryDatabases};
+use partita_engine::memory::{Fault, MemoryEngineSet};
 use partita_engine::{KeyRange, ReadError, ScanHint};
 use partita_model::{ETag, Guid, Properties, PropertiesBuilder, SignedIdentifier, ValueRef};
 use partita_rt::object_store::memory::InMemory;
@@ -13,14 +13,14 @@ use std::pin::pin;
 use std::sync::Arc;
 
 struct World {
-    databases: Arc<MemoryDatabases>,
+    databases: Arc<MemoryEngineSet>,
     manager: Arc<Manager>,
     service: Arc<Service>,
 }
 
 impl World {
     async fn new() -> Self {
-        let databases = Arc::new(MemoryDatabases::new());
+        let databases = Arc::new(MemoryEngineSet::new());
         let map = Arc::new(ObjectMapStore::new(Arc::new(InMemory::new())));
         let opened = Manager::open(databases.clone(), Arc::default(), map, Tasks::new()).await;
         let manager = opened.unwrap();

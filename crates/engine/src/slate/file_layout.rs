@@ -6,9 +6,9 @@ use bytes::Bytes;
 use slatedb::VersionedManifest;
 use slatedb::manifest::SsTableView;
 
-use crate::Shape;
+use crate::FileLayout;
 
-pub(super) fn of(manifest: &VersionedManifest) -> Shape {
+pub(super) fn of(manifest: &VersionedManifest) -> FileLayout {
     let mut files_by_key = Vec::new();
     let (mut bytes, mut files) = (0, 0);
     for view in manifest.all_sst_views() {
@@ -18,7 +18,7 @@ pub(super) fn of(manifest: &VersionedManifest) -> Shape {
         files_by_key.push((visible.first, visible.bytes));
     }
     files_by_key.sort();
-    Shape {
+    FileLayout {
         bytes,
         files,
         // Listed, without files, a source is until no checkpoint from before the rewrite is left.

@@ -20,7 +20,7 @@ impl fmt::Display for RangeId {
 
 /// A piece of a database that another one takes over.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Piece {
+pub struct KeyPart {
     /// Whose rows.
     pub source: RangeId,
     /// Which of them: an end that is bounded includes its start and excludes its end.
@@ -28,12 +28,12 @@ pub struct Piece {
 }
 
 /// The databases of a process, one for each range. They share one log, one commit loop and one cache. Used as
-/// `Arc<dyn Databases>`.
+/// `Arc<dyn EngineSet>`.
 ///
-/// A database is made whole by [`Databases::open`] or from pieces of others by [`Databases::derive`]; a derived one shares the
-/// files of its sources until [`Engine::rewrite`] has copied what it sees of them.
+/// A database is made whole by [`EngineSet::open`] or from pieces of others by [`EngineSet::clone_parts`]; a derived one shares the
+/// files of its sources until [`Engine::detach`] has copied what it sees of them.
 #[async_trait]
-pub trait Databases: Send + Sync + 'static {
+pub trait EngineSet: Send + Sync + 'static {
     /// Opens the database of a range, made empty when there is none. A range is open at most once. Cancel safe for a range that was
     /// derived in this life: it is not open then, and may be removed.
     ///
@@ -42,16 +42,16 @@ pub trait Databases: Send + Sync + 'static {
     async fn open(&self, range: RangeId) -> Result<Arc<dyn Engine>, OpenError>;
 
     /// Says that the ranges opened so far are all there are: what the log still has of others is given up.
-    async fn forget_others(&self);
+    async fn drop_unknown(&self);
 
     /// Makes the database of `target` from pieces of others, which are open, lie in key order and do not overlap. Copies no rows. It
     /// has all that was acknowledged in its sources before the call, and any of what is written to them during it; they stay as
-    /// they are. Several may be derived at the same time. Not cancel safe: what was begun is removed by [`Databases::remove`], or
+    /// they are. Several may be derived at the same time. Not cancel safe: what was begun is removed by [`EngineSet::remove`], or
     /// finished by asking again.
     ///
     /// # Errors
     /// [`ChangeError`]; the target may be there in part.
-    async fn derive(&self, target: RangeId, pieces: &[Piece]) -> Result<(), ChangeError>;
+    async fn clone_parts(&self, target: RangeId, pieces: &[KeyPart]) -> Result<(), ChangeError>;
 
     /// Removes the database of a range that is not open, unless others still read its files. Removing one that is not there is
     /// no error.
@@ -61,7 +61,7 @@ pub trait Databases: Send + Sync + 'static {
     async fn remove(&self, range: RangeId) -> Result<Removal, ChangeError>;
 
     /// Those of some databases whose files nobody else reads, as far as can be told while others are being derived: what
-    /// [`Databases::remove`] says is what counts. Reads of every database at most twice, however many are asked about.
+    /// [`EngineSet::remove`] says is what counts. Reads of every database at most twice, however many are asked about.
     ///
     /// # Errors
     /// [`ChangeError`].
@@ -76,11 +76,11 @@ pub trait Databases: Send + Sync + 'static {
     /// Pins what these ranges, which are open, hold now, all of them at one point between two commit groups: each batch is in the
     /// pins or is not, and one that was submitted after another was answered is in them only if that one is. Copies no rows.
     /// Writes wait for some milliseconds; calling [`Engine::flush`] before makes the rest of the call short. The pins last until
-    /// [`Databases::unpin`], also across restarts, and also when their ranges are split, merged and removed. Not cancel safe: what
+    /// [`EngineSet::unpin`], also across restarts, and also when their ranges are split, merged and removed. Not cancel safe: what
     /// was begun may come to be.
     ///
     /// # Errors
-    /// [`ChangeError`]; some of the ranges may be pinned, or become so: [`Databases::pins`] shows them.
+    /// [`ChangeError`]; some of the ranges may be pinned, or become so: [`EngineSet::pins`] shows them.
     async fn pin(&self, ranges: &[RangeId]) -> Result<Pinned, ChangeError>;
 
     /// The pins of a range, open or not; none when there is no such database.
@@ -164,7 +164,7 @@ pub enum ChangeError {
 
 /// How a database lies in its files, for deciding whether and where to split it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Shape {
+pub struct FileLayout {
     /// Bytes of its rows as stored, rows that are only in memory not counted: an estimate, good to a file.
     pub bytes: u64,
     /// How many files it reads.

@@ -1,4 +1,4 @@
-//! Databases in memory: a derived one is a piece of the same persistent map.
+//! EngineSet in memory: a derived one is a piece of the same persistent map.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,13 +11,13 @@ use parking_lot::{Mutex, RwLock};
 use super::{Faults, MemoryEngine, MemoryScan, Rows};
 use crate::stats::CommitCounts;
 use crate::{
-    ChangeError, Databases, Engine, FileUse, Health, KeyRange, OpenError, Piece, PinId, Pinned,
+    ChangeError, Engine, EngineSet, FileUse, Health, KeyPart, KeyRange, OpenError, PinId, Pinned,
     PinnedRows, RangeId, ReadError, Removal, Scan, ScanHint, Stats,
 };
 
-/// Databases that keep their rows in memory.
+/// EngineSet that keep their rows in memory.
 #[derive(Default)]
-pub struct MemoryDatabases {
+pub struct MemoryEngineSet {
     /// All that were ever opened or derived; a closed one keeps its rows.
     ranges: Mutex<BTreeMap<RangeId, MemoryEngine>>,
     counts: Arc<CommitCounts>,
@@ -29,7 +29,7 @@ pub struct MemoryDatabases {
     faults: Arc<Faults>,
 }
 
-impl MemoryDatabases {
+impl MemoryEngineSet {
     /// No databases yet.
     #[must_use]
     pub fn new() -> Self {
@@ -70,7 +70,7 @@ impl MemoryDatabases {
 }
 
 #[async_trait]
-impl Databases for MemoryDatabases {
+impl EngineSet for MemoryEngineSet {
     async fn open(&self, range: RangeId) -> Result<Arc<dyn Engine>, OpenError> {
         if self.is_closed() {
             return Err(OpenError::Unavailable);
@@ -88,9 +88,9 @@ impl Databases for MemoryDatabases {
         Ok(Arc::new(engine))
     }
 
-    async fn forget_others(&self) {}
+    async fn drop_unknown(&self) {}
 
-    async fn derive(&self, target: RangeId, pieces: &[Piece]) -> Result<(), ChangeError> {
+    async fn clone_parts(&self, target: RangeId, pieces: &[KeyPart]) -> Result<(), ChangeError> {
         if self.is_closed() {
             return Err(ChangeError::Unavailable);
         }

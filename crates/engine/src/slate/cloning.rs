@@ -1,4 +1,4 @@
-//! Databases made from pieces of others, and their removal.
+//! EngineSet made from pieces of others, and their removal.
 //!
 //! A derived database is a SlateDB clone: its manifest names files of its sources and which of their keys are visible. A source
 //! keeps a checkpoint for each of its clones, so that its files stay. Once compaction has rewritten all that a clone saw of a
@@ -22,8 +22,8 @@ use slatedb::{CheckpointCreateResult, VersionedManifest};
 
 use super::core::Core;
 use super::open::{DATABASE_PREFIX, database_path};
-use super::{FLUSH_DEADLINE, Opened, pin, settings, shape};
-use crate::{ChangeError, Collected, Piece, RangeId, Removal};
+use super::{FLUSH_DEADLINE, Opened, file_layout, pin, settings};
+use crate::{ChangeError, Collected, KeyPart, RangeId, Removal};
 
 /// How long the checkpoint lives under which a clone is made; the clone makes lasting ones. Longer than making it can take. Nobody
 /// takes it away: writes are waiting, and it ends by itself.
@@ -32,10 +32,10 @@ const CHECKPOINT_LIFETIME: Duration = Duration::from_secs(60);
 /// How many manifests are read at the same time: an object store answers late.
 const MANIFESTS_AT_ONCE: usize = 8;
 
-pub(super) async fn derive(
+pub(super) async fn clone_parts(
     core: &Core,
     target: RangeId,
-    pieces: &[Piece],
+    pieces: &[KeyPart],
 ) -> Result<(), ChangeError> {
     if core.slot(target).is_some() {
         return Err(ChangeError::State(target));
@@ -254,7 +254,7 @@ pub(super) async fn collect(core: &Core, opened: &Opened) -> Result<Collected, C
     let collected = admin(core, opened.range).run_gc_once(options).await;
     collected.map_err(refused)?;
     let manifest = opened.db.manifest();
-    let flushed = shape::newest_flushed(&manifest);
+    let flushed = file_layout::newest_flushed(&manifest);
     let used: HashSet<String> = manifest
         .all_sst_views()
         .map(|view| view.sst.id.value().to_string())

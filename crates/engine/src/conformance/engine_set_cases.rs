@@ -9,8 +9,8 @@ use bytes::Bytes;
 
 use super::{FIRST, commit, delete, open, put, rows};
 use crate::{
-    Batch, ChangeError, Databases, Engine, Health, KeyRange, OpenError, Piece, RangeId, ReadError,
-    Removal, WriteError,
+    Batch, ChangeError, Engine, EngineSet, Health, KeyPart, KeyRange, OpenError, RangeId,
+    ReadError, Removal, WriteError,
 };
 
 const SECOND: RangeId = RangeId(2);
@@ -21,16 +21,16 @@ fn key(number: u32) -> Bytes {
     Bytes::from(format!("key {number:04}"))
 }
 
-fn piece(source: RangeId, start: Bound<Bytes>, end: Bound<Bytes>) -> Piece {
+fn piece(source: RangeId, start: Bound<Bytes>, end: Bound<Bytes>) -> KeyPart {
     let range = KeyRange { start, end };
-    Piece { source, range }
+    KeyPart { source, range }
 }
 
-fn below(source: RangeId, end: Bytes) -> Piece {
+fn below(source: RangeId, end: Bytes) -> KeyPart {
     piece(source, Bound::Unbounded, Bound::Excluded(end))
 }
 
-fn from(source: RangeId, start: Bytes) -> Piece {
+fn from(source: RangeId, start: Bytes) -> KeyPart {
     piece(source, Bound::Included(start), Bound::Unbounded)
 }
 
@@ -49,7 +49,7 @@ async fn settle(engine: &dyn Engine, numbers: impl Iterator<Item = u32>, value: 
     engine.flush().await.unwrap();
 }
 
-pub(super) async fn what_is_counted(databases: Arc<dyn Databases>) {
+pub(super) async fn what_is_counted(databases: Arc<dyn EngineSet>) {
     let engine = open(&*databases, FIRST).await;
     commit(&*engine, put("a", "1")).await.unwrap();
     commit(&*engine, put("b", "1")).await.unwrap();
@@ -58,7 +58,7 @@ pub(super) async fn what_is_counted(databases: Arc<dyn Databases>) {
     databases.close().await;
 }
 
-pub(super) async fn ranges_keep_apart_and_share_groups(databases: Arc<dyn Databases>) {
+pub(super) async fn ranges_keep_apart_and_share_groups(databases: Arc<dyn EngineSet>) {
     let mut engines = Vec::new();
     for id in 1..=5 {
         engines.push(open(&*databases, RangeId(id)).await);
@@ -83,7 +83,7 @@ pub(super) async fn ranges_keep_apart_and_share_groups(databases: Arc<dyn Databa
     databases.close().await;
 }
 
-pub(super) async fn a_range_is_open_once_and_can_be_opened_again(databases: Arc<dyn Databases>) {
+pub(super) async fn a_range_is_open_once_and_can_be_opened_again(databases: Arc<dyn EngineSet>) {
     let engine = open(&*databases, FIRST).await;
     commit(&*engine, put("a", "1")).await.unwrap();
     let again = databases.open(FIRST).await;
@@ -99,17 +99,17 @@ pub(super) async fn a_range_is_open_once_and_can_be_opened_again(databases: Arc<
 }
 
 pub(super) async fn a_split_shares_rows_out_and_a_merge_brings_them_together(
-    databases: Arc<dyn Databases>,
+    databases: Arc<dyn EngineSet>,
 ) {
     let parent = open(&*databases, FIRST).await;
     settle(&*parent, 0..100, "parent").await;
     let cut = key(40);
     databases
-        .derive(SECOND, &[below(FIRST, cut.clone())])
+        .clone_parts(SECOND, &[below(FIRST, cut.clone())])
         .await
         .unwrap();
     databases
-        .derive(THIRD, &[from(FIRST, cut.clone())])
+        .clone_parts(THIRD, &[from(FIRST, cut.clone())])
         .await
         .unwrap();
     assert_eq!(all(&*parent).await.len(), 100, "the source stays as it is");
@@ -134,7 +134,7 @@ pub(super) async fn a_split_shares_rows_out_and_a_merge_brings_them_together(
     right.flush().await.unwrap();
 
     let halves = [below(SECOND, cut.clone()), from(THIRD, cut)];
-    databases.derive(FOURTH, &halves).await.unwrap();
+    databases.clone_parts(FOURTH, &halves).await.unwrap();
     left.close().await;
     right.close().await;
     let whole = open(&*databases, FOURTH).await;
@@ -147,29 +147,29 @@ pub(super) async fn a_split_shares_rows_out_and_a_merge_brings_them_together(
     assert_eq!(value(95), Some(b"right".as_ref()));
     let hour = Duration::from_secs(3600);
     assert!(!whole.checkpoint(hour).await.unwrap().is_empty());
-    whole.rewrite().await.unwrap();
+    whole.detach().await.unwrap();
     commit(&*whole, put(key(50), "again")).await.unwrap();
     assert_eq!(all(&*whole).await.len(), 100);
-    assert!(whole.shape().bytes > 0);
+    assert!(whole.file_layout().bytes > 0);
     databases.close().await;
 }
 
-pub(super) async fn only_open_sources_are_derived_from(databases: Arc<dyn Databases>) {
+pub(super) async fn only_open_sources_are_derived_from(databases: Arc<dyn EngineSet>) {
     let source = open(&*databases, FIRST).await;
     settle(&*source, 0..10, "x").await;
     let piece = || [below(FIRST, key(5))];
-    let into_itself = databases.derive(FIRST, &piece()).await;
+    let into_itself = databases.clone_parts(FIRST, &piece()).await;
     assert!(matches!(into_itself, Err(ChangeError::State(FIRST))));
-    let absent = databases.derive(THIRD, &[below(SECOND, key(5))]).await;
+    let absent = databases.clone_parts(THIRD, &[below(SECOND, key(5))]).await;
     assert!(matches!(absent, Err(ChangeError::State(SECOND))));
     source.close().await;
-    let closed = databases.derive(THIRD, &piece()).await;
+    let closed = databases.clone_parts(THIRD, &piece()).await;
     assert!(matches!(closed, Err(ChangeError::State(FIRST))));
     databases.close().await;
 }
 
 /// Rows that are only in memory are in a derived database too, and while they are written it is made all the same.
-pub(super) async fn what_was_acknowledged_is_derived(databases: Arc<dyn Databases>) {
+pub(super) async fn what_was_acknowledged_is_derived(databases: Arc<dyn EngineSet>) {
     let source = open(&*databases, FIRST).await;
     settle(&*source, 0..10, "flushed").await;
     for number in 5..15 {
@@ -185,7 +185,7 @@ pub(super) async fn what_was_acknowledged_is_derived(databases: Arc<dyn Database
         }
     };
     let pieces = [from(FIRST, key(3))];
-    let (derived, ()) = tokio::join!(databases.derive(SECOND, &pieces), writing);
+    let (derived, ()) = tokio::join!(databases.clone_parts(SECOND, &pieces), writing);
     derived.unwrap();
     let target = open(&*databases, SECOND).await;
     let mut seen = all(&*target).await;
@@ -203,7 +203,7 @@ pub(super) async fn what_was_acknowledged_is_derived(databases: Arc<dyn Database
     databases.close().await;
 }
 
-pub(super) async fn what_is_removed_is_gone(databases: Arc<dyn Databases>) {
+pub(super) async fn what_is_removed_is_gone(databases: Arc<dyn EngineSet>) {
     assert_eq!(databases.remove(SECOND).await.unwrap(), Removal::Gone);
     let engine = open(&*databases, FIRST).await;
     settle(&*engine, 0..10, "x").await;
@@ -221,7 +221,7 @@ pub(super) async fn what_is_removed_is_gone(databases: Arc<dyn Databases>) {
     databases.close().await;
 }
 
-pub(super) async fn closed_databases_refuse(databases: Arc<dyn Databases>) {
+pub(super) async fn closed_databases_refuse(databases: Arc<dyn EngineSet>) {
     let engine = open(&*databases, FIRST).await;
     databases.close().await;
     databases.close().await;

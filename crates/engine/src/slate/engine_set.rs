@@ -13,17 +13,17 @@ use super::core::{Core, Slot};
 use super::engine::SlateEngine;
 use super::open::{self, Records};
 use super::{
-    ASKED_DEADLINE, FLUSH_DEADLINE, Runtimes, Settings, close_database, derive, pin, supervisor,
+    ASKED_DEADLINE, FLUSH_DEADLINE, Runtimes, Settings, cloning, close_database, pin, supervisor,
 };
 use crate::log::{Disk, LogOptions, OsDisk, Resume};
 use crate::pipeline::Room;
 use crate::{
-    ChangeError, Databases, Engine, FileUse, Health, OpenError, Piece, PinId, Pinned, PinnedRows,
+    ChangeError, Engine, EngineSet, FileUse, Health, KeyPart, OpenError, PinId, Pinned, PinnedRows,
     RangeId, Removal, Stats,
 };
 
 /// The durable databases of a data directory. To be closed before they are dropped, while their runtime runs.
-pub struct SlateDatabases {
+pub struct SlateEngineSet {
     pub(super) core: Arc<Core>,
     runtimes: Runtimes,
     commits: CommitThread,
@@ -34,7 +34,7 @@ pub struct SlateDatabases {
     unread: Mutex<Records>,
 }
 
-impl SlateDatabases {
+impl SlateEngineSet {
     /// Reads the log in `data`; databases are opened one by one.
     ///
     /// # Errors
@@ -78,7 +78,7 @@ impl SlateDatabases {
     }
 }
 
-impl SlateDatabases {
+impl SlateEngineSet {
     /// Does something to databases when it is its turn: not for ever, and not beyond the end, which waits until nobody does. Dropped
     /// in its middle it can be asked for again.
     async fn in_turn<T>(
@@ -146,7 +146,7 @@ impl Drop for Opening<'_> {
 }
 
 #[async_trait]
-impl Databases for SlateDatabases {
+impl EngineSet for SlateEngineSet {
     /// Has no deadline: at a start on a full disk it takes until there is room. It ends with the databases.
     async fn open(&self, range: RangeId) -> Result<Arc<dyn Engine>, OpenError> {
         let shutdown = self.tasks.shutdown();
@@ -157,7 +157,7 @@ impl Databases for SlateDatabases {
         }
     }
 
-    async fn forget_others(&self) {
+    async fn drop_unknown(&self) {
         // Only the turn is not waited for without end: who has it keeps it, or a range opened meanwhile would be taken for another one.
         let turn = in_time(async { Ok(self.core.change_all().await) });
         let Ok(_changing) = turn.await else {
@@ -167,28 +167,28 @@ impl Databases for SlateDatabases {
         let open: Vec<RangeId> = self.core.slots().iter().map(|slot| slot.range).collect();
         if let Some(journal) = self.core.journal() {
             let forgetting =
-                tokio::task::spawn_blocking(move || journal.forget_others(open.into_iter()));
+                tokio::task::spawn_blocking(move || journal.drop_unknown(open.into_iter()));
             if let Err(error) = forgetting.await {
                 tracing::error!(%error, "old records were not given up");
             }
         }
     }
 
-    async fn derive(&self, target: RangeId, pieces: &[Piece]) -> Result<(), ChangeError> {
-        let deriving = Box::pin(derive::derive(&self.core, target, pieces));
+    async fn clone_parts(&self, target: RangeId, pieces: &[KeyPart]) -> Result<(), ChangeError> {
+        let deriving = Box::pin(cloning::clone_parts(&self.core, target, pieces));
         self.in_turn(deriving).await
     }
 
     async fn remove(&self, range: RangeId) -> Result<Removal, ChangeError> {
-        self.in_turn(derive::remove(&self.core, range)).await
+        self.in_turn(cloning::remove(&self.core, range)).await
     }
 
     async fn removable(&self, ranges: &[RangeId]) -> Result<Vec<RangeId>, ChangeError> {
-        in_time(derive::removable(&self.core, ranges)).await
+        in_time(cloning::removable(&self.core, ranges)).await
     }
 
     async fn list(&self) -> Result<Vec<RangeId>, ChangeError> {
-        derive::list(&self.core).await
+        cloning::list(&self.core).await
     }
 
     async fn pin(&self, ranges: &[RangeId]) -> Result<Pinned, ChangeError> {
@@ -259,7 +259,7 @@ impl Databases for SlateDatabases {
     }
 }
 
-impl Drop for SlateDatabases {
+impl Drop for SlateEngineSet {
     fn drop(&mut self) {
         self.room.close();
         self.tasks.shut_down();
