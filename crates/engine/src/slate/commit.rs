@@ -27,9 +27,9 @@ use super::Opened;
 use super::core::{Core, Slot};
 use super::journal::Journal;
 use super::pin::Cut;
-use crate::log::record_bytes_max;
 use crate::pipeline::{Intake, Queued};
 use crate::{Batch, Health, Refusal, WriteError};
+use partita_wal::local::record_bytes_max;
 
 /// The thread of the commit loop.
 pub(super) struct CommitThread {

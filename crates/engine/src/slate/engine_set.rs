@@ -15,12 +15,12 @@ use super::open::{self, Records};
 use super::{
     ASKED_DEADLINE, FLUSH_DEADLINE, Runtimes, Settings, cloning, close_database, pin, supervisor,
 };
-use crate::log::{Disk, LogOptions, OsDisk, Resume};
 use crate::pipeline::Room;
 use crate::{
     ChangeError, Engine, EngineSet, FileUse, Health, KeyPart, OpenError, PinId, Pinned, PinnedRows,
     RangeId, Removal, Stats,
 };
+use partita_wal::local::{Disk, LogOptions, OsDisk, Resume};
 
 /// The durable databases of a data directory. To be closed before they are dropped, while their runtime runs.
 pub struct SlateEngineSet {

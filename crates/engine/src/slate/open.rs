@@ -13,8 +13,8 @@ use super::figures::Figures;
 use super::journal::Journal;
 use super::settings::{compaction, slatedb_settings};
 use super::{Opened, Runtimes};
-use crate::log::{Log, LogOptions, OpenLogError, Record, Resume, WalId};
 use crate::{OpenError, RangeId};
+use partita_wal::local::{Log, LogOptions, OpenLogError, Record, Resume, WalId};
 
 /// What the log holds, by range, for the databases to replay.
 pub(super) type Records = BTreeMap<RangeId, VecDeque<Record>>;

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 /// Operations on files. All of them block.
-pub(crate) trait Disk: Send + Sync + 'static {
+pub trait Disk: Send + Sync + 'static {
     /// Makes a file of `bytes`, with all its space taken on the disk.
     ///
     /// # Errors
@@ -27,7 +27,7 @@ pub(crate) trait Disk: Send + Sync + 'static {
 
 /// The disk of the machine.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct OsDisk;
+pub struct OsDisk;
 
 impl Disk for OsDisk {
     fn create(&self, path: &Path, bytes: u64) -> io::Result<File> {

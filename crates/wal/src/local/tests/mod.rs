@@ -4,7 +4,6 @@ use bytes::Bytes;
 use proptest::prelude::*;
 use slatedb::ValueDeletable;
 
-use super::faulty_disk::{FaultyDisk, SyncFault};
 use super::format::{RecordHeader, SECTOR_BYTES, SegmentHeader};
 use super::*;
 

@@ -28,8 +28,8 @@
 //! one write and one sync for all. `docs/format/log.md` describes the bytes.
 
 mod disk;
-#[cfg(test)]
-pub(crate) mod faulty_disk;
+#[cfg(any(test, feature = "conformance"))]
+mod faulty_disk;
 mod format;
 mod recovery;
 mod segment;
@@ -44,29 +44,34 @@ use parking_lot::Mutex;
 use slatedb::RowEntry;
 
 use crate::RangeId;
-pub(crate) use disk::{Disk, OsDisk};
-pub(crate) use format::record_bytes_max;
-pub(crate) use recovery::{OpenLogError, Record};
+pub use disk::{Disk, OsDisk};
+#[cfg(any(test, feature = "conformance"))]
+pub use faulty_disk::{FaultyDisk, SyncFault};
+pub use format::record_bytes_max;
+pub use recovery::{OpenLogError, Record};
 use segment::{Segment, Supply};
 
 /// The number of a record among the records of its range, from 1 without gaps. SlateDB calls it the id of a WAL file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct WalId(pub(crate) u64);
+pub struct WalId(
+    /// The number.
+    pub u64,
+);
 
 /// How the log is laid out.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct LogOptions {
+pub struct LogOptions {
     /// Bytes of a segment, but for those of a single longer record.
-    pub(crate) segment_bytes: u64,
+    pub segment_bytes: u64,
     /// Segments made ready before they are needed.
-    pub(crate) spare_count: usize,
+    pub spare_count: usize,
     /// Used segments kept to be used again; more are removed.
-    pub(crate) recycled_count_max: usize,
+    pub recycled_count_max: usize,
 }
 
 /// Why a record cannot be appended.
 #[derive(Clone, Debug, thiserror::Error)]
-pub(crate) enum AppendError {
+pub enum AppendError {
     /// The log is poisoned by an earlier failure. Nothing was written.
     #[error("the log failed earlier")]
     Poisoned,
@@ -79,7 +84,7 @@ pub(crate) enum AppendError {
 }
 
 /// An open log.
-pub(crate) struct Log {
+pub struct Log {
     disk: Arc<dyn Disk>,
     options: LogOptions,
     state: Mutex<State>,
@@ -111,7 +116,7 @@ struct State {
 
 /// How to begin after what was found on the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Resume {
+pub enum Resume {
     /// Append behind the last record.
     Behind,
     /// Begin a new segment: the last one belongs to a file that failed to sync.
@@ -121,7 +126,7 @@ pub(crate) enum Resume {
 impl Log {
     /// Opens the log in `directory`, which must exist, and returns the records it holds, in order. What is returned is on
     /// the disk, except after a failed sync (see [`Resume::Afresh`]): then the last group may be in memory only.
-    pub(crate) fn open(
+    pub fn open(
         directory: &Path,
         disk: Arc<dyn Disk>,
         options: LogOptions,
@@ -194,7 +199,7 @@ impl Log {
     ///
     /// # Errors
     /// What the disk said, `StorageFull` among it. The log is as it was.
-    pub(crate) fn make_room(&self, bytes: u64) -> io::Result<()> {
+    pub fn make_room(&self, bytes: u64) -> io::Result<()> {
         if bytes > format::RECORD_BYTES_MAX {
             return Err(io::ErrorKind::InvalidInput.into());
         }
@@ -211,7 +216,7 @@ impl Log {
     }
 
     /// Adds a record to the group being gathered. All rows have the sequence number `seq`. Writes nothing yet.
-    pub(crate) fn gather(
+    pub fn gather(
         &self,
         range: RangeId,
         wal_id: WalId,
@@ -248,7 +253,7 @@ impl Log {
     }
 
     /// Appends the records gathered as one group and returns once they are on the disk. Blocking.
-    pub(crate) fn append_gathered(&self) -> Result<(), AppendError> {
+    pub fn append_gathered(&self) -> Result<(), AppendError> {
         let mut state = self.state.lock();
         let State {
             current,
@@ -288,19 +293,19 @@ impl Log {
     }
 
     /// The ranges that have records, as far as the log remembers.
-    pub(crate) fn ranges(&self) -> BTreeSet<RangeId> {
+    pub fn ranges(&self) -> BTreeSet<RangeId> {
         self.state.lock().last.keys().copied().collect()
     }
 
     /// The last record of `range`, as far as the log remembers: from its opening on.
-    pub(crate) fn last_of(&self, range: RangeId) -> Option<WalId> {
+    pub fn last_of(&self, range: RangeId) -> Option<WalId> {
         self.state.lock().last.get(&range).copied()
     }
 
     /// Whether a range that has just written holds so many full `segments`, or as long ones, beyond the record `flushing` up
     /// to which its database is writing to files already, that it should write all it has. Takes it that a range that should
     /// does.
-    pub(crate) fn is_due(&self, range: RangeId, flushing: WalId, segments: usize) -> bool {
+    pub fn is_due(&self, range: RangeId, flushing: WalId, segments: usize) -> bool {
         let mut state = self.state.lock();
         let held = state.sealed.iter();
         let held = held.filter(|segment| segment.holds_beyond(range, flushing));
@@ -314,7 +319,7 @@ impl Log {
 
     /// Ranges that keep more than `segments` full segments, or as long ones, from being given up and whose databases do
     /// nothing about it: they look only when they write, and these write seldom or not any more.
-    pub(crate) fn stragglers(&self, segments: usize) -> Vec<RangeId> {
+    pub fn stragglers(&self, segments: usize) -> Vec<RangeId> {
         let state = self.state.lock();
         let (kept, mut behind) = (segments as u64 * self.options.segment_bytes, 0);
         let mark = |marks: &BTreeMap<RangeId, WalId>, range: &RangeId| {
@@ -335,7 +340,7 @@ impl Log {
     }
 
     /// Says that `range` needs no records up to `wal_id` any more, and gives up the segments that nobody needs, durably. Blocking.
-    pub(crate) fn release(&self, range: RangeId, wal_id: WalId) {
+    pub fn release(&self, range: RangeId, wal_id: WalId) {
         let mut freed = Vec::new();
         {
             let mut state = self.state.lock();
@@ -367,7 +372,7 @@ impl Log {
     ///
     /// # Errors
     /// What the disk said; fewer spares only make the next roll slower.
-    pub(crate) fn prepare(&self) -> io::Result<()> {
+    pub fn prepare(&self) -> io::Result<()> {
         if !self.wants_spares() {
             return Ok(());
         }
@@ -380,29 +385,29 @@ impl Log {
     }
 
     /// Whether so much was written that another segment will be needed soon.
-    pub(crate) fn wants_spares(&self) -> bool {
+    pub fn wants_spares(&self) -> bool {
         let state = self.state.lock();
         !state.sealed.is_empty() || state.offset > state.current.bytes() / 4
     }
 
     /// Whether there was no log before. A log that was ever opened has a segment.
-    pub(crate) fn is_new(&self) -> bool {
+    pub fn is_new(&self) -> bool {
         self.is_new
     }
 
     /// How many segments a start would have to read.
-    pub(crate) fn live_count(&self) -> u64 {
+    pub fn live_count(&self) -> u64 {
         self.live_count.load(Ordering::Relaxed)
     }
 
     /// How many bytes a start would have to read, to the segment.
-    pub(crate) fn live_bytes(&self) -> u64 {
+    pub fn live_bytes(&self) -> u64 {
         self.live_bytes.load(Ordering::Relaxed)
     }
 
     /// Whether it has become as long as so many segments. The one that is written to does not count by itself: however long it
     /// is, only the next one makes it one that can be given up.
-    pub(crate) fn is_as_long_as(&self, segments: u64) -> bool {
+    pub fn is_as_long_as(&self, segments: u64) -> bool {
         self.live_count() > 1 && self.live_bytes() >= segments * self.options.segment_bytes
     }
 
@@ -417,7 +422,7 @@ impl Log {
     }
 
     /// Refuses every further append.
-    pub(crate) fn poison(&self) {
+    pub fn poison(&self) {
         self.poisoned.store(true, Ordering::Release);
     }
 }

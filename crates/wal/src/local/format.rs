@@ -10,7 +10,7 @@ use slatedb::{RowEntry, ValueDeletable};
 use super::{RangeId, WalId};
 
 /// What records are aligned to, and the smallest unit a disk writes at once.
-pub(crate) const SECTOR_BYTES: u64 = 512;
+pub(super) const SECTOR_BYTES: u64 = 512;
 
 const SECTOR: usize = 512;
 const MAGIC: [u8; 8] = *b"PARTLOG\n";
@@ -113,7 +113,7 @@ pub(super) struct FramedRecord {
 pub(super) struct Unfit;
 
 /// How many bytes a record of so many rows takes at most, when keys and values together have `payload_bytes`.
-pub(crate) fn record_bytes_max(row_count: usize, payload_bytes: usize) -> u64 {
+pub fn record_bytes_max(row_count: usize, payload_bytes: usize) -> u64 {
     let bytes = RECORD_HEADER_BYTES + row_count * ROW_HEADER_BYTES_MAX + payload_bytes;
     bytes.next_multiple_of(SECTOR) as u64
 }

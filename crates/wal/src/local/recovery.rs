@@ -21,29 +21,29 @@ use super::{Disk, RangeId, WalId, display, segment_path};
 
 /// A record read back.
 #[derive(Clone, Debug)]
-pub(crate) struct Record {
+pub struct Record {
     framed: FramedRecord,
     body: Bytes,
 }
 
 impl Record {
     /// Whose rows they are.
-    pub(crate) fn range(&self) -> RangeId {
+    pub fn range(&self) -> RangeId {
         self.framed.header.range
     }
 
     /// The record's number in its range.
-    pub(crate) fn wal_id(&self) -> WalId {
+    pub fn wal_id(&self) -> WalId {
         self.framed.header.wal_id
     }
 
     /// Bytes of its rows.
-    pub(crate) fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         self.body.len()
     }
 
     /// Its rows, or nothing when they are not in the form this version writes.
-    pub(crate) fn rows(&self) -> Option<Vec<RowEntry>> {
+    pub fn rows(&self) -> Option<Vec<RowEntry>> {
         format::decode_rows(
             self.body.clone(),
             self.framed.row_count,
@@ -54,7 +54,7 @@ impl Record {
 
 /// Why a log cannot be opened.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum OpenLogError {
+pub enum OpenLogError {
     /// The file system refused.
     #[error("cannot read the log")]
     Io(#[from] io::Error),

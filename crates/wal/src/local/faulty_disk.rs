@@ -12,7 +12,7 @@ use super::{Disk, OsDisk};
 
 /// What the next sync of a record does instead of syncing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SyncFault {
+pub enum SyncFault {
     /// The bytes are on the disk, but the answer is an error.
     AfterTheFact,
     /// What was written since the last sync is gone, as when the kernel drops dirty pages.
@@ -23,7 +23,7 @@ pub(crate) enum SyncFault {
 
 /// The disk of the machine, with faults. Clones share them.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct FaultyDisk {
+pub struct FaultyDisk {
     faults: Arc<Mutex<Faults>>,
 }
 
@@ -39,24 +39,24 @@ struct Faults {
 
 impl FaultyDisk {
     /// Makes the next sync of a record fail.
-    pub(crate) fn fail_next_sync(&self, fault: SyncFault) {
+    pub fn fail_next_sync(&self, fault: SyncFault) {
         self.faults.lock().next_sync = Some(fault);
     }
 
     /// A disk that says it synced without doing so, for tests that end no process and would sync thousands of times.
-    pub(crate) fn lazy() -> Self {
+    pub fn lazy() -> Self {
         let disk = Self::default();
         disk.faults.lock().lazy = true;
         disk
     }
 
     /// Lets no more files be made, or lets them again.
-    pub(crate) fn set_full(&self, full: bool) {
+    pub fn set_full(&self, full: bool) {
         self.faults.lock().full = full;
     }
 
     /// How often a file was synced.
-    pub(crate) fn sync_count(&self) -> usize {
+    pub fn sync_count(&self) -> usize {
         self.faults.lock().syncs
     }
 }
