@@ -66,7 +66,7 @@ fn minute(now: SystemTime) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::map_store::ObjectMapStore;
+    use crate::map::ObjectMapStore;
     use partita_engine::memory::MemoryEngineSet;
     use partita_heat::history::{MapShape, Metric};
     use partita_heat::{Access, Request};
