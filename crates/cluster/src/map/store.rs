@@ -3,8 +3,7 @@
 //! So a change of the map is one transaction, and two managers that believe themselves alone cannot both make it. Over a cluster
 //! the same trait stands over its coordinator.
 
-mod record;
-
+use super::record::MapRecord;
 use crate::snapshot::{SnapshotName, SnapshotRecord};
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -12,8 +11,6 @@ use futures::TryStreamExt;
 use partita_rt::object_store::path::Path;
 use partita_rt::object_store::{self, ObjectStore, ObjectStoreExt, PutMode};
 use std::sync::Arc;
-
-pub use record::{ChangeRecord, MapRecord, RangeRecord};
 
 /// The folder of the records.
 const FOLDER: &str = "map";
@@ -293,6 +290,7 @@ impl MapStore for ObjectMapStore {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::map::ChangeRecord;
     use partita_rt::object_store::memory::InMemory;
 
     fn store() -> ObjectMapStore {

@@ -1,7 +1,7 @@
 //! The partition map as it is stored. `docs/format/map.md` describes the bytes.
 
-use crate::Epoch;
-use crate::key_text;
+use super::key_text;
+use super::partition_map::Epoch;
 use bytes::Bytes;
 use partita_range::{Bounds, RangeId};
 use serde::{Deserialize, Serialize};
