@@ -1,8 +1,8 @@
 //! Entity Group Transaction: a change set of up to 100 operations, or a single query.
 
 use super::super::context::{Asked, Call};
-use super::super::failure;
 use super::super::reply::{NEXT_PARTITION_KEY, NEXT_ROW_KEY, Reply};
+use super::failure;
 use super::{changes, get_entity, query_entities};
 use hyper::StatusCode;
 use hyper::header::{self, HeaderName};

@@ -1,7 +1,7 @@
 //! Create, Delete and Query Tables.
 
+use super::super::page::{Continuation, QueryOptions};
 use super::TableServiceClient;
-use crate::page::{Continuation, QueryOptions};
 use crate::request::Request;
 use crate::table::encoded;
 use crate::{Error, Filter, Outcome, Result, TableClient};

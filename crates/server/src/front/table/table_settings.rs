@@ -1,8 +1,8 @@
 //! Get and Set Table Settings, an extension of ours.
 
 use super::super::context::{Asked, Call};
-use super::super::failure;
 use super::super::reply::Reply;
+use super::failure;
 use hyper::StatusCode;
 use partita_wire::{Failure, TableSettings, read_table_settings};
 

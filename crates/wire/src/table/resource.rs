@@ -1,6 +1,6 @@
 //! What a path names, below the account.
 
-use super::percent;
+use crate::uri::percent;
 use crate::{ErrorCode, Failure, cut};
 use std::borrow::Cow;
 

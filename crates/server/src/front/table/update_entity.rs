@@ -2,9 +2,9 @@
 //! without.
 
 use super::super::context::{Asked, Call};
-use super::super::failure;
 use super::super::reply::Reply;
 use super::changes;
+use super::failure;
 use hyper::{StatusCode, header};
 use partita_wire::Failure;
 

@@ -1,9 +1,9 @@
 //! Insert Entity.
 
 use super::super::context::{Asked, Call};
-use super::super::failure;
 use super::super::reply::{DATA_SERVICE_ID, Reply};
 use super::changes;
+use super::failure;
 use hyper::{StatusCode, header};
 use partita_table::{Changed, RowData};
 use partita_wire::{EntityWriter, Failure, Prefer, entity_url};

@@ -1,8 +1,8 @@
 //! Get Entity.
 
 use super::super::context::{Asked, Call};
-use super::super::failure;
 use super::super::reply::Reply;
+use super::failure;
 use hyper::{StatusCode, header};
 use partita_wire::{EntityWriter, Failure, Select};
 

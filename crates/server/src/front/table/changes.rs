@@ -1,6 +1,6 @@
 //! From a request to a change of an entity: the same for requests of their own and for those in a batch.
 
-use super::super::failure;
+use super::failure;
 use partita_model::ETag;
 use partita_table::{Change, ChangeKind, Condition};
 use partita_wire::{ErrorCode, Failure, Operation, read_entity};

@@ -1,8 +1,8 @@
 //! Queries that explain themselves: the request header `x-partita-explain: true` brings an answer header of the same
 //! name with compact JSON, and `partita explain` prints the same of a filter offline.
 
-use super::context::Call;
-use super::reply::X_PARTITA_EXPLAIN;
+use super::super::context::Call;
+use super::super::reply::X_PARTITA_EXPLAIN;
 use partita_table::{Cut, Page, Plan, Service, Span, Table};
 use serde_json::{Value, json};
 

@@ -1,8 +1,8 @@
 //! Query Tables.
 
 use super::super::context::{Asked, Call};
-use super::super::failure;
 use super::super::reply::{NEXT_TABLE_NAME, Reply};
+use super::failure;
 use hyper::StatusCode;
 use partita_wire::{Failure, TableToken, TableWriter};
 

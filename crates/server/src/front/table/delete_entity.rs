@@ -1,9 +1,9 @@
 //! Delete Entity.
 
 use super::super::context::{Asked, Call};
-use super::super::failure;
 use super::super::reply::Reply;
 use super::changes;
+use super::failure;
 use hyper::StatusCode;
 use partita_wire::Failure;
 

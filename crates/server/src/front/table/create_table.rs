@@ -1,8 +1,8 @@
 //! Create Table.
 
 use super::super::context::{Asked, Call};
-use super::super::failure;
 use super::super::reply::{DATA_SERVICE_ID, Reply};
+use super::failure;
 use hyper::{StatusCode, header};
 use partita_model::TableName;
 use partita_wire::{Failure, Prefer, TableWriter, read_table_name, table_url};

@@ -1,9 +1,9 @@
 //! Query Entities.
 
 use super::super::context::{Asked, Call};
-use super::super::explain;
-use super::super::failure;
 use super::super::reply::{NEXT_PARTITION_KEY, NEXT_ROW_KEY, Reply, X_PARTITA_EXPLAIN};
+use super::explain;
+use super::failure;
 use hyper::StatusCode;
 use partita_table::{Cut, Page, Query, Span, Table};
 use partita_wire::{EntityToken, EntityWriter, Failure, KeyBound, KeyRange, Select};

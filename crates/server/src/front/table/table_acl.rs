@@ -1,8 +1,8 @@
 //! Get and Set Table ACL.
 
 use super::super::context::{Asked, Call};
-use super::super::failure;
 use super::super::reply::Reply;
+use super::failure;
 use hyper::StatusCode;
 use partita_wire::{Failure, read_signed_identifiers, write_signed_identifiers};
 

@@ -1,8 +1,8 @@
 //! Cross-origin requests: Preflight Table Request, and what rules add to other answers.
 
 use super::super::context::{Asked, Call};
-use super::super::failure;
 use super::super::reply::Reply;
+use super::failure;
 use hyper::{Method, StatusCode, header};
 use partita_model::ServiceProperties;
 use partita_wire::{CorsGrant, ErrorCode, Failure, Preflight, Target, varies_by_origin};

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 /// The failure of an error. Internal detail goes to the log, not to the client.
-pub(super) fn failure(error: Error) -> Failure {
+pub(in super::super) fn failure(error: Error) -> Failure {
     match error {
         Error::TableNotFound => ErrorCode::TableNotFound.into(),
         Error::NoSuchTable | Error::EntityNotFound => ErrorCode::ResourceNotFound.into(),
@@ -78,7 +78,7 @@ const fn account_text(reason: BusyReason) -> Option<&'static str> {
 }
 
 /// The failure of a table name.
-pub(super) fn table_name(error: InvalidName) -> Failure {
+pub(in super::super) fn table_name(error: InvalidName) -> Failure {
     match error {
         InvalidName::Characters => ErrorCode::InvalidResourceName.into(),
         InvalidName::Length => Failure::with_message(
@@ -93,7 +93,7 @@ pub(super) fn table_name(error: InvalidName) -> Failure {
 
 /// The failure of an `If-Match` that is no ETag of ours; `None` where it is just never met. The texts are the recorded ones
 /// (go--TestInvalidEntity, gostorage--StorageEntitySuite_TestMerge).
-pub(super) fn if_match(value: &str, error: ParseETagError) -> Option<Failure> {
+pub(in super::super) fn if_match(value: &str, error: ParseETagError) -> Option<Failure> {
     match error {
         ParseETagError::Malformed => Some(malformed_etag(value)),
         ParseETagError::DoubledQuotes => Some(ErrorCode::ConditionNotMet.into()),
@@ -102,7 +102,7 @@ pub(super) fn if_match(value: &str, error: ParseETagError) -> Option<Failure> {
 }
 
 /// The failure of an `If-Match` that is no ETag at all, or several.
-pub(super) fn malformed_etag(value: &str) -> Failure {
+pub(in super::super) fn malformed_etag(value: &str) -> Failure {
     Failure::with_message(
         ErrorCode::InvalidInput,
         format!(
@@ -115,6 +115,6 @@ pub(super) fn malformed_etag(value: &str) -> Failure {
 const MALFORMED_ETAG: &str = "The etag value '";
 
 /// Whether this is the failure of an `If-Match` that is no ETag at all.
-pub(super) fn is_malformed_etag(failure: &Failure) -> bool {
+pub(in super::super) fn is_malformed_etag(failure: &Failure) -> bool {
     failure.code == ErrorCode::InvalidInput && failure.text().starts_with(MALFORMED_ETAG)
 }

@@ -1,8 +1,8 @@
 //! Rename Table, an extension of ours.
 
 use super::super::context::{Asked, Call};
-use super::super::failure;
 use super::super::reply::Reply;
+use super::failure;
 use hyper::StatusCode;
 use partita_model::TableName;
 use partita_wire::{Failure, read_rename};

@@ -5,6 +5,8 @@ mod changes;
 mod create_table;
 mod delete_entity;
 mod delete_table;
+mod explain;
+pub(super) mod failure;
 mod get_entity;
 mod get_table;
 mod insert_entity;
@@ -19,8 +21,9 @@ mod table_settings;
 mod truncate_table;
 mod update_entity;
 
+pub use explain::plan as explain_plan;
+
 use super::context::{Asked, Call};
-use super::failure;
 use super::reply::Reply;
 use bytes::Bytes;
 use partita_model::limits::PAGE_ENTITIES_MAX;

@@ -9,8 +9,9 @@ pub use query::QueryOptions;
 pub(crate) use query::with_keys;
 pub use stream::{EntityStream, PageStream};
 
+use super::entity;
 use crate::pipeline::Reply;
-use crate::{ConvertError, Entity, Error, Outcome, Result, entity};
+use crate::{ConvertError, Entity, Error, Outcome, Result};
 use bytes::Bytes;
 use partita_wire::PageReader;
 use serde::de::DeserializeOwned;

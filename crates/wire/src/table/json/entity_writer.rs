@@ -17,7 +17,7 @@ use super::double::push_double;
 use super::entity_url::push_entity_path;
 use super::text::{push_string, push_text};
 use crate::MetadataLevel;
-use crate::select::{Names, Select};
+use crate::table::select::{Names, Select};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use partita_model::{Entity, Guid, PropertyRef, StoredError, ValueRef, is_plain};
