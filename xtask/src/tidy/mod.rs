@@ -22,10 +22,10 @@ mod tree;
 mod words;
 
 use anyhow::bail;
+use partita_bench::project;
 
 use self::settings::Settings;
 use self::tree::Tree;
-use crate::cargo;
 
 /// A broken rule: where, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,7 +47,7 @@ impl Finding {
 }
 
 pub(crate) fn run() -> anyhow::Result<()> {
-    let tree = Tree::of_repository(&cargo::root())?;
+    let tree = Tree::of_repository(&project::root())?;
     let settings = Settings::read(&tree)?;
     let mut findings = Vec::new();
     findings.extend(arrows::check(&tree, &settings)?);
