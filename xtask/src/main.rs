@@ -41,7 +41,7 @@ enum Task {
     /// Build the fuzz targets and run each for a while
     Fuzz(fuzz::Arguments),
     /// Check the house rules that no compiler lint checks
-    Tidy,
+    Tidy(tidy::Arguments),
     #[command(external_subcommand)]
     Other(Vec<OsString>),
 }
@@ -50,7 +50,7 @@ fn main() -> ExitCode {
     let outcome = match Arguments::parse().task {
         Task::Bench(arguments) => bench::run(&arguments),
         Task::Fuzz(arguments) => fuzz::run(&arguments),
-        Task::Tidy => tidy::run(),
+        Task::Tidy(arguments) => tidy::run(&arguments),
         Task::Other(words) => match handover::run(&words) {
             Ok(status) => return status,
             Err(error) => Err(error),
