@@ -20,7 +20,7 @@ use partita_bench::{
 };
 
 use self::tenants::{MEASURING, STOPPED, Seen, Tenant, WARMING, percentile_ms};
-use crate::cargo;
+use crate::setup::{ServerProgram, scratch};
 
 const START_DEADLINE: Duration = Duration::from_secs(30);
 
@@ -47,7 +47,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "MS")]
     p99_max_ms: Option<f64>,
     #[command(flatten)]
-    server: cargo::Server,
+    server: ServerProgram,
 }
 
 /// A measurement.
@@ -60,8 +60,8 @@ struct Row {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    let program = arguments.server.program()?;
-    let directory = cargo::scratch("fairness")?;
+    let program = arguments.server.path()?;
+    let directory = scratch("fairness")?;
     let mut command = partita_command(&program, directory.path());
     let names = (0..arguments.tenants).map(|number| format!("tenant{number}"));
     let accounts: Vec<String> = std::iter::once(ABUSER.to_owned()).chain(names).collect();

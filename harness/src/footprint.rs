@@ -13,7 +13,8 @@ use partita_bench::{
     prepare,
 };
 
-use crate::{cargo, rows};
+use crate::rows;
+use crate::setup::{ServerProgram, scratch};
 
 /// Memory of an idle server, MiB (design section 9).
 const IDLE_MIB_MAX: f64 = 60.0;
@@ -46,12 +47,12 @@ pub(crate) struct Arguments {
     #[arg(long)]
     check: bool,
     #[command(flatten)]
-    server: cargo::Server,
+    server: ServerProgram,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    let program = arguments.server.program()?;
-    let directory = cargo::scratch("footprint")?;
+    let program = arguments.server.path()?;
+    let directory = scratch("footprint")?;
     let account = Account::well_known();
     let mut report = Report::default();
     println!("| | ready after ms | memory MiB | most until then |");

@@ -12,9 +12,9 @@
 //!
 //! The choice of operations and actions follows from the seed; their interleaving does not.
 
-mod presser;
-mod sentinels;
-mod settle;
+mod canary_rows;
+mod nemesis;
+mod quiesce;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -26,9 +26,9 @@ use partita_bench::client::Client;
 use partita_bench::rng::Rng;
 use partita_bench::{Account, ServerProcess, admin, create_table, partita_command};
 
-use self::presser::Done;
-use crate::cargo;
+use self::nemesis::Done;
 use crate::checkers::{Checkers, TABLE, fail_with_log};
+use crate::setup::{ServerProgram, scratch};
 
 /// Time the server is given to say that it is ready.
 const START_DEADLINE: Duration = Duration::from_secs(30);
@@ -56,12 +56,12 @@ pub(crate) struct Arguments {
     #[arg(long)]
     check_times: bool,
     #[command(flatten)]
-    server: cargo::Server,
+    server: ServerProgram,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    let program = arguments.server.program()?;
-    let directory = cargo::scratch("pressure")?;
+    let program = arguments.server.path()?;
+    let directory = scratch("pressure")?;
     let seed = arguments
         .seed
         .unwrap_or_else(|| u64::from(std::process::id()));
@@ -88,7 +88,7 @@ struct Run {
     done: Done,
     scans: u64,
     /// The scan that the last kill cut short.
-    unfinished: Option<sentinels::Scan>,
+    unfinished: Option<canary_rows::Scan>,
     slowest_start: Duration,
     check_times: bool,
 }
@@ -126,7 +126,7 @@ impl Run {
         let (server, admin) = self.start()?;
         self.compare(&server)
             .with_context(|| format!("after {kills} kills"))?;
-        let settled = settle::settle(&server, admin, &self.program, &self.directory)?;
+        let settled = quiesce::settle(&server, admin, &self.program, &self.directory)?;
         self.compare(&server).context("after all has settled")?;
         self.report(kills, started.elapsed(), &settled)
     }
@@ -135,7 +135,7 @@ impl Run {
         &self,
         kills: u64,
         elapsed: Duration,
-        settled: &settle::Settled,
+        settled: &quiesce::Settled,
     ) -> anyhow::Result<()> {
         let acknowledged = self.checkers.acknowledged();
         let Done {
@@ -195,7 +195,7 @@ impl Run {
         let mut client = Client::connect(server.addr(), self.account.clone())?;
         create_table(&mut client, TABLE)?;
         if !self.planted {
-            sentinels::plant(&mut client, &mut self.rng)?;
+            canary_rows::plant(&mut client, &mut self.rng)?;
             self.planted = true;
         }
         self.checkers.compare(&mut client)
@@ -221,10 +221,11 @@ impl Run {
         } = self;
         std::thread::scope(|scope| {
             checkers.load(scope, addr);
-            scope.spawn(|| presser::press(admin, &mut pressing, &stop, done));
+            scope.spawn(|| nemesis::press(admin, &mut pressing, &stop, done));
             scope.spawn(|| {
                 let faults = &mut scan_faults;
-                *scans += sentinels::watch(addr, account, &mut watching, &stop, unfinished, faults);
+                *scans +=
+                    canary_rows::watch(addr, account, &mut watching, &stop, unfinished, faults);
             });
             std::thread::park_timeout(load);
             stop.store(true, Ordering::Relaxed);

@@ -20,7 +20,8 @@ use changes::{Changes, REFUSED_MAX};
 use snapshots::Snapshots;
 
 use crate::pressure::{TRANSIT_MAX_MS, TRANSIT_P99_MS};
-use crate::{cargo, rows};
+use crate::rows;
+use crate::setup::{ServerProgram, scratch};
 
 mod changes;
 mod snapshots;
@@ -58,12 +59,12 @@ pub(crate) struct Arguments {
     #[arg(long)]
     check_times: bool,
     #[command(flatten)]
-    server: cargo::Server,
+    server: ServerProgram,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    let program = arguments.server.program()?;
-    let directory = cargo::scratch("pauses")?;
+    let program = arguments.server.path()?;
+    let directory = scratch("pauses")?;
     let admin = admin::free_port()?;
     let mut command = partita_command(&program, directory.path());
     command.args(["--admin-port", &admin.port().to_string()]);

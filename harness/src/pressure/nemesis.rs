@@ -7,7 +7,7 @@ use std::time::Duration;
 use partita_bench::admin;
 use partita_bench::rng::Rng;
 
-use super::sentinels;
+use super::canary_rows;
 use crate::checkers::TABLE;
 
 /// Beyond so many ranges none is split.
@@ -81,6 +81,6 @@ fn one(admin: SocketAddr, rng: &mut Rng, done: &mut Done) -> anyhow::Result<()> 
 
 /// A place somewhere among the rows; mostly outside of the range, which the server has to notice.
 fn place(rng: &mut Rng) -> String {
-    let partition = sentinels::partition(rng.below(sentinels::COUNT));
+    let partition = canary_rows::partition(rng.below(canary_rows::COUNT));
     format!(r#"{{"account":"devstoreaccount1","table":"{TABLE}","partition_key":"{partition}"}}"#)
 }

@@ -18,8 +18,8 @@ use partita_bench::client::Client;
 use partita_bench::rng::Rng;
 use partita_bench::{Account, ServerProcess, create_table, partita_command};
 
-use crate::cargo;
 use crate::checkers::{Checkers, TABLE, fail_with_log};
+use crate::setup::{ServerProgram, scratch};
 
 /// Time from start to ready after a kill (issue: "ready within 1 s").
 const READY_MAX: Duration = Duration::from_secs(1);
@@ -43,12 +43,12 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "SECONDS")]
     load_seconds: Option<u64>,
     #[command(flatten)]
-    server: cargo::Server,
+    server: ServerProgram,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    let program = arguments.server.program()?;
-    let directory = cargo::scratch("crash")?;
+    let program = arguments.server.path()?;
+    let directory = scratch("crash")?;
     if let Some(seconds) = arguments.load_seconds {
         return sustained::run(&program, directory.path(), Duration::from_secs(seconds));
     }

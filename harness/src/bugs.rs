@@ -5,9 +5,8 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
+use partita_bench::project;
 use partita_rt::Bug;
-
-use crate::cargo;
 
 /// Wake the bugs planted on purpose, one after the other, and see each caught
 #[derive(Debug, clap::Args)]
@@ -47,7 +46,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
 
 /// The server with the bugs in it, as a copy beside the build: the next ordinary build makes an ordinary server again.
 fn build() -> anyhow::Result<PathBuf> {
-    let status = cargo::command()
+    let status = project::cargo()
         .args([
             "build",
             "--release",
@@ -61,8 +60,8 @@ fn build() -> anyhow::Result<PathBuf> {
         status.success(),
         "the server with planted bugs was not built"
     );
-    let built = cargo::root().join("target/release/partita");
-    let folder = cargo::root().join("target/planted");
+    let built = project::root().join("target/release/partita");
+    let folder = project::root().join("target/planted");
     std::fs::create_dir_all(&folder)?;
     let program = folder.join("partita");
     std::fs::copy(&built, &program)?;

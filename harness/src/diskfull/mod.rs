@@ -17,12 +17,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
 use partita_bench::client::{Client, Request};
-use partita_bench::{Account, ServerProcess, admin, create_table, partita_command, rng};
+use partita_bench::{Account, ServerProcess, admin, create_table, partita_command, project, rng};
 use serde_json::Value;
 
 use self::mount::SmallDisk;
 use self::snapshots::Snapshots;
-use crate::cargo;
+use crate::setup::ServerProgram;
 
 /// The table everything happens in.
 const TABLE: &str = "diskfull";
@@ -56,7 +56,7 @@ const REFUSALS: u32 = 20;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    server: cargo::Server,
+    server: ServerProgram,
 }
 
 /// What became of a row.
@@ -71,8 +71,8 @@ enum Fate {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    let program = arguments.server.program()?;
-    let disk = match SmallDisk::mount(&cargo::root().join("target/diskfull"), DISK_MIB) {
+    let program = arguments.server.path()?;
+    let disk = match SmallDisk::mount(&project::root().join("target/diskfull"), DISK_MIB) {
         Ok(disk) => disk,
         Err(reason) => {
             println!(
