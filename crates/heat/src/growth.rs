@@ -9,7 +9,7 @@
 
 use super::hex_key::serialize_hex;
 use bytes::Bytes;
-use foldhash::fast::RandomState;
+use partita_rt::hash::FastRandomState;
 use serde::Serialize;
 use std::collections::HashMap;
 
@@ -79,7 +79,7 @@ impl GrowingEnd {
 /// The tables of a range that take inserts.
 #[derive(Debug, Default)]
 pub(super) struct Growth {
-    tables: HashMap<Box<[u8]>, Table, RandomState>,
+    tables: HashMap<Box<[u8]>, Table, FastRandomState>,
 }
 
 #[derive(Debug)]

@@ -11,7 +11,7 @@ use crate::coarse_latency::CoarseLatency;
 use crate::hex_key::serialize_hex;
 use crate::window::{Counts, PartitionWindow};
 use bytes::Bytes;
-use foldhash::fast::RandomState;
+use partita_rt::hash::FastRandomState;
 use serde::Serialize;
 use std::collections::HashMap;
 use std::ops::AddAssign;
@@ -105,7 +105,7 @@ pub(super) struct TopPartitions {
     /// Loads, beside `entries`: the least one is looked for often, and they are all that is read for it.
     counts: Vec<u64>,
     entries: Vec<Entry>,
-    index: HashMap<Arc<[u8]>, usize, RandomState>,
+    index: HashMap<Arc<[u8]>, usize, FastRandomState>,
     key_bytes: usize,
     floor: u64,
     total: u64,
