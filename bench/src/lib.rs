@@ -22,6 +22,7 @@ mod http;
 mod load;
 mod prepare;
 mod process;
+pub mod project;
 pub mod report;
 pub mod rng;
 mod target;

@@ -5,9 +5,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use partita_bench::compare::{self, Options};
-use partita_bench::{TargetKind, WorkloadKind};
-
-use crate::cargo;
+use partita_bench::{TargetKind, WorkloadKind, project};
 
 /// Compare this server with a bare hyper server and Azurite under the same load.
 #[derive(Debug, clap::Args)]
@@ -55,10 +53,10 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let options = options(arguments)?;
     let ours = [TargetKind::Partita, TargetKind::Split];
     if ours.iter().any(|kind| options.targets.contains(kind)) && arguments.program.is_none() {
-        cargo::build("partita", "partita")?;
+        project::build("partita", "partita")?;
     }
     if options.targets.contains(&TargetKind::Bare) {
-        cargo::build("partita-bench", "bare-http")?;
+        project::build("partita-bench", "bare-http")?;
     }
     let report = compare::run(&options, |line| eprintln!("{line}"))?;
     if let Some(file) = &arguments.json {
@@ -75,7 +73,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
 }
 
 fn options(arguments: &Arguments) -> anyhow::Result<Options> {
-    let root = cargo::root();
+    let root = project::root();
     let scratch = arguments
         .scratch
         .clone()

@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
 use anyhow::{Context, bail, ensure};
-
-use crate::cargo;
+use partita_bench::project;
 
 /// What `cargo fuzz` passes: edge counters and comparisons, which libFuzzer steers by. `cfg(fuzzing)` is customary.
 const COVERAGE_FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
@@ -35,7 +34,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    let root = cargo::root().join("fuzz");
+    let root = project::root().join("fuzz");
     let known = targets(&root)?;
     for target in &arguments.targets {
         ensure!(
@@ -97,7 +96,7 @@ fn targets(root: &Path) -> anyhow::Result<Vec<String>> {
 fn build(root: &Path) -> anyhow::Result<PathBuf> {
     let triple = host_triple()?;
     // Naming the platform keeps the flags away from build scripts and procedural macros.
-    let status = cargo::command()
+    let status = project::cargo()
         .current_dir(root)
         .args([
             "build",

@@ -1,6 +1,7 @@
 //! Tasks of the project: `cargo xtask NAME`.
 //!
 //! stdout is a task's result, stderr its progress. A task that finds something wrong ends with status 1.
+//! Tests of the whole server are `cargo harness NAME`; their names are handed over.
 
 #![allow(
     clippy::print_stdout,
@@ -12,19 +13,11 @@
 )]
 
 mod bench;
-mod bugs;
-mod cargo;
-mod checkers;
-mod crash;
-mod diskfull;
-mod fairness;
-mod footprint;
 mod fuzz;
-mod pauses;
-mod pressure;
-mod rows;
+mod handover;
 mod tidy;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -33,6 +26,7 @@ use clap::{Parser, Subcommand};
 #[command(
     name = "cargo xtask",
     about = "Tasks of the project",
+    after_help = "Tests of the whole server: cargo harness --help",
     disable_help_subcommand = true
 )]
 struct Arguments {
@@ -44,38 +38,23 @@ struct Arguments {
 enum Task {
     /// Compare this server with a bare hyper server and Azurite under the same load
     Bench(bench::Arguments),
-    /// Wake the bugs planted on purpose, one after the other, and see each caught
-    Bugs(bugs::Arguments),
-    /// Kill the server at random moments and compare what it kept with what it promised
-    Crash(crash::Arguments),
-    /// Show what the server does when its disk is full, on a small file system in memory
-    Diskfull(diskfull::Arguments),
-    /// Measure what one abusive tenant costs ten modest ones
-    Fairness(fairness::Arguments),
-    /// Measure the server's memory and its time to ready
-    Footprint(footprint::Arguments),
     /// Build the fuzz targets and run each for a while
     Fuzz(fuzz::Arguments),
-    /// Measure what clients notice of splits and merges under full load
-    Pauses(pauses::Arguments),
-    /// Split, merge, freeze, compact and kill under checked traffic
-    Pressure(pressure::Arguments),
     /// Check the house rules that no compiler lint checks
-    Tidy,
+    Tidy(tidy::Arguments),
+    #[command(external_subcommand)]
+    Other(Vec<OsString>),
 }
 
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().task {
         Task::Bench(arguments) => bench::run(&arguments),
-        Task::Bugs(arguments) => bugs::run(&arguments),
-        Task::Crash(arguments) => crash::run(&arguments),
-        Task::Diskfull(arguments) => diskfull::run(&arguments),
-        Task::Fairness(arguments) => fairness::run(&arguments),
-        Task::Footprint(arguments) => footprint::run(&arguments),
         Task::Fuzz(arguments) => fuzz::run(&arguments),
-        Task::Pauses(arguments) => pauses::run(&arguments),
-        Task::Pressure(arguments) => pressure::run(&arguments),
-        Task::Tidy => tidy::run(),
+        Task::Tidy(arguments) => tidy::run(&arguments),
+        Task::Other(words) => match handover::run(&words) {
+            Ok(status) => return status,
+            Err(error) => Err(error),
+        },
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -7,35 +7,43 @@
 //! - what destroys asks first, or needs `--yes`;
 //! - what reads or moves whole tables says how to go on when it is interrupted.
 
-pub mod admin_port;
-mod arguments;
-mod bulk;
-mod connection;
-mod count;
+mod admin;
+mod args;
+mod argv0;
+mod backup;
+mod command_line;
+mod config;
 mod entity;
-mod failure;
+mod error;
 mod log;
 mod migrate;
-mod operate;
 mod output;
-mod partitions;
-mod purge;
-mod reading;
+mod progress;
 mod resume;
-mod scan;
+mod rows;
+mod scan_session;
 mod screen;
+mod server;
+mod shell;
+mod snapshot;
 mod stress;
 mod table;
-mod talk;
-mod time;
+mod transfer;
+mod units;
 
+pub use command_line::run::main;
+
+use args::connection;
 use clap::{ArgMatches, Command};
-use failure::{End, Failure};
+use error::{End, Failure};
+use rows::{count, partitions, purge, scan};
+use server as operate;
 use std::process::ExitCode;
+use transfer as bulk;
 
 /// The commands, to be added to a command line.
 #[must_use]
-pub fn commands() -> Vec<Command> {
+pub(crate) fn commands() -> Vec<Command> {
     let on_rows = [
         scan::command(),
         partitions::command(),
@@ -60,7 +68,7 @@ pub fn commands() -> Vec<Command> {
 /// Runs the command of that name, one of [`commands`], on a runtime of its own, and says what went wrong. `None` for any other
 /// name.
 #[must_use]
-pub fn run(name: &str, matches: &ArgMatches) -> Option<ExitCode> {
+pub(crate) fn run(name: &str, matches: &ArgMatches) -> Option<ExitCode> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build();
@@ -104,7 +112,7 @@ fn exit_code(outcome: Result<End, Failure>) -> ExitCode {
             } else {
                 ""
             };
-            talk::say(&format!("error: {}{hint}", failure.chain()));
+            progress::say(&format!("error: {}{hint}", failure.chain()));
             ExitCode::from(2)
         }
     }

@@ -1,8 +1,8 @@
 //! The token that an interrupted run prints: where its scan stands, and what the verb has counted so far. Compressed, because a scan
 //! with many jobs has hundreds of open steps, which are much alike; one that no command line holds can be given as a file.
 
-use super::failure::Failure;
-use super::talk::say;
+use crate::error::Failure;
+use crate::progress::say;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use partita_client::TableClient;
@@ -21,19 +21,19 @@ const LONG: usize = 30_000;
 const UNPACKED_MAX: u64 = 256 << 20;
 
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Resume<S> {
+pub(crate) struct Resume<S> {
     /// Whose table was read. It stands for the endpoint: a server is reached at many.
     account: String,
     /// The table.
     table: String,
     /// Where the scan stands.
-    pub(super) scan: ResumeToken,
+    pub(crate) scan: ResumeToken,
     /// What the verb has counted.
-    pub(super) state: S,
+    pub(crate) state: S,
 }
 
 impl<S: Serialize + DeserializeOwned> Resume<S> {
-    pub(super) fn new(table: &TableClient, scan: ResumeToken, state: S) -> Self {
+    pub(crate) fn new(table: &TableClient, scan: ResumeToken, state: S) -> Self {
         Self {
             account: table.endpoint().account().to_owned(),
             table: table.name().to_owned(),
@@ -43,7 +43,7 @@ impl<S: Serialize + DeserializeOwned> Resume<S> {
     }
 
     /// Reads the token of a run of the same verb on the same table.
-    pub(super) fn read(text: &str, verb: &str, table: &TableClient) -> Result<Self, Failure> {
+    pub(crate) fn read(text: &str, verb: &str, table: &TableClient) -> Result<Self, Failure> {
         let resume: Self = read(text, verb)?;
         let (account, name) = (table.endpoint().account(), table.name());
         if resume.account == account && resume.table.eq_ignore_ascii_case(name) {
@@ -57,7 +57,7 @@ impl<S: Serialize + DeserializeOwned> Resume<S> {
 }
 
 /// Says how to go on from where a verb stands.
-pub(super) fn print(verb: &str, stand: &impl Serialize) {
+pub(crate) fn print(verb: &str, stand: &impl Serialize) {
     // Texts and numbers only: this cannot fail, and there is nothing to do if it did.
     let token = pack(verb, stand).unwrap_or_default();
     say(&if token.len() < LONG {
@@ -77,7 +77,7 @@ fn pack(verb: &str, stand: &impl Serialize) -> io::Result<String> {
 }
 
 /// Reads the token of a run of the same verb, or the file with it that `@` names.
-pub(super) fn read<T: DeserializeOwned>(text: &str, verb: &str) -> Result<T, Failure> {
+pub(crate) fn read<T: DeserializeOwned>(text: &str, verb: &str) -> Result<T, Failure> {
     match text.strip_prefix('@') {
         None => unpack(text, verb),
         Some(path) => {

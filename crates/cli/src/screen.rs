@@ -1,12 +1,12 @@
 //! The terminal that data is shown on.
 
-use super::output::cut;
+use crate::output::cut;
 use console::Term;
 use std::io::{self, IsTerminal as _, Write as _};
 use unicode_width::UnicodeWidthStr as _;
 
 /// Columns and lines of the terminal on stdout; none where it is no terminal.
-pub(super) fn size() -> Option<(usize, usize)> {
+pub(crate) fn size() -> Option<(usize, usize)> {
     if !io::stdout().is_terminal() {
         return None;
     }
@@ -16,7 +16,7 @@ pub(super) fn size() -> Option<(usize, usize)> {
 
 /// A line as several of so many columns, what follows indented. Data may be in it: nothing of it moves the cursor, and no word is wider
 /// than its room.
-pub(super) fn wrapped(line: &str, width: usize, indent: usize) -> Vec<String> {
+pub(crate) fn wrapped(line: &str, width: usize, indent: usize) -> Vec<String> {
     let margin = " ".repeat(indent);
     let mut lines: Vec<String> = Vec::new();
     for word in line.split(' ') {
@@ -34,17 +34,17 @@ pub(super) fn wrapped(line: &str, width: usize, indent: usize) -> Vec<String> {
 }
 
 /// The alternate screen, with nothing else on it, until dropped: what was on the terminal before is there again then.
-pub(super) struct Screen(());
+pub(crate) struct Screen(());
 
 impl Screen {
     /// Enters it.
-    pub(super) fn enter() -> io::Result<Self> {
+    pub(crate) fn enter() -> io::Result<Self> {
         put("\x1b[?1049h\x1b[?25l")?;
         Ok(Self(()))
     }
 
     /// Shows these lines in place of what was there, without flicker: each overwrites the one before.
-    pub(super) fn show(&self, text: &str) -> io::Result<()> {
+    pub(crate) fn show(&self, text: &str) -> io::Result<()> {
         let lines = size().map_or(usize::MAX, |(_, lines)| lines);
         let mut shown = "\x1b[H".to_owned();
         for (at, line) in text.lines().take(lines).enumerate() {

@@ -42,18 +42,13 @@ mod clock;
 mod connection_string;
 mod credential;
 mod endpoint;
-mod entity;
 mod error;
-mod filter;
-mod log_tail;
 mod observer;
 mod options;
-mod page;
 mod pipeline;
 mod proxy;
 mod request;
 mod retry;
-mod service;
 mod table;
 mod transport;
 
@@ -61,17 +56,17 @@ pub use clock::now;
 pub use connection_string::{ConnectionString, InvalidConnectionString};
 pub use credential::{Credential, TokenError, TokenProvider};
 pub use endpoint::{Endpoint, InvalidEndpoint};
-pub use entity::{ConvertError, ETag, Entity};
 pub use error::{Error, ErrorKind, Outcome, Result};
-pub use filter::{Filter, PropertyFilter};
-pub use log_tail::{FollowOptions, Followed, InvalidLogTailKey, LogFollow, LogTail, LogTailKey};
 pub use observer::{AttemptEvent, Decision, GiveUp, RetryObserver, RetryReason};
 pub use options::ClientOptions;
-pub use page::{Continuation, EntityStream, InvalidContinuation, Page, PageStream, QueryOptions};
 pub use proxy::{InvalidProxy, Proxy, ProxyUrl};
 pub use retry::{RetryBudget, RetryPolicy, is_retried_status};
-pub use service::{TableServiceClient, TableStream};
-pub use table::{IfMatch, TableClient, TransactionAction, TransactionOutcome, UpdateMode};
+pub use table::{
+    Continuation, ConvertError, ETag, Entity, EntityStream, Filter, FollowOptions, Followed,
+    IfMatch, InvalidContinuation, InvalidLogTailKey, LogFollow, LogTail, LogTailKey, Page,
+    PageStream, PropertyFilter, QueryOptions, TableClient, TableServiceClient, TableStream,
+    TransactionAction, TransactionOutcome, UpdateMode,
+};
 
 pub use partita_model::{
     AccessPolicy, CorsRule, DateTime, EdmType, Guid, Logging, Metrics, ServiceProperties,

@@ -12,24 +12,19 @@
 
 pub mod backup;
 mod balance;
-pub mod heat_history;
-mod key_text;
 mod manager;
-mod map_store;
-mod partition_map;
+mod map;
 mod snapshot;
 
 pub use balance::{Action, BalanceSettings, Balancer, Cut, Observed};
-pub use heat_history::HeatHistory;
 pub use manager::{
     ChangeRefused, LINEAGE_MAX, Listed, Load, Manager, ManagerError, Merged, RANGES_MAX,
     SNAPSHOTS_MAX, SnapshotError, Split, Taken, rate,
 };
-pub use map_store::{
-    ChangeRecord, MapError, MapRecord, MapStore, ObjectMapStore, RangeRecord, StoredSnapshots,
-    UnreadableSnapshot,
+pub use map::{
+    ChangeRecord, Epoch, Gap, LockError, MapError, MapRecord, MapStore, ObjectMapStore,
+    PartitionMap, RangeRecord, Route, Served, StoredSnapshots, TRANSIT_WAIT, UnreadableSnapshot,
 };
-pub use partition_map::{Epoch, Gap, LockError, PartitionMap, Route, Served, TRANSIT_WAIT};
 pub use snapshot::{
     InvalidSnapshotName, PinnedRange, SnapshotName, SnapshotReader, SnapshotRecord, SnapshotScan,
 };

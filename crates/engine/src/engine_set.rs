@@ -1,22 +1,13 @@
 //! The trait between the ranges of a process and what keeps them.
 
-use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use bytes::Bytes;
 
-use crate::{Engine, FileUse, Health, KeyRange, OpenError, PinId, Pinned, PinnedRows, Stats};
-
-/// The identity of a range, and of the database that keeps it. Never used again for another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct RangeId(pub u64);
-
-impl fmt::Display for RangeId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
+use crate::{
+    Engine, FileUse, Health, KeyRange, OpenError, PinId, Pinned, PinnedRows, RangeId, Stats,
+};
 
 /// A piece of a database that another one takes over.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,8 +6,8 @@
 //! the last acknowledged write. A row that nobody has read is not kept: loading data would only push out what is read.
 
 use bytes::Bytes;
-use foldhash::quality::RandomState;
 use partita_engine::ReadError;
+use partita_rt::hash::RandomState;
 use quick_cache::Weighter;
 use quick_cache::sync::{Cache, DefaultLifecycle};
 

@@ -6,16 +6,22 @@
 //!
 //! - [`clock`]: wall time and monotonic time, real or set by hand.
 //! - [`random`]: bytes from the operating system, and a fast generator for ids that need no secrecy.
+//! - [`hash`]: seeds of hash tables.
 //! - [`tasks`]: named background tasks, and the signal that ends them.
+//! - [`threads`]: threads with runtimes of their own, and blocking work.
+//! - [`world`]: the machine's world or a simulated one, in which nothing starts a thread.
 //! - [`place`]: directories and object stores elsewhere, by path or URL.
 //! - [`data_dir`]: the data directory: locked, versioned, swept, with the object store in it.
 
 pub mod clock;
 pub mod data_dir;
+pub mod hash;
 pub mod place;
 pub mod planted;
 pub mod random;
 pub mod tasks;
+pub mod threads;
+pub mod world;
 
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use data_dir::DataDir;

@@ -63,9 +63,10 @@ impl Tasks {
         T: Send + 'static,
     {
         let running = Running::enter(&self.inner, name);
-        self.inner.tracker.spawn_blocking(move || {
+        let tracked = self.inner.tracker.token();
+        crate::threads::spawn_blocking(move || {
             let output = work();
-            drop(running);
+            drop((running, tracked));
             output
         })
     }

@@ -1,31 +1,52 @@
 //! `cargo xtask tidy`: the house rules that no compiler lint checks.
 //!
 //! Each rule is a pure function from the project's files to findings, so that a test can show it failing. The data of
-//! the rules (who may know whom, exceptions with their reasons) is in `tidy.toml`.
+//! the rules (who may know whom, budgets, exceptions with their reasons) is in `tidy.toml`.
 //!
 //! | rule | what it holds |
 //! | --- | --- |
 //! | arrows | crates know only the rooms below them; HTTP, storage and runtime crates stay in their rooms |
+//! | map | the table of crates in `ARCHITECTURE.md` names every crate with its arrows |
 //! | sizes | files and functions of a usual size, or an exception with a reason |
 //! | names | no `util`, no `foo.rs` beside `foo/` |
-//! | words | no mark of unfinished work without an issue, no registry hosts, no paths of somebody's machine |
+//! | words | no mark of unfinished work without an issue, no registry hosts, no paths of one machine |
+//! | idioms | no riddles in comments, texts and documents; what is left has a budget by room |
+//! | circles | no files of a crate that use each other; what is left has a budget by crate |
 //! | attributes | every `allow` and `expect` gives its reason |
 //! | links | links between documents resolve |
+//! | commits | subjects are `room: imperative`; only with `--commits`, as it needs the history |
 
 mod arrows;
 mod attributes;
+mod budgets;
+mod circles;
+mod commits;
+mod idioms;
 mod links;
+mod map;
 mod names;
 mod settings;
 mod sizes;
 mod tree;
 mod words;
 
-use anyhow::bail;
+use anyhow::{Context, bail};
+use partita_bench::project;
 
+use self::budgets::Counted;
 use self::settings::Settings;
 use self::tree::Tree;
-use crate::cargo;
+
+/// Check the house rules that no compiler lint checks
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Check the subjects of these commits instead of the files
+    #[arg(long, value_name = "REV..", conflicts_with = "lower_budgets")]
+    commits: Option<String>,
+    /// Lower the budgets in tidy.toml to what is there; raises none
+    #[arg(long)]
+    lower_budgets: bool,
+}
 
 /// A broken rule: where, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,16 +67,27 @@ impl Finding {
     }
 }
 
-pub(crate) fn run() -> anyhow::Result<()> {
-    let tree = Tree::of_repository(&cargo::root())?;
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    if let Some(range) = &arguments.commits {
+        return check_commits(range);
+    }
+    let tree = Tree::of_repository(&project::root())?;
+    let rules = rules_with_budget(&tree)?;
+    if arguments.lower_budgets {
+        return lower_budgets(&tree, &rules);
+    }
     let settings = Settings::read(&tree)?;
     let mut findings = Vec::new();
     findings.extend(arrows::check(&tree, &settings)?);
+    findings.extend(map::check(&tree, &settings)?);
     findings.extend(sizes::check(&tree, &settings)?);
     findings.extend(names::check(&tree));
     findings.extend(words::check(&tree));
     findings.extend(attributes::check(&tree)?);
     findings.extend(links::check(&tree));
+    for (rule, counted) in &rules {
+        findings.extend(budgets::check(rule, counted, settings.budget(rule)));
+    }
     findings.sort();
     for finding in &findings {
         println!("{}:{}: {}", finding.path, finding.line, finding.text);
@@ -65,6 +97,36 @@ pub(crate) fn run() -> anyhow::Result<()> {
     }
     if findings.is_empty() {
         println!("tidy: {} files are in order", tree.len());
+        return Ok(());
+    }
+    bail!("tidy: {} findings", findings.len());
+}
+
+/// The faults of the rules that have a budget, by the rule's name in `tidy.toml`.
+fn rules_with_budget(tree: &Tree) -> anyhow::Result<[(&'static str, Vec<Counted>); 2]> {
+    Ok([
+        ("idioms", idioms::count(tree)),
+        ("circles", circles::count(tree)?),
+    ])
+}
+
+fn lower_budgets(tree: &Tree, rules: &[(&str, Vec<Counted>)]) -> anyhow::Result<()> {
+    let file = tree.get(settings::FILE).context("tidy.toml is missing")?;
+    let text = rules
+        .iter()
+        .fold(file.text.clone(), |text, (rule, counted)| {
+            budgets::lower(&text, rule, counted)
+        });
+    std::fs::write(project::root().join(settings::FILE), text).context("writing tidy.toml")
+}
+
+fn check_commits(range: &str) -> anyhow::Result<()> {
+    let findings = commits::check(range)?;
+    for finding in &findings {
+        println!("{finding}");
+    }
+    if findings.is_empty() {
+        println!("tidy: the subjects of {range} are in order");
         return Ok(());
     }
     bail!("tidy: {} findings", findings.len());

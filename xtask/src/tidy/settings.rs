@@ -5,7 +5,11 @@ use std::collections::BTreeMap;
 use anyhow::Context;
 use serde::Deserialize;
 
+use super::budgets::Budget;
 use super::tree::Tree;
+
+/// Where it is.
+pub(super) const FILE: &str = "tidy.toml";
 
 /// The whole file.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -23,6 +27,12 @@ pub(super) struct Settings {
     /// For one of our crates, the outside ones it must never know.
     #[serde(default)]
     pub(super) never: BTreeMap<String, Vec<String>>,
+    /// Idioms that are still there, by room.
+    #[serde(default)]
+    idioms: Budget,
+    /// Circles between files that are still there, by crate.
+    #[serde(default)]
+    circles: Budget,
     /// Files that are longer than 1,000 lines.
     #[serde(default)]
     pub(super) long_file: Vec<LongFile>,
@@ -52,8 +62,16 @@ pub(super) struct LongFunction {
 
 impl Settings {
     pub(super) fn read(tree: &Tree) -> anyhow::Result<Self> {
-        let file = tree.get("tidy.toml").context("tidy.toml is missing")?;
+        let file = tree.get(FILE).context("tidy.toml is missing")?;
         Self::parse(&file.text)
+    }
+
+    /// The budget of a rule.
+    pub(super) fn budget(&self, rule: &str) -> &Budget {
+        match rule {
+            "circles" => &self.circles,
+            _ => &self.idioms,
+        }
     }
 
     pub(super) fn parse(text: &str) -> anyhow::Result<Self> {

@@ -1,18 +1,18 @@
 //! `partita entity delete TABLE PARTITION-KEY ROW-KEY`
 
-use super::super::arguments::{self, required};
-use super::super::connection::Connection;
-use super::super::failure::{End, Failure};
-use super::super::talk::{Talk, confirm};
+use crate::args::connection::Connection;
+use crate::args::{self, required};
+use crate::error::{End, Failure};
+use crate::progress::{Talk, confirm};
 use clap::{ArgMatches, Command};
 
-pub(super) fn command() -> Command {
+pub(crate) fn command() -> Command {
     super::with_keys(Command::new("delete").about("Delete the entity with these keys"))
         .arg(super::if_match_argument())
-        .arg(arguments::yes())
+        .arg(args::yes())
 }
 
-pub(super) async fn run(matches: &ArgMatches) -> Result<End, Failure> {
+pub(crate) async fn run(matches: &ArgMatches) -> Result<End, Failure> {
     let connection = Connection::of(matches)?;
     let name = required(matches, "table")?;
     let (partition_key, row_key) = (

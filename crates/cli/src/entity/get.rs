@@ -1,20 +1,20 @@
 //! `partita entity get TABLE PARTITION-KEY ROW-KEY`
 
-use super::super::arguments::{self, required, selected};
-use super::super::connection::Connection;
-use super::super::failure::{End, Failure};
-use super::super::output::{self, Output, Shape, Shown};
-use super::super::talk::Talk;
+use crate::args::connection::Connection;
+use crate::args::{self, required, selected};
+use crate::error::{End, Failure};
+use crate::output::{self, Output, Shape, Shown};
+use crate::progress::Talk;
 use clap::{ArgMatches, Command};
 
-pub(super) fn command() -> Command {
+pub(crate) fn command() -> Command {
     super::with_keys(Command::new("get").about("Show the entity with these keys"))
-        .arg(arguments::select())
-        .arg(arguments::etag())
+        .arg(args::select())
+        .arg(args::etag())
         .arg(output::argument())
 }
 
-pub(super) async fn run(matches: &ArgMatches) -> Result<End, Failure> {
+pub(crate) async fn run(matches: &ArgMatches) -> Result<End, Failure> {
     let connection = Connection::of(matches)?;
     let talk = Talk::new(&connection);
     let table = connection.service.table_client(required(matches, "table")?);

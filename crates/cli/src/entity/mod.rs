@@ -7,14 +7,14 @@ mod query;
 mod stdin;
 mod write;
 
-use super::arguments;
-use super::connection;
-use super::failure::{End, Failure};
-use super::talk::say;
+use crate::args;
+use crate::args::connection;
+use crate::error::{End, Failure};
+use crate::progress::say;
 use clap::{Arg, ArgMatches, Command};
 use partita_client::{ETag, ErrorCode, IfMatch};
 
-pub(super) fn command() -> Command {
+pub(crate) fn command() -> Command {
     let verbs = [
         get::command(),
         query::command(),
@@ -31,7 +31,7 @@ pub(super) fn command() -> Command {
         .subcommands(verbs.map(connection::add))
 }
 
-pub(super) async fn run(matches: &ArgMatches) -> Result<End, Failure> {
+pub(crate) async fn run(matches: &ArgMatches) -> Result<End, Failure> {
     match matches.subcommand() {
         Some(("get", matches)) => get::run(matches).await,
         Some(("query", matches)) => query::run(matches).await,
@@ -54,7 +54,7 @@ fn key(name: &'static str, value: &'static str) -> Arg {
 /// Adds table and keys.
 fn with_keys(command: Command) -> Command {
     command
-        .arg(arguments::table())
+        .arg(args::table())
         .arg(key("partition-key", "PARTITION-KEY").required(true))
         .arg(key("row-key", "ROW-KEY").required(true))
 }
@@ -68,7 +68,7 @@ fn if_match_argument() -> Arg {
 }
 
 fn if_match(matches: &ArgMatches) -> IfMatch {
-    match arguments::text(matches, "if-match") {
+    match args::text(matches, "if-match") {
         None | Some("*") => IfMatch::Any,
         Some(etag) => IfMatch::ETag(ETag::from(etag)),
     }

@@ -1,16 +1,16 @@
 //! Properties on a command line: `Name=value` is a String, `Name:type=value` of that type. Nothing is guessed.
 
-use super::super::failure::Failure;
+use crate::error::Failure;
 use partita_client::{EdmType, Entity};
 use partita_model::check_property_name;
 use partita_tools::type_of;
 use partita_wire::read_value_text;
 
 /// What the help says.
-pub(super) const HELP: &str = "Name=value for a String; Name:type=value with int32, int64, double, bool, datetime, guid, binary (Base64) or string";
+pub(crate) const HELP: &str = "Name=value for a String; Name:type=value with int32, int64, double, bool, datetime, guid, binary (Base64) or string";
 
 /// Sets the property that a word stands for.
-pub(super) fn set(word: &str, entity: &mut Entity) -> Result<(), Failure> {
+pub(crate) fn set(word: &str, entity: &mut Entity) -> Result<(), Failure> {
     let (name, text) = word
         .split_once('=')
         .ok_or_else(|| Failure::usage(format!("{word:?} is no property: expected Name=value")))?;

@@ -1,15 +1,15 @@
 //! `partita entity query TABLE [FILTER]`: page after page, in the table's order, up to a number of entities.
 
-use super::super::arguments::{self, required, selected, text};
-use super::super::connection::Connection;
-use super::super::failure::{End, Failure};
-use super::super::output::{self, Output, Shape, Shown};
-use super::super::talk::{Talk, many};
+use crate::args::connection::Connection;
+use crate::args::{self, required, selected, text};
+use crate::error::{End, Failure};
+use crate::output::{self, Output, Shape, Shown};
+use crate::progress::{Talk, many};
 use clap::{Arg, ArgMatches, Command, value_parser};
 use partita_client::{Filter, QueryOptions};
 use partita_model::limits::PAGE_ENTITIES_MAX;
 
-pub(super) fn command() -> Command {
+pub(crate) fn command() -> Command {
     let top = Arg::new("top")
         .long("top")
         .short('n')
@@ -18,16 +18,16 @@ pub(super) fn command() -> Command {
         .help("At most so many entities");
     Command::new("query")
         .about("Show the entities that pass a filter")
-        .arg(arguments::table())
-        .arg(arguments::filter())
-        .arg(arguments::select())
+        .arg(args::table())
+        .arg(args::filter())
+        .arg(args::select())
         .arg(top)
-        .arg(arguments::etag())
+        .arg(args::etag())
         .arg(output::argument())
         .after_help("One request after the other; `partita scan` makes several at a time.")
 }
 
-pub(super) async fn run(matches: &ArgMatches) -> Result<End, Failure> {
+pub(crate) async fn run(matches: &ArgMatches) -> Result<End, Failure> {
     let connection = Connection::of(matches)?;
     let mut talk = Talk::new(&connection);
     let table = connection.service.table_client(required(matches, "table")?);

@@ -1,12 +1,12 @@
 //! Entities as JSON on stdin: one object, several one after the other, or an array of them; what `--output json` and `jsonl` write.
 
-use super::super::failure::Failure;
+use crate::error::Failure;
 use partita_client::Entity;
 use serde_json::value::RawValue;
 use std::io::Read;
 
 /// Reads entities one by one.
-pub(super) struct Entities<R: Read> {
+pub(crate) struct Entities<R: Read> {
     values: serde_json::StreamDeserializer<'static, serde_json::de::IoRead<R>, Box<RawValue>>,
     /// The rest of an array.
     array: std::vec::IntoIter<Box<RawValue>>,
@@ -23,7 +23,7 @@ struct Keys {
 }
 
 impl<R: Read> Entities<R> {
-    pub(super) fn new(from: R) -> Self {
+    pub(crate) fn new(from: R) -> Self {
         Self {
             values: serde_json::Deserializer::from_reader(from).into_iter(),
             array: Vec::new().into_iter(),
@@ -32,7 +32,7 @@ impl<R: Read> Entities<R> {
     }
 
     /// The next entity. `keys` are its keys if they stand on the command line; else it has to show its own.
-    pub(super) fn next(&mut self, keys: Option<(&str, &str)>) -> Result<Option<Entity>, Failure> {
+    pub(crate) fn next(&mut self, keys: Option<(&str, &str)>) -> Result<Option<Entity>, Failure> {
         let Some(raw) = self.next_value()? else {
             return Ok(None);
         };

@@ -1,18 +1,18 @@
 //! `partita entity insert|replace|merge|upsert`: one entity from the command line, or any number from stdin.
 
-use super::super::arguments::{self, required, switch, text};
-use super::super::connection::Connection;
-use super::super::failure::{End, Failure};
-use super::super::output::{self, Output, Shape, Shown};
-use super::super::talk::{Talk, many, say};
 use super::properties::{self, HELP};
 use super::stdin::Entities;
+use crate::args::connection::Connection;
+use crate::args::{self, required, switch, text};
+use crate::error::{End, Failure};
+use crate::output::{self, Output, Shape, Shown};
+use crate::progress::{Talk, many, say};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use partita_client::{ETag, Entity, IfMatch, TableClient, UpdateMode, ValueRef};
 
 /// What a write does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Insert,
     Replace,
     Merge,
@@ -49,7 +49,7 @@ impl Kind {
     }
 }
 
-pub(super) fn command(kind: Kind) -> Command {
+pub(crate) fn command(kind: Kind) -> Command {
     let property = Arg::new("property")
         .value_name("PROPERTY")
         .action(ArgAction::Append)
@@ -60,12 +60,12 @@ pub(super) fn command(kind: Kind) -> Command {
     );
     let command = Command::new(kind.name())
         .about(kind.about())
-        .arg(arguments::table())
+        .arg(args::table())
         .arg(super::key("partition-key", "PARTITION-KEY").requires("row-key"))
         .arg(super::key("row-key", "ROW-KEY"))
         .arg(property)
         .arg(stdin)
-        .arg(arguments::dry_run("Read and check, and write nothing"))
+        .arg(args::dry_run("Read and check, and write nothing"))
         .arg(output::argument());
     match kind {
         Kind::Insert => command,
@@ -77,7 +77,7 @@ pub(super) fn command(kind: Kind) -> Command {
     }
 }
 
-pub(super) async fn run(kind: Kind, matches: &ArgMatches) -> Result<End, Failure> {
+pub(crate) async fn run(kind: Kind, matches: &ArgMatches) -> Result<End, Failure> {
     let connection = Connection::of(matches)?;
     let table = connection.service.table_client(required(matches, "table")?);
     let writing = Writing {
@@ -88,7 +88,7 @@ pub(super) async fn run(kind: Kind, matches: &ArgMatches) -> Result<End, Failure
         done: kind.done(),
     };
     let keys = text(matches, "partition-key").zip(text(matches, "row-key"));
-    let words = arguments::texts(matches, "property");
+    let words = args::texts(matches, "property");
     match (keys, matches.get_flag("stdin")) {
         (None, false) => Err(Failure::usage(
             "give PARTITION-KEY and ROW-KEY, or --stdin for entities as JSON",

@@ -1,18 +1,18 @@
 //! `partita log append TABLE PARTITION`: each line of stdin as a row.
 
-use super::super::arguments::{self, switch};
-use super::super::connection::Connection;
-use super::super::failure::{End, Failure};
-use super::super::reading::signal;
-use super::super::talk::{Talk, many, say};
 use super::lines::{Line, lines};
+use crate::args::connection::Connection;
+use crate::args::{self, switch};
+use crate::error::{End, Failure};
+use crate::progress::{Talk, many, say};
+use crate::scan_session::signal;
 use clap::{Arg, ArgMatches, Command};
 use partita_client::{Entity, LogTail};
 use partita_model::check_property_name;
 use partita_model::limits::BATCH_OPERATIONS_MAX;
 use partita_tools::batches;
 
-pub(super) fn command() -> Command {
+pub(crate) fn command() -> Command {
     let property = Arg::new("property")
         .long("property")
         .value_name("NAME")
@@ -26,16 +26,16 @@ pub(super) fn command() -> Command {
             "Each line is a JSON object, whose members become properties",
         ))
         .arg(switch("create-table", "Make the table if it is not there"))
-        .arg(arguments::dry_run("Read and check, and write nothing"));
+        .arg(args::dry_run("Read and check, and write nothing"));
     super::of_log(command).after_help(
         "Up to 100 lines that are there together go in one request. Keys are made of the time by the clock of this machine; in JSON,\nPartitionKey, RowKey, Timestamp and odata.etag do not count.",
     )
 }
 
-pub(super) async fn run(matches: &ArgMatches) -> Result<End, Failure> {
+pub(crate) async fn run(matches: &ArgMatches) -> Result<End, Failure> {
     let connection = Connection::of(matches)?;
     let log = super::log(&connection, matches)?;
-    let property = arguments::required(matches, "property")?;
+    let property = args::required(matches, "property")?;
     if check_property_name(property).is_err() {
         let what = format!("{property:?} is no name for a property");
         return Err(Failure::Usage(what));

@@ -3,7 +3,7 @@
 //! Reading waits for as long as nobody writes, so it has a thread of its own, which is left behind when the process ends. What one
 //! read returns is handed on at once: a slow writer's lines one by one, a fast one's many together.
 
-use super::super::failure::Failure;
+use crate::error::Failure;
 use std::io::{self, BufRead as _, BufReader, Read};
 use tokio::sync::mpsc;
 
@@ -15,10 +15,10 @@ const READ_BYTES: usize = 64 * 1024;
 const READS_WAITING: usize = 2;
 
 /// A line and its number, from 1.
-pub(super) type Line = (u64, String);
+pub(crate) type Line = (u64, String);
 
 /// Lines on their way, or why there are no more.
-pub(super) type Lines = mpsc::Receiver<Result<Vec<Line>, Failure>>;
+pub(crate) type Lines = mpsc::Receiver<Result<Vec<Line>, Failure>>;
 
 /// Cuts bytes into lines.
 #[derive(Debug, Default)]
@@ -74,7 +74,7 @@ impl Cutter {
 }
 
 /// The lines of an input, as they come. After a failure there are none.
-pub(super) fn lines(from: impl Read + Send + 'static) -> Result<Lines, Failure> {
+pub(crate) fn lines(from: impl Read + Send + 'static) -> Result<Lines, Failure> {
     let (lines, taken) = mpsc::channel(READS_WAITING);
     let thread = std::thread::Builder::new().name("input".to_owned());
     thread

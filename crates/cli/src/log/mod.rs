@@ -4,13 +4,13 @@ mod append;
 mod lines;
 mod tail;
 
-use super::arguments::{self, required};
-use super::connection::{self, Connection};
-use super::failure::{End, Failure};
+use crate::args::connection::{self, Connection};
+use crate::args::{self, required};
+use crate::error::{End, Failure};
 use clap::{Arg, ArgMatches, Command};
 use partita_client::LogTail;
 
-pub(super) fn command() -> Command {
+pub(crate) fn command() -> Command {
     let verbs = [append::command(), tail::command()];
     Command::new("log")
         .about("Partitions as logs: rows whose keys count down, so that the newest come first")
@@ -19,7 +19,7 @@ pub(super) fn command() -> Command {
         .subcommands(verbs.map(connection::add))
 }
 
-pub(super) async fn run(matches: &ArgMatches) -> Result<End, Failure> {
+pub(crate) async fn run(matches: &ArgMatches) -> Result<End, Failure> {
     match matches.subcommand() {
         Some(("append", matches)) => append::run(matches).await,
         Some(("tail", matches)) => tail::run(matches).await,
@@ -33,7 +33,7 @@ fn of_log(command: Command) -> Command {
         .required(true)
         .value_name("PARTITION")
         .help("PartitionKey of the log");
-    command.arg(arguments::table()).arg(partition)
+    command.arg(args::table()).arg(partition)
 }
 
 fn log(connection: &Connection, matches: &ArgMatches) -> Result<LogTail, Failure> {

@@ -1,12 +1,12 @@
 //! `partita log tail TABLE PARTITION`: the newest rows, and those that come.
 
-use super::super::arguments::{self, selected, switch, text};
-use super::super::connection::Connection;
-use super::super::failure::{End, Failure};
-use super::super::output::{self, Output, Shape, Shown};
-use super::super::reading::signal;
-use super::super::talk::{Talk, many, say};
-use super::super::time;
+use crate::args::connection::Connection;
+use crate::args::{self, selected, switch, text};
+use crate::error::{End, Failure};
+use crate::output::{self, Output, Shape, Shown};
+use crate::progress::{Talk, many, say};
+use crate::scan_session::signal;
+use crate::units;
 use clap::{Arg, ArgMatches, Command, value_parser};
 use futures::TryStreamExt as _;
 use partita_client::{DateTime, Entity, FollowOptions, LogTail};
@@ -21,11 +21,11 @@ const ROWS_MAX: usize = 100_000;
 /// The shortest wait between two looks.
 const WAIT_MIN: Duration = Duration::from_millis(10);
 
-pub(super) fn command() -> Command {
+pub(crate) fn command() -> Command {
     let arg = |name: &'static str, value: &'static str, help: String| {
         Arg::new(name).long(name).value_name(value).help(help)
     };
-    let spans = time::SPAN_HELP;
+    let spans = units::SPAN_HELP;
     let lines = "At most so many rows, 1 to 100,000 [default: 10, or all with --since]";
     let since = format!("Only rows from that time on: a date-time, or a span before now, {spans}");
     let interval = format!(
@@ -59,14 +59,14 @@ pub(super) fn command() -> Command {
                 .default_missing_value("Line")
                 .conflicts_with_all(["output", "select"]),
         )
-        .arg(arguments::select())
+        .arg(args::select())
         .arg(output::argument());
     super::of_log(command).after_help(
         "Rows come newest first; with --follow in the order of their times. Times are those in the keys, by the clocks of the writers.",
     )
 }
 
-pub(super) async fn run(matches: &ArgMatches) -> Result<End, Failure> {
+pub(crate) async fn run(matches: &ArgMatches) -> Result<End, Failure> {
     let connection = Connection::of(matches)?;
     let mut log = super::log(&connection, matches)?;
     if let Some(names) = selected(matches) {
@@ -74,13 +74,13 @@ pub(super) async fn run(matches: &ArgMatches) -> Result<End, Failure> {
     } else if let Some(name) = text(matches, "text") {
         log = log.select([name]);
     }
-    let since = text(matches, "since").map(|text| time::since(text, log.now()));
+    let since = text(matches, "since").map(|text| units::since(text, log.now()));
     let lines = matches.get_one::<u32>("lines");
     let asked = Asked {
         lines: lines.and_then(|&lines| usize::try_from(lines).ok()),
         since: since.transpose()?,
     };
-    let span = |name| time::span(text(matches, name).unwrap_or_default());
+    let span = |name| units::span(text(matches, name).unwrap_or_default());
     let wait_max = span("interval")?.max(WAIT_MIN);
     let options = FollowOptions {
         late: span("late")?,

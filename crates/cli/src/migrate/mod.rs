@@ -3,10 +3,10 @@
 mod run;
 mod show;
 
-use super::arguments::{self, switch};
-use super::connection::{self, Connection};
-use super::failure::{End, Failure};
-use super::output;
+use crate::args::connection::{self, Connection};
+use crate::args::{self, switch};
+use crate::error::{End, Failure};
+use crate::output;
 use clap::{Arg, ArgMatches, Command, value_parser};
 use partita_tools::migrate::{
     Direction, LeaseOptions, Migrations, Migrator, MigratorOptions, VERSIONS_TABLE, read_directory,
@@ -14,7 +14,7 @@ use partita_tools::migrate::{
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub(super) fn command() -> Command {
+pub(crate) fn command() -> Command {
     let plan = verb(
         "plan",
         "Show what would be done, with its cost in requests where that is known",
@@ -73,10 +73,8 @@ fn running(command: Command) -> Command {
         .default_value("60")
         .help("How long others are kept away if this run dies; longer than any request takes");
     command
-        .arg(arguments::dry_run(
-            "Only show what would be done, as plan does",
-        ))
-        .arg(arguments::yes())
+        .arg(args::dry_run("Only show what would be done, as plan does"))
+        .arg(args::yes())
         .arg(lease)
         .arg(switch(
             "take-over",
@@ -84,7 +82,7 @@ fn running(command: Command) -> Command {
         ))
 }
 
-pub(super) async fn run(matches: &ArgMatches) -> Result<End, Failure> {
+pub(crate) async fn run(matches: &ArgMatches) -> Result<End, Failure> {
     match matches.subcommand() {
         Some(("status", matches)) => show::status(matches).await,
         Some(("plan", matches)) if matches.get_flag("down") => {
@@ -112,7 +110,7 @@ fn migrator(connection: &Connection, matches: &ArgMatches) -> Result<Migrator, F
         lease.take_over = matches.get_flag("take-over");
     }
     let options = MigratorOptions {
-        versions_table: arguments::required(matches, "versions-table")?.to_owned(),
+        versions_table: args::required(matches, "versions-table")?.to_owned(),
         who: who(),
         lease,
         ..MigratorOptions::default()

@@ -1,10 +1,10 @@
 //! `partita migrate up` and `down`.
 
-use super::super::connection::Connection;
-use super::super::failure::{End, Failure};
-use super::super::reading::signal;
-use super::super::talk::{Bar, Talk, confirm, many, say};
 use super::show;
+use crate::args::connection::Connection;
+use crate::error::{End, Failure};
+use crate::progress::{Bar, Talk, confirm, many, say};
+use crate::scan_session::signal;
 use clap::ArgMatches;
 use partita_tools::migrate::{
     Direction, Done, Event, MigrateError, Migrations, Migrator, Planned, Watch,
@@ -54,7 +54,7 @@ impl Watch for Narrator {
     }
 }
 
-pub(super) async fn run(matches: &ArgMatches, direction: Direction) -> Result<End, Failure> {
+pub(crate) async fn run(matches: &ArgMatches, direction: Direction) -> Result<End, Failure> {
     let connection = Connection::of(matches)?;
     let talk = Talk::new(&connection);
     let migrations = super::migrations(matches)?;

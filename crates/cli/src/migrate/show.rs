@@ -1,9 +1,9 @@
 //! What ran, and what would run.
 
-use super::super::connection::Connection;
-use super::super::failure::{End, Failure};
-use super::super::output::{Output, Shape, Shown};
-use super::super::talk::{Talk, count, many};
+use crate::args::connection::Connection;
+use crate::error::{End, Failure};
+use crate::output::{Output, Shape, Shown};
+use crate::progress::{Talk, count, many};
 use clap::ArgMatches;
 use partita_client::ValueRef;
 use partita_tools::migrate::{Cost, Direction, Migration, Planned, Record, State};
@@ -14,7 +14,7 @@ fn number(number: u64) -> ValueRef<'static> {
 }
 
 /// `partita migrate status`.
-pub(super) async fn status(matches: &ArgMatches) -> Result<End, Failure> {
+pub(crate) async fn status(matches: &ArgMatches) -> Result<End, Failure> {
     let connection = Connection::of(matches)?;
     let talk = Talk::new(&connection);
     let migrations = super::migrations(matches)?;
@@ -88,7 +88,7 @@ fn row(
 }
 
 /// `partita migrate plan`.
-pub(super) async fn plan(matches: &ArgMatches, direction: Direction) -> Result<End, Failure> {
+pub(crate) async fn plan(matches: &ArgMatches, direction: Direction) -> Result<End, Failure> {
     let connection = Connection::of(matches)?;
     let talk = Talk::new(&connection);
     let migrations = super::migrations(matches)?;
@@ -101,7 +101,7 @@ pub(super) async fn plan(matches: &ArgMatches, direction: Direction) -> Result<E
 }
 
 /// Prints each step that would be done.
-pub(super) fn show(matches: &ArgMatches, planned: &[Planned<'_>]) -> Result<(), Failure> {
+pub(crate) fn show(matches: &ArgMatches, planned: &[Planned<'_>]) -> Result<(), Failure> {
     let mut output = Output::of(matches, Shape::Rows, None);
     for planned in planned {
         for (step, operation) in (planned.steps_done + 1..).zip(planned.left()) {
@@ -123,7 +123,7 @@ pub(super) fn show(matches: &ArgMatches, planned: &[Planned<'_>]) -> Result<(), 
 }
 
 /// What would be done, for the last line.
-pub(super) fn in_words(planned: &[Planned<'_>]) -> String {
+pub(crate) fn in_words(planned: &[Planned<'_>]) -> String {
     if planned.is_empty() {
         return "nothing to do".to_owned();
     }

@@ -1,13 +1,13 @@
 //! JSON, by lines or as one array.
 
-use super::super::failure::Failure;
 use super::Shown;
+use crate::error::Failure;
 use partita_client::ValueRef;
 use partita_wire::{EntityBody, push_value_text};
 use std::io::Write;
 
 /// Writes objects as they come.
-pub(super) struct JsonWriter {
+pub(crate) struct JsonWriter {
     /// Whether they are the elements of an array.
     array: bool,
     first: bool,
@@ -16,7 +16,7 @@ pub(super) struct JsonWriter {
 }
 
 impl JsonWriter {
-    pub(super) fn lines() -> Self {
+    pub(crate) fn lines() -> Self {
         Self {
             array: false,
             first: true,
@@ -24,14 +24,14 @@ impl JsonWriter {
         }
     }
 
-    pub(super) fn array() -> Self {
+    pub(crate) fn array() -> Self {
         Self {
             array: true,
             ..Self::lines()
         }
     }
 
-    pub(super) fn row(&mut self, shown: &Shown<'_>, to: &mut impl Write) -> Result<(), Failure> {
+    pub(crate) fn row(&mut self, shown: &Shown<'_>, to: &mut impl Write) -> Result<(), Failure> {
         self.object.clear();
         if self.array {
             let before: &[u8] = if self.first { b"[\n" } else { b",\n" };
@@ -45,7 +45,7 @@ impl JsonWriter {
         to.write_all(&self.object).map_err(Failure::Output)
     }
 
-    pub(super) fn end(&mut self, to: &mut impl Write) -> Result<(), Failure> {
+    pub(crate) fn end(&mut self, to: &mut impl Write) -> Result<(), Failure> {
         let end: &[u8] = match (self.array, self.first) {
             (true, true) => b"[]\n",
             (true, false) => b"\n]\n",

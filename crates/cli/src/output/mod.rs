@@ -7,26 +7,27 @@
 //! | `csv` | typed columns as Azure Storage Explorer writes them: `Name`, `Name@type` | a column for each field |
 //! | `table` | columns to look at: values are cut | the same |
 //!
-//! JSON is written as rows come. Forms with columns look at the first [`grid::ROWS_SEEN`] rows to find them, unless `--select`
+//! JSON is written as rows come. Forms with columns look at the first [`table::ROWS_SEEN`] rows to find them, unless `--select`
 //! names them.
 
-mod csv_form;
-mod grid;
+mod columns;
+mod csv_rows;
+mod display;
 mod json;
-mod learning;
-mod shown;
+pub(crate) mod plain;
+mod table;
 
-pub(super) use grid::{cut, cut_inside};
-pub(super) use shown::Shown;
+pub(crate) use display::Shown;
+pub(crate) use table::{cut, cut_inside};
 
-use super::failure::Failure;
+use crate::error::Failure;
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgMatches};
 use std::io::{self, BufWriter, IsTerminal as _, Write};
 
 /// How data is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(crate) enum Form {
     Table,
     JsonLines,
     Json,
@@ -35,7 +36,7 @@ pub(super) enum Form {
 
 impl Form {
     /// The form that the flag or the terminal asks for.
-    pub(super) fn of(matches: &ArgMatches) -> Self {
+    pub(crate) fn of(matches: &ArgMatches) -> Self {
         match matches.get_one::<String>("output").map(String::as_str) {
             Some("json") => Self::Json,
             Some("jsonl") => Self::JsonLines,
@@ -49,7 +50,7 @@ impl Form {
 
 /// What a verb writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(crate) enum Shape {
     /// One object, or none.
     Single,
     /// Any number of rows.
@@ -57,19 +58,19 @@ pub(super) enum Shape {
 }
 
 /// Where data goes.
-pub(super) struct Output {
+pub(crate) struct Output {
     to: BufWriter<Box<dyn Write + Send>>,
     writer: Writer,
 }
 
 enum Writer {
     Json(json::JsonWriter),
-    Csv(csv_form::CsvForm),
-    Table(grid::Grid),
+    Csv(csv_rows::CsvForm),
+    Table(table::Grid),
 }
 
 /// The flag.
-pub(super) fn argument() -> Arg {
+pub(crate) fn argument() -> Arg {
     Arg::new("output")
         .long("output")
         .short('o')
@@ -80,7 +81,7 @@ pub(super) fn argument() -> Arg {
 
 impl Output {
     /// Stdout, in the form that the flag or the terminal asks for. `columns` are those that the user named, if so.
-    pub(super) fn of(matches: &ArgMatches, shape: Shape, columns: Option<&[String]>) -> Self {
+    pub(crate) fn of(matches: &ArgMatches, shape: Shape, columns: Option<&[String]>) -> Self {
         let form = Form::of(matches);
         Self::new(form, shape, columns, Box::new(io::stdout()))
     }
@@ -94,8 +95,8 @@ impl Output {
         let writer = match form {
             Form::Json if shape == Shape::Rows => Writer::Json(json::JsonWriter::array()),
             Form::Json | Form::JsonLines => Writer::Json(json::JsonWriter::lines()),
-            Form::Csv => Writer::Csv(csv_form::CsvForm::new(columns)),
-            Form::Table => Writer::Table(grid::Grid::new(shape, columns)),
+            Form::Csv => Writer::Csv(csv_rows::CsvForm::new(columns)),
+            Form::Table => Writer::Table(table::Grid::new(shape, columns)),
         };
         Self {
             to: BufWriter::with_capacity(256 << 10, to),
@@ -104,7 +105,7 @@ impl Output {
     }
 
     /// Writes one row.
-    pub(super) fn row(&mut self, shown: &Shown<'_>) -> Result<(), Failure> {
+    pub(crate) fn row(&mut self, shown: &Shown<'_>) -> Result<(), Failure> {
         match &mut self.writer {
             Writer::Json(writer) => writer.row(shown, &mut self.to),
             Writer::Csv(writer) => writer.row(shown, &mut self.to),
@@ -113,7 +114,7 @@ impl Output {
     }
 
     /// Writes what was kept back, so that whoever reads along sees all rows so far.
-    pub(super) fn flush(&mut self) -> Result<(), Failure> {
+    pub(crate) fn flush(&mut self) -> Result<(), Failure> {
         match &mut self.writer {
             Writer::Json(_) => {}
             Writer::Csv(writer) => writer.flush(&mut self.to)?,
@@ -123,7 +124,7 @@ impl Output {
     }
 
     /// Ends the data.
-    pub(super) fn end(mut self) -> Result<(), Failure> {
+    pub(crate) fn end(mut self) -> Result<(), Failure> {
         if let Writer::Json(writer) = &mut self.writer {
             writer.end(&mut self.to)?;
         }
@@ -136,7 +137,7 @@ impl Output {
 }
 
 /// Writes text that is formed already, and a line's end if it has none.
-pub(super) fn print(text: &str) -> Result<(), Failure> {
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
     let end = if text.ends_with('\n') { "" } else { "\n" };
     write!(stdout, "{text}{end}").map_err(Failure::Output)?;
@@ -144,7 +145,7 @@ pub(super) fn print(text: &str) -> Result<(), Failure> {
 }
 
 /// Writes a number, which is the same in all forms.
-pub(super) fn number(number: u64) -> Result<(), Failure> {
+pub(crate) fn number(number: u64) -> Result<(), Failure> {
     writeln!(io::stdout(), "{number}").map_err(Failure::Output)
 }
 

@@ -117,7 +117,7 @@ fn an_entity_alone_stands_upright_with_its_types() {
 
 /// More rows than are looked at to find the columns, the last of which has a property that none had before.
 fn with_a_late_property() -> Vec<Entity> {
-    let mut entities: Vec<_> = (0..=grid::ROWS_SEEN)
+    let mut entities: Vec<_> = (0..=table::ROWS_SEEN)
         .map(|row| Entity::new("p", row.to_string()))
         .collect();
     entities.last_mut().unwrap().insert("Late", Value::Int32(1));

@@ -1,15 +1,15 @@
 //! `partita stress compare A B`: two reports side by side.
 
-use super::super::arguments::switch;
-use super::super::failure::{End, Failure};
-use super::super::output::{self, Output, Shape, Shown};
-use super::super::talk::{many, say};
 use super::files;
+use crate::args::switch;
+use crate::error::{End, Failure};
+use crate::output::{self, Output, Shape, Shown};
+use crate::progress::{many, say};
 use clap::{Arg, ArgMatches, Command, value_parser};
 use partita_client::ValueRef;
 use partita_tools::stress::{Judgement, compare, differences};
 
-pub(super) fn command() -> Command {
+pub(crate) fn command() -> Command {
     let report = |id: &'static str, value: &'static str, help: &'static str| {
         Arg::new(id).required(true).value_name(value).help(help)
     };
@@ -28,7 +28,7 @@ pub(super) fn command() -> Command {
         .after_help("Exit code 0: nothing is worse by more than the tolerance. 1: something is. 2: they cannot be compared.")
 }
 
-pub(super) fn run(matches: &ArgMatches) -> Result<End, Failure> {
+pub(crate) fn run(matches: &ArgMatches) -> Result<End, Failure> {
     let (before, after) = (
         files::read(matches, "before")?,
         files::read(matches, "after")?,
@@ -74,8 +74,8 @@ pub(super) fn run(matches: &ArgMatches) -> Result<End, Failure> {
     say(&format!(
         "{} worse by more than {percent} %, {} better, {} the same",
         many(worse, "figure", "figures"),
-        super::super::talk::count(count(Judgement::Better)),
-        super::super::talk::count(count(Judgement::Same)),
+        crate::progress::count(count(Judgement::Better)),
+        crate::progress::count(count(Judgement::Same)),
     ));
     Ok(if worse > 0 { End::Differs } else { End::Done })
 }

@@ -1,8 +1,8 @@
 //! Reports as files.
 
-use super::super::arguments::text;
-use super::super::failure::Failure;
-use super::super::talk::confirm;
+use crate::args::text;
+use crate::error::Failure;
+use crate::progress::confirm;
 use clap::ArgMatches;
 use partita_tools::stress::{REPORT_BYTES_MAX, Report};
 use std::fs::{self, File};
@@ -10,7 +10,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 /// Looks whether files can be written, before it has cost anything, and asks before one is overwritten.
-pub(super) fn check(matches: &ArgMatches, names: &[&str]) -> Result<(), Failure> {
+pub(crate) fn check(matches: &ArgMatches, names: &[&str]) -> Result<(), Failure> {
     let paths = names
         .iter()
         .filter_map(|name| matches.get_one::<PathBuf>(name));
@@ -35,7 +35,7 @@ pub(super) fn check(matches: &ArgMatches, names: &[&str]) -> Result<(), Failure>
 }
 
 /// Writes a file that a flag names, if it does.
-pub(super) fn write(
+pub(crate) fn write(
     matches: &ArgMatches,
     name: &str,
     content: impl FnOnce() -> String,
@@ -47,7 +47,7 @@ pub(super) fn write(
 }
 
 /// Reads the report that an argument names.
-pub(super) fn read(matches: &ArgMatches, name: &str) -> Result<Report, Failure> {
+pub(crate) fn read(matches: &ArgMatches, name: &str) -> Result<Report, Failure> {
     let path = text(matches, name).unwrap_or_default();
     let file =
         File::open(Path::new(path)).map_err(|error| Failure::usage(format!("{path}: {error}")))?;

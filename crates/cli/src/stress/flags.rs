@@ -1,9 +1,10 @@
 //! The flags of a run, and what they say.
 
-use super::super::arguments::{self, switch, text};
-use super::super::failure::Failure;
-use super::super::time::{SPAN_HELP, span};
-use super::super::{connection, output};
+use crate::args::connection;
+use crate::args::{self, switch, text};
+use crate::error::Failure;
+use crate::output;
+use crate::units::{SPAN_HELP, span};
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgMatches, Command, value_parser};
 use partita_tools::stress::{Mix, PARTITIONS_MAX, Pattern, Schedule, Targets};
@@ -22,33 +23,33 @@ const ROW_BYTES_MAX: i64 = 32_768;
 
 /// Where the PartitionKeys of `--pattern sampled` come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum SampleFrom {
+pub(crate) enum SampleFrom {
     File(PathBuf),
     Table(String),
 }
 
 /// What a run does, as the flags say it.
 #[derive(Debug, Clone)]
-pub(super) struct Wanted {
-    pub(super) pattern: Pattern,
-    pub(super) sample: Option<SampleFrom>,
-    pub(super) seed: u64,
-    pub(super) rows: u64,
-    pub(super) row_bytes: usize,
-    pub(super) mix: Mix,
-    pub(super) batch_rows: u64,
-    pub(super) range_rows: u32,
-    pub(super) aim: Option<String>,
-    pub(super) schedule: Schedule,
-    pub(super) workers: u64,
-    pub(super) duration: Option<Duration>,
-    pub(super) operations: Option<u64>,
-    pub(super) targets: Targets,
+pub(crate) struct Wanted {
+    pub(crate) pattern: Pattern,
+    pub(crate) sample: Option<SampleFrom>,
+    pub(crate) seed: u64,
+    pub(crate) rows: u64,
+    pub(crate) row_bytes: usize,
+    pub(crate) mix: Mix,
+    pub(crate) batch_rows: u64,
+    pub(crate) range_rows: u32,
+    pub(crate) aim: Option<String>,
+    pub(crate) schedule: Schedule,
+    pub(crate) workers: u64,
+    pub(crate) duration: Option<Duration>,
+    pub(crate) operations: Option<u64>,
+    pub(crate) targets: Targets,
 }
 
 /// Adds the flags.
-pub(super) fn add(command: Command) -> Command {
-    let command = command.arg(arguments::table());
+pub(crate) fn add(command: Command) -> Command {
+    let command = command.arg(args::table());
     connection::add(result(load(keys(command))).arg(output::argument()))
 }
 
@@ -156,14 +157,14 @@ fn result(command: Command) -> Command {
                 .value_parser(value_parser!(PathBuf)),
         )
         .arg(
-            arguments::yes()
+            args::yes()
                 .help("Overwrite files that are there")
                 .help_heading(RESULT),
         )
 }
 
 impl Wanted {
-    pub(super) fn of(matches: &ArgMatches) -> Result<Self, Failure> {
+    pub(crate) fn of(matches: &ArgMatches) -> Result<Self, Failure> {
         let whole = |name| matches.get_one::<u64>(name).copied();
         let given = |name| whole(name).unwrap_or_default();
         let (pattern, sample) = pattern(matches)?;

@@ -1,8 +1,8 @@
 //! The screen of a run under way, as lines of text: pure, so that tests can look at it.
 
-use super::super::output::cut;
-use super::super::screen::wrapped;
-use super::super::talk::count;
+use crate::output::cut;
+use crate::progress::count;
+use crate::screen::wrapped;
 use partita_tools::stress::{Counts, Live, Point, Settings, shown};
 
 /// What lines begin with.
@@ -14,14 +14,14 @@ const WIDTH: usize = 80;
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /// What the screen says of the settings, and of the figures each time.
-pub(super) struct LivePage {
+pub(crate) struct LivePage {
     head: String,
     seconds: Option<f64>,
     operations: Option<u64>,
 }
 
 impl LivePage {
-    pub(super) fn of(settings: &Settings) -> Self {
+    pub(crate) fn of(settings: &Settings) -> Self {
         let Settings {
             table,
             endpoint,
@@ -41,12 +41,12 @@ impl LivePage {
     }
 
     /// How many operations there will be, if that is known.
-    pub(super) fn operations(&self) -> Option<u64> {
+    pub(crate) fn operations(&self) -> Option<u64> {
         self.operations
     }
 
     /// All lines, for a terminal of so many columns and lines.
-    pub(super) fn text(&self, live: &Live, size: Option<(usize, usize)>) -> String {
+    pub(crate) fn text(&self, live: &Live, size: Option<(usize, usize)>) -> String {
         let width = size.map_or(WIDTH, |(columns, _)| columns).max(WIDTH_MIN);
         let mut lines = vec![self.progress(live), self.head.clone(), String::new()];
         let room = width - NAME_WIDTH;

@@ -14,10 +14,10 @@ mod run;
 mod table;
 mod text;
 
-use super::failure::{End, Failure};
+use crate::error::{End, Failure};
 use clap::{ArgMatches, Command};
 
-pub(super) fn command() -> Command {
+pub(crate) fn command() -> Command {
     flags::add(Command::new("stress"))
         .about("Put load on a table, and say whether its keys would be throttled and what would help")
         .args_conflicts_with_subcommands(true)
@@ -30,7 +30,7 @@ pub(super) fn command() -> Command {
         )
 }
 
-pub(super) async fn run(matches: &ArgMatches) -> Result<End, Failure> {
+pub(crate) async fn run(matches: &ArgMatches) -> Result<End, Failure> {
     match matches.subcommand() {
         Some(("compare", matches)) => compare::run(matches),
         Some((_, matches)) => page::run(matches),

@@ -1,12 +1,12 @@
 //! `partita stress page REPORT`: the page of a report that was written before.
 
-use super::super::failure::{End, Failure};
-use super::super::output;
 use super::files;
+use crate::error::{End, Failure};
+use crate::output;
 use clap::{Arg, ArgMatches, Command};
 use partita_tools::stress::Report;
 
-pub(super) fn command() -> Command {
+pub(crate) fn command() -> Command {
     Command::new("page")
         .about("Print the page of a report, HTML with plots, to look at in a browser")
         .arg(
@@ -17,13 +17,13 @@ pub(super) fn command() -> Command {
         )
 }
 
-pub(super) fn run(matches: &ArgMatches) -> Result<End, Failure> {
+pub(crate) fn run(matches: &ArgMatches) -> Result<End, Failure> {
     let report = files::read(matches, "report")?;
     output::print(&html(&report))?;
     Ok(End::Done)
 }
 
 /// The page.
-pub(super) fn html(report: &Report) -> String {
+pub(crate) fn html(report: &Report) -> String {
     partita_tools::stress::html(report)
 }

@@ -1,16 +1,16 @@
 //! A run: table, load, operations, report.
 
-use super::super::arguments::required;
-use super::super::connection::Connection;
-use super::super::failure::{End, Failure};
-use super::super::output::Form;
-use super::super::reading::signal;
-use super::super::screen::{self, Screen};
-use super::super::talk::{Talk, count, many, say};
 use super::flags::{SampleFrom, Wanted};
 use super::live::LivePage;
 use super::table::RunTable;
 use super::{files, page, text as shown};
+use crate::args::connection::Connection;
+use crate::args::required;
+use crate::error::{End, Failure};
+use crate::output::Form;
+use crate::progress::{Talk, count, many, say};
+use crate::scan_session::signal;
+use crate::screen::{self, Screen};
 use clap::ArgMatches;
 use partita_client::{AttemptEvent, Guid, RetryBudget, RetryObserver, RetryPolicy};
 use partita_tools::source::Traffic;
@@ -47,7 +47,7 @@ impl RetryObserver for Both {
     }
 }
 
-pub(super) async fn run(matches: &ArgMatches) -> Result<End, Failure> {
+pub(crate) async fn run(matches: &ArgMatches) -> Result<End, Failure> {
     let mut wanted = Wanted::of(matches)?;
     files::check(matches, &["report", "html"])?;
     let traffic = Arc::new(Traffic::default());

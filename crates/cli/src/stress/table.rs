@@ -1,20 +1,20 @@
 //! The table of a run: made and dropped again, or somebody's own, of which nothing is deleted.
 
-use super::super::failure::Failure;
-use super::super::talk::{many, say};
+use crate::error::Failure;
+use crate::progress::{many, say};
 use partita_client::{ErrorCode, Guid, TableClient};
 use partita_tools::stress::RUN_PROPERTY;
 
 /// A table, and whether it is the run's own.
-pub(super) struct RunTable {
-    pub(super) client: TableClient,
+pub(crate) struct RunTable {
+    pub(crate) client: TableClient,
     is_own: bool,
     keep: bool,
 }
 
 impl RunTable {
     /// Makes it; or takes the one that is there, if that is wanted.
-    pub(super) async fn prepare(
+    pub(crate) async fn prepare(
         client: TableClient,
         use_existing: bool,
         keep: bool,
@@ -41,7 +41,7 @@ impl RunTable {
     }
 
     /// Drops it, if it is the run's own and not to be kept, and says what stays.
-    pub(super) async fn finish(self, run: Guid, rows: u64) {
+    pub(crate) async fn finish(self, run: Guid, rows: u64) {
         let name = self.client.name();
         if !self.is_own {
             let rows = many(rows, "row", "rows");

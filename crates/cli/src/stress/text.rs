@@ -1,9 +1,9 @@
 //! What a run prints: the verdict and the figures, in the form that is wanted.
 
-use super::super::failure::Failure;
-use super::super::output::{self, Form, Output, Shape, Shown, cut};
-use super::super::screen::{self, wrapped};
-use super::super::talk::{count, many};
+use crate::error::Failure;
+use crate::output::{self, Form, Output, Shape, Shown, cut};
+use crate::progress::{count, many};
+use crate::screen::{self, wrapped};
 use clap::ArgMatches;
 use partita_client::ValueRef;
 use partita_tools::stress::{Counts, OperationFigures, Report, shown};
@@ -18,7 +18,7 @@ const WIDTH: usize = 100;
 const WIDTH_MIN: usize = 40;
 
 /// Prints the report: the verdict in words on a terminal, else the whole report as JSON; as CSV the figures of the operations.
-pub(super) fn print(matches: &ArgMatches, report: &Report) -> Result<(), Failure> {
+pub(crate) fn print(matches: &ArgMatches, report: &Report) -> Result<(), Failure> {
     match Form::of(matches) {
         Form::Json => output::print(&report.to_json()),
         Form::JsonLines => output::print(&report.to_json_line()),

@@ -1,16 +1,16 @@
 //! `partita table set|rename|truncate`: what Partita does with tables beyond the Table service.
 
-use super::super::arguments::required;
-use super::super::connection::Connection;
-use super::super::failure::{End, Failure};
-use super::super::talk::{Talk, confirm};
+use crate::args::connection::Connection;
+use crate::args::required;
+use crate::error::{End, Failure};
+use crate::progress::{Talk, confirm};
 use clap::{Arg, ArgMatches, Command};
 use partita_client::{TableClient, TableSettings, TimeToLive};
 use std::time::Duration;
 
-pub(super) fn set(verb: Command) -> Command {
+pub(crate) fn set(verb: Command) -> Command {
     verb.about("Set how long the rows of a table live")
-        .arg(super::super::arguments::table())
+        .arg(crate::args::table())
         .arg(
             Arg::new("ttl")
                 .long("ttl")
@@ -19,10 +19,10 @@ pub(super) fn set(verb: Command) -> Command {
                 .value_parser(parse_ttl)
                 .help("Since their last write, such as 30d or 12h, or none"),
         )
-        .arg(super::super::arguments::yes())
+        .arg(crate::args::yes())
 }
 
-pub(super) fn rename(verb: Command) -> Command {
+pub(crate) fn rename(verb: Command) -> Command {
     let name = |id: &'static str, value: &'static str, help: &'static str| {
         Arg::new(id).required(true).value_name(value).help(help)
     };
@@ -31,10 +31,10 @@ pub(super) fn rename(verb: Command) -> Command {
         .arg(name("to", "NAME", "Its new name"))
 }
 
-pub(super) fn truncate(verb: Command) -> Command {
+pub(crate) fn truncate(verb: Command) -> Command {
     verb.about("Remove all rows of a table, instantly")
-        .arg(super::super::arguments::table())
-        .arg(super::super::arguments::yes())
+        .arg(crate::args::table())
+        .arg(crate::args::yes())
 }
 
 /// `none`, or a time in words.
@@ -51,7 +51,7 @@ fn parse_ttl(text: &str) -> Result<Option<TimeToLive>, String> {
 }
 
 /// A time to live in the words that `--ttl` takes.
-pub(super) fn ttl_text(ttl: Option<TimeToLive>) -> String {
+pub(crate) fn ttl_text(ttl: Option<TimeToLive>) -> String {
     ttl.map_or("none".to_owned(), |ttl| {
         humantime::format_duration(Duration::from_secs(ttl.seconds())).to_string()
     })
@@ -72,7 +72,7 @@ async fn table(
     }
 }
 
-pub(super) async fn run_set(matches: &ArgMatches) -> Result<End, Failure> {
+pub(crate) async fn run_set(matches: &ArgMatches) -> Result<End, Failure> {
     let connection = Connection::of(matches)?;
     let (table, settings) = table(&connection, matches).await?;
     let ttl = matches
@@ -98,7 +98,7 @@ pub(super) async fn run_set(matches: &ArgMatches) -> Result<End, Failure> {
     Ok(End::Done)
 }
 
-pub(super) async fn run_rename(matches: &ArgMatches) -> Result<End, Failure> {
+pub(crate) async fn run_rename(matches: &ArgMatches) -> Result<End, Failure> {
     let connection = Connection::of(matches)?;
     let (table, settings) = table(&connection, matches).await?;
     let to = required(matches, "to")?;
@@ -108,7 +108,7 @@ pub(super) async fn run_rename(matches: &ArgMatches) -> Result<End, Failure> {
     Ok(End::Done)
 }
 
-pub(super) async fn run_truncate(matches: &ArgMatches) -> Result<End, Failure> {
+pub(crate) async fn run_truncate(matches: &ArgMatches) -> Result<End, Failure> {
     let connection = Connection::of(matches)?;
     let (table, settings) = table(&connection, matches).await?;
     let question = format!("delete all rows of table {}", settings.name);

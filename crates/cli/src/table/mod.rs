@@ -2,16 +2,16 @@
 
 mod extension;
 
-use super::arguments::{self, required, switch, text, texts};
-use super::connection::{self, Connection};
-use super::failure::{End, Failure};
-use super::output::{self, Output, Shape, Shown};
-use super::talk::{Talk, confirm, many, say};
+use crate::args::connection::{self, Connection};
+use crate::args::{self, required, switch, text, texts};
+use crate::error::{End, Failure};
+use crate::output::{self, Output, Shape, Shown};
+use crate::progress::{Talk, confirm, many, say};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use partita_client::{Filter, TableServiceClient, ValueRef};
 use std::fmt::Write as _;
 
-pub(super) fn command() -> Command {
+pub(crate) fn command() -> Command {
     let verb =
         |name: &'static str, about: &'static str| connection::add(Command::new(name).about(about));
     let filter = Arg::new("filter")
@@ -33,11 +33,11 @@ pub(super) fn command() -> Command {
         .subcommand(
             verb("delete", "Delete tables with all that is in them")
                 .arg(names())
-                .arg(arguments::yes()),
+                .arg(args::yes()),
         )
         .subcommand(
             verb("show", "Show a table and its access policies")
-                .arg(arguments::table())
+                .arg(args::table())
                 .arg(output::argument()),
         )
         .subcommand(connection::add(extension::set(Command::new("set"))))
@@ -56,7 +56,7 @@ fn names() -> Arg {
         .help("Names of tables")
 }
 
-pub(super) async fn run(matches: &ArgMatches) -> Result<End, Failure> {
+pub(crate) async fn run(matches: &ArgMatches) -> Result<End, Failure> {
     match matches.subcommand() {
         Some(("create", matches)) => create(matches).await,
         Some(("list", matches)) => list(matches).await,

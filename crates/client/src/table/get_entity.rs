@@ -1,8 +1,8 @@
 //! Get Entity.
 
 use super::TableClient;
-use crate::entity::EntityDecoder;
-use crate::page::with_keys;
+use super::entity::EntityDecoder;
+use super::page::with_keys;
 use crate::{Entity, Error, Outcome, Result};
 use partita_wire::{ErrorCode, Method, Operation, read_row};
 use serde::de::DeserializeOwned;

@@ -1,7 +1,7 @@
 //! Query Entities.
 
 use super::TableClient;
-use crate::page::{Continuation, EntityStream, Page, PageStream, QueryOptions};
+use super::page::{Continuation, EntityStream, Page, PageStream, QueryOptions};
 use crate::{Error, Result};
 use futures::{Stream, StreamExt as _};
 use partita_wire::Operation;

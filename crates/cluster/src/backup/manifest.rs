@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::BackupError;
-use crate::key_text;
+use crate::map::key_text;
 use crate::snapshot::{SnapshotName, SnapshotRecord};
 
 const FORMAT: u32 = 1;

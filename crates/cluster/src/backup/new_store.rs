@@ -14,8 +14,8 @@ use partita_rt::data_dir::Building;
 use tokio::sync::oneshot;
 
 use super::{BackupError, Progress};
-use crate::map_store::{MapRecord, MapStore, ObjectMapStore, RangeRecord};
-use crate::partition_map::Epoch;
+use crate::map::Epoch;
+use crate::map::{MapRecord, MapStore, ObjectMapStore, RangeRecord};
 use crate::snapshot::SnapshotReader;
 
 /// Bytes and rows of one commit.

@@ -54,7 +54,8 @@ impl Backup {
         let damaged = |what: String| BackupError::Damaged(format!("{}: {what}", entry.name));
         let file = place::read(&*self.store, &entry.name).await?;
         let file = file.ok_or_else(|| damaged("it is missing".to_owned()))?;
-        let checking = tokio::task::spawn_blocking(move || (sha256(&file), Part::decode(&file)));
+        let checking =
+            partita_rt::threads::spawn_blocking(move || (sha256(&file), Part::decode(&file)));
         let (digest, part) = checking.await.map_err(|error| damaged(error.to_string()))?;
         if digest != entry.sha256 {
             return Err(damaged("its checksum is wrong".to_owned()));

@@ -140,7 +140,8 @@ async fn check_part(
     };
     verified.count(&file);
     let length = file.len() as u64;
-    let checking = tokio::task::spawn_blocking(move || (sha256(&file), Part::decode(&file)));
+    let checking =
+        partita_rt::threads::spawn_blocking(move || (sha256(&file), Part::decode(&file)));
     let checked = checking.await;
     let (found, part) = checked.map_err(|error| BackupError::Damaged(error.to_string()))?;
     match (bytes, part) {

@@ -151,7 +151,7 @@ impl Writer<'_> {
             after: self.last.clone(),
             rows,
         };
-        let encoding = tokio::task::spawn_blocking(move || (part.encode(), part));
+        let encoding = partita_rt::threads::spawn_blocking(move || (part.encode(), part));
         let (file, part) = encoding.await.map_err(|error| broken(&error))?;
         let file = Bytes::from(file.map_err(|error| broken(&error))?);
         self.store
@@ -203,7 +203,7 @@ impl Writer<'_> {
 
 /// The part in a file, if it is whole.
 async fn decoded(file: Bytes) -> Result<(Bytes, Option<Part>), BackupError> {
-    let decoding = tokio::task::spawn_blocking(move || {
+    let decoding = partita_rt::threads::spawn_blocking(move || {
         let part = Part::decode(&file).ok();
         (file, part)
     });

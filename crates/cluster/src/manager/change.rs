@@ -11,8 +11,8 @@
 
 use super::catch_up;
 use super::{ChangeRefused, LINEAGE_MAX, Manager, RANGES_MAX, open_range, readable};
-use crate::map_store::{ChangeRecord, MapError, MapRecord, RangeRecord};
-use crate::partition_map::{Epoch, Served};
+use crate::map::{ChangeRecord, MapError, MapRecord, RangeRecord};
+use crate::map::{Epoch, Served};
 use bytes::Bytes;
 use futures::future::BoxFuture;
 use partita_engine::{KeyPart, Removal};

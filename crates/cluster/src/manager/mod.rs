@@ -20,8 +20,8 @@ mod split_key;
 mod tend;
 mod watch;
 
-use crate::map_store::{MapError, MapRecord, MapStore};
-use crate::partition_map::{Epoch, PartitionMap, Served};
+use crate::map::{Epoch, PartitionMap, Served};
+use crate::map::{MapError, MapRecord, MapStore};
 use crate::snapshot::SnapshotName;
 use bytes::Bytes;
 use parking_lot::Mutex;

@@ -1,8 +1,8 @@
 //! Opening the ranges of a store, and undoing a change that was cut short.
 
 use super::{Manager, ManagerError, open_range, store_record};
-use crate::map_store::{MapRecord, MapStore};
-use crate::partition_map::PartitionMap;
+use crate::map::PartitionMap;
+use crate::map::{MapRecord, MapStore};
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use partita_engine::{EngineSet, Removal};

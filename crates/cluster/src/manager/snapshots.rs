@@ -14,7 +14,7 @@
 
 use super::change::{chain, flush_most};
 use super::{Manager, STORE_PAUSE};
-use crate::map_store::{MapError, MapStore, UnreadableSnapshot};
+use crate::map::{MapError, MapStore, UnreadableSnapshot};
 use crate::snapshot::{PinnedRange, SnapshotName, SnapshotReader, SnapshotRecord};
 use futures::future::BoxFuture;
 use partita_engine::{ChangeError, FileUse, Health};

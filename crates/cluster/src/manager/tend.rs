@@ -1,7 +1,7 @@
 //! The work that changes leave behind: rewriting shared files, removing old databases, learning keys.
 
 use super::Manager;
-use crate::map_store::ChangeRecord;
+use crate::map::ChangeRecord;
 use futures::future::BoxFuture;
 use partita_engine::{ChangeError, Collected, ReadError, Removal};
 use partita_range::{Range, RangeId};

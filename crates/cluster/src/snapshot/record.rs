@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::SnapshotName;
 use crate::Epoch;
-use crate::key_text;
+use crate::map::key_text;
 
 /// The format this version writes and reads.
 const FORMAT: u32 = 1;

@@ -14,6 +14,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures::{Stream, StreamExt, TryStreamExt};
+use partita_rt::threads;
 use slatedb::admin::{Admin, AdminBuilder, CloneSourceSpec};
 use slatedb::config::CheckpointOptions;
 use slatedb::object_store::path::Path;
@@ -116,7 +117,7 @@ pub(super) async fn remove(core: &Core, range: RangeId) -> Result<Removal, Chang
         delete_files(core, range).await?;
     }
     let (data, journal) = (Arc::clone(&core.data), core.journal());
-    let forgetting = tokio::task::spawn_blocking(move || {
+    let forgetting = threads::spawn_blocking(move || {
         if let Some(journal) = journal {
             journal.forget(range);
         }

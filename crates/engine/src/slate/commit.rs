@@ -18,6 +18,7 @@ use std::thread;
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use partita_rt::threads::OwnThread;
 use partita_rt::{Bug, Clock, SystemClock, is_planted};
 use slatedb::WriteBatch;
 use tokio::runtime::Handle;
@@ -27,16 +28,15 @@ use super::Opened;
 use super::core::{Core, Slot};
 use super::journal::Journal;
 use super::pin::Cut;
-use crate::log::record_bytes_max;
 use crate::pipeline::{Intake, Queued};
 use crate::{Batch, Health, Refusal, WriteError};
+use partita_wal::local::record_bytes_max;
 
 /// The thread of the commit loop.
 pub(super) struct CommitThread {
     intake: Arc<CommitQueue>,
-    runtime: Handle,
     stop: watch::Sender<bool>,
-    thread: Mutex<Option<thread::JoinHandle<()>>>,
+    thread: OwnThread,
 }
 
 /// Batches that wait for the loop. Bounded by the room that each of them holds.
@@ -102,11 +102,6 @@ impl Intake for RangeIntake {
 impl CommitThread {
     /// Starts the thread; it waits until there is a database and something to commit.
     pub(super) fn start(core: Arc<Core>) -> io::Result<Self> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_time()
-            .thread_name("partita-commit")
-            .build()?;
-        let handle = runtime.handle().clone();
         let intake = Arc::new(CommitQueue {
             state: Mutex::default(),
             wake: Notify::new(),
@@ -114,27 +109,22 @@ impl CommitThread {
         });
         let (stop, mut stopped) = watch::channel(false);
         let queue = Arc::clone(&intake);
-        let thread = thread::Builder::new()
-            .name("partita-commit".to_owned())
-            .spawn(move || {
-                runtime.block_on(async move {
-                    while let Some(work) = queue.next(core.settings.group_bytes_max).await {
-                        match work {
-                            Work::Group(group) => commit(&core, group).await,
-                            Work::Cut(cut) => cut.make().await,
-                        }
-                    }
-                    drop(core);
-                    queue.drained.send_replace(true);
-                    // SlateDB's writer task lives here and must be able to end. An error means that the engine is gone.
-                    let _ = stopped.wait_for(|stopped| *stopped).await;
-                });
-            })?;
+        let thread = OwnThread::start("partita-commit", async move {
+            while let Some(work) = queue.next(core.settings.group_bytes_max).await {
+                match work {
+                    Work::Group(group) => commit(&core, group).await,
+                    Work::Cut(cut) => cut.make().await,
+                }
+            }
+            drop(core);
+            queue.drained.send_replace(true);
+            // SlateDB's writer task lives here and must be able to end. An error means that the engine is gone.
+            let _ = stopped.wait_for(|stopped| *stopped).await;
+        })?;
         Ok(Self {
             intake,
-            runtime: handle,
             stop,
-            thread: Mutex::new(Some(thread)),
+            thread,
         })
     }
 
@@ -144,7 +134,7 @@ impl CommitThread {
 
     /// Where SlateDB's writer task belongs.
     pub(super) fn runtime(&self) -> &Handle {
-        &self.runtime
+        self.thread.runtime()
     }
 
     /// Takes no more batches, and waits until all that were taken are answered.
@@ -158,11 +148,8 @@ impl CommitThread {
     /// Ends the thread. To be called after [`CommitThread::drain`], once the database is closed.
     pub(super) async fn stop(&self) {
         self.stop.send_replace(true);
-        let thread = self.thread.lock().take();
-        if let Some(thread) = thread {
-            // The thread has nothing left to wait for; joining it takes microseconds.
-            let _ = tokio::task::spawn_blocking(move || thread.join()).await;
-        }
+        // The thread has nothing left to wait for; joining it takes microseconds.
+        self.thread.join().await;
     }
 }
 
@@ -260,7 +247,7 @@ async fn commit(core: &Core, group: Vec<Waiting>) {
         }
         return;
     };
-    if let Err(refusal) = make_room(core, &journal, &parts).await {
+    if let Err(refusal) = make_room(core, &journal, record_bytes(&parts)).await {
         for part in parts {
             refuse(core, part.batches, refusal);
         }
@@ -311,15 +298,19 @@ fn parts(core: &Core, group: Vec<Waiting>) -> Vec<Part> {
     parts
 }
 
-async fn make_room(core: &Core, journal: &Journal, parts: &[Part]) -> Result<(), Refusal> {
+/// The most that the records of a group take in the log.
+fn record_bytes(parts: &[Part]) -> u64 {
+    parts
+        .iter()
+        .map(|part| record_bytes_max(part.rows, part.bytes))
+        .sum()
+}
+
+async fn make_room(core: &Core, journal: &Journal, bytes: u64) -> Result<(), Refusal> {
     // One group has waited for the flush already; those behind it need not wait as long again.
     if core.health.get() == Health::Backlogged && journal.is_backlogged() {
         return Err(Refusal::Busy);
     }
-    let bytes = parts
-        .iter()
-        .map(|part| record_bytes_max(part.rows, part.bytes))
-        .sum();
     let room = journal.make_room(bytes).await;
     if let Err(refusal) = room {
         note_refusal(core, refusal);

@@ -14,9 +14,9 @@ use super::cache::BlockCache;
 use super::journal::Journal;
 use super::{Opened, Settings};
 use crate::health::HealthCell;
-use crate::log::{Disk, LogOptions};
 use crate::stats::CommitCounts;
 use crate::{Health, RangeId, ReadError, Refusal};
+use partita_wal::local::{Disk, LogOptions};
 
 /// EngineSet that may be opened, derived or removed at the same time.
 const CHANGES_MAX: u32 = 8;

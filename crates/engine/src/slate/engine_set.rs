@@ -5,9 +5,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
+use partita_rt::threads::{self, Pool, PoolSettings};
 use partita_rt::{DataDir, Tasks};
 
-use super::background::Background;
 use super::commit::CommitThread;
 use super::core::{Core, Slot};
 use super::engine::SlateEngine;
@@ -15,11 +15,22 @@ use super::open::{self, Records};
 use super::{
     ASKED_DEADLINE, FLUSH_DEADLINE, Runtimes, Settings, cloning, close_database, pin, supervisor,
 };
-use crate::log::{Disk, LogOptions, OsDisk, Resume};
 use crate::pipeline::Room;
 use crate::{
     ChangeError, Engine, EngineSet, FileUse, Health, KeyPart, OpenError, PinId, Pinned, PinnedRows,
     RangeId, Removal, Stats,
+};
+use partita_wal::local::{Disk, LogOptions, OsDisk, Resume};
+
+/// Threads for flushing, compaction and garbage collection. Compressing and merging takes a core for milliseconds at a time, which
+/// would hold up every request behind it. Giving way cannot starve a flush for long: writes wait for it once the log is full of
+/// unflushed rows.
+const BACKGROUND: PoolSettings = PoolSettings {
+    name: "partita-store",
+    // A flush need not wait for a compaction on the same thread.
+    threads: 2,
+    // For file operations; a handful are in use at once.
+    blocking_threads_max: 16,
 };
 
 /// The durable databases of a data directory. To be closed before they are dropped, while their runtime runs.
@@ -27,7 +38,7 @@ pub struct SlateEngineSet {
     pub(super) core: Arc<Core>,
     runtimes: Runtimes,
     commits: CommitThread,
-    background: Background,
+    background: Pool,
     room: Arc<Room>,
     tasks: Tasks,
     /// What the log held at the start, of ranges not opened yet.
@@ -58,7 +69,7 @@ impl SlateEngineSet {
         let (journal, records) = open::open_log(&core, Resume::Behind).await?;
         *core.journal.write() = Some(journal);
         let commits = CommitThread::start(Arc::clone(&core))?;
-        let background = Background::start()?;
+        let background = Pool::start(BACKGROUND)?;
         let runtimes = Runtimes {
             commit: commits.runtime().clone(),
             store: background.handle().clone(),
@@ -167,7 +178,7 @@ impl EngineSet for SlateEngineSet {
         let open: Vec<RangeId> = self.core.slots().iter().map(|slot| slot.range).collect();
         if let Some(journal) = self.core.journal() {
             let forgetting =
-                tokio::task::spawn_blocking(move || journal.drop_unknown(open.into_iter()));
+                threads::spawn_blocking(move || journal.drop_unknown(open.into_iter()));
             if let Err(error) = forgetting.await {
                 tracing::error!(%error, "old records were not given up");
             }

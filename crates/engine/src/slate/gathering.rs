@@ -11,7 +11,7 @@ use slatedb::RowEntry;
 use tokio::sync::oneshot;
 
 use crate::RangeId;
-use crate::log::{AppendError, Log, WalId};
+use partita_wal::local::{AppendError, Log, WalId};
 
 type Outcome = Result<(), AppendError>;
 
@@ -109,9 +109,9 @@ impl Gathering {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::log::faulty_disk::{FaultyDisk, SyncFault};
-    use crate::log::{LogOptions, Resume};
     use futures::FutureExt;
+    use partita_wal::local::{FaultyDisk, SyncFault};
+    use partita_wal::local::{LogOptions, Resume};
     use slatedb::ValueDeletable;
 
     fn gathering(disk: &FaultyDisk, directory: &std::path::Path) -> Gathering {

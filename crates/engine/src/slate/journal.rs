@@ -24,8 +24,8 @@ use slatedb::{Db, RowEntry, WriteBatch};
 use tokio::sync::Notify;
 
 use super::gathering::Gathering;
-use crate::log::{Log, Record, WalId};
 use crate::{RangeId, Refusal};
+use partita_wal::local::{Log, Record, WalId};
 
 /// How many segments, or as long ones, may hold records that the store's files do not have yet. More, and a start would take too long and
 /// memory would be full of unflushed rows; so a group waits for a flush.

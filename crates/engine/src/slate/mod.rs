@@ -19,7 +19,6 @@
 //!
 //! They leave to the callers: locks on what they change, and the meaning of keys.
 
-mod background;
 mod cache;
 mod cloning;
 mod commit;

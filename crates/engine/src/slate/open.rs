@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use partita_rt::threads;
 use slatedb::compactor::CompactorBuilder;
 use slatedb::{Db, SstBlockSize};
 use tokio::task::JoinHandle;
@@ -13,8 +14,8 @@ use super::figures::Figures;
 use super::journal::Journal;
 use super::settings::{compaction, slatedb_settings};
 use super::{Opened, Runtimes};
-use crate::log::{Log, LogOptions, OpenLogError, Record, Resume, WalId};
 use crate::{OpenError, RangeId};
+use partita_wal::local::{Log, LogOptions, OpenLogError, Record, Resume, WalId};
 
 /// What the log holds, by range, for the databases to replay.
 pub(super) type Records = BTreeMap<RangeId, VecDeque<Record>>;
@@ -102,7 +103,7 @@ pub(super) async fn open_log(core: &Core, resume: Resume) -> Result<(Journal, Re
         Arc::clone(&core.disk),
         core.log_options,
     );
-    let opening = tokio::task::spawn_blocking(move || Log::open(&directory, disk, options, resume));
+    let opening = threads::spawn_blocking(move || Log::open(&directory, disk, options, resume));
     let opened = opening.await.map_err(refused)?;
     let (log, found) = opened.map_err(|error| match error {
         OpenLogError::Io(error) => OpenError::Io(error),
@@ -139,14 +140,14 @@ pub(super) async fn tidy(journal: &Journal, opened: &[Arc<Opened>]) -> std::io::
         .map(|opened| (opened.range, opened.flushed()))
         .collect();
     let journal = journal.clone();
-    let tidying = tokio::task::spawn_blocking(move || journal.tidy(&flushed));
+    let tidying = threads::spawn_blocking(move || journal.tidy(&flushed));
     tidying.await.map_err(std::io::Error::other)?
 }
 
 /// Gives up what the files of this database have of the log.
 pub(super) async fn release(journal: &Journal, opened: &Opened) {
     let (journal, range, flushed) = (journal.clone(), opened.range, opened.flushed());
-    let releasing = tokio::task::spawn_blocking(move || journal.release(range, flushed));
+    let releasing = threads::spawn_blocking(move || journal.release(range, flushed));
     if let Err(error) = releasing.await {
         tracing::error!(%error, %range, "old records were not given up");
     }

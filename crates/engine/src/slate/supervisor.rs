@@ -13,8 +13,8 @@ use super::core::{Core, Slot};
 use super::journal::Journal;
 use super::open::{self, Records};
 use super::{Opened, Runtimes, close_database};
-use crate::log::Resume;
 use crate::{Health, OpenError, RangeId};
+use partita_wal::local::Resume;
 
 /// How often it looks when nothing happens.
 const TICK: Duration = Duration::from_millis(500);

@@ -1,8 +1,8 @@
 //! The accounts that are served, by name.
 
 use crate::config;
-use foldhash::quality::RandomState;
 use partita_model::AccountName;
+use partita_rt::hash::RandomState;
 use partita_wire::{AccountKey, AccountKeys};
 use std::collections::HashMap;
 

@@ -2,8 +2,8 @@
 
 use super::account::Account;
 use super::context::Call;
-use super::failure;
 use super::reply::{CONTENT_MD5, X_MS_DATE, X_MS_VERSION};
+use super::table::failure;
 use crate::logging::REQUESTS;
 use hyper::header;
 use partita_model::TableName;

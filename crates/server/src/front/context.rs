@@ -2,11 +2,11 @@
 
 use super::Front;
 use super::account::Account;
-use super::failure;
 use super::reply::{
     KEEP_ALIVE, PREFERENCE_APPLIED, Reply, X_MS_CLIENT_REQUEST_ID, X_MS_ERROR_CODE,
     X_MS_REQUEST_ID, X_MS_VERSION, X_PARTITA_REASON,
 };
+use super::table::failure;
 use hyper::StatusCode;
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::http::request::Parts;

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! `wire` reads and writes what goes over the line, `table` does what is asked; here they meet, and HTTP with them. One
-//! operation, one file, under `operations`.
+//! operation, one file, under `table`.
 //!
 //! Invariants:
 //! - nothing of a request is believed before its credentials were;
@@ -17,16 +17,15 @@ mod authenticate;
 mod body;
 mod connection;
 mod context;
-mod explain;
-mod failure;
-mod operations;
+
 mod progress;
 mod reply;
 mod request;
 mod serve;
+mod table;
 #[cfg(test)]
 mod tests;
 
 pub use account::{Accounts, InvalidAccount};
-pub use explain::plan as explain_plan;
 pub use serve::{Front, FrontParts, Unsendable};
+pub use table::explain_plan;

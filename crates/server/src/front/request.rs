@@ -4,9 +4,9 @@ use super::Front;
 use super::authenticate::authenticate;
 use super::body::RequestBody;
 use super::context::{Asked, Call};
-use super::operations;
 use super::progress::Progress;
 use super::reply::{CONTENT_MD5, PREFER, Reply, X_HTTP_METHOD, X_MS_VERSION};
+use super::table;
 use crate::logging::REQUESTS;
 use crate::metrics::Answered;
 use bytes::Bytes;
@@ -108,7 +108,7 @@ async fn handle(call: &mut Call<'_>, body: &mut RequestBody<'_>) -> Result<Reply
     let method = Method::parse(call.head.method.as_str())?;
     if method == Method::Options {
         call.operation = Some(Operation::Preflight);
-        return operations::preflight::run(call, &target).await;
+        return table::preflight::run(call, &target).await;
     }
     let asked = authorize(call, target, method).await?;
     let body = if has_body(method) {
@@ -120,11 +120,11 @@ async fn handle(call: &mut Call<'_>, body: &mut RequestBody<'_>) -> Result<Reply
     };
     call.bytes_in = body.len() as u64;
     call.is_executing = true;
-    let reply = operations::run(call, &asked, body).await;
+    let reply = table::run(call, &asked, body).await;
     match call.header(&header::ORIGIN) {
         Some(origin) => {
             let reply = reply.unwrap_or_else(|failure| call.refuse(&failure));
-            Ok(operations::preflight::add_headers(call, &asked, origin, reply).await)
+            Ok(table::preflight::add_headers(call, &asked, origin, reply).await)
         }
         None => reply,
     }

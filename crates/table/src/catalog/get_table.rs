@@ -4,11 +4,11 @@ use super::name_key;
 use super::record::{self, TableRecord};
 use crate::{Error, Service};
 use bytes::Bytes;
-use foldhash::quality::RandomState;
 use parking_lot::RwLock;
 use partita_model::{
     AccountName, DateTime, SignedIdentifier, TableId, TableName, TableSpace, TimeToLive,
 };
+use partita_rt::hash::RandomState;
 use std::collections::HashMap;
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! Reads the body of an error: what [`super::Failure`] wrote, or another server. The client's side.
 
-use crate::json::read_members;
+use crate::table::json::read_members;
 use crate::xml::read_error_xml;
 
 /// What an error body says, in the server's words.

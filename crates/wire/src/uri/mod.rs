@@ -13,9 +13,8 @@
 
 mod hosts;
 mod method;
-mod percent;
+pub(crate) mod percent;
 mod query;
-mod resource;
 mod target;
 #[cfg(test)]
 mod tests;
@@ -24,5 +23,4 @@ pub use hosts::Hosts;
 pub use method::Method;
 pub use percent::push_query_parameter;
 pub use query::{Query, TIMEOUT_SECONDS_MAX};
-pub use resource::Resource;
 pub use target::{Style, Target};

@@ -24,7 +24,7 @@ pub fn push_query_parameter(name: &str, value: &str, query: &mut String) {
 /// Decodes a path segment. The front end of the service refuses a `%` that begins no escape, so this does too.
 ///
 /// `None`: a broken escape, or bytes that are no UTF-8.
-pub(super) fn decode_path(text: &str) -> Option<Cow<'_, str>> {
+pub(crate) fn decode_path(text: &str) -> Option<Cow<'_, str>> {
     if !text.contains('%') {
         return Some(Cow::Borrowed(text));
     }

@@ -2,8 +2,8 @@
 
 use super::hosts::is_host;
 use super::query::refused;
-use super::{Hosts, Method, Query, Resource};
-use crate::{ErrorCode, Failure, Operation, cut};
+use super::{Hosts, Method, Query};
+use crate::{ErrorCode, Failure, Operation, Resource, cut};
 use memchr::memchr;
 use std::borrow::Cow;
 

@@ -1,7 +1,7 @@
 //! EngineSet and maps that fail: before a kill, or once something is done.
 
 use super::*;
-use crate::map_store::StoredSnapshots;
+use crate::map::StoredSnapshots;
 use partita_rt::object_store;
 use std::sync::atomic::AtomicBool;
 use tokio::sync::watch;

@@ -4,7 +4,7 @@ mod snapshots;
 mod watching;
 
 use super::*;
-use crate::map_store::ObjectMapStore;
+use crate::map::ObjectMapStore;
 use crate::snapshot::SnapshotRecord;
 use crate::{LockError, TRANSIT_WAIT};
 use async_trait::async_trait;

@@ -15,12 +15,12 @@ use slatedb::config::CheckpointOptions;
 use super::*;
 use crate::conformance::strategy::steps;
 use crate::conformance::{self, commit, put, rows};
-use crate::log::LogOptions;
-use crate::log::faulty_disk::{FaultyDisk, SyncFault};
 use crate::{
     ChangeError, Collected, Engine, EngineSet, Health, KeyPart, KeyRange, OpenError, ReadError,
     Refusal, Removal, ScanHint, Stats, WriteError,
 };
+use partita_wal::local::LogOptions;
+use partita_wal::local::{FaultyDisk, SyncFault};
 
 /// EngineSet with their first range open.
 struct One {

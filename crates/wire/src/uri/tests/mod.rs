@@ -1,6 +1,7 @@
 mod query;
 
 use super::*;
+use crate::Resource;
 use crate::{ErrorCode, Operation};
 use proptest::prelude::*;
 

@@ -1,0 +1,3 @@
+//! `partita config`: the settings of the server.
+
+pub(crate) mod show;

@@ -1,0 +1,89 @@
+//! What counting the heat of a range costs on this machine, in nanoseconds a request: `cargo run --release -p partita-heat
+//! --example heat_cost`.
+//!
+//! Each figure is the best of 60 windows of 400,000 requests, closing the window included: 40,000 requests a second, ten
+//! seconds. With fewer the sample is denser and the cost is higher, and matters less.
+#![allow(clippy::print_stdout, reason = "a measuring program prints")]
+
+use partita_heat::{Access, Heat, Request};
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+const REQUESTS: usize = 400_000;
+const WINDOWS: usize = 60;
+const TABLE: &str = "account\0tableid8";
+
+fn main() {
+    for partitions in [1, 1_000, 400_000] {
+        let keys: Vec<String> = (0..partitions)
+            .map(|number| format!("{TABLE}partition-{:06}\0", number * 7_919 % partitions))
+            .collect();
+        for threads in [1, 2] {
+            for access in [Access::Read, Access::Insert] {
+                let heat = Heat::new(Instant::now());
+                let best = (0..WINDOWS).map(|_| window(&heat, &keys, threads, access));
+                let best = best.fold(f64::INFINITY, f64::min);
+                println!(
+                    "{partitions:>7} partitions, {threads} threads, {access:?}: {best:>5.0} ns a request of one thread"
+                );
+            }
+        }
+    }
+    report(&Heat::new(Instant::now()));
+}
+
+/// The time of a request in one thread, over a window that all threads share.
+fn window(heat: &Heat, keys: &[String], threads: usize, access: Access) -> f64 {
+    let started = Instant::now();
+    std::thread::scope(|scope| {
+        for thread in 0..threads {
+            scope.spawn(move || {
+                for at in (thread..REQUESTS).step_by(threads) {
+                    let Some(key) = keys.get(at % keys.len()) else {
+                        continue;
+                    };
+                    heat.record(black_box(&Request {
+                        partition: key.as_bytes(),
+                        table_bytes: TABLE.len(),
+                        access,
+                        rows: 1,
+                        bytes_in: 0,
+                        bytes_out: 1_024,
+                        latency: Duration::from_micros(50 + at as u64 % 64),
+                    }));
+                }
+            });
+        }
+    });
+    black_box(heat.roll(Instant::now()));
+    started.elapsed().as_nanos() as f64 * threads as f64 / REQUESTS as f64
+}
+
+/// What reading the heat costs, once.
+fn report(heat: &Heat) {
+    let key = |number: usize| format!("{TABLE}partition-{:06}\0", number * 7_919 % 100_000);
+    for number in 0..100_000 {
+        heat.record(&Request {
+            partition: key(number).as_bytes(),
+            table_bytes: TABLE.len(),
+            access: Access::Read,
+            rows: 1,
+            bytes_in: 0,
+            bytes_out: 1_024,
+            latency: Duration::from_micros(50),
+        });
+    }
+    let timed = |name: &str, call: &dyn Fn()| {
+        let started = Instant::now();
+        call();
+        println!(
+            "{name}: {:.0} us",
+            started.elapsed().as_nanos() as f64 / 1e3
+        );
+    };
+    timed("split_point", &|| drop(black_box(heat.split_point())));
+    timed("hot_partitions", &|| {
+        drop(black_box(heat.hot_partitions(20)))
+    });
+    timed("roll", &|| drop(black_box(heat.roll(Instant::now()))));
+}

@@ -1,0 +1,305 @@
+//! Where tables grow: whether new partitions come nearly always at one end.
+//!
+//! Such a table cannot be balanced by splits: all inserts go to the range that has the end. Clients are not in step, so
+//! "beyond the largest key" is asked of the largest one a while ago: the ends that new rows are compared with stand still for
+//! an *epoch* of 1,024 inserts (or a window), long enough for requests under way to overtake each other.
+//!
+//! What is asked of the keys at such an end moves on with it, whether it inserts, updates or reads what came last. So those made in
+//! the last minutes count as one when a cut is looked for ([`GrowingEnd`]): a cut between them would share nothing out soon.
+
+use super::hex_key::serialize_hex;
+use bytes::Bytes;
+use partita_rt::hash::FastRandomState;
+use serde::Serialize;
+use std::collections::HashMap;
+
+/// Tables watched in a range at a time; the one with the fewest inserts gives way.
+pub(super) const TABLES_MAX: usize = 16;
+/// Inserts of an epoch.
+const EPOCH_INSERTS: u32 = 1_024;
+/// Inserts that end an epoch when a window ends.
+const EPOCH_INSERTS_MIN: u32 = 64;
+/// Inserts, halved with every window, below which nothing is said: 13 a second.
+const INSERTS_MIN: u32 = 256;
+/// The share of the inserts that must be beyond an end.
+const END_SHARE_MIN: f64 = 0.9;
+/// How often the end must have moved, or a single busy partition that happens to be the last one would do.
+const ADVANCES_MIN: u32 = 2;
+/// Windows between two marks of where an end is: five minutes. So what it was five to ten minutes ago is known.
+const MARK_WINDOWS: u32 = 30;
+/// Windows after which an end that did not move, and a table without inserts, are forgotten: an hour.
+const WINDOWS_MAX: u32 = 360;
+
+/// How a table grows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pattern {
+    /// Nine of ten inserts are at or behind its last partition, and that moves on.
+    AppendOnly,
+    /// Nine of ten inserts are at or before its first partition, and that moves on.
+    PrependOnly,
+    /// Neither.
+    Spread,
+}
+
+/// How one table grows.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TableGrowth {
+    /// What its keys begin with; in JSON as hexadecimal.
+    #[serde(serialize_with = "serialize_hex")]
+    pub table: Bytes,
+    /// Where.
+    pub pattern: Pattern,
+    /// The share of its inserts that were beyond the end they were nearer to, 0 to 1.
+    pub end_share: f64,
+}
+
+/// The end of a table that grows there: the keys that were made in the last minutes, and those to come.
+#[derive(Clone, Debug)]
+pub(super) struct GrowingEnd {
+    /// What the table's keys begin with.
+    pub(super) table: Bytes,
+    pattern: Pattern,
+    /// Where the end was minutes ago.
+    since: Box<[u8]>,
+}
+
+impl GrowingEnd {
+    /// Whether the partition is one of those.
+    pub(super) fn holds(&self, partition: &[u8]) -> bool {
+        let beyond = match self.pattern {
+            Pattern::AppendOnly => partition >= &*self.since,
+            Pattern::PrependOnly => partition <= &*self.since,
+            Pattern::Spread => false,
+        };
+        beyond && partition.starts_with(&self.table)
+    }
+}
+
+/// The tables of a range that take inserts.
+#[derive(Debug, Default)]
+pub(super) struct Growth {
+    tables: HashMap<Box<[u8]>, Table, FastRandomState>,
+}
+
+#[derive(Debug)]
+struct Table {
+    first: End,
+    last: End,
+    /// Inserts compared with the ends, halved with every window.
+    compared: u32,
+    epoch_inserts: u32,
+    /// Whether an epoch has passed, so that the ends mean something.
+    settled: bool,
+    idle_windows: u32,
+    /// Windows since the ends were marked.
+    unmarked_windows: u32,
+}
+
+/// The first or last partition of a table.
+#[derive(Debug)]
+struct End {
+    /// As of now.
+    now: Box<[u8]>,
+    /// As of the beginning of the epoch.
+    before: Box<[u8]>,
+    /// As of the last mark, and of the one before it; as of the first insert seen, if that was later.
+    marked: [Box<[u8]>; 2],
+    /// Inserts at `before` or beyond it, halved with every window.
+    beyond: u32,
+    /// Epochs in which it moved.
+    advances: u32,
+    /// Windows since it moved last.
+    still_windows: u32,
+}
+
+impl Growth {
+    /// Notes a request that made a row in `partition` that was not there.
+    pub(super) fn insert(&mut self, table: &[u8], partition: &[u8]) {
+        if let Some(table) = self.tables.get_mut(table) {
+            table.insert(partition);
+            return;
+        }
+        if self.tables.len() >= TABLES_MAX {
+            let activity = |table: &Table| (table.compared, table.epoch_inserts);
+            let least = self.tables.iter().min_by_key(|(_, table)| activity(table));
+            if let Some(name) = least.map(|(name, _)| name.clone()) {
+                self.tables.remove(&name);
+            }
+        }
+        self.tables.insert(table.into(), Table::new(partition));
+    }
+
+    /// Closes the window.
+    pub(super) fn roll(&mut self) {
+        self.tables.retain(|_, table| {
+            table.roll();
+            table.idle_windows <= WINDOWS_MAX
+        });
+    }
+
+    /// How each table grows that has enough inserts to tell, in key order.
+    pub(super) fn tables(&self) -> Vec<TableGrowth> {
+        let told = self.tables.iter();
+        let mut told: Vec<TableGrowth> = told
+            .filter(|(_, table)| table.compared >= INSERTS_MIN)
+            .map(|(name, table)| table.growth(name))
+            .collect();
+        told.sort_unstable_by(|a, b| a.table.cmp(&b.table));
+        told
+    }
+
+    /// The ends of the tables that grow at one.
+    pub(super) fn growing(&self) -> Vec<GrowingEnd> {
+        let told = self.tables.iter();
+        told.filter(|(_, table)| table.compared >= INSERTS_MIN)
+            .filter_map(|(name, table)| table.growing(name))
+            .collect()
+    }
+
+    /// Memory that the keys take, in bytes.
+    #[cfg(test)]
+    pub(super) fn key_bytes(&self) -> usize {
+        let end = |end: &End| {
+            let marked: usize = end.marked.iter().map(|key| key.len()).sum();
+            end.now.len() + end.before.len() + marked
+        };
+        let ends = |table: &Table| [end(&table.first), end(&table.last)];
+        let tables = self.tables.iter();
+        tables
+            .map(|(name, table)| name.len() + ends(table).iter().sum::<usize>())
+            .sum()
+    }
+}
+
+impl Table {
+    fn new(partition: &[u8]) -> Self {
+        Self {
+            first: End::new(partition),
+            last: End::new(partition),
+            compared: 0,
+            epoch_inserts: 1,
+            settled: false,
+            idle_windows: 0,
+            unmarked_windows: 0,
+        }
+    }
+
+    fn insert(&mut self, partition: &[u8]) {
+        if self.settled {
+            self.compared += 1;
+            self.first.beyond += u32::from(partition <= &*self.first.before);
+            self.last.beyond += u32::from(partition >= &*self.last.before);
+        }
+        if partition < &*self.first.now {
+            self.first.now = partition.into();
+        }
+        if partition > &*self.last.now {
+            self.last.now = partition.into();
+        }
+        self.idle_windows = 0;
+        self.epoch_inserts += 1;
+        if self.epoch_inserts >= EPOCH_INSERTS {
+            self.end_epoch();
+        }
+    }
+
+    fn end_epoch(&mut self) {
+        self.epoch_inserts = 0;
+        if self.settled {
+            self.first.advance();
+            self.last.advance();
+        } else {
+            self.first.before = self.first.now.clone();
+            self.last.before = self.last.now.clone();
+        }
+        self.settled = true;
+    }
+
+    fn roll(&mut self) {
+        if self.epoch_inserts >= EPOCH_INSERTS_MIN {
+            self.end_epoch();
+        }
+        self.compared /= 2;
+        self.idle_windows += 1;
+        self.unmarked_windows += 1;
+        if self.unmarked_windows >= MARK_WINDOWS {
+            self.unmarked_windows = 0;
+            self.first.mark();
+            self.last.mark();
+        }
+        for end in [&mut self.first, &mut self.last] {
+            end.beyond /= 2;
+            end.still_windows += 1;
+            if end.still_windows > WINDOWS_MAX {
+                end.advances = 0;
+            }
+        }
+    }
+
+    fn growth(&self, name: &[u8]) -> TableGrowth {
+        TableGrowth {
+            table: Bytes::copy_from_slice(name),
+            pattern: self.pattern(),
+            end_share: self.share(&self.first).max(self.share(&self.last)),
+        }
+    }
+
+    /// The end that it grows at, if it grows at one.
+    fn growing(&self, name: &[u8]) -> Option<GrowingEnd> {
+        let pattern = self.pattern();
+        let end = match pattern {
+            Pattern::AppendOnly => &self.last,
+            Pattern::PrependOnly => &self.first,
+            Pattern::Spread => return None,
+        };
+        let [_, since] = &end.marked;
+        Some(GrowingEnd {
+            table: Bytes::copy_from_slice(name),
+            pattern,
+            since: since.clone(),
+        })
+    }
+
+    fn pattern(&self) -> Pattern {
+        let grows_at = |end: &End| self.share(end) >= END_SHARE_MIN && end.advances >= ADVANCES_MIN;
+        if grows_at(&self.last) {
+            Pattern::AppendOnly
+        } else if grows_at(&self.first) {
+            Pattern::PrependOnly
+        } else {
+            Pattern::Spread
+        }
+    }
+
+    /// The share of its inserts that were beyond an end.
+    fn share(&self, end: &End) -> f64 {
+        f64::from(end.beyond) / f64::from(self.compared.max(1))
+    }
+}
+
+impl End {
+    fn new(partition: &[u8]) -> Self {
+        Self {
+            now: partition.into(),
+            before: partition.into(),
+            marked: [partition.into(), partition.into()],
+            beyond: 0,
+            advances: 0,
+            still_windows: 0,
+        }
+    }
+
+    fn mark(&mut self) {
+        let [last, older] = &mut self.marked;
+        *older = std::mem::replace(last, self.now.clone());
+    }
+
+    fn advance(&mut self) {
+        if self.now != self.before {
+            self.advances += 1;
+            self.still_windows = 0;
+            self.before = self.now.clone();
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! Sums by row and column: what is added up for a map, and in which columns of time.
+
+use super::load::Load;
+use super::slot::Slot;
+use super::tiers::{Tier, Tiers};
+use crate::{COARSE_BUCKETS, Counts, coarse_percentile_us};
+use serde::Serialize;
+use std::time::SystemTime;
+
+/// Columns at most: a day of minutes.
+const COLUMNS_MAX: usize = 1_440;
+
+/// What a map shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Metric {
+    /// Requests served.
+    Requests,
+    /// Requests that read.
+    Reads,
+    /// Requests that changed something.
+    Writes,
+    /// Rows read.
+    RowsScanned,
+    /// Bytes of bodies, in and out.
+    Bytes,
+    /// Requests refused because a target was passed.
+    Throttled,
+    /// The latency that half of the requests did not exceed, in microseconds; at most a quarter off.
+    P50Us,
+    /// The same for 99 of 100 requests.
+    P99Us,
+}
+
+impl Metric {
+    /// What is added up of some counts: for a percentile, the requests that it is of.
+    pub(super) const fn of(self, counts: &Counts) -> u64 {
+        match self {
+            Self::Requests | Self::P50Us | Self::P99Us => counts.requests(),
+            Self::Reads => counts.reads,
+            Self::Writes => counts.writes,
+            Self::RowsScanned => counts.rows_scanned,
+            Self::Bytes => counts.bytes_in + counts.bytes_out,
+            Self::Throttled => counts.throttled,
+        }
+    }
+
+    /// The share of requests that a percentile is of; `None` for a sum.
+    const fn percentile(self) -> Option<f64> {
+        match self {
+            Self::P50Us => Some(0.5),
+            Self::P99Us => Some(0.99),
+            Self::Requests
+            | Self::Reads
+            | Self::Writes
+            | Self::RowsScanned
+            | Self::Bytes
+            | Self::Throttled => None,
+        }
+    }
+}
+
+fn seconds(time: SystemTime) -> f64 {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH);
+    since.unwrap_or_default().as_secs_f64()
+}
+
+/// The columns.
+#[derive(Clone, Copy)]
+pub(super) struct Times {
+    pub(super) from_s: f64,
+    pub(super) column_s: f64,
+    columns: usize,
+}
+
+/// A slot, and the columns that it falls into, each with the part of the slot that does.
+pub(super) struct ShownSlot<'t> {
+    pub(super) slot: &'t Slot,
+    pub(super) columns: Vec<(usize, f64)>,
+}
+
+impl Times {
+    /// From a time to another, in so many columns, at least one.
+    pub(super) fn new(from: SystemTime, to: SystemTime, columns: usize) -> Self {
+        let (from_s, to_s) = (seconds(from), seconds(to));
+        let columns = columns.clamp(1, COLUMNS_MAX);
+        Self {
+            from_s,
+            column_s: ((to_s - from_s) / columns as f64).max(1e-3),
+            columns,
+        }
+    }
+
+    /// The slots that fall into any column.
+    pub(super) fn slots<'t>(&self, tiers: &'t Tiers) -> Vec<ShownSlot<'t>> {
+        let slots = Tier::ALL.into_iter().flat_map(|tier| {
+            let slots = tiers.of(tier).iter();
+            slots.map(move |slot| (slot, tier))
+        });
+        let shown = slots.map(|(slot, tier)| ShownSlot {
+            slot,
+            columns: self.columns_of(slot, tier),
+        });
+        shown.filter(|shown| !shown.columns.is_empty()).collect()
+    }
+
+    /// The columns that a slot falls into, each with the part of the slot that does.
+    fn columns_of(&self, slot: &Slot, tier: Tier) -> Vec<(usize, f64)> {
+        let window_s = super::WINDOW.as_secs_f64();
+        let span = f64::from(tier.span()) * window_s / self.column_s;
+        let start = (f64::from(slot.start) * window_s - self.from_s) / self.column_s;
+        let end = start + span;
+        let first = start.floor().max(0.0) as usize;
+        let behind = (end.ceil().max(0.0) as usize).min(self.columns);
+        (first..behind)
+            .map(|column| {
+                let (left, right) = (column as f64, column as f64 + 1.0);
+                (column, (end.min(right) - start.max(left)) / span)
+            })
+            .filter(|(_, part)| *part > 1e-9)
+            .collect()
+    }
+}
+
+/// The sums, row by row.
+pub(super) struct Grid {
+    metric: Metric,
+    columns: usize,
+    cells: Vec<Sum>,
+}
+
+/// What is added up for one value of the map.
+#[derive(Clone)]
+enum Sum {
+    Nothing,
+    Total(f64),
+    Latency(Box<[f64; COARSE_BUCKETS]>),
+}
+
+impl Grid {
+    /// Nothing is known.
+    pub(super) fn new(metric: Metric, rows: usize, time: &Times) -> Self {
+        Self {
+            metric,
+            columns: time.columns,
+            cells: vec![Sum::Nothing; rows * time.columns],
+        }
+    }
+
+    /// Adds a part of a load to a row, to some columns by parts of it. `None` is known to be idle.
+    pub(super) fn add(
+        &mut self,
+        row: usize,
+        columns: &[(usize, f64)],
+        load: Option<&Load>,
+        part: f64,
+    ) {
+        for (column, of_time) in columns {
+            if let Some(sum) = self.cells.get_mut(row * self.columns + column) {
+                sum.add(self.metric, load, part * of_time);
+            }
+        }
+    }
+
+    /// Row by row.
+    pub(super) fn values(&self) -> Vec<Vec<Option<f64>>> {
+        let rows = self.cells.chunks(self.columns);
+        let value = |sum: &Sum| sum.value(self.metric);
+        rows.map(|row| row.iter().map(value).collect()).collect()
+    }
+}
+
+impl Sum {
+    fn add(&mut self, metric: Metric, load: Option<&Load>, part: f64) {
+        if metric.percentile().is_some() {
+            return self.add_latency(load, part);
+        }
+        let count = load.map_or(0, |load| metric.of(&load.counts));
+        let before = if let Self::Total(before) = self {
+            *before
+        } else {
+            0.0
+        };
+        *self = Self::Total(before + count as f64 * part);
+    }
+
+    fn add_latency(&mut self, load: Option<&Load>, part: f64) {
+        let Some(load) = load else {
+            return;
+        };
+        if !matches!(self, Self::Latency(_)) {
+            *self = Self::Latency(Box::new([0.0; COARSE_BUCKETS]));
+        }
+        if let Self::Latency(sums) = self {
+            for (sum, count) in sums.iter_mut().zip(load.latency.buckets()) {
+                *sum += f64::from(*count) * part;
+            }
+        }
+    }
+
+    fn value(&self, metric: Metric) -> Option<f64> {
+        match self {
+            Self::Nothing => None,
+            Self::Total(total) => Some(*total),
+            Self::Latency(latency) => {
+                coarse_percentile_us(latency.iter().copied(), metric.percentile()?)
+            }
+        }
+    }
+}

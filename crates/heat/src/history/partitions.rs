@@ -1,0 +1,69 @@
+//! The hottest partitions over time.
+
+use super::extent::Extent;
+use super::grid::{Grid, ShownSlot, Times};
+use super::map::{MapShape, ROWS_MAX};
+use super::tiers::Tiers;
+use bytes::Bytes;
+use std::collections::HashMap;
+use std::time::SystemTime;
+
+/// One partition over time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PartitionRow {
+    /// Its indivisible prefix.
+    pub partition: Bytes,
+    /// For each column the sum over its time, or the percentile. `None`: nothing is known of that time, or the partition was not
+    /// among the hottest, or for a percentile there were no requests.
+    pub values: Vec<Option<f64>>,
+}
+
+/// What the tiers have from a time to another of partitions between the bounds, those with the most of the metric first.
+pub(super) fn draw(
+    tiers: &Tiers,
+    (from, to): (SystemTime, SystemTime),
+    shape: MapShape,
+    keys: &Extent,
+) -> Vec<PartitionRow> {
+    let time = Times::new(from, to, shape.columns);
+    let shown = time.slots(tiers);
+    let hottest = hottest(&shown, shape, keys);
+    let row_of: HashMap<&Bytes, usize> = hottest.iter().copied().zip(0..).collect();
+    let mut grid = Grid::new(shape.metric, hottest.len(), &time);
+    for ShownSlot { slot, columns } in &shown {
+        for spot in slot.spots() {
+            if let Some(row) = row_of.get(&*spot.partition) {
+                grid.add(*row, columns, Some(&spot.load), 1.0);
+            }
+        }
+    }
+    let rows = hottest.into_iter().zip(grid.values());
+    rows.map(|(partition, values)| PartitionRow {
+        partition: partition.clone(),
+        values,
+    })
+    .collect()
+}
+
+/// The partitions with the most of the metric, most first; none without any.
+fn hottest<'t>(shown: &[ShownSlot<'t>], shape: MapShape, keys: &Extent) -> Vec<&'t Bytes> {
+    let mut sums: HashMap<&Bytes, f64> = HashMap::new();
+    for ShownSlot { slot, columns } in shown {
+        let part: f64 = columns.iter().map(|(_, part)| part).sum();
+        let spots = slot.spots().iter();
+        for spot in spots.filter(|spot| keys.contains(&spot.partition)) {
+            let count = shape.metric.of(&spot.load.counts);
+            if count > 0 {
+                *sums.entry(&spot.partition).or_default() += count as f64 * part;
+            }
+        }
+    }
+    let mut hottest: Vec<(&Bytes, f64)> = sums.into_iter().collect();
+    hottest.sort_by(|(a, a_sum), (b, b_sum)| b_sum.total_cmp(a_sum).then_with(|| a.cmp(b)));
+    let rows = shape.rows.clamp(1, ROWS_MAX);
+    hottest.truncate(rows);
+    hottest
+        .into_iter()
+        .map(|(partition, _)| partition)
+        .collect()
+}

@@ -1,0 +1,216 @@
+//! How hot a range is, and where: counted on the way of every request.
+//!
+//! [`Heat::record`] takes some tens of nanoseconds: relaxed additions in a shard of this thread. The costlier part, which
+//! partition it was, is done under a lock for a sample: all requests of a window up to 4,096, then one in 4, later one in 16
+//! and one in 64, those with many rows more often. [`Heat::roll`] closes a window every 10 s.
+//!
+//! What it answers:
+//! - [`Window`]: the counts and latencies of the window just closed, exact: each request is in one window; and those of its
+//!   hottest partitions.
+//! - [`Heat::hot_partitions`]: the partitions with the most load, with error bounds.
+//! - [`Heat::split_point`]: whether a cut would balance the load that was seen, and where.
+//! - [`Heat::growth`]: tables that grow at one end only.
+//!
+//! Bounds, for each range: counters 14 KiB, sketch 120 KiB, samples 208 KiB (16 KiB and the keys), growth 16 tables of nine
+//! keys. A range without requests holds the counters only.
+//!
+//! It takes no time by itself and starts nothing; who serves the range calls `roll`.
+
+mod coarse_latency;
+mod counters;
+mod growth;
+mod hex_key;
+pub mod history;
+mod latency;
+mod load_sample;
+mod request;
+mod split_advice;
+mod top_partitions;
+mod window;
+
+use counters::Counters;
+use growth::Growth;
+use load_sample::LoadSample;
+use parking_lot::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Instant;
+use top_partitions::{Took, TopPartitions};
+
+pub use coarse_latency::{COARSE_BUCKETS, CoarseLatency, coarse_percentile_us};
+pub use growth::{Pattern, TableGrowth};
+pub use hex_key::{HexKey, serialize_hex};
+pub use latency::{Latency, LatencyBucket};
+pub use request::{Access, Request};
+pub use split_advice::{SIDE_SHARE_MIN, SplitAdvice};
+pub use top_partitions::{Activity, HotPartition};
+pub use window::{Counts, PARTITIONS_MAX, PartitionWindow, Window};
+
+/// Notes of a window from which the sample gets thinner, and the unit of load then, as a power of two: a request without
+/// rows is 2^4.
+const THINNING: [(u32, u32); 3] = [(4_096, 6), (8_192, 8), (16_384, 10)];
+
+/// The heat of one range.
+#[derive(Debug)]
+pub struct Heat {
+    counters: Counters,
+    /// Of every 2^shift units of load, one is noted in the profile.
+    shift: AtomicU32,
+    profile: Mutex<Profile>,
+}
+
+/// What is known of partitions.
+#[derive(Debug)]
+struct Profile {
+    window_began: Instant,
+    /// Requests noted in this window.
+    notes: u32,
+    top: TopPartitions,
+    sample: LoadSample,
+    growth: Growth,
+}
+
+impl Heat {
+    /// Nothing seen; the first window begins `now`, on the monotonic clock.
+    #[must_use]
+    pub fn new(now: Instant) -> Self {
+        Self {
+            counters: Counters::new(),
+            shift: AtomicU32::new(0),
+            profile: Mutex::new(Profile {
+                window_began: now,
+                notes: 0,
+                top: TopPartitions::default(),
+                sample: LoadSample::new(),
+                growth: Growth::default(),
+            }),
+        }
+    }
+
+    /// Counts a request that is over.
+    pub fn record(&self, request: &Request<'_>) {
+        let shard = self.counters.shard();
+        shard.add(request);
+        let shift = self.shift.load(Ordering::Relaxed);
+        let rest = (1_u64 << shift) - 1;
+        // By chance, not each n-th: clients that take turns would be heard always or never.
+        let chance = if shift == 0 {
+            0
+        } else {
+            counters::roll_dice() & rest
+        };
+        let load = (request.load() + chance) & !rest;
+        if load > 0 {
+            self.note(request, load);
+        }
+    }
+
+    /// Notes the partition of a request that stands for so much load.
+    #[cold]
+    fn note(&self, request: &Request<'_>, load: u64) {
+        let mut profile = self.profile.lock();
+        profile.note(request, load);
+        let notes = profile.notes;
+        if let Some((_, shift)) = THINNING.iter().find(|(from, _)| *from == notes) {
+            self.shift.store(*shift, Ordering::Relaxed);
+        }
+    }
+
+    /// Closes the window at `now`, on the monotonic clock, and begins the next. A request that is recorded meanwhile is in
+    /// one of the two.
+    pub fn roll(&self, now: Instant) -> Window {
+        let (began, partitions) = {
+            let mut profile = self.profile.lock();
+            self.shift.store(0, Ordering::Relaxed);
+            profile.roll(now)
+        };
+        let (counts, latency) = self.counters.drain();
+        Window {
+            elapsed: now.saturating_duration_since(began),
+            counts,
+            latency,
+            partitions,
+        }
+    }
+
+    /// The `limit` partitions with the most load lately, most first.
+    #[must_use]
+    pub fn hot_partitions(&self, limit: usize) -> Vec<HotPartition> {
+        self.profile.lock().top.top(limit)
+    }
+
+    /// Where a split would balance the load of this window and the one before, and that to come where tables grow. Sorts some thousand keys, in less than a
+    /// millisecond.
+    #[must_use]
+    pub fn split_point(&self) -> SplitAdvice {
+        // A copy, so that requests do not wait for the sorting.
+        let (sample, growing) = {
+            let profile = self.profile.lock();
+            (profile.sample.clone(), profile.growth.growing())
+        };
+        split_advice::advise(&sample.by_partition(), sample.count(), &growing)
+    }
+
+    /// How the tables grow that take at least some 13 inserts a second here, in key order.
+    #[must_use]
+    pub fn growth(&self) -> Vec<TableGrowth> {
+        self.profile.lock().growth.tables()
+    }
+}
+
+impl Profile {
+    fn note(&mut self, request: &Request<'_>, load: u64) {
+        self.notes = self.notes.saturating_add(1);
+        let requests = load as f64 / request.load() as f64;
+        let activity = activity(request, requests);
+        let latency = latency(request, requests);
+        self.top.add(request.partition, load, activity, latency);
+        self.sample.add(request.partition, load);
+        if request.access == Access::Insert {
+            self.growth.insert(request.table(), request.partition);
+        }
+    }
+
+    /// Begins a window and returns when the last one began, and its hottest partitions.
+    fn roll(&mut self, now: Instant) -> (Instant, Vec<PartitionWindow>) {
+        self.notes = 0;
+        let partitions = self.top.fade(PARTITIONS_MAX);
+        self.sample.roll();
+        self.growth.roll();
+        (std::mem::replace(&mut self.window_began, now), partitions)
+    }
+}
+
+/// What the `requests` did that this one stands for.
+fn activity(request: &Request<'_>, requests: f64) -> Activity {
+    let rows = requests * f64::from(request.rows);
+    let mut activity = Activity {
+        bytes_in: requests * request.bytes_in as f64,
+        bytes_out: requests * request.bytes_out as f64,
+        ..Activity::default()
+    };
+    match request.access {
+        Access::Read => (activity.reads, activity.rows_scanned) = (requests, rows),
+        Access::Write | Access::Insert => {
+            (activity.writes, activity.rows_written) = (requests, rows);
+        }
+        Access::Throttled => {
+            activity = Activity {
+                throttled: requests,
+                ..Activity::default()
+            }
+        }
+    }
+    activity
+}
+
+/// How long the `requests` took that this one stands for; `None` for what was refused.
+fn latency(request: &Request<'_>, requests: f64) -> Option<Took> {
+    (request.access != Access::Throttled).then(|| Took {
+        us: u64::try_from(request.latency.as_micros()).unwrap_or(u64::MAX),
+        // Whole, and at least one: a page may stand for less than itself. A cast saturates.
+        requests: requests.round().max(1.0) as u32,
+    })
+}
+
+#[cfg(test)]
+mod tests;

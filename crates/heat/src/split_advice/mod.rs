@@ -1,0 +1,136 @@
+//! Where a range should be cut so that both sides take a fair part of its load, and go on to.
+//!
+//! A partition is never cut. Nor is the end of a table that grows there: what was made in the last minutes counts as one piece,
+//! because the load on it moves on to what is made next, and that is on one side of any cut. A cut beside it is as good as any, if the
+//! rest of the load is worth it: reads all over an old table, or a second table.
+
+use crate::growth::GrowingEnd;
+use crate::hex_key::serialize_hex;
+use crate::load_sample::Sampled;
+use bytes::Bytes;
+use serde::Serialize;
+
+/// Samples below which nothing is advised: with so many, the share of one side is known to within some 10 %.
+const SAMPLES_MIN: usize = 256;
+/// The least share of the load that a side must take, else the cut moves too little to be worth its pause.
+pub const SIDE_SHARE_MIN: f64 = 0.25;
+
+/// What the load that was seen says about splitting a range.
+///
+/// There is always one of the four: pieces (partitions, and growing ends) can be added up from the left until their share passes 25 %,
+/// and either that sum is at most 75 %, and there is a cut, or the piece added last has more than half of the load.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "advice", rename_all = "snake_case")]
+pub enum SplitAdvice {
+    /// A split before `key` leaves each side at least a quarter of the load.
+    Cut {
+        /// The indivisible prefix of the first partition of the right side; in JSON as hexadecimal.
+        #[serde(serialize_with = "serialize_hex")]
+        key: Bytes,
+        /// The share of the load that is left of it, 0.25 to 0.75: the nearest to a half that there is.
+        left_share: f64,
+    },
+    /// No cut can help: one partition takes more than half of the load, and a partition is never cut.
+    OneHotPartition {
+        /// Its indivisible prefix; in JSON as hexadecimal.
+        #[serde(serialize_with = "serialize_hex")]
+        partition: Bytes,
+        /// Its share of the load, above 0.5.
+        share: f64,
+    },
+    /// No cut can help for long: more than half of the load is on what a table got in the last minutes, at the end at which it grows,
+    /// and moves on with that end.
+    GrowsAtOneEnd {
+        /// What the table's keys begin with; in JSON as hexadecimal.
+        #[serde(serialize_with = "serialize_hex")]
+        table: Bytes,
+        /// The share of the load that is there, above 0.5.
+        share: f64,
+    },
+    /// Too little was seen to say.
+    NotEnoughLoad,
+}
+
+/// What no cut goes through: a partition, or all partitions of a growing end.
+struct Piece<'k> {
+    /// Its first partition.
+    first: &'k [u8],
+    load: u64,
+    /// The one of its partitions with the most load.
+    heaviest: Sampled<'k>,
+    end: Option<&'k GrowingEnd>,
+}
+
+/// The advice for loads of partitions in key order, which `samples` stand behind.
+pub(super) fn advise(
+    partitions: &[Sampled<'_>],
+    samples: usize,
+    growing: &[GrowingEnd],
+) -> SplitAdvice {
+    let total: u64 = partitions.iter().map(|sampled| sampled.load).sum();
+    if samples < SAMPLES_MIN || total == 0 {
+        return SplitAdvice::NotEnoughLoad;
+    }
+    let share = |load: u64| load as f64 / total as f64;
+    let pieces = pieces(partitions, growing);
+    let mut left = 0;
+    let cuts = pieces.iter().map(|piece| {
+        let before = left;
+        left += piece.load;
+        (before, piece)
+    });
+    let best = cuts.min_by_key(|(before, _)| (2 * before).abs_diff(total));
+    let heaviest = pieces.iter().max_by_key(|piece| piece.load);
+    match (best, heaviest) {
+        (Some((before, right)), _) if is_fair(share(before)) => SplitAdvice::Cut {
+            key: Bytes::copy_from_slice(right.first),
+            left_share: share(before),
+        },
+        (_, Some(piece)) => in_the_way(piece, share),
+        _ => SplitAdvice::NotEnoughLoad,
+    }
+}
+
+/// Joins the partitions of each growing end, which are neighbours.
+fn pieces<'k>(partitions: &[Sampled<'k>], growing: &'k [GrowingEnd]) -> Vec<Piece<'k>> {
+    let mut pieces: Vec<Piece<'k>> = Vec::with_capacity(partitions.len());
+    for &sampled in partitions {
+        let last = pieces.last_mut();
+        let last = last.filter(|last| last.end.is_some_and(|end| end.holds(sampled.partition)));
+        if let Some(last) = last {
+            last.load += sampled.load;
+            if sampled.load > last.heaviest.load {
+                last.heaviest = sampled;
+            }
+            continue;
+        }
+        pieces.push(Piece {
+            first: sampled.partition,
+            load: sampled.load,
+            heaviest: sampled,
+            end: growing.iter().find(|end| end.holds(sampled.partition)),
+        });
+    }
+    pieces
+}
+
+/// Names what has more than half of the load: a single partition, if that alone has.
+fn in_the_way(piece: &Piece<'_>, share: impl Fn(u64) -> f64) -> SplitAdvice {
+    match piece.end {
+        Some(end) if share(piece.heaviest.load) <= 0.5 => SplitAdvice::GrowsAtOneEnd {
+            table: end.table.clone(),
+            share: share(piece.load),
+        },
+        _ => SplitAdvice::OneHotPartition {
+            partition: Bytes::copy_from_slice(piece.heaviest.partition),
+            share: share(piece.heaviest.load),
+        },
+    }
+}
+
+fn is_fair(left_share: f64) -> bool {
+    (SIDE_SHARE_MIN..=1.0 - SIDE_SHARE_MIN).contains(&left_share)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,282 @@
+//! The partitions that take the most load, from bounded memory: the Space-Saving sketch of Metwally, Agrawal and El Abbadi,
+//! with keys of any length and loads that fade.
+//!
+//! Invariants, for the load that each partition brought, halved with every window:
+//! - a partition that is counted has at least `count - error` and at most `count`;
+//! - one that is not has at most `floor`;
+//! - `floor` is at most the total over [`COUNTERS`], as long as keys are 128 bytes long on average. Longer ones leave fewer
+//!   counters; the bounds that are given with each partition hold then too.
+
+use crate::coarse_latency::CoarseLatency;
+use crate::hex_key::serialize_hex;
+use crate::window::{Counts, PartitionWindow};
+use bytes::Bytes;
+use partita_rt::hash::FastRandomState;
+use serde::Serialize;
+use std::collections::HashMap;
+use std::ops::AddAssign;
+use std::sync::Arc;
+
+/// Partitions counted at a time: what takes more than 1/224 of the load is surely among them.
+pub(super) const COUNTERS: usize = 224;
+/// Bytes of their keys. With the counters it makes less than 120 KiB.
+const KEY_BYTES_MAX: usize = 28 << 10;
+
+/// One of the partitions with the most load.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct HotPartition {
+    /// Its indivisible prefix; in JSON as hexadecimal.
+    #[serde(serialize_with = "serialize_hex")]
+    pub partition: Bytes,
+    /// Its load at most, in units: 16 a request, 1 a row, halved with every window.
+    pub load: u64,
+    /// By how much that may be too much.
+    pub error: u64,
+    /// `load` as a share of the range's, 0 to 1.
+    pub share: f64,
+    /// What it did in the window closed last.
+    pub last: Activity,
+    /// How long half of the requests took at most that were served in that window, in microseconds, to a quarter; `None`
+    /// without any.
+    pub p50_us: Option<u64>,
+    /// How long 99 of 100 took at most.
+    pub p99_us: Option<u64>,
+}
+
+/// Requests that took so long.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Took {
+    pub(super) us: u64,
+    pub(super) requests: u32,
+}
+
+/// What a partition did in one window. Estimated from a sample when the range has more than some 400 requests a second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Activity {
+    /// Requests that read.
+    pub reads: f64,
+    /// Requests that changed something.
+    pub writes: f64,
+    /// Rows read, matching or not.
+    pub rows_scanned: f64,
+    /// Rows changed.
+    pub rows_written: f64,
+    /// Bytes of keys and stored rows written.
+    pub bytes_in: f64,
+    /// Bytes of keys and stored rows read, matching or not.
+    pub bytes_out: f64,
+    /// Requests refused because a target was passed.
+    pub throttled: f64,
+}
+
+impl AddAssign for Activity {
+    fn add_assign(&mut self, other: Self) {
+        self.reads += other.reads;
+        self.writes += other.writes;
+        self.rows_scanned += other.rows_scanned;
+        self.rows_written += other.rows_written;
+        self.bytes_in += other.bytes_in;
+        self.bytes_out += other.bytes_out;
+        self.throttled += other.throttled;
+    }
+}
+
+impl Activity {
+    /// The same in whole numbers.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        // A cast saturates.
+        let whole = |count: f64| count.round() as u64;
+        Counts {
+            reads: whole(self.reads),
+            writes: whole(self.writes),
+            rows_scanned: whole(self.rows_scanned),
+            rows_written: whole(self.rows_written),
+            bytes_in: whole(self.bytes_in),
+            bytes_out: whole(self.bytes_out),
+            throttled: whole(self.throttled),
+        }
+    }
+}
+
+/// The sketch.
+#[derive(Debug, Default)]
+pub(super) struct TopPartitions {
+    /// Loads, beside `entries`: the least one is looked for often, and they are all that is read for it.
+    counts: Vec<u64>,
+    entries: Vec<Entry>,
+    index: HashMap<Arc<[u8]>, usize, FastRandomState>,
+    key_bytes: usize,
+    floor: u64,
+    total: u64,
+}
+
+#[derive(Debug)]
+struct Entry {
+    key: Arc<[u8]>,
+    error: u64,
+    current: Window,
+    last: Activity,
+    last_p50_us: Option<u64>,
+    last_p99_us: Option<u64>,
+}
+
+/// What a partition did in the window being counted.
+#[derive(Debug)]
+struct Window {
+    activity: Activity,
+    latency: CoarseLatency,
+}
+
+impl Window {
+    fn new() -> Self {
+        Self {
+            activity: Activity::default(),
+            latency: CoarseLatency::new(),
+        }
+    }
+
+    fn add(&mut self, activity: Activity, took: Option<Took>) {
+        self.activity += activity;
+        if let Some(Took { us, requests }) = took {
+            self.latency.add(us, requests);
+        }
+    }
+}
+
+impl Entry {
+    /// Closes the window, and returns it unless nothing happened.
+    fn roll(&mut self) -> Option<PartitionWindow> {
+        let Window { activity, latency } = std::mem::replace(&mut self.current, Window::new());
+        self.last = activity;
+        self.last_p50_us = latency.percentile_us(0.5);
+        self.last_p99_us = latency.percentile_us(0.99);
+        let counts = activity.counts();
+        (!counts.is_idle()).then(|| PartitionWindow {
+            partition: Bytes::copy_from_slice(&self.key),
+            counts,
+            latency,
+        })
+    }
+}
+
+impl TopPartitions {
+    /// Counts a load. Takes time by [`COUNTERS`] when the partition was not counted before.
+    pub(super) fn add(&mut self, key: &[u8], load: u64, activity: Activity, took: Option<Took>) {
+        self.total += load;
+        if let Some(&slot) = self.index.get(key) {
+            if let (Some(count), Some(entry)) =
+                (self.counts.get_mut(slot), self.entries.get_mut(slot))
+            {
+                *count += load;
+                entry.current.add(activity, took);
+            }
+            return;
+        }
+        while !self.entries.is_empty() && !self.has_room(key.len()) {
+            self.evict_least();
+        }
+        let key: Arc<[u8]> = Arc::from(key);
+        self.key_bytes += key.len();
+        self.index.insert(Arc::clone(&key), self.entries.len());
+        let mut current = Window::new();
+        current.add(activity, took);
+        // It may have been counted before, and let go with up to `floor`.
+        self.counts.push(self.floor + load);
+        self.entries.push(Entry {
+            key,
+            error: self.floor,
+            current,
+            last: Activity::default(),
+            last_p50_us: None,
+            last_p99_us: None,
+        });
+    }
+
+    /// The `limit` partitions with the most load, most first.
+    pub(super) fn top(&self, limit: usize) -> Vec<HotPartition> {
+        let mut order: Vec<(u64, &Entry)> =
+            self.counts.iter().copied().zip(&self.entries).collect();
+        order.sort_unstable_by(|(a_load, a), (b_load, b)| {
+            b_load.cmp(a_load).then_with(|| a.key.cmp(&b.key))
+        });
+        let hot = order.into_iter().take(limit);
+        hot.map(|(load, entry)| HotPartition {
+            partition: Bytes::copy_from_slice(&entry.key),
+            load,
+            error: entry.error,
+            share: load as f64 / self.total.max(1) as f64,
+            last: entry.last,
+            p50_us: entry.last_p50_us,
+            p99_us: entry.last_p99_us,
+        })
+        .collect()
+    }
+
+    /// Lets a window go: all loads are halved, so that the last window weighs as much as all before it.
+    ///
+    /// Returns the `limit` partitions of which most was asked in that window, most first.
+    pub(super) fn fade(&mut self, limit: usize) -> Vec<PartitionWindow> {
+        let mut closed = Vec::new();
+        self.total /= 2;
+        self.floor /= 2;
+        for (count, entry) in self.counts.iter_mut().zip(&mut self.entries) {
+            *count /= 2;
+            // Rounded up, or `count - error` could pass the load that is really there.
+            entry.error = entry.error.div_ceil(2);
+            closed.extend(entry.roll());
+        }
+        for slot in (0..self.counts.len()).rev() {
+            if self.counts.get(slot) == Some(&0) {
+                self.remove(slot);
+            }
+        }
+        closed.sort_unstable_by(|a, b| {
+            let demand = b.counts.demand().cmp(&a.counts.demand());
+            demand.then_with(|| a.partition.cmp(&b.partition))
+        });
+        closed.truncate(limit);
+        closed
+    }
+
+    fn has_room(&self, key_bytes: usize) -> bool {
+        self.entries.len() < COUNTERS && self.key_bytes + key_bytes <= KEY_BYTES_MAX
+    }
+
+    fn evict_least(&mut self) {
+        let least = (0_usize..)
+            .zip(&self.counts)
+            .min_by_key(|(_, count)| **count);
+        if let Some((slot, &count)) = least {
+            self.floor = self.floor.max(count);
+            self.remove(slot);
+        }
+    }
+
+    fn remove(&mut self, slot: usize) {
+        self.counts.swap_remove(slot);
+        let gone = self.entries.swap_remove(slot);
+        self.index.remove(&gone.key);
+        self.key_bytes -= gone.key.len();
+        if let Some(moved) = self.entries.get(slot) {
+            self.index.insert(Arc::clone(&moved.key), slot);
+        }
+    }
+
+    /// Memory it takes, in bytes: what was asked of the allocator.
+    #[cfg(test)]
+    pub(super) fn bytes(&self) -> usize {
+        use std::mem::size_of;
+        // What hashbrown takes for its capacity: a power of two of buckets, at most 7/8 full, a control byte for each.
+        let buckets = (self.index.capacity() * 8 / 7).next_power_of_two();
+        let index = buckets * (size_of::<(Arc<[u8]>, usize)>() + 1);
+        let arcs = self.key_bytes + self.entries.len() * 2 * size_of::<usize>();
+        self.counts.capacity() * size_of::<u64>()
+            + self.entries.capacity() * size_of::<Entry>()
+            + index
+            + arcs
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,78 @@
+//! Seeds of hash tables.
+//!
+//! foldhash's own random states take their seeds from addresses, which no seed of a simulation decides. These take them from
+//! [`crate::random`]. The standard library's `RandomState` asks the operating system, which a simulation answers.
+
+use std::hash::BuildHasher;
+use std::sync::OnceLock;
+
+use foldhash::{SharedSeed, fast, quality};
+
+/// The state of a hash table whose keys come from outside: fast, and good in all its bits.
+#[derive(Clone, Debug)]
+pub struct RandomState(quality::SeedableRandomState);
+
+/// The state of a hash table that uses only some bits of a hash, as `HashMap` does: faster.
+#[derive(Clone, Debug)]
+pub struct FastRandomState(fast::SeedableRandomState);
+
+impl Default for RandomState {
+    /// A state with a seed of its own.
+    fn default() -> Self {
+        Self(quality::SeedableRandomState::with_seed(
+            crate::random::u64(),
+            shared(),
+        ))
+    }
+}
+
+impl Default for FastRandomState {
+    /// A state with a seed of its own.
+    fn default() -> Self {
+        Self(fast::SeedableRandomState::with_seed(
+            crate::random::u64(),
+            shared(),
+        ))
+    }
+}
+
+impl BuildHasher for RandomState {
+    type Hasher = quality::FoldHasher<'static>;
+
+    #[inline]
+    fn build_hasher(&self) -> Self::Hasher {
+        self.0.build_hasher()
+    }
+}
+
+impl BuildHasher for FastRandomState {
+    type Hasher = fast::FoldHasher<'static>;
+
+    #[inline]
+    fn build_hasher(&self) -> Self::Hasher {
+        self.0.build_hasher()
+    }
+}
+
+/// The part of the seed that all states of the process share, because it is slow to make.
+fn shared() -> &'static SharedSeed {
+    static SHARED: OnceLock<SharedSeed> = OnceLock::new();
+    SHARED.get_or_init(|| SharedSeed::from_u64(crate::random::u64()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn states_differ<S: BuildHasher + Clone + Default>() {
+        let (one, other) = (S::default(), S::default());
+        assert_eq!(one.hash_one("key"), one.clone().hash_one("key"));
+        assert_ne!(one.hash_one("key"), other.hash_one("key"));
+    }
+
+    #[test]
+    fn every_state_has_a_seed_of_its_own() {
+        states_differ::<RandomState>();
+        states_differ::<FastRandomState>();
+    }
+}

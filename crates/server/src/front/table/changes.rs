@@ -1,0 +1,66 @@
+//! From a request to a change of an entity: the same for requests of their own and for those in a batch.
+
+use super::failure;
+use partita_model::ETag;
+use partita_table::{Change, ChangeKind, Condition};
+use partita_wire::{ErrorCode, Failure, Operation, read_entity};
+
+/// The condition of an `If-Match`.
+pub(super) fn condition(if_match: Option<&str>) -> Result<Condition, Failure> {
+    match if_match {
+        None => Ok(Condition::None),
+        Some("*") => Ok(Condition::Exists),
+        Some(text) => match ETag::parse(text) {
+            Ok(etag) => Ok(Condition::Version(etag)),
+            Err(error) => failure::if_match(text, error).map_or(Ok(Condition::NoVersion), Err),
+        },
+    }
+}
+
+/// Reads Insert Entity: the keys are in the body.
+pub(super) fn insert(body: &[u8]) -> Result<Change, Failure> {
+    let draft = read_entity(body)?;
+    let (Some(partition_key), Some(row_key)) = (draft.partition_key, draft.row_key) else {
+        return Err(ErrorCode::PropertiesNeedValue.into());
+    };
+    let kind = ChangeKind::Insert(draft.properties);
+    Ok(Change {
+        partition_key,
+        row_key,
+        kind,
+        condition: Condition::None,
+    })
+}
+
+/// Reads an operation on an entity whose keys are in the URL. Keys in the body may repeat them, not change them.
+pub(super) fn on_entity(
+    operation: Operation,
+    (partition_key, row_key): (&str, &str),
+    if_match: Option<&str>,
+    body: &[u8],
+) -> Result<Change, Failure> {
+    let condition = condition(if_match)?;
+    let kind = if operation == Operation::DeleteEntity {
+        ChangeKind::Delete
+    } else {
+        let draft = read_entity(body)?;
+        if draft.partition_key.is_some_and(|key| key != partition_key) {
+            return Err(ErrorCode::PartitionKeyPropertyCannotBeUpdated.into());
+        }
+        if draft.row_key.is_some_and(|key| key != row_key) {
+            return Err(ErrorCode::InvalidInput.into());
+        }
+        match operation {
+            Operation::MergeEntity | Operation::InsertOrMergeEntity => {
+                ChangeKind::Merge(draft.properties)
+            }
+            _ => ChangeKind::Replace(draft.properties),
+        }
+    };
+    Ok(Change {
+        partition_key: partition_key.to_owned(),
+        row_key: row_key.to_owned(),
+        kind,
+        condition,
+    })
+}

@@ -1,0 +1,125 @@
+//! Queries that explain themselves: the request header `x-partita-explain: true` brings an answer header of the same
+//! name with compact JSON, and `partita explain` prints the same of a filter offline.
+
+use super::super::context::Call;
+use super::super::reply::X_PARTITA_EXPLAIN;
+use partita_table::{Cut, Page, Plan, Service, Span, Table};
+use serde_json::{Value, json};
+
+/// Key ranges that are spelled out; a header has no room for more.
+const SPANS_SHOWN: usize = 8;
+/// Characters of a residual that are shown.
+const RESIDUAL_CHARS: usize = 1024;
+
+/// Whether the request asks for it.
+pub(super) fn is_asked(call: &Call<'_>) -> bool {
+    call.header(&X_PARTITA_EXPLAIN)
+        .is_some_and(|value| value.trim().eq_ignore_ascii_case("true"))
+}
+
+/// What a page cost, in one line of ASCII JSON.
+pub(super) fn page(service: &Service, table: &Table, page: &Page) -> String {
+    let report = &page.report;
+    let mut explained = plan(&report.plan);
+    let more = json!({
+        // Of the whole query: a page that goes on may look at less.
+        "class": report.class.name(),
+        "ranges": service.ranges_touched(table, &report.plan),
+        "rows_read": report.rows_read,
+        "bytes_read": report.bytes_read,
+        "rows_returned": page.rows.len(),
+        "pages": 1,
+        "more": page.next.is_some(),
+        "time_us": u64::try_from(report.time.as_micros()).unwrap_or(u64::MAX),
+    });
+    if let (Value::Object(explained), Value::Object(more)) = (&mut explained, more) {
+        explained.extend(more);
+    }
+    ascii(&explained.to_string())
+}
+
+/// How a filter is run: class, key ranges, and what is tested on each row.
+#[must_use]
+pub fn plan(plan: &Plan) -> Value {
+    let spans: Vec<Value> = plan.spans.iter().take(SPANS_SHOWN).map(span).collect();
+    let residual = plan.residual.as_ref().map(|residual| {
+        let text = residual.to_string();
+        match text.char_indices().nth(RESIDUAL_CHARS) {
+            Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
+            None => text,
+        }
+    });
+    json!({
+        "class": plan.class().name(),
+        "spans": spans,
+        "span_count": plan.spans.len(),
+        "tested_per_row": residual,
+    })
+}
+
+fn span(span: &Span) -> Value {
+    match span.point() {
+        Some((partition_key, row_key)) => {
+            json!({ "PartitionKey": partition_key, "RowKey": row_key })
+        }
+        None => json!({ "from": cut(&span.start), "to": cut(&span.end) }),
+    }
+}
+
+fn cut(cut: &Cut) -> Value {
+    let place = |at: &str, partition_key: &str, row_key: Option<&str>| {
+        let mut place = json!({ "at": at, "PartitionKey": partition_key });
+        if let (Some(row_key), Value::Object(place)) = (row_key, &mut place) {
+            place.insert("RowKey".to_owned(), row_key.into());
+        }
+        place
+    };
+    match cut {
+        Cut::TableStart => json!({ "at": "table start" }),
+        Cut::TableEnd => json!({ "at": "table end" }),
+        Cut::BeforePartition(partition) => place("before", partition, None),
+        Cut::AfterPartition(partition) => place("after", partition, None),
+        Cut::Before(partition, row) => place("before", partition, Some(row)),
+        Cut::After(partition, row) => place("after", partition, Some(row)),
+    }
+}
+
+/// JSON with everything beyond printable ASCII escaped: a header carries nothing else.
+fn ascii(json: &str) -> String {
+    let mut text = String::with_capacity(json.len());
+    for c in json.chars() {
+        if c.is_ascii() && !c.is_ascii_control() {
+            text.push(c);
+            continue;
+        }
+        for unit in c.encode_utf16(&mut [0; 2]) {
+            text.push_str(&format!("\\u{unit:04x}"));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use partita_wire::parse_filter;
+
+    #[test]
+    fn a_plan_says_class_ranges_and_what_is_left() {
+        let filter = parse_filter("PartitionKey eq 'é' and RowKey ge 'a' and n gt 5").unwrap();
+        let explained = plan(&Plan::new(Some(&filter)));
+        assert_eq!(
+            explained,
+            json!({
+                "class": "row range scan",
+                "spans": [{
+                    "from": {"at": "before", "PartitionKey": "é", "RowKey": "a"},
+                    "to": {"at": "after", "PartitionKey": "é"},
+                }],
+                "span_count": 1,
+                "tested_per_row": "n gt 5",
+            })
+        );
+        assert!(ascii(&explained.to_string()).contains("\\u00e9"));
+    }
+}

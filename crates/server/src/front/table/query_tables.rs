@@ -1,0 +1,41 @@
+//! Query Tables.
+
+use super::super::context::{Asked, Call};
+use super::super::reply::{NEXT_TABLE_NAME, Reply};
+use super::failure;
+use hyper::StatusCode;
+use partita_wire::{Failure, TableToken, TableWriter};
+
+pub(super) async fn run(call: &Call<'_>, asked: &Asked<'_>) -> Result<Reply, Failure> {
+    let query = asked.target.query;
+    let (filter, top) = super::page_options(query)?;
+    let token = TableToken::parse(query.get("NextTableName")?.as_deref())?;
+    let from = token.as_ref().map(|token| token.folded_name.as_str());
+    let account = &asked.account.name;
+    let page = call
+        .front
+        .service()
+        .query_tables(account, filter.as_ref(), top, from)
+        .await;
+    let page = page.map_err(failure::failure)?;
+    let (base, mut body) = (
+        asked.base(call.front),
+        Vec::with_capacity(128 + page.names.len() * 32),
+    );
+    let writer = TableWriter::new(call.level, &base, account.as_str());
+    writer.begin_page(&mut body);
+    for (index, name) in page.names.iter().enumerate() {
+        writer.row(index == 0, name, &mut body);
+    }
+    writer.end_page(&mut body);
+    let reply = Reply::of_tables(StatusCode::OK).body(call.level.content_type(), body);
+    Ok(match page.next {
+        Some(next) => {
+            let token = TableToken {
+                folded_name: next.folded,
+            };
+            reply.header(NEXT_TABLE_NAME, &token.text(next.created))
+        }
+        None => reply,
+    })
+}

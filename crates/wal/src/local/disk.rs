@@ -1,0 +1,91 @@
+//! The few operations on files that the log needs, behind a trait, so that tests can make them fail.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::Path;
+
+/// Operations on files. All of them block.
+pub trait Disk: Send + Sync + 'static {
+    /// Makes a file of `bytes`, with all its space taken on the disk.
+    ///
+    /// # Errors
+    /// `StorageFull` when there is no room; nothing is left behind then.
+    fn create(&self, path: &Path, bytes: u64) -> io::Result<File>;
+
+    /// Writes all of `bytes` at `offset`.
+    fn write_at(&self, file: &File, bytes: &[u8], offset: u64) -> io::Result<()>;
+
+    /// Returns once what was written to the file would survive a power cut.
+    fn sync(&self, file: &File) -> io::Result<()>;
+
+    /// Gives a file another name in the same folder.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+
+    /// Returns once the names in the folder would survive a power cut.
+    fn sync_directory(&self, directory: &Path) -> io::Result<()>;
+}
+
+/// The disk of the machine.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OsDisk;
+
+impl Disk for OsDisk {
+    fn create(&self, path: &Path, bytes: u64) -> io::Result<File> {
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .open(path)?;
+        let allocated = allocate(&file, bytes).and_then(|()| file.sync_all());
+        if let Err(error) = allocated {
+            // What is left of it would only take the room that is missing.
+            let _ = fs::remove_file(path);
+            return Err(error);
+        }
+        Ok(file)
+    }
+
+    fn write_at(&self, file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
+        std::os::unix::fs::FileExt::write_all_at(file, bytes, offset)
+    }
+
+    fn sync(&self, file: &File) -> io::Result<()> {
+        file.sync_data()
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::rename(from, to)
+    }
+
+    fn sync_directory(&self, directory: &Path) -> io::Result<()> {
+        File::open(directory)?.sync_all()
+    }
+}
+
+/// Takes the space of the whole file, and writes to all of it.
+///
+/// Space that was taken but never written costs the file system a change of its own structures at the first sync after a
+/// write, which then waits for whatever else is being written (measured on ext4: 4 ms instead of 0.3 ms beside a flush).
+fn allocate(file: &File, bytes: u64) -> io::Result<()> {
+    // First the space in one piece; file systems that cannot do that do without.
+    #[cfg(target_os = "linux")]
+    match rustix::fs::fallocate(file, rustix::fs::FallocateFlags::empty(), 0, bytes) {
+        Ok(()) | Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let zeros = vec![0; FILL_BYTES];
+    let mut offset = 0;
+    while offset < bytes {
+        let count = usize::try_from(bytes - offset)
+            .unwrap_or(FILL_BYTES)
+            .min(FILL_BYTES);
+        let part = zeros.get(..count).unwrap_or(&zeros);
+        std::os::unix::fs::FileExt::write_all_at(file, part, offset)?;
+        offset += part.len() as u64;
+    }
+    Ok(())
+}
+
+/// How much is written at once when a file is made.
+const FILL_BYTES: usize = 1 << 20;

@@ -1,0 +1,121 @@
+//! A disk that fails when told to, for tests.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use super::{Disk, OsDisk};
+
+/// What the next sync of a record does instead of syncing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SyncFault {
+    /// The bytes are on the disk, but the answer is an error.
+    AfterTheFact,
+    /// What was written since the last sync is gone, as when the kernel drops dirty pages.
+    Lost,
+    /// Only the first part of it is there.
+    Torn,
+}
+
+/// The disk of the machine, with faults. Clones share them.
+#[derive(Clone, Debug, Default)]
+pub struct FaultyDisk {
+    faults: Arc<Mutex<Faults>>,
+}
+
+#[derive(Debug, Default)]
+struct Faults {
+    full: bool,
+    lazy: bool,
+    next_sync: Option<SyncFault>,
+    /// Where the last write of a record went that is not synced yet: the file, the place in it, and how long it was.
+    last_write: Option<(u64, u64, usize)>,
+    syncs: usize,
+}
+
+impl FaultyDisk {
+    /// Makes the next sync of a record fail.
+    pub fn fail_next_sync(&self, fault: SyncFault) {
+        self.faults.lock().next_sync = Some(fault);
+    }
+
+    /// A disk that says it synced without doing so, for tests that end no process and would sync thousands of times.
+    pub fn lazy() -> Self {
+        let disk = Self::default();
+        disk.faults.lock().lazy = true;
+        disk
+    }
+
+    /// Lets no more files be made, or lets them again.
+    pub fn set_full(&self, full: bool) {
+        self.faults.lock().full = full;
+    }
+
+    /// How often a file was synced.
+    pub fn sync_count(&self) -> usize {
+        self.faults.lock().syncs
+    }
+}
+
+impl Disk for FaultyDisk {
+    fn create(&self, path: &Path, bytes: u64) -> io::Result<File> {
+        if self.faults.lock().full {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        OsDisk.create(path, bytes)
+    }
+
+    fn write_at(&self, file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
+        // Headers are written beside, when a segment is made; the faults are for records.
+        if offset > 0 {
+            self.faults.lock().last_write = Some((inode(file)?, offset, bytes.len()));
+        }
+        OsDisk.write_at(file, bytes, offset)
+    }
+
+    fn sync(&self, file: &File) -> io::Result<()> {
+        let inode = inode(file)?;
+        let fault = {
+            let mut faults = self.faults.lock();
+            faults.syncs += 1;
+            // A file that held a record may be synced again as a new segment.
+            let record = faults.last_write.take_if(|write| write.0 == inode);
+            record.and_then(|record| Some((faults.next_sync.take()?, record)))
+        };
+        let Some((fault, (_, offset, count))) = fault else {
+            return match self.faults.lock().lazy {
+                true => Ok(()),
+                false => OsDisk.sync(file),
+            };
+        };
+        match fault {
+            SyncFault::AfterTheFact => {}
+            SyncFault::Lost => OsDisk.write_at(file, &vec![0; count], offset)?,
+            SyncFault::Torn => {
+                let kept = count / 2;
+                OsDisk.write_at(file, &vec![0; count - kept], offset + kept as u64)?;
+            }
+        }
+        Err(io::Error::other("planted"))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        OsDisk.rename(from, to)
+    }
+
+    fn sync_directory(&self, directory: &Path) -> io::Result<()> {
+        if self.faults.lock().lazy {
+            Ok(())
+        } else {
+            OsDisk.sync_directory(directory)
+        }
+    }
+}
+
+fn inode(file: &File) -> io::Result<u64> {
+    Ok(file.metadata()?.ino())
+}

@@ -1,0 +1,229 @@
+//! What a path names, below the account.
+
+use crate::uri::percent;
+use crate::{ErrorCode, Failure, cut};
+use std::borrow::Cow;
+
+/// A resource of the Table service. Table names are as sent, not checked; keys are decoded, free of characters that no
+/// key can hold, but may be longer than any stored key (which then is simply not found).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Resource<'a> {
+    /// `/`: the service itself.
+    Service,
+    /// `/Tables`, `/Tables()`
+    Tables,
+    /// `/Tables('name')`
+    Table(Cow<'a, str>),
+    /// `/name`, `/name()`
+    Entities(Cow<'a, str>),
+    /// `/name(PartitionKey='…',RowKey='…')`
+    Entity {
+        /// The table.
+        table: Cow<'a, str>,
+        /// The PartitionKey, which may be empty.
+        partition_key: Cow<'a, str>,
+        /// The RowKey, which may be empty.
+        row_key: Cow<'a, str>,
+    },
+    /// `/$batch`
+    Batch,
+}
+
+impl<'a> Resource<'a> {
+    /// Reads a raw path below the account. Empty segments (doubled or trailing slashes) are passed over.
+    ///
+    /// # Errors
+    /// 400 InvalidInput "Bad Request - Error in query syntax." for bad syntax and keys with `/` or `\`, OutOfRangeInput
+    /// for keys with other characters that keys cannot hold, InvalidUri for broken escapes and control characters.
+    pub fn parse(path: &'a str) -> Result<Self, Failure> {
+        let mut segments = cut::all(path, b'/').filter(|segment| !segment.is_empty());
+        let Some(segment) = segments.next() else {
+            return Ok(Self::Service);
+        };
+        if segments.next().is_some() {
+            return Err(syntax_error());
+        }
+        match percent::decode_path(segment) {
+            Some(Cow::Borrowed(text)) => Resource::parse_decoded(text),
+            Some(Cow::Owned(text)) => Resource::parse_decoded(&text).map(Resource::into_owned),
+            None => Err(ErrorCode::InvalidUri.into()),
+        }
+    }
+
+    fn parse_decoded(text: &'a str) -> Result<Self, Failure> {
+        let Some((name, rest)) = cut::once(text, b'(') else {
+            return Ok(Self::set(text));
+        };
+        let Some(arguments) = rest.trim_end().strip_suffix(')').map(str::trim) else {
+            return Err(syntax_error());
+        };
+        if name.is_empty() {
+            return Err(syntax_error());
+        }
+        if arguments.is_empty() {
+            return Ok(Self::set(name));
+        }
+        let mut arguments = Arguments { rest: arguments };
+        if name.eq_ignore_ascii_case("Tables") {
+            let table = arguments.one().ok_or_else(syntax_error)?;
+            return Ok(Self::Table(table));
+        }
+        let (partition_key, row_key) = arguments.keys().ok_or_else(syntax_error)?;
+        check_key(&partition_key)?;
+        check_key(&row_key)?;
+        Ok(Self::Entity {
+            table: Cow::Borrowed(name),
+            partition_key,
+            row_key,
+        })
+    }
+
+    fn set(name: &'a str) -> Self {
+        if name.eq_ignore_ascii_case("Tables") {
+            Self::Tables
+        } else if name.eq_ignore_ascii_case("$batch") {
+            Self::Batch
+        } else {
+            Self::Entities(Cow::Borrowed(name))
+        }
+    }
+
+    /// The name of the table that it is about, or is in.
+    #[must_use]
+    pub fn table(&self) -> Option<&str> {
+        match self {
+            Self::Table(table) | Self::Entities(table) | Self::Entity { table, .. } => Some(table),
+            Self::Service | Self::Tables | Self::Batch => None,
+        }
+    }
+
+    /// PartitionKey and RowKey of an entity.
+    #[must_use]
+    pub fn keys(&self) -> Option<(&str, &str)> {
+        match self {
+            Self::Entity {
+                partition_key,
+                row_key,
+                ..
+            } => Some((partition_key, row_key)),
+            Self::Service | Self::Tables | Self::Table(_) | Self::Entities(_) | Self::Batch => None,
+        }
+    }
+
+    /// The methods that go with it, as the header `Allow` of a 405 lists them.
+    #[must_use]
+    pub const fn allow(&self) -> &'static str {
+        match self {
+            Self::Service => "GET, PUT",
+            Self::Tables | Self::Entities(_) => "GET, POST",
+            Self::Table(_) => "GET, DELETE",
+            Self::Entity { .. } => "GET, PUT, MERGE, PATCH, DELETE",
+            Self::Batch => "POST",
+        }
+    }
+
+    /// The same, borrowing nothing.
+    #[must_use]
+    pub fn into_owned(self) -> Resource<'static> {
+        let own = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
+        match self {
+            Self::Service => Resource::Service,
+            Self::Tables => Resource::Tables,
+            Self::Table(table) => Resource::Table(own(table)),
+            Self::Entities(table) => Resource::Entities(own(table)),
+            Self::Entity {
+                table,
+                partition_key,
+                row_key,
+            } => Resource::Entity {
+                table: own(table),
+                partition_key: own(partition_key),
+                row_key: own(row_key),
+            },
+            Self::Batch => Resource::Batch,
+        }
+    }
+}
+
+fn syntax_error() -> Failure {
+    Failure::with_message(
+        ErrorCode::InvalidInput,
+        "Bad Request - Error in query syntax.",
+    )
+}
+
+/// Which code a key gets that cannot be one: the service's answers to point operations (protocol sheet, 12.4; asserted
+/// by a third-party suite against the live service).
+fn check_key(key: &str) -> Result<(), Failure> {
+    let plain =
+        |byte: u8| matches!(byte, b' '..=b'~' if !matches!(byte, b'/' | b'\\' | b'#' | b'?'));
+    if key.bytes().all(plain) {
+        return Ok(());
+    }
+    for c in key.chars() {
+        match c {
+            '/' | '\\' => return Err(syntax_error()),
+            '\0'..='\u{1F}' => return Err(ErrorCode::InvalidUri.into()),
+            '#' | '?' | '\u{7F}'..='\u{9F}' => return Err(ErrorCode::OutOfRangeInput.into()),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The text between the parentheses: `'name'`, or `PartitionKey='…', RowKey='…'` in either order.
+struct Arguments<'a> {
+    rest: &'a str,
+}
+
+impl<'a> Arguments<'a> {
+    /// A table's name, bare or as `TableName='name'`, and nothing after it.
+    fn one(&mut self) -> Option<Cow<'a, str>> {
+        if !self.rest.starts_with('\'') && self.name()? != "TableName" {
+            return None;
+        }
+        let literal = self.literal()?;
+        self.rest.is_empty().then_some(literal)
+    }
+
+    /// PartitionKey and RowKey, each once, and nothing after them.
+    fn keys(&mut self) -> Option<(Cow<'a, str>, Cow<'a, str>)> {
+        let (first_name, first) = (self.name()?, self.literal()?);
+        self.rest = self.rest.strip_prefix(',')?.trim_start();
+        let (second_name, second) = (self.name()?, self.literal()?);
+        match (first_name, second_name) {
+            _ if !self.rest.is_empty() => None,
+            ("PartitionKey", "RowKey") => Some((first, second)),
+            ("RowKey", "PartitionKey") => Some((second, first)),
+            _ => None,
+        }
+    }
+
+    fn name(&mut self) -> Option<&'a str> {
+        let (name, rest) = self.rest.split_once('=')?;
+        self.rest = rest.trim_start();
+        Some(name.trim())
+    }
+
+    /// A quoted literal, in which a quote is written twice.
+    fn literal(&mut self) -> Option<Cow<'a, str>> {
+        let text = self.rest.strip_prefix('\'')?;
+        let mut from = 0;
+        loop {
+            let end = from + text.get(from..)?.find('\'')?;
+            let after = text.get(end + 1..)?;
+            if after.starts_with('\'') {
+                from = end + 2;
+                continue;
+            }
+            let literal = text.get(..end)?;
+            self.rest = after.trim_start();
+            let doubled = from > 0;
+            return Some(if doubled {
+                Cow::Owned(literal.replace("''", "'"))
+            } else {
+                Cow::Borrowed(literal)
+            });
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! `cargo xtask bugs`: wakes each bug that was planted on purpose and shows that the pressure test catches it.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, ensure};
+use partita_bench::project;
+use partita_rt::Bug;
+
+/// Wake the bugs planted on purpose, one after the other, and see each caught
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// How long to look for each, minutes
+    #[arg(long, default_value_t = 3.0)]
+    minutes: f64,
+    /// Seed of the first try
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Only these
+    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    only: Vec<String>,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    let program = build()?;
+    println!("| bug | caught after | by |");
+    println!("| --- | ---: | --- |");
+    let mut missed = Vec::new();
+    for bug in Bug::ALL {
+        let name = bug.name();
+        if !arguments.only.is_empty() && !arguments.only.iter().any(|only| only == name) {
+            continue;
+        }
+        let (caught, took, why) = hunt(&program, name, arguments)?;
+        if caught {
+            println!("| `{name}` | {:.0} s | {why} |", took.as_secs_f64());
+        } else {
+            println!("| `{name}` | not in {:.0} s | |", took.as_secs_f64());
+            missed.push(name);
+        }
+    }
+    ensure!(missed.is_empty(), "not caught: {}", missed.join(", "));
+    Ok(())
+}
+
+/// The server with the bugs in it, as a copy beside the build: the next ordinary build makes an ordinary server again.
+fn build() -> anyhow::Result<PathBuf> {
+    let status = project::cargo()
+        .args([
+            "build",
+            "--release",
+            "-p",
+            "partita",
+            "--features",
+            "planted-bugs",
+        ])
+        .status()?;
+    ensure!(
+        status.success(),
+        "the server with planted bugs was not built"
+    );
+    let built = project::root().join("target/release/partita");
+    let folder = project::root().join("target/planted");
+    std::fs::create_dir_all(&folder)?;
+    let program = folder.join("partita");
+    std::fs::copy(&built, &program)?;
+    // Nobody may take it for the ordinary one.
+    std::fs::remove_file(built)?;
+    Ok(program)
+}
+
+/// Runs the pressure test with a bug awake: whether it was caught, when, and by what.
+fn hunt(
+    program: &PathBuf,
+    bug: &str,
+    arguments: &Arguments,
+) -> anyhow::Result<(bool, Duration, String)> {
+    let began = Instant::now();
+    let ended = Command::new(std::env::current_exe()?)
+        .args(["pressure", "--minutes", &arguments.minutes.to_string()])
+        .args(["--seed", &arguments.seed.to_string(), "--program"])
+        .arg(program)
+        .env("PARTITA_BUG", bug)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .output()
+        .context("running the pressure test")?;
+    let errors = String::from_utf8_lossy(&ended.stderr);
+    // The test names the first faults itself, and in its last line what it was doing.
+    let fault = errors.lines().find_map(|line| line.strip_prefix("crash: "));
+    let last = errors.lines().last().unwrap_or_default();
+    let why: String = fault.unwrap_or(last).chars().take(120).collect();
+    Ok((
+        !ended.status.success(),
+        began.elapsed(),
+        why.replace('|', "/"),
+    ))
+}

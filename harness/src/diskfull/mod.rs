@@ -1,0 +1,288 @@
+//! `cargo xtask diskfull`: what the server does when its disk is full, on a small file system in memory.
+//!
+//! 1. Writes go on until the server refuses one with 500 or 503.
+//! 2. While it is full, rows are read all the same, and writes are answered, not left hanging; snapshots are refused, and a backup
+//!    onto the same disk is broken off, with nothing half-made to be seen.
+//! 3. A ballast file is deleted: writing resumes by itself, and snapshot and backup are done when asked for again.
+//! 4. Then, and again after a kill and a restart, every acknowledged row is there and none that was answered with 503,
+//!    which means "not executed".
+
+mod mount;
+mod snapshots;
+
+use std::collections::BTreeMap;
+use std::io::{ErrorKind, Write as _};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail, ensure};
+use partita_bench::client::{Client, Request};
+use partita_bench::{Account, ServerProcess, admin, create_table, partita_command, project, rng};
+use serde_json::Value;
+
+use self::mount::SmallDisk;
+use self::snapshots::Snapshots;
+use crate::setup::ServerProgram;
+
+/// The table everything happens in.
+const TABLE: &str = "diskfull";
+
+/// Size of the file system, MiB.
+const DISK_MIB: u64 = 544;
+
+/// Size of the file that is deleted to make room, MiB: more than the rest of the disk, because a compaction writes everything once
+/// more, and what it replaces stays for a while, and for the snapshot.
+const BALLAST_MIB: u64 = 320;
+
+/// Characters of one row's text: large, so that the disk is full soon.
+const TEXT_LEN: u64 = 24 * 1_024;
+
+/// Rows in the snapshot that is taken while there is room: more than fits in what a full disk has left.
+const SNAPSHOT_ROWS: u64 = 2_000;
+
+/// Time from start to ready.
+const START_DEADLINE: Duration = Duration::from_secs(30);
+
+/// Time a write may take to be answered, also with a full disk.
+const ANSWER_MAX: Duration = Duration::from_secs(35);
+
+/// Time after which writing must have resumed.
+const RESUME_MAX: Duration = Duration::from_secs(60);
+
+/// Refusals after which the disk counts as full for good.
+const REFUSALS: u32 = 20;
+
+/// Show what the server does when its disk is full, on a small file system in memory.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    server: ServerProgram,
+}
+
+/// What became of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    /// Acknowledged: must be there.
+    Written,
+    /// Answered with 503: must not be there.
+    Refused,
+    /// Answered with 500: may be there.
+    Unknown,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    let program = arguments.server.path()?;
+    let disk = match SmallDisk::mount(&project::root().join("target/diskfull"), DISK_MIB) {
+        Ok(disk) => disk,
+        Err(reason) => {
+            println!(
+                "diskfull: skipped, a file system cannot be mounted here: {reason:#}. The engine's own tests fill a disk that \
+                 fails when told to"
+            );
+            return Ok(());
+        }
+    };
+    let ballast = disk.path().join("ballast");
+    std::fs::write(&ballast, vec![0; (BALLAST_MIB << 20) as usize])
+        .context("writing the ballast")?;
+    let (data, place) = (disk.path().join("data"), disk.path().join("backups"));
+    let admin = admin::free_port()?;
+    let mut command = partita_command(&program, &data);
+    command.args(["--admin-port", &admin.port().to_string(), "--backup-place"]);
+    command.arg(&place);
+    let mut server = ServerProcess::start(command, START_DEADLINE)?;
+    let mut trial = Trial::connect(&server)?;
+    let snapshots = Snapshots::new(&program, admin, &place);
+    let outcome = trial.run(&snapshots, disk.path(), || {
+        std::fs::remove_file(&ballast).context("deleting the ballast")
+    });
+    let faults = outcome.and_then(|()| trial.compare());
+    faults.with_context(|| format!("the server's last words:\n{}", server.log()))?;
+    server.kill()?;
+    let server = ServerProcess::start(partita_command(&program, &data), START_DEADLINE)?;
+    trial.client = Client::connect(server.addr(), Account::well_known())?;
+    trial.compare().context("after a kill and a restart")?;
+    println!("diskfull: {}", trial.summary());
+    Ok(())
+}
+
+/// The writer and what it knows.
+struct Trial {
+    client: Client,
+    rows: BTreeMap<u64, Fate>,
+    slowest_answer: Duration,
+    resumed_after: Duration,
+}
+
+impl Trial {
+    fn connect(server: &ServerProcess) -> anyhow::Result<Self> {
+        let mut client = Client::connect(server.addr(), Account::well_known())?;
+        create_table(&mut client, TABLE)?;
+        Ok(Self {
+            client,
+            rows: BTreeMap::new(),
+            slowest_answer: Duration::ZERO,
+            resumed_after: Duration::ZERO,
+        })
+    }
+
+    fn run(
+        &mut self,
+        snapshots: &Snapshots,
+        disk: &Path,
+        make_room: impl FnOnce() -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        for _ in 0..SNAPSHOT_ROWS {
+            let fate = self.write()?;
+            ensure!(fate == Fate::Written, "the disk is full at once: {fate:?}");
+        }
+        snapshots.before()?;
+        self.fill()?;
+        let rest = disk.join("rest");
+        fill_up(&rest)?;
+        self.fill()?;
+        self.read_some(200)
+            .context("reading while the disk is full")?;
+        snapshots.while_full()?;
+        std::fs::remove_file(rest).context("deleting what filled the disk up")?;
+        make_room()?;
+        let started = Instant::now();
+        while self.write()? != Fate::Written {
+            ensure!(started.elapsed() < RESUME_MAX, "writing did not resume");
+            self.read_some(10)?;
+        }
+        self.resumed_after = started.elapsed();
+        for _ in 0..200 {
+            let fate = self.write()?;
+            ensure!(fate == Fate::Written, "a write after resuming was {fate:?}");
+        }
+        snapshots.after()
+    }
+
+    /// Writes until the disk is full for good.
+    fn fill(&mut self) -> anyhow::Result<()> {
+        let enough = 4 * (DISK_MIB << 20) / TEXT_LEN;
+        let mut refusals = 0;
+        while refusals < REFUSALS {
+            ensure!(
+                self.rows.len() as u64 <= enough,
+                "{enough} rows fit on a full disk"
+            );
+            if self.write()? == Fate::Written {
+                // Compaction made room once more.
+                refusals = 0;
+            } else {
+                refusals += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the next row.
+    fn write(&mut self) -> anyhow::Result<Fate> {
+        let number = self.rows.len() as u64;
+        let body = format!(
+            r#"{{"PartitionKey":"p","RowKey":"{number:08}","Text":"{}"}}"#,
+            text(number)
+        );
+        let started = Instant::now();
+        let answer = self.client.send(&Request {
+            headers: &[("Prefer", "return-no-content")],
+            content_type: "application/json",
+            body: body.as_bytes(),
+            ..Request::new("POST", &format!("/{TABLE}"))
+        })?;
+        let took = started.elapsed();
+        ensure!(
+            took <= ANSWER_MAX,
+            "a write was answered after {} s",
+            took.as_secs()
+        );
+        self.slowest_answer = self.slowest_answer.max(took);
+        let fate = match answer.status {
+            204 => Fate::Written,
+            503 => Fate::Refused,
+            500 => Fate::Unknown,
+            status => bail!("a write was answered with {status}: {}", answer.text()),
+        };
+        self.rows.insert(number, fate);
+        Ok(fate)
+    }
+
+    /// Reads acknowledged rows, spread over all.
+    fn read_some(&mut self, count: u64) -> anyhow::Result<()> {
+        let rows = self.rows.len() as u64;
+        for index in 0..count {
+            let number = rng::mix(index) % rows;
+            if self.rows.get(&number) != Some(&Fate::Written) {
+                continue;
+            }
+            let path = format!("/{TABLE}(PartitionKey='p',RowKey='{number:08}')");
+            let answer = self.client.send(&Request::new("GET", &path))?;
+            ensure!(
+                answer.status == 200,
+                "row {number}: {} {}",
+                answer.status,
+                answer.text()
+            );
+            ensure!(
+                answer.text().contains(&text(number)),
+                "row {number} has another text"
+            );
+        }
+        Ok(())
+    }
+
+    /// Reads every row and compares it with its fate.
+    fn compare(&mut self) -> anyhow::Result<()> {
+        for (&number, &fate) in &self.rows {
+            let path = format!("/{TABLE}(PartitionKey='p',RowKey='{number:08}')");
+            let answer = self.client.send(&Request::new("GET", &path))?;
+            match (fate, answer.status) {
+                (Fate::Written | Fate::Unknown, 200) => {
+                    let entity: Value = serde_json::from_slice(&answer.body)?;
+                    ensure!(
+                        entity["Text"] == text(number),
+                        "row {number} has another text"
+                    );
+                }
+                (Fate::Refused | Fate::Unknown, 404) => {}
+                (fate, status) => bail!("row {number} was {fate:?}, reading it gives {status}"),
+            }
+        }
+        Ok(())
+    }
+
+    fn summary(&self) -> String {
+        let count = |fate| self.rows.values().filter(|other| **other == fate).count();
+        format!(
+            "{} rows written, {} refused (503), {} unknown (500); reads went on, a snapshot was refused and a backup broken off, slowest answer {} ms, writing resumed \
+             {} ms after there was room, nothing lost",
+            count(Fate::Written),
+            count(Fate::Refused),
+            count(Fate::Unknown),
+            self.slowest_answer.as_millis(),
+            self.resumed_after.as_millis()
+        )
+    }
+}
+
+/// Takes all that is left of a disk, for this file.
+fn fill_up(path: &Path) -> anyhow::Result<()> {
+    let mut file = std::fs::File::create(path).context("filling the disk up")?;
+    let piece = vec![0; 64 << 10];
+    loop {
+        match file.write(&piece) {
+            Ok(_) => {}
+            Err(error) if error.kind() == ErrorKind::StorageFull => return Ok(()),
+            Err(error) => return Err(error).context("filling the disk up"),
+        }
+    }
+}
+
+/// The text of a row: hexadecimal, so that compression saves half at most.
+fn text(number: u64) -> String {
+    (0..TEXT_LEN / 16).fold(String::new(), |text, word| {
+        text + &format!("{:016x}", rng::mix((number << 20) + word))
+    })
+}

@@ -1,0 +1,177 @@
+//! `cargo xtask footprint`: how much memory the server takes, and how soon it is ready.
+//!
+//! 1. It starts on an empty directory and idles.
+//! 2. It is filled, and everything is read: by a scan of all rows, then by point reads at random.
+//! 3. It is killed under a load of inserts, and starts again, three times.
+
+use std::time::{Duration, Instant};
+
+use anyhow::ensure;
+use partita_bench::client::Client;
+use partita_bench::{
+    Account, Load, LoadShape, ServerProcess, Workload, WorkloadKind, park_for, partita_command,
+    prepare,
+};
+
+use crate::rows;
+use crate::setup::{ServerProgram, scratch};
+
+/// Memory of an idle server, MiB (design section 9).
+const IDLE_MIB_MAX: f64 = 60.0;
+
+/// Memory of one that serves 1 GiB of rows, MiB.
+const SERVING_MIB_MAX: f64 = 1_024.0;
+
+/// Time from start to ready, also after a kill.
+const READY_MAX: Duration = Duration::from_millis(200);
+
+const START_DEADLINE: Duration = Duration::from_secs(30);
+
+/// After a start, until memory is read.
+const IDLE: Duration = Duration::from_secs(2);
+
+const CONNECTIONS: usize = 64;
+
+const KILLS: u64 = 3;
+
+/// Measure the server's memory and its time to ready
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Rows to serve, MiB
+    #[arg(long, default_value_t = 1_024)]
+    mib: u64,
+    /// Seconds of point reads, and of inserts before each kill
+    #[arg(long, default_value_t = 10)]
+    seconds: u64,
+    /// Fail when it is more than the design allows: on a quiet machine
+    #[arg(long)]
+    check: bool,
+    #[command(flatten)]
+    server: ServerProgram,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    let program = arguments.server.path()?;
+    let directory = scratch("footprint")?;
+    let account = Account::well_known();
+    let mut report = Report::default();
+    println!("| | ready after ms | memory MiB | most until then |");
+    println!("| --- | ---: | ---: | ---: |");
+
+    let start =
+        || ServerProcess::start(partita_command(&program, directory.path()), START_DEADLINE);
+    let mut server = start()?;
+    park_for(IDLE);
+    report.line("idle, without data", &server, IDLE_MIB_MAX)?;
+
+    prepare(server.addr(), &account, true)?;
+    let mut runs = 1..;
+    let mut next_run = || runs.next().unwrap_or_default();
+    let filled = rows::fill(server.addr(), &account, arguments.mib, &mut next_run)?;
+    let title = format!("{} MiB of rows written", arguments.mib);
+    report.line(&title, &server, SERVING_MIB_MAX)?;
+    let started = Instant::now();
+    let mut client = Client::connect(server.addr(), account.clone())?;
+    let counted = rows::count(&mut client, WorkloadKind::Batch.table())?;
+    // Requests under way at the end of a load are not in its count.
+    ensure!(
+        counted >= filled,
+        "{filled} rows were acknowledged, {counted} were counted"
+    );
+    let title = format!(
+        "{counted} rows scanned, in {:.1} s",
+        started.elapsed().as_secs_f64()
+    );
+    report.line(&title, &server, SERVING_MIB_MAX)?;
+    load(
+        &mut server,
+        arguments,
+        &account,
+        WorkloadKind::PointGet,
+        0,
+        false,
+    )?;
+    report.line("rows read at random", &server, SERVING_MIB_MAX)?;
+    for kill in 1..=KILLS {
+        load(
+            &mut server,
+            arguments,
+            &account,
+            WorkloadKind::InsertMany,
+            next_run(),
+            true,
+        )?;
+        server = start()?;
+        report.line(
+            &format!("killed under load, kill {kill}"),
+            &server,
+            SERVING_MIB_MAX,
+        )?;
+    }
+    drop(server);
+    let server = start()?;
+    park_for(IDLE);
+    report.line("idle, with these rows", &server, SERVING_MIB_MAX)?;
+    ensure!(
+        !arguments.check || report.faults.is_empty(),
+        "more than the design allows: {}",
+        report.faults.join("; ")
+    );
+    Ok(())
+}
+
+/// Loads the server for the time asked for, and then kills it where that is asked for too.
+fn load(
+    server: &mut ServerProcess,
+    arguments: &Arguments,
+    account: &Account,
+    kind: WorkloadKind,
+    run: u64,
+    kill: bool,
+) -> anyhow::Result<()> {
+    let addr = server.addr();
+    let workload = Workload::new(kind, account, addr, run);
+    let load = Load {
+        addr,
+        workload: &workload,
+        shape: LoadShape {
+            connections: CONNECTIONS,
+            threads: 1,
+            warm_up: Duration::ZERO,
+            measured: Duration::from_secs(arguments.seconds),
+        },
+    };
+    let mut edges = 0;
+    let result = load.run(|| {
+        edges += 1;
+        // The second edge is the end of the load, with a request under way on every connection.
+        if kill && edges == 2 {
+            server.kill()
+        } else {
+            Ok(())
+        }
+    })?;
+    ensure!(result.errors == 0, "{:?}", result.first_error);
+    Ok(())
+}
+
+/// What was more than it may be.
+#[derive(Default)]
+struct Report {
+    faults: Vec<String>,
+}
+
+impl Report {
+    fn line(&mut self, title: &str, server: &ServerProcess, mib_max: f64) -> anyhow::Result<()> {
+        let ready = server.ready_after();
+        let (now, most) = (server.rss_mib()?, server.peak_rss_mib()?);
+        println!("| {title} | {} | {now:.0} | {most:.0} |", ready.as_millis());
+        if ready > READY_MAX {
+            self.faults.push(format!("{title}: ready after {ready:?}"));
+        }
+        if most > mib_max {
+            self.faults.push(format!("{title}: {most:.0} MiB"));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,162 @@
+//! Idioms that keep readers out: people where a noun belongs (a caller, a client), and riddles by understatement.
+//!
+//! They are looked for in documents and in Rust sources, in comments, names and texts alike, also across the lines of a comment.
+
+use super::budgets::Counted;
+use super::tree::{File, Tree};
+
+/// Idioms word by word; `*` is any one word. Single words are written in two parts, or this file would find itself.
+const IDIOMS: [&[&str]; 22] = [
+    &[concat!("who", "ever")],
+    &[concat!("no", "body")],
+    &[concat!("some", "body")],
+    &[concat!("every", "body")],
+    &[concat!("any", "body")],
+    &[concat!("stran", "ger")],
+    &[concat!("stran", "gers")],
+    &["is", "no", "such"],
+    &["are", "no", "such"],
+    &["keeps", "nothing", "from"],
+    &["keeps", "no", "*", "from"],
+    &["keeps", "no", "*", "*", "from"],
+    &["has", "no", "name", "of"],
+    &["of", "no", "account"],
+    &["comes", "to", "be"],
+    &["come", "to", "be"],
+    &["let", "go"],
+    &["lets", "go"],
+    &["lets", "*", "go"],
+    &["lets", "*", "*", "go"],
+    &["letting", "go"],
+    &["letting", "*", "go"],
+];
+
+/// "is no table" is a riddle for "is not a table". "There is no table" is plain, and so is "is no longer".
+const PLAIN_AFTER_NO: [&str; 5] = ["longer", "more", "less", "fewer", "later"];
+
+/// All idioms of the tree.
+pub(super) fn count(tree: &Tree) -> Vec<Counted> {
+    let is_prose = |file: &&File| file.path.ends_with(".rs") || file.path.ends_with(".md");
+    tree.files().filter(is_prose).flat_map(count_file).collect()
+}
+
+fn count_file(file: &File) -> Vec<Counted> {
+    let words = words(&file.text);
+    let mut counted = Vec::new();
+    let mut at = 0;
+    while let Some(rest) = words.get(at..).filter(|rest| !rest.is_empty()) {
+        let before = at.checked_sub(1).and_then(|at| words.get(at));
+        let length = idiom(rest).or_else(|| is_no(before, rest));
+        if let Some(found) = length.and_then(|length| rest.get(..length)) {
+            let text: Vec<&str> = found.iter().map(|word| word.text.as_str()).collect();
+            let line = found.first().map_or(0, |word| word.line);
+            counted.push(Counted {
+                path: file.path.clone(),
+                line,
+                text: format!("an idiom that keeps readers out: {:?}", text.join(" ")),
+            });
+        }
+        at += length.unwrap_or(1);
+    }
+    counted
+}
+
+/// How many words an idiom takes that begins here.
+fn idiom(words: &[Word]) -> Option<usize> {
+    let matches = |idiom: &&[&str]| {
+        words.len() >= idiom.len()
+            && idiom
+                .iter()
+                .zip(words)
+                .all(|(expected, word)| *expected == "*" || *expected == word.text)
+    };
+    IDIOMS.into_iter().find(matches).map(<[_]>::len)
+}
+
+fn is_no(before: Option<&Word>, words: &[Word]) -> Option<usize> {
+    let [first, no, noun, ..] = words else {
+        return None;
+    };
+    let is_riddle = matches!(first.text.as_str(), "is" | "are")
+        && no.text == "no"
+        && !PLAIN_AFTER_NO.contains(&noun.text.as_str())
+        && before.is_none_or(|word| word.text != "there");
+    is_riddle.then_some(3)
+}
+
+/// A word with its line, counted from 1.
+struct Word {
+    text: String,
+    line: usize,
+}
+
+/// The words of a text in lower case. A sentence's end is a word too, so that no idiom reaches into the next one.
+fn words(text: &str) -> Vec<Word> {
+    let mut words = Vec::new();
+    for (line, number) in text.lines().zip(1..) {
+        let mut word = String::new();
+        for letter in line.chars().chain([' ']) {
+            if letter.is_alphabetic() || letter == '_' {
+                word.extend(letter.to_lowercase());
+                continue;
+            }
+            if !word.is_empty() {
+                let text = std::mem::take(&mut word);
+                words.push(Word { text, line: number });
+            }
+            if matches!(letter, '.' | ':' | ';' | '!' | '?' | '`' | '"') {
+                let text = letter.to_string();
+                words.push(Word { text, line: number });
+            }
+        }
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(text: &str) -> Vec<String> {
+        let counted = count(&Tree::of(&[("src/a.rs", text)]));
+        counted.into_iter().map(|one| one.text).collect()
+    }
+
+    /// A text with an idiom in it.
+    fn example(idiom: &[&str]) -> String {
+        idiom
+            .iter()
+            .map(|word| if *word == "*" { "rows" } else { word })
+            .collect::<Vec<_>>()
+            .join(" ")
+    }
+
+    #[test]
+    fn every_idiom_is_found_once() {
+        for idiom in IDIOMS {
+            let text = example(idiom);
+            assert_eq!(found(&format!("// Here {text}. Then.")).len(), 1, "{text}");
+            assert_eq!(
+                found(&format!("const A: &str = \"{text}\";")).len(),
+                1,
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_idiom_may_cross_lines_but_not_sentences() {
+        let who = example(IDIOMS[7]);
+        let (is, rest) = who.split_once(' ').unwrap();
+        assert_eq!(found(&format!("/// It {is}\n/// {rest} thing.")).len(), 1);
+        assert_eq!(found(&format!("/// It {is}. {rest} thing.")).len(), 0);
+    }
+
+    #[test]
+    fn a_no_that_means_not_a_is_found() {
+        let riddle = concat!("This is", " no table");
+        assert_eq!(found(riddle).len(), 1);
+        assert_eq!(found(&riddle.replace("This", "There")).len(), 0);
+        assert_eq!(found(&riddle.replace("table", "longer")).len(), 0);
+    }
+}
