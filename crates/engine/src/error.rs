@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use partita_wal::OpenWalError;
+
 /// Why a batch was not acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WriteError {
@@ -66,13 +68,24 @@ pub enum OpenError {
     /// The databases are closed, or recovering from a failure.
     #[error("the data is being opened")]
     Unavailable,
-    /// The log is damaged in a place that cannot be the tail of a crash, or of a format this version does not know.
-    #[error("the log cannot be read: {0}")]
-    Log(Arc<str>),
-    /// The file system refused.
-    #[error("cannot open the log")]
+    /// The WAL is damaged in a way that no crash explains, or has a format that this version does not know.
+    #[error("cannot open the WAL: {0}")]
+    Wal(Arc<str>),
+    /// The file system failed.
+    #[error("cannot open the WAL")]
     Io(#[from] std::io::Error),
-    /// The store or what it holds did not open.
+    /// The store failed, or a database in it is damaged.
     #[error("cannot open the store")]
     Store(#[source] Arc<dyn std::error::Error + Send + Sync>),
+}
+
+impl From<OpenWalError> for OpenError {
+    fn from(error: OpenWalError) -> Self {
+        match error {
+            OpenWalError::Io(error) => Self::Io(error),
+            error @ (OpenWalError::UnknownVersion { .. } | OpenWalError::Damaged { .. }) => {
+                Self::Wal(error.to_string().into())
+            }
+        }
+    }
 }

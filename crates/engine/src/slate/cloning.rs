@@ -14,7 +14,6 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures::{Stream, StreamExt, TryStreamExt};
-use partita_rt::threads;
 use slatedb::admin::{Admin, AdminBuilder, CloneSourceSpec};
 use slatedb::config::CheckpointOptions;
 use slatedb::object_store::path::Path;
@@ -79,14 +78,14 @@ pub(super) async fn checkpoint(
 /// Moves all rows of an open range to its files, unless they are there.
 async fn settle(core: &Core, range: RangeId) -> Result<(), ChangeError> {
     let slot = core.slot(range).ok_or(ChangeError::State(range))?;
-    let (Some(opened), Some(journal)) = (slot.opened(), core.journal()) else {
+    let (Some(opened), Some(wal)) = (slot.opened(), core.wal()) else {
         return Err(ChangeError::Unavailable);
     };
     // One that closed itself may have a write that failed and is there all the same, of which the log's marks say nothing.
     if opened.db.status().close_reason.is_some() {
         return Err(ChangeError::Unavailable);
     }
-    if journal.is_settled(range, opened.flushed()) {
+    if wal.is_flushed(range, opened.flushed()) {
         return Ok(());
     }
     let flushing = tokio::time::timeout(FLUSH_DEADLINE, opened.flush());
@@ -116,21 +115,18 @@ pub(super) async fn remove(core: &Core, range: RangeId) -> Result<Removal, Chang
     } else {
         delete_files(core, range).await?;
     }
-    let (data, journal) = (Arc::clone(&core.data), core.journal());
-    let forgetting = threads::spawn_blocking(move || {
-        if let Some(journal) = journal {
-            journal.forget(range);
-        }
-        data.remove_empty_folders(&database_path(range))
-    });
-    forgetting.await.map_err(refused)?.map_err(refused)?;
+    if let Some(wal) = core.wal() {
+        wal.release_all(range);
+    }
+    let removed = core.home.remove_empty_folders(database_path(range)).await;
+    removed.map_err(refused)?;
     Ok(Removal::Gone)
 }
 
 /// Deletes what is left of a database without a manifest, which SlateDB takes for a folder of somebody else: a removal that was cut
 /// short, or a file that a compaction was writing when the database was closed, and that was there only after the removal.
 async fn delete_files(core: &Core, range: RangeId) -> Result<(), ChangeError> {
-    let store = core.data.store();
+    let store = Arc::clone(&core.home.store);
     let files = store.list(Some(&Path::from(database_path(range))));
     let deleting = store.delete_stream(files.map_ok(|file| file.location).boxed());
     deleting
@@ -237,7 +233,7 @@ fn manifests(
 
 /// The ranges that have a database, whole or in part, in ascending order.
 pub(super) async fn list(core: &Core) -> Result<Vec<RangeId>, ChangeError> {
-    let store = core.data.store();
+    let store = Arc::clone(&core.home.store);
     let found = store.list_with_delimiter(None).await.map_err(refused)?;
     let mut ranges: Vec<RangeId> = found
         .common_prefixes
@@ -261,7 +257,7 @@ pub(super) async fn collect(core: &Core, opened: &Opened) -> Result<Collected, C
         .map(|view| view.sst.id.value().to_string())
         .collect();
     let folder = Path::from(database_path(opened.range)).join("compacted");
-    let mut files = core.data.store().list(Some(&folder));
+    let mut files = Arc::clone(&core.home.store).list(Some(&folder));
     while let Some(file) = files.try_next().await.map_err(refused)? {
         let name = file.location.filename().unwrap_or_default();
         let name = name.strip_suffix(".sst").unwrap_or(name);
@@ -273,7 +269,7 @@ pub(super) async fn collect(core: &Core, opened: &Opened) -> Result<Collected, C
 }
 
 pub(super) fn admin(core: &Core, range: RangeId) -> Admin {
-    AdminBuilder::new(database_path(range), core.data.store())
+    AdminBuilder::new(database_path(range), Arc::clone(&core.home.store))
         .with_wal_admin(Arc::new(NoWal))
         .with_system_clock(Arc::clone(&core.clock))
         .build()

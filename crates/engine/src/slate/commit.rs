@@ -20,17 +20,17 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use partita_rt::threads::OwnThread;
 use partita_rt::{Bug, Clock, SystemClock, is_planted};
+use partita_wal::RecordSize;
 use slatedb::WriteBatch;
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, oneshot, watch};
 
 use super::Opened;
 use super::core::{Core, Slot};
-use super::journal::Journal;
 use super::pin::Cut;
+use super::wal_adapter::WalAdapter;
 use crate::pipeline::{Intake, Queued};
 use crate::{Batch, Health, Refusal, WriteError};
-use partita_wal::local::record_bytes_max;
 
 /// The thread of the commit loop.
 pub(super) struct CommitThread {
@@ -240,29 +240,29 @@ struct Part {
 /// Commits a group and answers everybody in it.
 async fn commit(core: &Core, group: Vec<Waiting>) {
     let parts = parts(core, group);
-    let Some(journal) = core.journal() else {
+    let Some(wal) = core.wal() else {
         for part in parts {
             let refusal = core.refusal(&part.slot);
             refuse(core, part.batches, refusal);
         }
         return;
     };
-    if let Err(refusal) = make_room(core, &journal, record_bytes(&parts)).await {
+    if let Err(refusal) = make_room(core, &wal, record_sizes(&parts)).await {
         for part in parts {
             refuse(core, part.batches, refusal);
         }
         return;
     }
     let writing = parts.iter().filter(|part| part.rows > 0);
-    journal.begin(writing.map(|part| part.slot.range));
+    wal.begin_group(writing.map(|part| part.slot.range));
     let started = SystemClock.monotonic();
     let parts = match <[Part; 1]>::try_from(parts) {
         Ok([mut part]) => {
-            write(&journal, &mut part).await;
+            write(&wal, &mut part).await;
             vec![part]
         }
         Err(mut parts) => {
-            let writing = parts.iter_mut().map(|part| write(&journal, part));
+            let writing = parts.iter_mut().map(|part| write(&wal, part));
             futures::future::join_all(writing).await;
             parts
         }
@@ -298,20 +298,21 @@ fn parts(core: &Core, group: Vec<Waiting>) -> Vec<Part> {
     parts
 }
 
-/// The most that the records of a group take in the log.
-fn record_bytes(parts: &[Part]) -> u64 {
-    parts
-        .iter()
-        .map(|part| record_bytes_max(part.rows, part.bytes))
-        .sum()
+/// The sizes of the records of a group. Taken before the wait for room, so that the loop may wait on any thread.
+fn record_sizes(parts: &[Part]) -> Vec<RecordSize> {
+    let size = |part: &Part| RecordSize {
+        rows: part.rows,
+        payload_bytes: part.bytes,
+    };
+    parts.iter().map(size).collect()
 }
 
-async fn make_room(core: &Core, journal: &Journal, bytes: u64) -> Result<(), Refusal> {
+async fn make_room(core: &Core, wal: &WalAdapter, records: Vec<RecordSize>) -> Result<(), Refusal> {
     // One group has waited for the flush already; those behind it need not wait as long again.
-    if core.health.get() == Health::Backlogged && journal.is_backlogged() {
+    if core.health.get() == Health::Backlogged && wal.is_backlogged() {
         return Err(Refusal::Busy);
     }
-    let room = journal.make_room(bytes).await;
+    let room = wal.make_room(records.into_iter()).await;
     if let Err(refusal) = room {
         note_refusal(core, refusal);
     }
@@ -319,7 +320,7 @@ async fn make_room(core: &Core, journal: &Journal, bytes: u64) -> Result<(), Ref
 }
 
 /// Writes a part as one batch of its database. Where two batches name one key, the later one wins.
-async fn write(journal: &Journal, part: &mut Part) {
+async fn write(wal: &WalAdapter, part: &mut Part) {
     if part.rows == 0 {
         return;
     }
@@ -339,7 +340,7 @@ async fn write(journal: &Journal, part: &mut Part) {
         thread::sleep(Duration::from_millis(2));
     }
     let range = part.slot.range;
-    if let Err(error) = journal.write(range, &part.opened.db, merged).await {
+    if let Err(error) = wal.write(range, &part.opened.db, merged).await {
         tracing::error!(%error, %range, "a commit failed: the data is opened anew");
         part.failed = true;
     }

@@ -5,36 +5,33 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::{Mutex, RwLock};
-use partita_rt::DataDir;
 use slatedb::config::{DurabilityLevel, ReadOptions};
 use slatedb_common::{DefaultSystemClock, SystemClock};
 use tokio::sync::{Notify, Semaphore, SemaphorePermit};
 
 use super::cache::BlockCache;
-use super::journal::Journal;
+use super::home::Home;
+use super::wal_adapter::WalAdapter;
 use super::{Opened, Settings};
 use crate::health::HealthCell;
 use crate::stats::CommitCounts;
 use crate::{Health, RangeId, ReadError, Refusal};
-use partita_wal::local::{Disk, LogOptions};
 
 /// EngineSet that may be opened, derived or removed at the same time.
 const CHANGES_MAX: u32 = 8;
 
 pub(super) struct Core {
-    pub(super) data: Arc<DataDir>,
+    pub(super) home: Home,
     pub(super) settings: Settings,
     pub(super) reads: ReadOptions,
     pub(super) cache: Arc<BlockCache>,
     /// The time of all databases, which goes on evenly from when the process began. By default each has its own, set by the wall
     /// clock when it is opened: a database derived after that was set back would lie behind its source, and refuse to read.
     pub(super) clock: Arc<dyn SystemClock>,
-    pub(super) disk: Arc<dyn Disk>,
-    pub(super) log_options: LogOptions,
     pub(super) health: HealthCell,
     pub(super) counts: CommitCounts,
     /// The log as it is now; nothing while it is being opened anew, and after the end.
-    pub(super) journal: RwLock<Option<Journal>>,
+    pub(super) wal: RwLock<Option<WalAdapter>>,
     /// The ranges that are open.
     pub(super) slots: RwLock<BTreeMap<RangeId, Arc<Slot>>>,
     /// The ranges that were opened or made in this life.
@@ -87,23 +84,16 @@ impl Slot {
 }
 
 impl Core {
-    pub(super) fn new(
-        data: Arc<DataDir>,
-        settings: Settings,
-        disk: Arc<dyn Disk>,
-        log_options: LogOptions,
-    ) -> Arc<Self> {
+    pub(super) fn new(home: Home, settings: Settings) -> Arc<Self> {
         Arc::new(Self {
-            data,
+            home,
             reads: ReadOptions::default().with_durability_filter(DurabilityLevel::Remote),
             cache: Arc::new(BlockCache::new(settings.cache_bytes)),
             settings,
             clock: Arc::new(DefaultSystemClock::new()),
-            disk,
-            log_options,
             health: HealthCell::default(),
             counts: CommitCounts::default(),
-            journal: RwLock::new(None),
+            wal: RwLock::new(None),
             slots: RwLock::default(),
             known: Mutex::default(),
             changing: Semaphore::new(CHANGES_MAX as usize),
@@ -129,8 +119,8 @@ impl Core {
             .expect("the semaphore is never closed")
     }
 
-    pub(super) fn journal(&self) -> Option<Journal> {
-        self.journal.read().clone()
+    pub(super) fn wal(&self) -> Option<WalAdapter> {
+        self.wal.read().clone()
     }
 
     pub(super) fn slots(&self) -> Vec<Arc<Slot>> {

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use super::commit::{CommitQueue, RangeIntake};
 use super::core::{Core, Slot};
 use super::engine_set::in_time;
-use super::{FLUSH_DEADLINE, cloning, close_database, file_layout, open, scan, within_deadline};
+use super::{FLUSH_DEADLINE, cloning, close_database, file_layout, scan, within_deadline};
 use crate::pipeline::Room;
 use crate::{
     ChangeError, Collected, Engine, FileLayout, Health, KeyRange, Permit, ReadError, Refusal, Scan,
@@ -118,8 +118,8 @@ impl Engine for SlateEngine {
             match tokio::time::timeout(FLUSH_DEADLINE, opened.flush()).await {
                 Ok(Ok(())) => {
                     // A closed range is not looked after any more, and its records would keep the log from getting shorter.
-                    if let Some(journal) = self.core.journal() {
-                        open::release(&journal, &opened).await;
+                    if let Some(wal) = self.core.wal() {
+                        wal.release(opened.range, opened.flushed());
                     }
                 }
                 Ok(Err(error)) => {

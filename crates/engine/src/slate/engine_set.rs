@@ -4,14 +4,16 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use futures::future::BoxFuture;
-use parking_lot::Mutex;
-use partita_rt::threads::{self, Pool, PoolSettings};
+use partita_rt::threads::{Pool, PoolSettings};
 use partita_rt::{DataDir, Tasks};
+use partita_wal::Resume;
 
 use super::commit::CommitThread;
 use super::core::{Core, Slot};
 use super::engine::SlateEngine;
-use super::open::{self, Records};
+use super::home::Home;
+use super::open;
+use super::wal_adapter::WalAdapter;
 use super::{
     ASKED_DEADLINE, FLUSH_DEADLINE, Runtimes, Settings, cloning, close_database, pin, supervisor,
 };
@@ -20,7 +22,6 @@ use crate::{
     ChangeError, Engine, EngineSet, FileUse, Health, KeyPart, OpenError, PinId, Pinned, PinnedRows,
     RangeId, Removal, Stats,
 };
-use partita_wal::local::{Disk, LogOptions, OsDisk, Resume};
 
 /// Threads for flushing, compaction and garbage collection. Compressing and merging takes a core for milliseconds at a time, which
 /// would hold up every request behind it. Giving way cannot starve a flush for long: writes wait for it once the log is full of
@@ -41,8 +42,6 @@ pub struct SlateEngineSet {
     background: Pool,
     room: Arc<Room>,
     tasks: Tasks,
-    /// What the log held at the start, of ranges not opened yet.
-    unread: Mutex<Records>,
 }
 
 impl SlateEngineSet {
@@ -54,20 +53,22 @@ impl SlateEngineSet {
         data: Arc<DataDir>,
         settings: Settings,
     ) -> BoxFuture<'static, Result<Self, OpenError>> {
-        Box::pin(async move { Self::on(Arc::new(OsDisk), open::LOG_OPTIONS, data, settings).await })
+        Self::in_home(Home::in_directory(data), settings)
     }
 
-    /// With a log laid out like this, on this disk.
-    pub(super) async fn on(
-        disk: Arc<dyn Disk>,
-        log_options: LogOptions,
-        data: Arc<DataDir>,
-        settings: Settings,
-    ) -> Result<Self, OpenError> {
+    /// Reads the log of `home`; databases are opened one by one.
+    ///
+    /// # Errors
+    /// See [`OpenError`].
+    pub fn in_home(home: Home, settings: Settings) -> BoxFuture<'static, Result<Self, OpenError>> {
+        Box::pin(Self::start(home, settings))
+    }
+
+    async fn start(home: Home, settings: Settings) -> Result<Self, OpenError> {
         let room = Room::new(settings.in_flight_bytes_max, settings.batch_bytes_max);
-        let core = Core::new(data, settings, disk, log_options);
-        let (journal, records) = open::open_log(&core, Resume::Behind).await?;
-        *core.journal.write() = Some(journal);
+        let core = Core::new(home, settings);
+        let wal = WalAdapter::open(&core.home, Resume::AfterStop).await?;
+        *core.wal.write() = Some(wal);
         let commits = CommitThread::start(Arc::clone(&core))?;
         let background = Pool::start(BACKGROUND)?;
         let runtimes = Runtimes {
@@ -84,7 +85,6 @@ impl SlateEngineSet {
             background,
             room: Arc::new(room),
             tasks,
-            unread: Mutex::new(records),
         })
     }
 }
@@ -111,11 +111,9 @@ impl SlateEngineSet {
     async fn open_in_turn(&self, range: RangeId) -> Result<Arc<dyn Engine>, OpenError> {
         let core = &self.core;
         let _changing = core.change().await;
-        let journal = core.journal().ok_or(OpenError::Unavailable)?;
+        let wal = core.wal().ok_or(OpenError::Unavailable)?;
         let _opening = Opening::begin(core, range).ok_or(OpenError::AlreadyOpen(range))?;
-        let records = self.unread.lock().remove(&range).unwrap_or_default();
-        let runtimes = &self.runtimes;
-        let opened = open::open(core, runtimes, &journal, range, records, Resume::Behind).await?;
+        let opened = open::open(core, &self.runtimes, &wal, range, Resume::AfterStop).await?;
         let slot = Slot::new(opened);
         core.slots.write().insert(range, Arc::clone(&slot));
         Ok(Arc::new(SlateEngine::new(
@@ -174,14 +172,8 @@ impl EngineSet for SlateEngineSet {
         let Ok(_changing) = turn.await else {
             return tracing::warn!("old records are not given up for now");
         };
-        self.unread.lock().clear();
-        let open: Vec<RangeId> = self.core.slots().iter().map(|slot| slot.range).collect();
-        if let Some(journal) = self.core.journal() {
-            let forgetting =
-                threads::spawn_blocking(move || journal.drop_unknown(open.into_iter()));
-            if let Err(error) = forgetting.await {
-                tracing::error!(%error, "old records were not given up");
-            }
+        if let Some(wal) = self.core.wal() {
+            wal.retain(self.core.slots().iter().map(|slot| slot.range));
         }
     }
 
@@ -233,8 +225,8 @@ impl EngineSet for SlateEngineSet {
     fn stats(&self) -> Stats {
         let mut stats = self.core.counts.read(self.core.health.get());
         self.core.cache.count_into(&mut stats);
-        if let Some(journal) = self.core.journal() {
-            stats.log_bytes = journal.live_bytes();
+        if let Some(wal) = self.core.wal() {
+            stats.log_bytes = wal.live_bytes();
         }
         for opened in self.core.slots().iter().filter_map(|slot| slot.opened()) {
             opened.figures.add_to(&mut stats.figures);
@@ -263,7 +255,7 @@ impl EngineSet for SlateEngineSet {
                 }
             }
             self.core.slots.write().clear();
-            self.core.journal.write().take();
+            self.core.wal.write().take();
         }
         self.commits.stop().await;
         self.background.stop();

@@ -28,13 +28,14 @@ mod engine;
 mod engine_set;
 mod figures;
 mod file_layout;
-mod gathering;
-mod journal;
+mod group_barrier;
+mod home;
 mod open;
 mod pin;
 mod scan;
 mod settings;
 mod supervisor;
+mod wal_adapter;
 
 use std::future::Future;
 use std::sync::Arc;
@@ -48,6 +49,7 @@ use detach::Rewriting;
 use figures::Figures;
 
 pub use engine_set::SlateEngineSet;
+pub use home::Home;
 pub use settings::Settings;
 
 /// How long a read waits for the store before it is given up.

@@ -8,13 +8,13 @@ use futures::StreamExt;
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
 use partita_rt::Shutdown;
+use partita_wal::Resume;
 
 use super::core::{Core, Slot};
-use super::journal::Journal;
-use super::open::{self, Records};
+use super::open;
+use super::wal_adapter::WalAdapter;
 use super::{Opened, Runtimes, close_database};
 use crate::{Health, OpenError, RangeId};
-use partita_wal::local::Resume;
 
 /// How often it looks when nothing happens.
 const TICK: Duration = Duration::from_millis(500);
@@ -29,13 +29,13 @@ const RETRY_MAX: Duration = Duration::from_secs(5);
 pub(super) async fn run(core: Arc<Core>, runtimes: Runtimes, shutdown: Shutdown) {
     let mut flushes = Flushes::default();
     loop {
-        let journal = core.journal();
-        let backlogged = journal.as_ref().is_some_and(Journal::is_backlogged);
+        let wal = core.wal();
+        let backlogged = wal.as_ref().is_some_and(WalAdapter::is_backlogged);
         let tick = if backlogged { TICK_BACKLOGGED } else { TICK };
         tokio::select! {
             () = shutdown.requested() => return,
             () = core.failed.notified() => {}
-            () = rolled(journal.as_ref()) => {}
+            () = maintenance_wanted(wal.as_ref()) => {}
             () = flushes.ended() => {}
             () = tokio::time::sleep(tick) => {}
         }
@@ -53,9 +53,9 @@ pub(super) async fn run(core: Arc<Core>, runtimes: Runtimes, shutdown: Shutdown)
                 () = shutdown.requested() => return,
                 () = recover(&core, &runtimes) => {}
             }
-        } else if let Some(journal) = journal {
-            tidy(&core, &journal, &opened).await;
-            let stragglers = journal.stragglers();
+        } else if let Some(wal) = wal {
+            maintain(&core, &wal, &opened).await;
+            let stragglers = wal.stragglers();
             let stragglers = opened
                 .into_iter()
                 .filter(|opened| stragglers.contains(&opened.range));
@@ -105,34 +105,34 @@ async fn is_unasked(core: &Core) -> bool {
         .any(|opened| opened.db.status().close_reason.is_some())
 }
 
-async fn rolled(journal: Option<&Journal>) {
-    match journal {
-        Some(journal) => journal.rolled().await,
+async fn maintenance_wanted(wal: Option<&WalAdapter>) {
+    match wal {
+        Some(wal) => wal.maintenance_wanted().await,
         None => std::future::pending().await,
     }
 }
 
 /// Gives up what is flushed, makes spares, and notes whether writing can go on.
-async fn tidy(core: &Core, journal: &Journal, opened: &[Arc<Opened>]) {
+async fn maintain(core: &Core, wal: &WalAdapter, opened: &[Arc<Opened>]) {
     let health = core.health.get();
-    match open::tidy(journal, opened).await {
-        Ok(()) if journal.is_backlogged() => {}
+    match open::maintain(wal, opened).await {
+        Ok(()) if wal.is_backlogged() => {}
         Ok(()) => {
             // Only from these two: a failure that was noted meanwhile must not be forgotten.
             if core.health.replace(health, Health::Healthy) && health != Health::Healthy {
                 tracing::info!(was = health.as_str(), "writes are taken again");
             }
         }
-        Err(error) => tracing::debug!(%error, "no spare segments of the log"),
+        Err(error) => tracing::debug!(%error, "failed to maintain the WAL"),
     }
 }
 
 async fn recover(core: &Core, runtimes: &Runtimes) {
     let _changing = core.change_all().await;
     core.health.set(Health::Recovering);
-    let failed = core.journal.write().take();
+    let failed = core.wal.write().take();
     if let Some(failed) = failed {
-        failed.retire();
+        failed.poison();
     }
     let slots = core.slots();
     for opened in slots.iter().filter_map(|slot| slot.take()) {
@@ -160,25 +160,17 @@ async fn recover(core: &Core, runtimes: &Runtimes) {
 
 /// Opens all ranges with a fresh log; the old one is given up before anybody reads.
 async fn open_anew(core: &Core, runtimes: &Runtimes, slots: &[Arc<Slot>]) -> Result<(), OpenError> {
-    let (journal, mut records): (Journal, Records) = open::open_log(core, Resume::Afresh).await?;
+    let wal = WalAdapter::open(&core.home, Resume::AfterFailure).await?;
     let mut anew = Vec::with_capacity(slots.len());
     for slot in slots {
-        let records = records.remove(&slot.range).unwrap_or_default();
-        let opening = open::open(
-            core,
-            runtimes,
-            &journal,
-            slot.range,
-            records,
-            Resume::Afresh,
-        );
+        let opening = open::open(core, runtimes, &wal, slot.range, Resume::AfterFailure);
         anew.push(Arc::new(opening.await?));
     }
-    journal.drop_unknown(slots.iter().map(|slot| slot.range));
-    open::tidy(&journal, &anew).await?;
+    wal.retain(slots.iter().map(|slot| slot.range));
+    open::maintain(&wal, &anew).await?;
     for (slot, opened) in slots.iter().zip(anew) {
         slot.put(opened);
     }
-    *core.journal.write() = Some(journal);
+    *core.wal.write() = Some(wal);
     Ok(())
 }

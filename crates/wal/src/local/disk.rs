@@ -1,27 +1,30 @@
-//! The few operations on files that the log needs, behind a trait, so that tests can make them fail.
+//! The file operations of the log, behind a trait, so that tests can make them fail.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::Path;
 
-/// Operations on files. All of them block.
+/// How much is written at once when a file is filled.
+const FILL_BYTES: usize = 1 << 20;
+
+/// File operations. All of them block.
 pub trait Disk: Send + Sync + 'static {
-    /// Makes a file of `bytes`, with all its space taken on the disk.
+    /// Creates a file of `bytes` with all its space allocated.
     ///
     /// # Errors
-    /// `StorageFull` when there is no room; nothing is left behind then.
+    /// `StorageFull` when there is no space; then no file is left.
     fn create(&self, path: &Path, bytes: u64) -> io::Result<File>;
 
     /// Writes all of `bytes` at `offset`.
     fn write_at(&self, file: &File, bytes: &[u8], offset: u64) -> io::Result<()>;
 
-    /// Returns once what was written to the file would survive a power cut.
+    /// Returns once the file's content would survive a power cut.
     fn sync(&self, file: &File) -> io::Result<()>;
 
-    /// Gives a file another name in the same folder.
+    /// Renames a file within its directory.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
-    /// Returns once the names in the folder would survive a power cut.
+    /// Returns once the names in the directory would survive a power cut.
     fn sync_directory(&self, directory: &Path) -> io::Result<()>;
 }
 
@@ -39,7 +42,7 @@ impl Disk for OsDisk {
             .open(path)?;
         let allocated = allocate(&file, bytes).and_then(|()| file.sync_all());
         if let Err(error) = allocated {
-            // What is left of it would only take the room that is missing.
+            // A partial file would only take the space that is missing.
             let _ = fs::remove_file(path);
             return Err(error);
         }
@@ -63,12 +66,12 @@ impl Disk for OsDisk {
     }
 }
 
-/// Takes the space of the whole file, and writes to all of it.
+/// Allocates the whole file and fills it with zeros.
 ///
-/// Space that was taken but never written costs the file system a change of its own structures at the first sync after a
-/// write, which then waits for whatever else is being written (measured on ext4: 4 ms instead of 0.3 ms beside a flush).
+/// Space that is allocated but not written costs the file system a change of its own structures at the first sync after a write, and
+/// that sync waits for all other writes (measured on ext4: 4 ms instead of 0.3 ms beside a flush).
 fn allocate(file: &File, bytes: u64) -> io::Result<()> {
-    // First the space in one piece; file systems that cannot do that do without.
+    // In one piece where the file system can do that.
     #[cfg(target_os = "linux")]
     match rustix::fs::fallocate(file, rustix::fs::FallocateFlags::empty(), 0, bytes) {
         Ok(()) | Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => {}
@@ -86,6 +89,3 @@ fn allocate(file: &File, bytes: u64) -> io::Result<()> {
     }
     Ok(())
 }
-
-/// How much is written at once when a file is made.
-const FILL_BYTES: usize = 1 << 20;

@@ -1,4 +1,4 @@
-//! A disk that fails when told to, for tests.
+//! A disk that fails on request, for tests.
 
 use std::fs::File;
 use std::io;
@@ -9,17 +9,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::{Disk, OsDisk};
-
-/// What the next sync of a record does instead of syncing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SyncFault {
-    /// The bytes are on the disk, but the answer is an error.
-    AfterTheFact,
-    /// What was written since the last sync is gone, as when the kernel drops dirty pages.
-    Lost,
-    /// Only the first part of it is there.
-    Torn,
-}
+use crate::AppendFault;
 
 /// The disk of the machine, with faults. Clones share them.
 #[derive(Clone, Debug, Default)]
@@ -31,26 +21,26 @@ pub struct FaultyDisk {
 struct Faults {
     full: bool,
     lazy: bool,
-    next_sync: Option<SyncFault>,
-    /// Where the last write of a record went that is not synced yet: the file, the place in it, and how long it was.
+    next_sync: Option<AppendFault>,
+    /// The last write of a record that is not synced yet: its file, offset and length.
     last_write: Option<(u64, u64, usize)>,
     syncs: usize,
 }
 
 impl FaultyDisk {
-    /// Makes the next sync of a record fail.
-    pub fn fail_next_sync(&self, fault: SyncFault) {
+    /// Makes the sync of the next group fail.
+    pub fn fail_next_sync(&self, fault: AppendFault) {
         self.faults.lock().next_sync = Some(fault);
     }
 
-    /// A disk that says it synced without doing so, for tests that end no process and would sync thousands of times.
+    /// A disk that skips syncs, for tests that stay in one process and would sync thousands of times.
     pub fn lazy() -> Self {
         let disk = Self::default();
         disk.faults.lock().lazy = true;
         disk
     }
 
-    /// Lets no more files be made, or lets them again.
+    /// Refuses to create files, or allows it again.
     pub fn set_full(&self, full: bool) {
         self.faults.lock().full = full;
     }
@@ -70,7 +60,7 @@ impl Disk for FaultyDisk {
     }
 
     fn write_at(&self, file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
-        // Headers are written beside, when a segment is made; the faults are for records.
+        // Offset 0 is the header of a new segment; faults are for records.
         if offset > 0 {
             self.faults.lock().last_write = Some((inode(file)?, offset, bytes.len()));
         }
@@ -82,7 +72,7 @@ impl Disk for FaultyDisk {
         let fault = {
             let mut faults = self.faults.lock();
             faults.syncs += 1;
-            // A file that held a record may be synced again as a new segment.
+            // A recycled file that held a record is synced again as a new segment.
             let record = faults.last_write.take_if(|write| write.0 == inode);
             record.and_then(|record| Some((faults.next_sync.take()?, record)))
         };
@@ -93,9 +83,9 @@ impl Disk for FaultyDisk {
             };
         };
         match fault {
-            SyncFault::AfterTheFact => {}
-            SyncFault::Lost => OsDisk.write_at(file, &vec![0; count], offset)?,
-            SyncFault::Torn => {
+            AppendFault::Durable => {}
+            AppendFault::Lost => OsDisk.write_at(file, &vec![0; count], offset)?,
+            AppendFault::Torn => {
                 let kept = count / 2;
                 OsDisk.write_at(file, &vec![0; count - kept], offset + kept as u64)?;
             }

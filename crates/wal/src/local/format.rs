@@ -1,15 +1,14 @@
-//! The bytes of the log. `docs/format/log.md` is the same in prose; numbers are little endian.
+//! The bytes of a segment. `docs/format/log.md` describes them in prose; numbers are little endian.
 //!
-//! A segment is a header of one sector and then records, each at the start of a sector. Checksums begin with the segment's
-//! salt, a random number of its own: what an earlier life of the file left behind, or what a client stored to look like a
-//! record, does not pass.
+//! A segment is a header of one sector and then records, each at the start of a sector. Checksums begin with the segment's salt, a
+//! random number of its own. So neither bytes of the file's earlier life nor a record-like value stored by a client passes a check.
 
 use bytes::{Buf, Bytes};
-use slatedb::{RowEntry, ValueDeletable};
 
-use super::{RangeId, WalId};
+use crate::row::{ROW_HEADER_BYTES_MAX, encode_rows};
+use crate::{RangeId, RecordHeader, RecordSize, RowRef, WalId};
 
-/// What records are aligned to, and the smallest unit a disk writes at once.
+/// The alignment of records: the smallest unit that a disk writes at once.
 pub(super) const SECTOR_BYTES: u64 = 512;
 
 const SECTOR: usize = 512;
@@ -22,30 +21,23 @@ const RECORD_HEADER_BYTES: usize = 48;
 /// Bytes of a record, at most: its length is a number of 32 bits.
 pub(super) const RECORD_BYTES_MAX: u64 = u32::MAX as u64;
 
-/// Bytes of a row beyond key and value, at most: flags, lengths, two times.
-const ROW_HEADER_BYTES_MAX: usize = 1 + 2 + 4 + 8 + 8;
-
-const FLAG_DELETE: u8 = 1;
-const FLAG_CREATED: u8 = 2;
-const FLAG_EXPIRES: u8 = 4;
-
-/// What the first sector of a segment says.
+/// The first sector of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SegmentHeader {
     /// The place of the segment in the log.
     pub(super) number: u64,
-    /// What its checksums begin with.
+    /// The start of all its checksums.
     pub(super) salt: u64,
     /// Its whole length in bytes.
     pub(super) bytes: u64,
 }
 
-/// Why a segment's first sector is not a header.
+/// Why a segment's first sector is not a valid header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HeaderFault {
-    /// It is damaged, or was never a log.
+    /// It is damaged, or not part of a log.
     Damaged,
-    /// It is of a version this binary does not know.
+    /// Its version is unknown to this binary.
     Version(u32),
 }
 
@@ -85,67 +77,65 @@ impl SegmentHeader {
     }
 }
 
-/// What a record says about itself.
+/// The header of a record in a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct RecordHeader {
-    /// Which write and sync it belonged to.
+pub(super) struct GroupHeader {
+    /// The group it belongs to: one write and one sync.
     pub(super) group: u64,
-    /// Whose rows it holds.
-    pub(super) range: RangeId,
-    /// Its number in that range.
-    pub(super) wal_id: WalId,
-    /// The sequence number of all its rows.
-    pub(super) seq: u64,
+    pub(super) record: RecordHeader,
 }
 
 /// A record whose header passed its checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FramedRecord {
-    pub(super) header: RecordHeader,
+    pub(super) header: GroupHeader,
     pub(super) row_count: u32,
-    /// Bytes of the rows.
+    /// Bytes of the encoded rows.
     pub(super) body_bytes: usize,
     body_crc: u32,
 }
 
-/// Rows cannot be written as a record: none, too many bytes, or of a kind the log does not know.
+/// The rows cannot be written as a record: too many bytes, or a key or value that is too long.
 #[derive(Debug)]
 pub(super) struct Unfit;
 
-/// How many bytes a record of so many rows takes at most, when keys and values together have `payload_bytes`.
-pub fn record_bytes_max(row_count: usize, payload_bytes: usize) -> u64 {
-    let bytes = RECORD_HEADER_BYTES + row_count * ROW_HEADER_BYTES_MAX + payload_bytes;
-    bytes.next_multiple_of(SECTOR) as u64
+/// How many bytes a record takes in a segment, at most.
+pub(super) fn framed_bytes_max(size: RecordSize) -> u64 {
+    encoded_bytes_max(size).next_multiple_of(SECTOR) as u64
 }
 
-/// Adds the record to `buffer`, filled up to whole sectors. What an error leaves in the buffer is to be cut off.
+fn encoded_bytes_max(size: RecordSize) -> usize {
+    RECORD_HEADER_BYTES + size.rows * ROW_HEADER_BYTES_MAX + size.payload_bytes
+}
+
+/// Appends the record to `buffer`, filled up to whole sectors. After an error the caller truncates the buffer.
 pub(super) fn encode_record(
     buffer: &mut Vec<u8>,
     salt: u64,
-    header: &RecordHeader,
-    rows: &[RowEntry],
+    header: &GroupHeader,
+    size: RecordSize,
+    rows: &mut dyn Iterator<Item = RowRef<'_>>,
 ) -> Result<(), Unfit> {
     let start = buffer.len();
     let body_start = start + RECORD_HEADER_BYTES;
-    let payload: usize = rows.iter().map(|row| row.key.len() + row.value.len()).sum();
-    let bytes = RECORD_HEADER_BYTES + rows.len() * ROW_HEADER_BYTES_MAX + payload;
-    // At once: a long record that grew would be in memory twice.
-    buffer.reserve(bytes.next_multiple_of(SECTOR));
+    // All at once: a long record whose buffer grew would be in memory twice.
+    buffer.reserve(encoded_bytes_max(size).next_multiple_of(SECTOR));
     buffer.resize(body_start, 0);
-    for row in rows {
-        encode_row(buffer, row)?;
-    }
+    let row_count = encode_rows(buffer, rows).map_err(|_too_long| Unfit)?;
     let body = buffer.get(body_start..).ok_or(Unfit)?;
     let body_bytes = u32::try_from(body.len()).map_err(|_| Unfit)?;
-    let row_count = u32::try_from(rows.len()).map_err(|_| Unfit)?;
+    let GroupHeader {
+        group,
+        record: RecordHeader { range, wal_id, seq },
+    } = header;
     let mut rest = Vec::with_capacity(RECORD_HEADER_BYTES - 4);
     rest.extend(checksum(salt, body).to_le_bytes());
     rest.extend(body_bytes.to_le_bytes());
     rest.extend(row_count.to_le_bytes());
-    rest.extend(header.group.to_le_bytes());
-    rest.extend(header.range.0.to_le_bytes());
-    rest.extend(header.wal_id.0.to_le_bytes());
-    rest.extend(header.seq.to_le_bytes());
+    rest.extend(group.to_le_bytes());
+    rest.extend(range.0.to_le_bytes());
+    rest.extend(wal_id.0.to_le_bytes());
+    rest.extend(seq.to_le_bytes());
     let (crc, fields) = buffer
         .get_mut(start..body_start)
         .ok_or(Unfit)?
@@ -156,34 +146,7 @@ pub(super) fn encode_record(
     Ok(())
 }
 
-fn encode_row(buffer: &mut Vec<u8>, row: &RowEntry) -> Result<(), Unfit> {
-    let RowEntry {
-        key,
-        value,
-        seq: _,
-        create_ts,
-        expire_ts,
-    } = row;
-    let (kind, value) = match value {
-        ValueDeletable::Value(value) => (0, value.as_ref()),
-        ValueDeletable::Tombstone => (FLAG_DELETE, &[][..]),
-        // Never written by this engine, so never to be read back.
-        ValueDeletable::Merge(_) => return Err(Unfit),
-    };
-    let created = if create_ts.is_some() { FLAG_CREATED } else { 0 };
-    let expires = if expire_ts.is_some() { FLAG_EXPIRES } else { 0 };
-    buffer.push(kind | created | expires);
-    buffer.extend(u16::try_from(key.len()).map_err(|_| Unfit)?.to_le_bytes());
-    buffer.extend(u32::try_from(value.len()).map_err(|_| Unfit)?.to_le_bytes());
-    for time in [create_ts, expire_ts].into_iter().flatten() {
-        buffer.extend(time.to_le_bytes());
-    }
-    buffer.extend_from_slice(key);
-    buffer.extend_from_slice(value);
-    Ok(())
-}
-
-/// The header of the record at the start of `bytes`, if there is one.
+/// The header of the record at the start of `bytes`, if it passes its checksum.
 pub(super) fn decode_record_header(salt: u64, bytes: &[u8]) -> Option<FramedRecord> {
     let (crc, mut fields) = bytes.get(..RECORD_HEADER_BYTES)?.split_at_checked(4)?;
     if crc != checksum(salt, fields).to_le_bytes() {
@@ -193,16 +156,18 @@ pub(super) fn decode_record_header(salt: u64, bytes: &[u8]) -> Option<FramedReco
         body_crc: fields.get_u32_le(),
         body_bytes: usize::try_from(fields.get_u32_le()).ok()?,
         row_count: fields.get_u32_le(),
-        header: RecordHeader {
+        header: GroupHeader {
             group: fields.get_u64_le(),
-            range: RangeId(fields.get_u64_le()),
-            wal_id: WalId(fields.get_u64_le()),
-            seq: fields.get_u64_le(),
+            record: RecordHeader {
+                range: RangeId(fields.get_u64_le()),
+                wal_id: WalId(fields.get_u64_le()),
+                seq: fields.get_u64_le(),
+            },
         },
     })
 }
 
-/// A record's header and its rows' bytes, if `bytes` starts with a whole, undamaged record.
+/// The header and the encoded rows of the record at the start of `bytes`, if it is whole and undamaged.
 pub(super) fn decode_record(salt: u64, bytes: &Bytes) -> Option<(FramedRecord, Bytes)> {
     let framed = decode_record_header(salt, bytes)?;
     let end = RECORD_HEADER_BYTES.checked_add(framed.body_bytes)?;
@@ -213,53 +178,11 @@ pub(super) fn decode_record(salt: u64, bytes: &Bytes) -> Option<(FramedRecord, B
     (checksum(salt, &body) == framed.body_crc).then_some((framed, body))
 }
 
-/// How many bytes the record takes, whole sectors.
+/// How many bytes the record takes in its segment: whole sectors.
 pub(super) fn framed_bytes(framed: &FramedRecord) -> usize {
     RECORD_HEADER_BYTES
         .saturating_add(framed.body_bytes)
         .next_multiple_of(SECTOR)
-}
-
-/// The rows of a record's body, or nothing when it is not what the header promised.
-pub(super) fn decode_rows(mut body: Bytes, row_count: u32, seq: u64) -> Option<Vec<RowEntry>> {
-    let mut rows = Vec::new();
-    for _ in 0..row_count {
-        let flags = body.try_get_u8().ok()?;
-        if flags & !(FLAG_DELETE | FLAG_CREATED | FLAG_EXPIRES) != 0 {
-            return None;
-        }
-        let key_bytes = usize::from(body.try_get_u16_le().ok()?);
-        let value_bytes = usize::try_from(body.try_get_u32_le().ok()?).ok()?;
-        let create_ts = time(&mut body, flags & FLAG_CREATED != 0)?;
-        let expire_ts = time(&mut body, flags & FLAG_EXPIRES != 0)?;
-        if body.len() < key_bytes.checked_add(value_bytes)? {
-            return None;
-        }
-        let key = body.split_to(key_bytes);
-        let value = body.split_to(value_bytes);
-        let value = if flags & FLAG_DELETE == 0 {
-            ValueDeletable::Value(value)
-        } else {
-            ValueDeletable::Tombstone
-        };
-        rows.push(RowEntry {
-            key,
-            value,
-            seq,
-            create_ts,
-            expire_ts,
-        });
-    }
-    body.is_empty().then_some(rows)
-}
-
-/// The outer option is the outcome, the inner one the value.
-#[allow(clippy::option_option, reason = "absent and unreadable are two things")]
-fn time(body: &mut Bytes, present: bool) -> Option<Option<i64>> {
-    if !present {
-        return Some(None);
-    }
-    body.try_get_i64_le().ok().map(Some)
 }
 
 fn checksum(salt: u64, bytes: &[u8]) -> u32 {

@@ -162,7 +162,7 @@ pub(super) async fn open(
         skip_wal_replay: true,
         ..DbReaderOptions::default()
     };
-    let reader = DbReader::builder(database_path(range), core.data.store())
+    let reader = DbReader::builder(database_path(range), Arc::clone(&core.home.store))
         .with_reader_mode(DbReaderMode::Checkpoint(checkpoint.id))
         .with_options(options)
         .with_system_clock(Arc::clone(&core.clock))

@@ -12,8 +12,9 @@ async fn write_on(engine: &dyn Engine, numbers: std::ops::Range<u32>) {
 }
 
 fn assert_short(stats: &Stats) {
-    let live = stats.log_bytes / (64 << 10);
-    assert!(live <= journal::LIVE_SEGMENTS_MAX, "{live} segments");
+    let live = stats.log_bytes / SEGMENT_BYTES;
+    let most = Options::default().live_segments_max;
+    assert!(live <= most, "{live} segments");
 }
 
 /// A few rows are flushed once they fill some segments, so that a start has a bounded amount to read.

@@ -1,4 +1,5 @@
 mod log_length;
+mod memory_home;
 
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Bound;
@@ -9,6 +10,8 @@ use tokio::time::Instant;
 
 use bytes::Bytes;
 use partita_rt::DataDir;
+use partita_wal::AppendFault;
+use partita_wal::local::{FaultyDisk, LocalStorage, Options};
 use slatedb::compactor::{CompactionSpec, SourceId};
 use slatedb::config::CheckpointOptions;
 
@@ -19,8 +22,9 @@ use crate::{
     ChangeError, Collected, Engine, EngineSet, Health, KeyPart, KeyRange, OpenError, ReadError,
     Refusal, Removal, ScanHint, Stats, WriteError,
 };
-use partita_wal::local::LogOptions;
-use partita_wal::local::{FaultyDisk, SyncFault};
+
+/// Bytes of a segment in most tests.
+const SEGMENT_BYTES: u64 = 64 << 10;
 
 /// EngineSet with their first range open.
 struct One {
@@ -64,13 +68,17 @@ async fn open_in(directory: &Path) -> One {
 /// EngineSet whose log has small segments on a disk that can fail.
 async fn databases_on(disk: &FaultyDisk, directory: &Path) -> SlateEngineSet {
     let data = Arc::new(DataDir::open(directory).unwrap());
-    let options = LogOptions {
-        segment_bytes: 64 << 10,
-        ..open::LOG_OPTIONS
+    let options = Options {
+        segment_bytes: SEGMENT_BYTES,
+        ..Options::default()
     };
-    SlateEngineSet::on(Arc::new(disk.clone()), options, data, Settings::default())
-        .await
-        .unwrap()
+    let wal = LocalStorage::with_disk(data.log_path(), Arc::new(disk.clone()), options);
+    let home = Home {
+        wal: Arc::new(wal),
+        ..Home::in_directory(data)
+    };
+    let databases = SlateEngineSet::in_home(home, Settings::default()).await;
+    databases.unwrap()
 }
 
 async fn open_faulty(directory: &Path, disk: &FaultyDisk) -> One {
@@ -201,7 +209,7 @@ async fn batches_longer_than_a_segment_are_durable() {
             .await
             .unwrap();
     }
-    disk.fail_next_sync(SyncFault::Torn);
+    disk.fail_next_sync(AppendFault::Torn);
     let torn = commit(&*engine, put("torn", vec![7; 1 << 20])).await;
     assert_eq!(torn, Err(WriteError::Unknown));
     wait_for(&*engine, Health::Healthy).await;
@@ -216,7 +224,7 @@ async fn batches_longer_than_a_segment_are_durable() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_failed_sync_is_unknown_and_healed() {
-    for fault in [SyncFault::AfterTheFact, SyncFault::Lost, SyncFault::Torn] {
+    for fault in [AppendFault::Durable, AppendFault::Lost, AppendFault::Torn] {
         let directory = tempfile::tempdir().unwrap();
         let disk = FaultyDisk::default();
         let engine = open_faulty(directory.path(), &disk).await;
@@ -232,11 +240,7 @@ async fn a_failed_sync_is_unknown_and_healed() {
         wait_for(&*engine, Health::Healthy).await;
         assert_eq!(engine.get(b"acknowledged").await.unwrap().unwrap(), "1");
         let seen = engine.get(b"unknown").await.unwrap();
-        assert_eq!(
-            seen.is_some(),
-            fault == SyncFault::AfterTheFact,
-            "{fault:?}"
-        );
+        assert_eq!(seen.is_some(), fault == AppendFault::Durable, "{fault:?}");
         commit(&*engine, put("afterwards", "3")).await.unwrap();
         engine.close().await;
         drop(engine);
@@ -321,7 +325,7 @@ async fn a_lost_log_is_noticed() {
     drop(engine);
     std::fs::remove_dir_all(directory.path().join("log")).unwrap();
     let text = refusal_to_open(directory.path()).await;
-    assert!(text.contains("the log is missing"), "{text}");
+    assert!(text.contains("the WAL is missing"), "{text}");
 }
 
 /// Why the engine did not open, with all its causes.
@@ -538,7 +542,7 @@ async fn ranges_are_healed_together() {
     let second = databases.open(RangeId(2)).await.unwrap();
     commit(&*first, put("kept", "1")).await.unwrap();
     commit(&*second, put("kept", "2")).await.unwrap();
-    disk.fail_next_sync(SyncFault::Lost);
+    disk.fail_next_sync(AppendFault::Lost);
     let both = tokio::join!(
         commit(&*first, put("lost", "1")),
         commit(&*second, put("later", "2"))

@@ -1,15 +1,15 @@
-//! Files that were cut short or changed: what a crash can leave is told from what it cannot.
+//! Segments that were cut short or changed: a torn tail is told from damage.
 
 use super::*;
 
-/// Copies a log whose last segment was changed, and opens the copy.
+/// Opens a copy of the log whose first segment was changed.
 fn open_changed(
-    directory: &Path,
+    original: &Directory,
     change: impl FnOnce(&mut Vec<u8>),
-) -> Result<Vec<u64>, OpenLogError> {
-    let copy = tempfile::tempdir().unwrap();
+) -> Result<Vec<u64>, OpenWalError> {
+    let copy = Directory::new(FaultyDisk::lazy());
     let mut change = Some(change);
-    let mut paths: Vec<PathBuf> = fs::read_dir(directory)
+    let mut paths: Vec<PathBuf> = fs::read_dir(original.path())
         .unwrap()
         .map(|entry| entry.unwrap().path())
         .collect();
@@ -21,23 +21,22 @@ fn open_changed(
         }
         fs::write(copy.path().join(path.file_name().unwrap()), bytes).unwrap();
     }
-    let lazy = || Arc::new(FaultyDisk::lazy()) as Arc<dyn Disk>;
-    let (log, records) = Log::open(copy.path(), lazy(), OPTIONS, Resume::Behind)?;
+    let wal = copy.open(Resume::AfterStop)?;
+    let found = ids(&wal);
     // Whatever was dropped, the log goes on.
-    let next = records.last().map_or(1, |record| record.wal_id().0 + 1);
-    append(&log, next, 10).unwrap();
-    drop(log);
-    let (_, again) = Log::open(copy.path(), lazy(), OPTIONS, Resume::Behind).unwrap();
-    assert_eq!(ids(&again).last(), Some(&next));
-    Ok(ids(&records))
+    let next = found.last().map_or(1, |last| last + 1);
+    append(&wal, next, 10).unwrap();
+    drop(wal);
+    assert_eq!(ids(&copy.reopen()).last(), Some(&next));
+    Ok(found)
 }
 
 /// Three records of a sector and a half each, in one segment: at 512, 1536 and 2560.
-fn three_records() -> tempfile::TempDir {
-    let directory = tempfile::tempdir().unwrap();
-    let (log, _) = open(directory.path()).unwrap();
+fn three_records() -> Directory {
+    let directory = Directory::new(FaultyDisk::default());
+    let wal = directory.reopen();
     for id in 1..=3 {
-        append(&log, id, 700).unwrap();
+        append(&wal, id, 700).unwrap();
     }
     directory
 }
@@ -45,17 +44,21 @@ fn three_records() -> tempfile::TempDir {
 /// Bytes of one of these records without the filling: header, row, key and value.
 const RECORD_BYTES: usize = 48 + 1 + 2 + 4 + 8 + 5 + 700;
 
+fn assert_damaged(opened: Result<LocalWal, OpenWalError>) {
+    assert!(matches!(opened.err(), Some(OpenWalError::Damaged { .. })));
+}
+
 #[test]
 fn a_tail_torn_at_any_byte_costs_the_last_record_only() {
     let directory = three_records();
     for cut in 2560..2560 + RECORD_BYTES {
-        let found = open_changed(directory.path(), |bytes| bytes.truncate(cut)).unwrap();
+        let found = open_changed(&directory, |bytes| bytes.truncate(cut)).unwrap();
         assert_eq!(found, [1, 2], "cut at {cut}");
-        let found = open_changed(directory.path(), |bytes| bytes[cut..].fill(0)).unwrap();
+        let found = open_changed(&directory, |bytes| bytes[cut..].fill(0)).unwrap();
         assert_eq!(found, [1, 2], "zeros from {cut}");
     }
     let whole = 2560 + RECORD_BYTES;
-    let found = open_changed(directory.path(), |bytes| bytes.truncate(whole)).unwrap();
+    let found = open_changed(&directory, |bytes| bytes.truncate(whole)).unwrap();
     assert_eq!(found, [1, 2, 3]);
 }
 
@@ -63,12 +66,12 @@ fn a_tail_torn_at_any_byte_costs_the_last_record_only() {
 fn a_changed_byte_is_noticed_wherever_it_is() {
     let directory = three_records();
     for at in 0..2560 + 1024 {
-        let found = open_changed(directory.path(), |bytes| bytes[at] ^= 0x40);
+        let found = open_changed(&directory, |bytes| bytes[at] ^= 0x40);
         let in_filling = at >= 512 && (at - 512) % 1024 >= RECORD_BYTES;
         match (at, found) {
             (_, Ok(found)) if in_filling => assert_eq!(found, [1, 2, 3], "changed at {at}"),
             (2560.., Ok(found)) => assert_eq!(found, [1, 2], "changed at {at}"),
-            (..2560, Err(OpenLogError::Damaged { .. })) => {}
+            (..2560, Err(OpenWalError::Damaged { .. })) => {}
             (_, found) => panic!("changed at {at}: {found:?}"),
         }
     }
@@ -76,86 +79,80 @@ fn a_changed_byte_is_noticed_wherever_it_is() {
 
 #[test]
 fn a_record_missing_before_others_is_an_error() {
-    let directory = tempfile::tempdir().unwrap();
-    let (log, _) = open(directory.path()).unwrap();
+    let directory = Directory::new(FaultyDisk::default());
+    let wal = directory.reopen();
     for id in 1..=30 {
-        append(&log, id, 700).unwrap();
+        append(&wal, id, 700).unwrap();
     }
-    drop(log);
+    drop(wal);
     // The second segment begins with a record; without it the groups have a gap.
     fs::remove_file(segment_path(directory.path(), 2)).unwrap();
-    assert!(matches!(
-        open(directory.path()),
-        Err(OpenLogError::Damaged { .. })
-    ));
+    assert_damaged(directory.open(Resume::AfterStop));
 }
 
-/// All that came before it was given up, so nothing tells which group it is but its own header.
+/// Everything before it was released, so only its own header tells which group it is.
 #[test]
 fn a_torn_group_may_be_the_first_of_all() {
-    let directory = tempfile::tempdir().unwrap();
-    let disk = FaultyDisk::default();
-    let open = |resume| Log::open(directory.path(), Arc::new(disk.clone()), OPTIONS, resume);
-    let (log, _) = open(Resume::Behind).unwrap();
-    append(&log, 1, 600).unwrap();
-    append(&log, 2, 6_000).unwrap();
-    log.make_room(record_bytes_max(1, 4_000)).unwrap();
-    log.release(RANGE, WalId(2));
-    assert_eq!(log.live_count(), 1);
-    disk.fail_next_sync(SyncFault::Torn);
-    assert!(matches!(append(&log, 3, 3_000), Err(AppendError::Io(_))));
-    drop(log);
+    let directory = Directory::new(FaultyDisk::default());
+    let wal = directory.reopen();
+    append(&wal, 1, 600).unwrap();
+    append(&wal, 2, 6_000).unwrap();
+    make_room(&wal, 4_000).unwrap();
+    wal.release(RANGE, WalId(2));
+    maintain(&wal);
+    assert_eq!(wal.live_bytes(), OPTIONS.segment_bytes);
+    directory.disk.fail_next_sync(AppendFault::Torn);
+    assert!(matches!(append(&wal, 3, 3_000), Err(AppendError::Io(_))));
+    drop(wal);
 
-    for resume in [Resume::Behind, Resume::Afresh] {
-        assert!(open(resume).unwrap().1.is_empty());
+    for resume in [Resume::AfterStop, Resume::AfterFailure] {
+        assert!(ids(&directory.open(resume).unwrap()).is_empty());
     }
-    let (log, _) = open(Resume::Behind).unwrap();
-    append(&log, 3, 600).unwrap();
-    append(&log, 4, 600).unwrap();
-    drop(log);
-    assert_eq!(ids(&open(Resume::Behind).unwrap().1), [3, 4]);
+    let wal = directory.reopen();
+    append(&wal, 3, 600).unwrap();
+    append(&wal, 4, 600).unwrap();
+    drop(wal);
+    assert_eq!(ids(&directory.reopen()), [3, 4]);
 }
 
-/// Where it is whole in the next segment it was not torn.
+/// A first group that later ones follow, in the next segment, was acknowledged.
 #[test]
 fn a_first_group_that_others_follow_in_the_next_segment_was_not_torn() {
-    let directory = tempfile::tempdir().unwrap();
-    let (log, _) = open(directory.path()).unwrap();
+    let directory = Directory::new(FaultyDisk::default());
+    let wal = directory.reopen();
     for id in 1..=4 {
-        append(&log, id, 6_000).unwrap();
+        append(&wal, id, 6_000).unwrap();
     }
-    log.release(RANGE, WalId(2));
-    drop(log);
-    assert_eq!(ids(&open(directory.path()).unwrap().1), [3, 4]);
+    wal.release(RANGE, WalId(2));
+    maintain(&wal);
+    drop(wal);
+    assert_eq!(ids(&directory.reopen()), [3, 4]);
 
     let path = segment_path(directory.path(), 3);
     let mut content = fs::read(&path).unwrap();
     content[4_000] ^= 0x40;
     fs::write(&path, content).unwrap();
-    assert!(matches!(
-        open(directory.path()),
-        Err(OpenLogError::Damaged { .. })
-    ));
+    assert_damaged(directory.open(Resume::AfterStop));
 }
 
 #[test]
 fn an_unknown_version_is_refused() {
     let directory = three_records();
-    let found = open_changed(directory.path(), |bytes| {
+    let found = open_changed(&directory, |bytes| {
         bytes[8] = 2;
         let crc = crc32fast::hash(&bytes[..508]);
         bytes[508..512].copy_from_slice(&crc.to_le_bytes());
     });
     assert!(
-        matches!(found, Err(OpenLogError::UnknownVersion { found: 2, .. })),
+        matches!(found, Err(OpenWalError::UnknownVersion { found: 2, .. })),
         "{found:?}"
     );
 }
 
 #[test]
-fn files_that_were_never_finished_are_removed() {
+fn unfinished_files_are_removed() {
     let directory = three_records();
     fs::write(directory.path().join("new.tmp"), "half").unwrap();
-    assert_eq!(ids(&open(directory.path()).unwrap().1), [1, 2, 3]);
+    assert_eq!(ids(&directory.reopen()), [1, 2, 3]);
     assert!(!directory.path().join("new.tmp").exists());
 }

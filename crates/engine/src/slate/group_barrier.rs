@@ -1,0 +1,217 @@
+//! One sync for all databases that write in a group.
+//!
+//! The commit loop hands the databases of a group their rows at the same time; each adds its record here and waits. The last one to
+//! arrive appends the group for all. A database that fails before it arrives leaves the group, so that the others do not wait for it.
+//! All of this happens on the commit thread.
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use partita_wal::{AppendError, RecordHeader, Wal};
+use slatedb::RowEntry;
+use tokio::sync::oneshot;
+
+use super::wal_adapter::rows;
+use crate::RangeId;
+
+type Outcome = Result<(), AppendError>;
+
+/// Where the databases of a group wait for each other.
+pub(super) struct GroupBarrier {
+    wal: Arc<dyn Wal>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Ranges of the group that have not arrived.
+    absent: Vec<RangeId>,
+    /// Those that have arrived and wait for the outcome.
+    waiting: Vec<oneshot::Sender<Outcome>>,
+}
+
+impl GroupBarrier {
+    pub(super) fn new(wal: Arc<dyn Wal>) -> Self {
+        Self {
+            wal,
+            state: Mutex::default(),
+        }
+    }
+
+    /// Begins a group in which these ranges write.
+    pub(super) fn begin(&self, ranges: impl Iterator<Item = RangeId>) {
+        let mut state = self.state.lock();
+        state.absent.clear();
+        state.absent.extend(ranges);
+    }
+
+    /// Adds the record of a range and returns once the group is durable. A local log blocks the commit thread for the write and the
+    /// sync: nothing else that could go on meanwhile runs there.
+    pub(super) async fn append(&self, record: RecordHeader, rows: &[RowEntry]) -> Outcome {
+        let added = self.add(record, rows);
+        let others = {
+            let mut state = self.state.lock();
+            state.absent.retain(|absent| *absent != record.range);
+            if added.is_err() || state.absent.is_empty() {
+                None
+            } else {
+                let (sender, receiver) = oneshot::channel();
+                state.waiting.push(sender);
+                Some(receiver)
+            }
+        };
+        match others {
+            // The sender is dropped unused only if the append is: then the outcome is unknown.
+            Some(others) => others.await.unwrap_or(Err(AppendError::Poisoned)),
+            None => {
+                let outcome = self.append_if_complete().await;
+                added.and(outcome)
+            }
+        }
+    }
+
+    fn add(&self, record: RecordHeader, rows: &[RowEntry]) -> Outcome {
+        let size = rows::record_size(rows).ok_or(AppendError::Unfit)?;
+        let mut lent = rows.iter().map(rows::lend);
+        self.wal.add(record, size, &mut lent)
+    }
+
+    /// Takes a range out of the group: its database failed before it arrived.
+    pub(super) async fn leave(&self, range: RangeId) {
+        let was_absent = {
+            let mut state = self.state.lock();
+            let before = state.absent.len();
+            state.absent.retain(|absent| *absent != range);
+            state.absent.len() < before
+        };
+        if was_absent {
+            // The ranges that wait get the outcome.
+            let _ = self.append_if_complete().await;
+        }
+    }
+
+    async fn append_if_complete(&self) -> Outcome {
+        let waiting = {
+            let mut state = self.state.lock();
+            if !state.absent.is_empty() {
+                return Ok(());
+            }
+            std::mem::take(&mut state.waiting)
+        };
+        let outcome = self.wal.append_group().await;
+        for waiting in waiting {
+            // A receiver that is gone belongs to a database that was closed.
+            let _ = waiting.send(outcome.clone());
+        }
+        outcome
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt;
+    use partita_wal::local::{FaultyDisk, LocalStorage, Options};
+    use partita_wal::{AppendFault, RecordSize, Resume, WalId, WalStorage};
+    use slatedb::ValueDeletable;
+
+    use super::*;
+
+    const A: RangeId = RangeId(1);
+    const B: RangeId = RangeId(2);
+
+    /// A group of two ranges that have not written yet.
+    async fn group_of_two(disk: &FaultyDisk, directory: &std::path::Path) -> GroupBarrier {
+        let disk = Arc::new(disk.clone());
+        let options = Options {
+            segment_bytes: 64 << 10,
+            ..Options::default()
+        };
+        let storage = LocalStorage::with_disk(directory.to_owned(), disk, options);
+        let wal = storage.open(Resume::AfterStop).await.unwrap();
+        let small = RecordSize {
+            rows: 1,
+            payload_bytes: 2,
+        };
+        let mut records = [small; 2].into_iter();
+        wal.make_room(&mut records).await.unwrap();
+        let barrier = GroupBarrier::new(wal);
+        barrier.begin([A, B].into_iter());
+        barrier
+    }
+
+    fn record(range: RangeId) -> RecordHeader {
+        RecordHeader {
+            range,
+            wal_id: WalId(1),
+            seq: 1,
+        }
+    }
+
+    fn rows(value: ValueDeletable) -> [RowEntry; 1] {
+        [RowEntry {
+            key: "k".into(),
+            value,
+            seq: 1,
+            create_ts: None,
+            expire_ts: None,
+        }]
+    }
+
+    fn row() -> [RowEntry; 1] {
+        rows(ValueDeletable::Value("v".into()))
+    }
+
+    #[tokio::test]
+    async fn the_last_to_arrive_syncs_for_all() {
+        let (disk, directory) = (FaultyDisk::default(), tempfile::tempdir().unwrap());
+        let barrier = group_of_two(&disk, directory.path()).await;
+        let before = disk.sync_count();
+        let row = row();
+        let mut first = Box::pin(barrier.append(record(A), &row));
+        assert!(first.as_mut().now_or_never().is_none());
+        let second = barrier.append(record(B), &row).now_or_never();
+        assert!(matches!(second, Some(Ok(()))));
+        assert!(matches!(first.now_or_never(), Some(Ok(()))));
+        assert_eq!(disk.sync_count() - before, 1);
+    }
+
+    #[tokio::test]
+    async fn no_range_waits_for_one_that_left() {
+        let (disk, directory) = (FaultyDisk::default(), tempfile::tempdir().unwrap());
+        let barrier = group_of_two(&disk, directory.path()).await;
+        let row = row();
+        let mut first = Box::pin(barrier.append(record(A), &row));
+        assert!(first.as_mut().now_or_never().is_none());
+        barrier.leave(B).await;
+        assert!(matches!(first.now_or_never(), Some(Ok(()))));
+    }
+
+    #[tokio::test]
+    async fn a_failed_sync_fails_all() {
+        let (disk, directory) = (FaultyDisk::default(), tempfile::tempdir().unwrap());
+        let barrier = group_of_two(&disk, directory.path()).await;
+        let row = row();
+        let mut first = Box::pin(barrier.append(record(A), &row));
+        assert!(first.as_mut().now_or_never().is_none());
+        disk.fail_next_sync(AppendFault::Lost);
+        let second = barrier.append(record(B), &row).now_or_never();
+        assert!(matches!(second, Some(Err(AppendError::Io(_)))));
+        assert!(matches!(
+            first.now_or_never(),
+            Some(Err(AppendError::Io(_)))
+        ));
+    }
+
+    #[tokio::test]
+    async fn a_record_that_does_not_fit_fails_alone() {
+        let (disk, directory) = (FaultyDisk::default(), tempfile::tempdir().unwrap());
+        let barrier = group_of_two(&disk, directory.path()).await;
+        let row = row();
+        let mut first = Box::pin(barrier.append(record(A), &row));
+        assert!(first.as_mut().now_or_never().is_none());
+        let merge = rows(ValueDeletable::Merge("x".into()));
+        let second = barrier.append(record(B), &merge).now_or_never();
+        assert!(matches!(second, Some(Err(AppendError::Unfit))));
+        assert!(matches!(first.now_or_never(), Some(Ok(()))));
+    }
+}

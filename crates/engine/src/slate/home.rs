@@ -1,0 +1,51 @@
+//! Where the databases of a process are stored.
+
+use std::sync::Arc;
+
+use partita_rt::DataDir;
+use partita_wal::WalStorage;
+use partita_wal::local::LocalStorage;
+use slatedb::object_store::ObjectStore;
+
+/// Where the databases of a process are stored: their files in an object store, their common log in a storage of its own.
+#[derive(Clone)]
+pub struct Home {
+    /// The files of all databases.
+    pub store: Arc<dyn ObjectStore>,
+    /// The log.
+    pub wal: Arc<dyn WalStorage>,
+    /// The directory behind `store`, if there is one. It stays locked, and folders that removed databases leave empty are removed.
+    pub directory: Option<Arc<DataDir>>,
+}
+
+impl Home {
+    /// In an object store, with a log in `wal`.
+    #[must_use]
+    pub fn new(store: Arc<dyn ObjectStore>, wal: Arc<dyn WalStorage>) -> Self {
+        Self {
+            store,
+            wal,
+            directory: None,
+        }
+    }
+
+    /// In a data directory.
+    #[must_use]
+    pub fn in_directory(data: Arc<DataDir>) -> Self {
+        Self {
+            store: data.store(),
+            wal: Arc::new(LocalStorage::new(data.log_path())),
+            directory: Some(data),
+        }
+    }
+
+    /// Removes the empty folders that the deleted objects under `prefix` leave in a directory.
+    pub(super) async fn remove_empty_folders(&self, prefix: String) -> std::io::Result<()> {
+        let Some(directory) = self.directory.clone() else {
+            return Ok(());
+        };
+        let removing =
+            partita_rt::threads::spawn_blocking(move || directory.remove_empty_folders(&prefix));
+        removing.await.map_err(std::io::Error::other)?
+    }
+}

@@ -1,0 +1,115 @@
+//! Databases over an object store and a log in memory, which outlive them as a disk outlives a process.
+
+use partita_wal::memory::MemoryStorage;
+use slatedb::object_store::memory::InMemory;
+
+use super::*;
+
+/// What survives a crash.
+#[derive(Clone, Default)]
+struct World {
+    store: Arc<InMemory>,
+    wal: MemoryStorage,
+}
+
+impl World {
+    async fn start(&self) -> SlateEngineSet {
+        let home = Home::new(Arc::clone(&self.store) as _, Arc::new(self.wal.clone()));
+        let started = SlateEngineSet::in_home(home, Settings::default()).await;
+        started.unwrap()
+    }
+
+    /// With the first range open.
+    async fn open(&self) -> One {
+        One::of(self.start().await).await.unwrap()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn conforms() {
+    conformance::run(async || Arc::new(World::default().start().await) as Arc<dyn EngineSet>).await;
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    /// Each life ends with a crash or a stop.
+    #[test]
+    fn does_what_an_ordered_map_does(lives in proptest::collection::vec((steps(20), any::<bool>()), 1..4)) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        runtime.block_on(async {
+            let mut model = BTreeMap::new();
+            let world = World::default();
+            for (steps, crashes) in lives {
+                let engine = world.open().await;
+                conformance::check_script(&*engine, &mut model, &steps).await;
+                if !crashes {
+                    engine.close().await;
+                }
+            }
+        });
+    }
+}
+
+/// Rows that only the log has are replayed, also those of clones, and the removed database stays removed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_crash_loses_nothing_acknowledged() {
+    let world = World::default();
+    let one = world.open().await;
+    commit(&*one, put("flushed", "1")).await.unwrap();
+    let whole = KeyPart {
+        source: conformance::FIRST,
+        range: KeyRange::all(),
+    };
+    let child = RangeId(2);
+    one.databases.clone_parts(child, &[whole]).await.unwrap();
+    let engine = one.databases.open(child).await.unwrap();
+    commit(&*engine, put("logged", "2")).await.unwrap();
+    commit(&*one, put("of the parent", "3")).await.unwrap();
+    drop((one, engine));
+
+    let databases = world.start().await;
+    assert_eq!(databases.list().await.unwrap(), [conformance::FIRST, child]);
+    let engine = databases.open(child).await.unwrap();
+    databases.drop_unknown().await;
+    let seen = rows(&*engine, KeyRange::all(), 10).await;
+    let seen: Vec<_> = seen.iter().map(|(key, _)| key.as_ref()).collect();
+    assert_eq!(seen, [b"flushed".as_ref(), b"logged".as_ref()]);
+    databases.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_failed_append_is_unknown_and_healed() {
+    for fault in [AppendFault::Durable, AppendFault::Lost, AppendFault::Torn] {
+        let world = World::default();
+        let one = world.open().await;
+        commit(&*one, put("acknowledged", "1")).await.unwrap();
+        world.wal.fail_next_append(fault);
+        let unknown = commit(&*one, put("unknown", "2")).await;
+        assert_eq!(unknown, Err(WriteError::Unknown));
+        wait_for(&*one, Health::Healthy).await;
+        let seen = one.get(b"unknown").await.unwrap();
+        assert_eq!(seen.is_some(), fault == AppendFault::Durable, "{fault:?}");
+        commit(&*one, put("afterwards", "3")).await.unwrap();
+        drop(one);
+        let one = world.open().await;
+        assert_eq!(one.get(b"unknown").await.unwrap(), seen);
+        assert!(one.get(b"acknowledged").await.unwrap().is_some());
+        assert!(one.get(b"afterwards").await.unwrap().is_some());
+        one.close().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_full_log_refuses_writes_and_heals() {
+    let world = World::default();
+    let one = world.open().await;
+    world.wal.set_full(true);
+    let refused = commit(&*one, put("refused", "1")).await;
+    assert_eq!(refused, Err(WriteError::Refused(Refusal::DiskFull)));
+    assert_eq!(one.health(), Health::DiskFull);
+    world.wal.set_full(false);
+    wait_for(&*one, Health::Healthy).await;
+    commit(&*one, put("afterwards", "1")).await.unwrap();
+    assert_eq!(one.get(b"refused").await.unwrap(), None);
+    one.close().await;
+}

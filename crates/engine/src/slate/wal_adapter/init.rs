@@ -1,0 +1,122 @@
+//! Opening a database over the log: the checks, and the replay of what its files do not have.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use partita_wal::{Record, Wal, WalId};
+use slatedb::wal::{WalError, WalIterator, WalRows, WriterInit, WriterInitResult, WriterManifest};
+
+use super::writer::RangeWriter;
+use super::{data_error, rows};
+use crate::RangeId;
+use crate::slate::group_barrier::GroupBarrier;
+
+/// Bytes of rows that a replay hands over at once.
+const REPLAY_BYTES: usize = 1 << 20;
+
+/// Gives SlateDB its writer and what it must replay.
+pub(super) struct RangeInit {
+    wal: Arc<dyn Wal>,
+    barrier: Arc<GroupBarrier>,
+    range: RangeId,
+    is_known: bool,
+}
+
+impl RangeInit {
+    pub(super) fn new(
+        wal: Arc<dyn Wal>,
+        barrier: Arc<GroupBarrier>,
+        range: RangeId,
+        is_known: bool,
+    ) -> Self {
+        Self {
+            wal,
+            barrier,
+            range,
+            is_known,
+        }
+    }
+
+    /// The records that the store's files do not have. None may be missing.
+    fn unflushed(&self, flushed: WalId) -> Result<VecDeque<Record>, WalError> {
+        let mut records = self.wal.take_recovered(self.range);
+        records.retain(|record| record.wal_id() > flushed);
+        let mut last = flushed;
+        for record in &records {
+            if record.wal_id().0 != last.0 + 1 {
+                return Err(data_error(
+                    "the WAL lacks records that the store's files do not have",
+                ));
+            }
+            last = record.wal_id();
+        }
+        // A database opened twice in one life, and written to in between: its rows would be lost.
+        if self
+            .wal
+            .last_of(self.range)
+            .is_some_and(|there| there > last)
+        {
+            return Err(data_error("the WAL has records that were not replayed"));
+        }
+        Ok(records)
+    }
+}
+
+#[async_trait]
+impl WriterInit for RangeInit {
+    async fn fence_and_init(
+        &self,
+        manifest: &mut WriterManifest,
+    ) -> Result<WriterInitResult, WalError> {
+        // The log is made before the database, so only a database that is opened for the first time may have a new one.
+        if self.wal.is_new() && !self.is_known && manifest.epoch() > 1 {
+            return Err(data_error("the WAL is missing"));
+        }
+        let flushed = WalId(manifest.replay_after_wal_id());
+        let records = self.unflushed(flushed)?;
+        let last = records.back().map_or(flushed, Record::wal_id);
+        let writer = RangeWriter::new(
+            Arc::clone(&self.wal),
+            Arc::clone(&self.barrier),
+            self.range,
+            last,
+        );
+        Ok(WriterInitResult {
+            replay_iterator: Box::new(Replay {
+                records,
+                last: flushed,
+            }),
+            wal_writer: Box::new(writer),
+        })
+    }
+}
+
+/// The records beyond the store's files, in order.
+struct Replay {
+    records: VecDeque<Record>,
+    last: WalId,
+}
+
+#[async_trait]
+impl WalIterator for Replay {
+    async fn next(&mut self) -> Result<Option<WalRows>, WalError> {
+        let mut entries = Vec::new();
+        let mut bytes = 0;
+        while bytes < REPLAY_BYTES
+            && let Some(record) = self.records.pop_front()
+        {
+            bytes += record.bytes();
+            self.last = record.wal_id();
+            for row in record.rows() {
+                let row = row.map_err(|error| WalError::DataError(Arc::new(error)))?;
+                entries.push(rows::entry(row, record.seq()));
+            }
+        }
+        let last_consumed_wal_file_id = self.last.0;
+        Ok((!entries.is_empty()).then_some(WalRows {
+            rows: entries,
+            last_consumed_wal_file_id,
+        }))
+    }
+}

@@ -1,0 +1,191 @@
+//! Where a group becomes durable before it is answered: SlateDB's log, kept by a [`Wal`].
+//!
+//! SlateDB hands each batch to [`writer::RangeWriter`], which returns once the batch is durable. So a batch is durable before it is
+//! readable, nothing is ever buffered, and a flush of the log has nothing to do. To SlateDB each record is a WAL file of its own. All
+//! databases of the process write to one log, and those that write in one group share its sync.
+//!
+//! Fencing: the storage of the log lets only the log that was opened last append, and the supervisor poisons it before it opens the
+//! next one.
+
+mod init;
+pub(super) mod rows;
+mod writer;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use partita_wal::{RecordSize, Resume, RoomError, Wal, WalId};
+use slatedb::config::WriteOptions;
+use slatedb::wal::{WalError, WriterInit};
+use slatedb::{Db, WriteBatch};
+use tokio::sync::Notify;
+
+use self::init::RangeInit;
+use super::group_barrier::GroupBarrier;
+use super::home::Home;
+use crate::{OpenError, RangeId, Refusal};
+
+/// How long a group waits for a flush before it is refused.
+const FLUSH_WAIT: Duration = Duration::from_secs(5);
+
+/// The log of the process, as the commit loop, the supervisor and the databases see it.
+#[derive(Clone)]
+pub(super) struct WalAdapter {
+    wal: Arc<dyn Wal>,
+    barrier: Arc<GroupBarrier>,
+    /// Notified when records were released.
+    released: Arc<Notify>,
+    /// Notified when the log wants maintenance.
+    maintenance: Arc<Notify>,
+}
+
+impl WalAdapter {
+    /// Opens the log, which keeps the records of each range until its database is opened.
+    pub(super) async fn open(home: &Home, resume: Resume) -> Result<Self, OpenError> {
+        let wal = home.wal.open(resume).await?;
+        Ok(Self {
+            barrier: Arc::new(GroupBarrier::new(Arc::clone(&wal))),
+            wal,
+            released: Arc::default(),
+            maintenance: Arc::default(),
+        })
+    }
+
+    /// What the database of `range` needs to write to this log, and to replay its records. `is_known` says that it was opened or
+    /// cloned since the log was opened.
+    pub(super) fn writer_init(&self, range: RangeId, is_known: bool) -> Box<dyn WriterInit> {
+        Box::new(RangeInit::new(
+            Arc::clone(&self.wal),
+            Arc::clone(&self.barrier),
+            range,
+            is_known,
+        ))
+    }
+
+    /// Makes sure that a group of at most these records can be written. Writes nothing. Waits while too much is not flushed.
+    pub(super) async fn make_room(
+        &self,
+        mut records: impl Iterator<Item = RecordSize>,
+    ) -> Result<(), Refusal> {
+        if self.is_backlogged() {
+            self.wait_for_flush().await?;
+        }
+        let made = self.wal.make_room(&mut records).await;
+        if self.wal.wants_maintenance() {
+            self.maintenance.notify_one();
+        }
+        made.map_err(|error| match error {
+            RoomError::Full => Refusal::DiskFull,
+            RoomError::TooLarge => Refusal::TooLarge,
+            RoomError::Io(error) => {
+                tracing::error!(%error, "failed to extend the WAL");
+                Refusal::DiskFull
+            }
+        })
+    }
+
+    async fn wait_for_flush(&self) -> Result<(), Refusal> {
+        let flushed = async {
+            while self.is_backlogged() {
+                self.released.notified().await;
+            }
+        };
+        tokio::time::timeout(FLUSH_WAIT, flushed)
+            .await
+            .map_err(|_elapsed| Refusal::Busy)
+    }
+
+    /// Whether so much is not flushed that no group can be written.
+    pub(super) fn is_backlogged(&self) -> bool {
+        self.wal.is_backlogged()
+    }
+
+    /// Begins a group in which these ranges write, all at once; see [`GroupBarrier`].
+    pub(super) fn begin_group(&self, ranges: impl Iterator<Item = RangeId>) {
+        self.barrier.begin(ranges);
+    }
+
+    /// Writes the batch of a range in the group and returns once it is durable and readable.
+    pub(super) async fn write(
+        &self,
+        range: RangeId,
+        db: &Db,
+        batch: WriteBatch,
+    ) -> Result<(), slatedb::Error> {
+        let written = async {
+            let handle = db
+                .write_with_options(batch, &WriteOptions::default())
+                .await?;
+            // The log returned after its sync, so this does not wait.
+            handle.await_durable().await
+        };
+        let written = written.await;
+        if written.is_err() {
+            self.barrier.leave(range).await;
+        }
+        written
+    }
+
+    /// Releases the records that the store's files have, by range up to these records, and maintains the log.
+    pub(super) async fn maintain(&self, flushed: &[(RangeId, WalId)]) -> std::io::Result<()> {
+        for (range, wal_id) in flushed {
+            self.wal.release(*range, *wal_id);
+        }
+        let maintained = self.wal.maintain().await;
+        self.released.notify_one();
+        maintained
+    }
+
+    /// Releases the records of all ranges but these.
+    pub(super) fn retain(&self, known: impl Iterator<Item = RangeId>) {
+        self.wal.retain(&known.collect::<BTreeSet<RangeId>>());
+        self.notify_released();
+    }
+
+    /// Releases the records of a range that the store's files have.
+    pub(super) fn release(&self, range: RangeId, flushed: WalId) {
+        self.wal.release(range, flushed);
+        self.notify_released();
+    }
+
+    /// Releases the records of a range that was removed and never comes back.
+    pub(super) fn release_all(&self, range: RangeId) {
+        self.release(range, WalId(u64::MAX));
+    }
+
+    fn notify_released(&self) {
+        self.released.notify_one();
+        self.maintenance.notify_one();
+    }
+
+    /// Ranges that keep much of the log and do not flush by themselves.
+    pub(super) fn stragglers(&self) -> Vec<RangeId> {
+        self.wal.stragglers()
+    }
+
+    /// Whether the log has no record of `range` behind `wal_id`.
+    pub(super) fn is_flushed(&self, range: RangeId, wal_id: WalId) -> bool {
+        self.wal.last_of(range).is_none_or(|last| last <= wal_id)
+    }
+
+    /// Waits until the log wants maintenance. Cancel safe.
+    pub(super) async fn maintenance_wanted(&self) {
+        self.maintenance.notified().await;
+    }
+
+    /// Bytes that a start would have to read.
+    pub(super) fn live_bytes(&self) -> u64 {
+        self.wal.live_bytes()
+    }
+
+    /// Refuses all further writes of databases that are still open.
+    pub(super) fn poison(&self) {
+        self.wal.poison();
+    }
+}
+
+fn data_error(what: &'static str) -> WalError {
+    let error = std::io::Error::new(std::io::ErrorKind::InvalidData, what);
+    WalError::DataError(Arc::new(error))
+}

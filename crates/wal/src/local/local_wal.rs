@@ -1,0 +1,357 @@
+//! The open log of a directory: segments, retention, and maintenance beside the groups.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+
+use futures::FutureExt;
+use futures::future::{BoxFuture, Either, ready};
+use parking_lot::Mutex;
+
+use super::format::{self, SECTOR_BYTES};
+use super::recovery::{self, Recovered};
+use super::segment::Segment;
+use super::segment_pool::SegmentPool;
+use super::writer::Writer;
+use super::{Disk, Options};
+use crate::retention::{Retained, Retention};
+use crate::{
+    AppendError, OpenWalError, RangeId, Record, RecordHeader, RecordSize, Resume, RoomError,
+    RowRef, Wal, WalFuture, WalId,
+};
+
+/// An open log. Maintenance runs on another thread, so its parts are shared.
+pub(super) struct LocalWal(Arc<Shared>);
+
+struct Shared {
+    disk: Arc<dyn Disk>,
+    options: Options,
+    state: Mutex<State>,
+    /// Locked alone, or after `state`. Making a segment holds it for milliseconds.
+    pool: Mutex<SegmentPool>,
+    recovered: Mutex<BTreeMap<RangeId, VecDeque<Record>>>,
+    poisoned: AtomicBool,
+    is_new: bool,
+    /// Segments with records, and their bytes: read without the lock.
+    live_segments: AtomicU64,
+    live_bytes: AtomicU64,
+    wants_maintenance: AtomicBool,
+}
+
+struct State {
+    writer: Writer,
+    /// Segments that are full, oldest first.
+    sealed: VecDeque<Segment>,
+    /// Segments that no range needs, oldest first, until maintenance recycles them.
+    released: Vec<Segment>,
+    retention: Retention,
+    /// Maintenance was asked for spare segments, or there are some.
+    spares_requested: bool,
+}
+
+impl LocalWal {
+    /// Opens the log in `directory`. Blocking.
+    pub(super) fn open(
+        directory: &Path,
+        disk: Arc<dyn Disk>,
+        options: Options,
+        resume: Resume,
+    ) -> Result<Self, OpenWalError> {
+        let mut found = recovery::recover(directory, &*disk)?;
+        let is_new = found.next_number == 1;
+        let mut pool = SegmentPool::new(
+            directory.to_owned(),
+            options.segment_bytes,
+            found.next_number,
+        );
+        let ids = found.records.iter();
+        let ids = ids.map(|record| (record.range(), record.wal_id()));
+        let retention = Retention::new(options.limits(), ids);
+        let records = std::mem::take(&mut found.records);
+        let (writer, sealed) = start_writer(&*disk, &mut pool, found, resume)?;
+        let mut recovered: BTreeMap<RangeId, VecDeque<Record>> = BTreeMap::new();
+        for record in records {
+            let of_range = recovered.entry(record.range()).or_default();
+            of_range.push_back(record);
+        }
+        let shared = Shared {
+            disk,
+            options,
+            state: Mutex::new(State {
+                writer,
+                sealed,
+                released: Vec::new(),
+                retention,
+                spares_requested: false,
+            }),
+            pool: Mutex::new(pool),
+            recovered: Mutex::new(recovered),
+            poisoned: AtomicBool::new(false),
+            is_new,
+            live_segments: AtomicU64::new(0),
+            live_bytes: AtomicU64::new(0),
+            wants_maintenance: AtomicBool::new(false),
+        };
+        shared.count_live(&shared.state.lock());
+        Ok(Self(Arc::new(shared)))
+    }
+
+    pub(super) fn fence(&self) -> Fence {
+        Fence(Arc::downgrade(&self.0))
+    }
+
+    #[cfg(test)]
+    pub(super) fn maintain_blocking(&self) -> io::Result<()> {
+        self.0.maintain()
+    }
+}
+
+/// Keeps an open log from writing beside the next one.
+#[derive(Default)]
+pub(super) struct Fence(Weak<Shared>);
+
+impl Fence {
+    /// Poisons the log, and waits for the group that it is writing.
+    pub(super) fn close(&self) {
+        if let Some(shared) = self.0.upgrade() {
+            shared.poisoned.store(true, Ordering::Release);
+            drop(shared.state.lock());
+        }
+    }
+}
+
+/// Decides where the next group goes: behind the last record, or into a new segment.
+fn start_writer(
+    disk: &dyn Disk,
+    pool: &mut SegmentPool,
+    found: Recovered,
+    resume: Resume,
+) -> io::Result<(Writer, VecDeque<Segment>)> {
+    let mut sealed: VecDeque<Segment> = found.used.into();
+    let mut spares: VecDeque<Segment> = found.empty.into();
+    // A file that failed to sync is not written again. Behind a torn group may lie whole records of it, which must never be read
+    // after those of a later group.
+    let continues = resume == Resume::AfterStop && !found.has_remains;
+    let last = if continues { sealed.pop_back() } else { None };
+    let (segment, offset) = match last {
+        Some(segment) => {
+            // Its last record may be in memory only: the process that wrote it may have died before the sync.
+            disk.sync(segment.file())?;
+            (segment, found.end)
+        }
+        None => {
+            if let Some(last) = sealed.back() {
+                disk.sync(last.file())?;
+            }
+            let segment = match spares.pop_front() {
+                Some(segment) => segment,
+                None => pool.make(disk, 0)?,
+            };
+            (segment, SECTOR_BYTES)
+        }
+    };
+    pool.add_spares(spares);
+    Ok((Writer::new(segment, offset, found.next_group), sealed))
+}
+
+impl Shared {
+    fn make_room(&self, bytes: u64) -> Result<(), RoomError> {
+        if bytes > format::RECORD_BYTES_MAX {
+            return Err(RoomError::TooLarge);
+        }
+        let mut state = self.state.lock();
+        if state.writer.has_room(bytes) {
+            if !state.spares_requested && state.writer.is_quarter_full() {
+                self.request_spares(&mut state);
+            }
+            return Ok(());
+        }
+        let next =
+            self.pool
+                .lock()
+                .take(&*self.disk, bytes)
+                .map_err(|error| match error.kind() {
+                    io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => RoomError::Full,
+                    _ => RoomError::Io(error),
+                })?;
+        let full = state.writer.roll(next);
+        state.sealed.push_back(full);
+        self.count_live(&state);
+        self.request_spares(&mut state);
+        Ok(())
+    }
+
+    fn request_spares(&self, state: &mut State) {
+        state.spares_requested = true;
+        self.wants_maintenance.store(true, Ordering::Relaxed);
+    }
+
+    fn append_group(&self) -> Result<(), AppendError> {
+        let mut state = self.state.lock();
+        let State {
+            writer, retention, ..
+        } = &mut *state;
+        if writer.group_is_empty() {
+            return Ok(());
+        }
+        if self.is_poisoned() {
+            return Err(AppendError::Poisoned);
+        }
+        if let Err(error) = writer.write(&*self.disk) {
+            self.poisoned.store(true, Ordering::Release);
+            return Err(AppendError::Io(Arc::new(error)));
+        }
+        writer.end_group(|range, wal_id| retention.add(range, wal_id));
+        Ok(())
+    }
+
+    /// Moves the segments that no range needs out of the log.
+    fn release_segments(&self, state: &mut State) {
+        let State {
+            sealed,
+            released,
+            retention,
+            ..
+        } = state;
+        while let Some(segment) = sealed.pop_front_if(|first| retention.is_released(first)) {
+            released.push(segment);
+        }
+        self.count_live(state);
+    }
+
+    /// Recycles released segments, then makes spare ones until there are as many as wanted: none for a log that has hardly begun, so
+    /// that a small server takes little space.
+    fn maintain(&self) -> io::Result<()> {
+        let (released, wants_spares) = {
+            let mut state = self.state.lock();
+            let wants_spares = !state.sealed.is_empty() || state.writer.is_quarter_full();
+            (std::mem::take(&mut state.released), wants_spares)
+        };
+        // The pool is free between two segments: the commit thread may need one.
+        for segment in released {
+            let mut pool = self.pool.lock();
+            let recycled = pool.recycle(&*self.disk, segment, self.options.recycled_count_max);
+            if let Err(error) = recycled {
+                tracing::warn!(%error, "failed to recycle a WAL segment");
+            }
+        }
+        let prepare_one = || {
+            let mut pool = self.pool.lock();
+            pool.prepare_one(&*self.disk, self.options.spare_count)
+        };
+        while wants_spares && prepare_one()? {}
+        Ok(())
+    }
+
+    fn count_live(&self, state: &State) {
+        let sealed: u64 = state.sealed.iter().map(Retained::bytes).sum();
+        let bytes = sealed + state.writer.segment().bytes();
+        let count = state.sealed.len() as u64 + 1;
+        self.live_segments.store(count, Ordering::Relaxed);
+        self.live_bytes.store(bytes, Ordering::Relaxed);
+    }
+
+    fn is_poisoned(&self) -> bool {
+        self.poisoned.load(Ordering::Acquire)
+    }
+}
+
+impl Wal for LocalWal {
+    fn is_new(&self) -> bool {
+        self.0.is_new
+    }
+
+    fn take_recovered(&self, range: RangeId) -> VecDeque<Record> {
+        self.0.recovered.lock().remove(&range).unwrap_or_default()
+    }
+
+    fn make_room(
+        &self,
+        records: &mut dyn Iterator<Item = RecordSize>,
+    ) -> WalFuture<'_, Result<(), RoomError>> {
+        let bytes = records.map(format::framed_bytes_max).sum();
+        Either::Left(ready(self.0.make_room(bytes)))
+    }
+
+    fn add(
+        &self,
+        header: RecordHeader,
+        size: RecordSize,
+        rows: &mut dyn Iterator<Item = RowRef<'_>>,
+    ) -> Result<(), AppendError> {
+        if self.0.is_poisoned() {
+            return Err(AppendError::Poisoned);
+        }
+        let mut state = self.0.state.lock();
+        let added = state.writer.add(header, size, rows);
+        added.map_err(|_unfit| AppendError::Unfit)
+    }
+
+    fn append_group(&self) -> WalFuture<'_, Result<(), AppendError>> {
+        Either::Left(ready(self.0.append_group()))
+    }
+
+    fn last_of(&self, range: RangeId) -> Option<WalId> {
+        self.0.state.lock().retention.last_of(range)
+    }
+
+    fn release(&self, range: RangeId, wal_id: WalId) {
+        let mut state = self.0.state.lock();
+        state.retention.release(range, wal_id);
+        self.0.release_segments(&mut state);
+    }
+
+    fn retain(&self, known: &BTreeSet<RangeId>) {
+        let mut recovered = self.0.recovered.lock();
+        recovered.retain(|range, _| known.contains(range));
+        drop(recovered);
+        let mut state = self.0.state.lock();
+        state.retention.retain(known);
+        self.0.release_segments(&mut state);
+    }
+
+    fn is_due(&self, range: RangeId, flushing_up_to: WalId) -> bool {
+        let mut state = self.0.state.lock();
+        let State {
+            sealed, retention, ..
+        } = &mut *state;
+        retention.is_due(range, flushing_up_to, sealed.iter())
+    }
+
+    fn stragglers(&self) -> Vec<RangeId> {
+        let state = self.0.state.lock();
+        state.retention.stragglers(state.sealed.iter())
+    }
+
+    fn is_backlogged(&self) -> bool {
+        let segments = self.0.live_segments.load(Ordering::Relaxed);
+        let limits = self.0.options.limits();
+        limits.are_exceeded(segments, self.live_bytes())
+    }
+
+    fn live_bytes(&self) -> u64 {
+        self.0.live_bytes.load(Ordering::Relaxed)
+    }
+
+    fn wants_maintenance(&self) -> bool {
+        let flag = &self.0.wants_maintenance;
+        // Read first: this runs for each group, and hardly ever finds it set.
+        flag.load(Ordering::Relaxed) && flag.swap(false, Ordering::Relaxed)
+    }
+
+    /// Runs on a blocking thread.
+    fn maintain(&self) -> BoxFuture<'_, io::Result<()>> {
+        let shared = Arc::clone(&self.0);
+        async move {
+            let maintaining = partita_rt::threads::spawn_blocking(move || shared.maintain());
+            maintaining.await.map_err(io::Error::other)?
+        }
+        .boxed()
+    }
+
+    fn poison(&self) {
+        self.0.poisoned.store(true, Ordering::Release);
+    }
+}

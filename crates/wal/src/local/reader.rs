@@ -1,0 +1,132 @@
+//! Reading the records of one segment, and telling a torn tail from damage.
+
+use std::fs::{self, OpenOptions};
+use std::path::Path;
+
+use bytes::Bytes;
+
+use super::format::{self, HeaderFault, SECTOR_BYTES, SegmentHeader};
+use super::segment::Segment;
+use crate::{OpenWalError, Record};
+
+/// Reads a segment whole. Its name says that it has `number`.
+pub(super) fn read_segment(path: &Path, number: u64) -> Result<(Segment, Bytes), OpenWalError> {
+    let content = Bytes::from(fs::read(path)?);
+    let header = SegmentHeader::decode(&content).map_err(|fault| match fault {
+        HeaderFault::Damaged => damaged(path, "the segment header fails its checksum"),
+        HeaderFault::Version(found) => OpenWalError::UnknownVersion {
+            path: path.display().to_string(),
+            found,
+        },
+    })?;
+    if header.number != number {
+        return Err(damaged(
+            path,
+            "the segment header has another number than the file name",
+        ));
+    }
+    let file = OpenOptions::new().read(true).write(true).open(path)?;
+    Ok((Segment::new(file, header), content))
+}
+
+/// What came before a segment in its log.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Position {
+    /// The number that the next group must have, unless `any_group`.
+    pub(super) next_group: u64,
+    /// No record was read yet, so the first one may be of any group: what came before it was released. Unless something torn was
+    /// found, which is written again under its number, or nothing follows it.
+    pub(super) any_group: bool,
+}
+
+/// The records of a segment.
+#[derive(Debug)]
+pub(super) struct SegmentRecords {
+    pub(super) records: Vec<Record>,
+    /// Where the last record ends.
+    pub(super) end: u64,
+    /// The number of the next group.
+    pub(super) next_group: u64,
+    /// Whether something of a torn group lies behind the last record.
+    pub(super) has_remains: bool,
+}
+
+/// Reads records until one is not whole, and checks that nothing acknowledged can be missing.
+pub(super) fn read_records(
+    path: &Path,
+    salt: u64,
+    content: &Bytes,
+    position: Position,
+) -> Result<SegmentRecords, OpenWalError> {
+    let mut records = Vec::new();
+    let mut offset = sector(1);
+    let mut last_group = position.next_group - 1;
+    while let Some(rest) = rest(content, offset) {
+        let Some((framed, body)) = format::decode_record(salt, &rest) else {
+            break;
+        };
+        let group = framed.header.group;
+        let may_be_any = position.any_group && records.is_empty();
+        if !may_be_any && group != last_group && group != last_group + 1 {
+            return Err(damaged(
+                path,
+                "groups are missing before one of its records",
+            ));
+        }
+        last_group = group;
+        offset += format::framed_bytes(&framed);
+        records.push(Record::new(framed.header.record, framed.row_count, body));
+    }
+    let nothing_before = position.any_group && records.is_empty();
+    let torn = torn_group(salt, content, offset).filter(|_| nothing_before);
+    let behind = last_group_behind(salt, content, offset);
+    // The torn group is the last one read, or the next. Where nothing was read its own header must name it, or the damaged record may
+    // have been one before it.
+    if behind.is_some_and(|group| group > torn.unwrap_or(last_group + 1)) {
+        return Err(damaged(path, "a record is damaged that others follow"));
+    }
+    let next_group = if records.is_empty() {
+        torn.unwrap_or(position.next_group)
+    } else {
+        last_group + 1
+    };
+    Ok(SegmentRecords {
+        records,
+        end: offset as u64,
+        next_group,
+        has_remains: behind.is_some(),
+    })
+}
+
+/// The group of the record at `offset`, which is not whole, if its header is.
+fn torn_group(salt: u64, content: &Bytes, offset: usize) -> Option<u64> {
+    let framed = format::decode_record_header(salt, &rest(content, offset)?)?;
+    Some(framed.header.group)
+}
+
+/// The latest group of which a record begins at `offset` or anywhere behind it.
+fn last_group_behind(salt: u64, content: &Bytes, mut offset: usize) -> Option<u64> {
+    let mut last = None;
+    while let Some(rest) = rest(content, offset) {
+        if let Some(framed) = format::decode_record_header(salt, &rest) {
+            last = last.max(Some(framed.header.group));
+        }
+        offset += sector(1);
+    }
+    last
+}
+
+fn sector(count: usize) -> usize {
+    count * SECTOR_BYTES as usize
+}
+
+fn rest(content: &Bytes, offset: usize) -> Option<Bytes> {
+    (offset < content.len()).then(|| content.slice(offset..))
+}
+
+pub(super) fn damaged(path: &Path, what: &'static str) -> OpenWalError {
+    OpenWalError::Damaged {
+        path: path.display().to_string(),
+        what,
+    }
+}

@@ -1,0 +1,103 @@
+//! Where the next group goes, and the group itself before it is written.
+
+use std::io;
+
+use super::Disk;
+use super::format::{self, GroupHeader, SECTOR_BYTES, Unfit};
+use super::segment::Segment;
+use crate::retention::Retained;
+use crate::{RangeId, RecordHeader, RecordSize, RowRef, WalId};
+
+/// How much of the buffer is kept between groups: one huge group must not hold its memory for ever.
+const BUFFER_KEPT_BYTES: usize = 8 << 20;
+
+/// Writes groups into a segment, one after the other.
+pub(super) struct Writer {
+    segment: Segment,
+    /// Where in the segment the next group goes.
+    offset: u64,
+    /// The number of the next group.
+    next_group: u64,
+    /// The encoded records of the group.
+    buffer: Vec<u8>,
+    /// Which records they are.
+    group: Vec<(RangeId, WalId)>,
+}
+
+impl Writer {
+    pub(super) fn new(segment: Segment, offset: u64, next_group: u64) -> Self {
+        Self {
+            segment,
+            offset,
+            next_group,
+            buffer: Vec::new(),
+            group: Vec::new(),
+        }
+    }
+
+    pub(super) fn segment(&self) -> &Segment {
+        &self.segment
+    }
+
+    pub(super) fn has_room(&self, bytes: u64) -> bool {
+        self.offset + bytes <= self.segment.bytes()
+    }
+
+    /// Whether another segment will be needed soon.
+    pub(super) fn is_quarter_full(&self) -> bool {
+        self.offset > self.segment.bytes() / 4
+    }
+
+    pub(super) fn group_is_empty(&self) -> bool {
+        self.group.is_empty()
+    }
+
+    /// Goes on in `next`, and returns the segment it wrote to.
+    pub(super) fn roll(&mut self, next: Segment) -> Segment {
+        self.offset = SECTOR_BYTES;
+        std::mem::replace(&mut self.segment, next)
+    }
+
+    /// Adds a record to the group.
+    pub(super) fn add(
+        &mut self,
+        record: RecordHeader,
+        size: RecordSize,
+        rows: &mut dyn Iterator<Item = RowRef<'_>>,
+    ) -> Result<(), Unfit> {
+        let header = GroupHeader {
+            group: self.next_group,
+            record,
+        };
+        let before = self.buffer.len();
+        let salt = self.segment.salt();
+        let encoded = format::encode_record(&mut self.buffer, salt, &header, size, rows);
+        let room = self.segment.bytes().saturating_sub(self.offset);
+        if encoded.is_err() || self.buffer.len() as u64 > room {
+            self.buffer.truncate(before);
+            return Err(Unfit);
+        }
+        self.group.push((record.range, record.wal_id));
+        Ok(())
+    }
+
+    /// Writes the group and returns once it is on the disk. Blocking.
+    pub(super) fn write(&self, disk: &dyn Disk) -> io::Result<()> {
+        disk.write_at(self.segment.file(), &self.buffer, self.offset)?;
+        disk.sync(self.segment.file())
+    }
+
+    /// Begins the next group after this one was written, and reports its records.
+    pub(super) fn end_group(&mut self, mut report: impl FnMut(RangeId, WalId)) {
+        self.offset += self.buffer.len() as u64;
+        self.next_group += 1;
+        for (range, wal_id) in self.group.drain(..) {
+            self.segment.add_record(range, wal_id);
+            report(range, wal_id);
+        }
+        self.buffer.clear();
+        if self.buffer.capacity() > BUFFER_KEPT_BYTES {
+            self.buffer = Vec::new();
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! The log in an object that outlives it: for tests and simulated processes, which crash and start again.
+//!
+//! [`MemoryStorage`] stands for the disk. Dropping a [`Wal`], or everything above it, is the crash: groups that were appended stay in
+//! the storage, a group that was not is gone. Opening the log again fences the one before, as a directory's lock and a poisoned log do
+//! together: a writer that survived the crash cannot append.
+//!
+//! The storage can be told to fail an append or to be full. Records are encoded as in segments, so rows that a real log refuses are
+//! refused here too.
+
+mod memory_wal;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use parking_lot::Mutex;
+
+use memory_wal::MemoryWal;
+
+use crate::retention::{Contents, Limits, Retained};
+use crate::{AppendFault, OpenWalError, Record, Resume, Wal, WalStorage};
+
+/// How long the log may become.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Bytes after which records go to another segment. Retention works by segments.
+    pub segment_bytes: u64,
+    /// A range is due for a flush when it keeps so many full segments.
+    pub flush_after_segments: u64,
+    /// No group is taken while so many segments hold records that are not flushed.
+    pub live_segments_max: u64,
+}
+
+impl Default for Options {
+    /// As long as a local log.
+    fn default() -> Self {
+        let local = crate::local::Options::default();
+        Self {
+            segment_bytes: local.segment_bytes,
+            flush_after_segments: local.flush_after_segments,
+            live_segments_max: local.live_segments_max,
+        }
+    }
+}
+
+impl Options {
+    fn limits(&self) -> Limits {
+        Limits {
+            flush_after_bytes: self.flush_after_segments * self.segment_bytes,
+            live_bytes_max: self.live_segments_max * self.segment_bytes,
+        }
+    }
+}
+
+/// What survives a simulated crash. Clones share it.
+#[derive(Clone)]
+pub struct MemoryStorage {
+    options: Options,
+    kept: Arc<Mutex<Kept>>,
+}
+
+/// The content of the storage, and its faults.
+#[derive(Default)]
+struct Kept {
+    /// How often the log was opened. Only the last opening may append.
+    life: u64,
+    /// Oldest first; the last one is written to.
+    segments: VecDeque<Segment>,
+    next_fault: Option<AppendFault>,
+    full: bool,
+}
+
+/// Some groups, which are kept or released together.
+struct Segment {
+    records: Vec<Record>,
+    contents: Contents,
+    /// Bytes of the records.
+    used_bytes: u64,
+    /// What the segment counts for: more than a usual segment only where a single record is longer.
+    bytes: u64,
+}
+
+impl Default for MemoryStorage {
+    fn default() -> Self {
+        Self::new(Options::default())
+    }
+}
+
+impl MemoryStorage {
+    /// An empty storage.
+    #[must_use]
+    pub fn new(options: Options) -> Self {
+        Self {
+            options,
+            kept: Arc::default(),
+        }
+    }
+
+    /// Makes the next append of a group fail.
+    pub fn fail_next_append(&self, fault: AppendFault) {
+        self.kept.lock().next_fault = Some(fault);
+    }
+
+    /// Refuses to make room for groups, or allows it again.
+    pub fn set_full(&self, full: bool) {
+        self.kept.lock().full = full;
+    }
+}
+
+impl WalStorage for MemoryStorage {
+    fn open(&self, _resume: Resume) -> BoxFuture<'_, Result<Arc<dyn Wal>, OpenWalError>> {
+        let opened = MemoryWal::open(self.options, Arc::clone(&self.kept));
+        std::future::ready(Ok(Arc::new(opened) as Arc<dyn Wal>)).boxed()
+    }
+}
+
+impl Segment {
+    fn new(bytes: u64) -> Self {
+        Self {
+            records: Vec::new(),
+            contents: Contents::default(),
+            used_bytes: 0,
+            bytes,
+        }
+    }
+
+    fn free_bytes(&self) -> u64 {
+        self.bytes.saturating_sub(self.used_bytes)
+    }
+
+    fn add(&mut self, record: Record) {
+        self.contents.add(record.range(), record.wal_id());
+        self.used_bytes += record.bytes() as u64;
+        self.records.push(record);
+    }
+}
+
+impl Retained for Segment {
+    fn contents(&self) -> &Contents {
+        &self.contents
+    }
+
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests;

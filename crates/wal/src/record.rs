@@ -1,0 +1,81 @@
+//! Records: what a group writes in one range.
+
+use bytes::Bytes;
+
+use crate::RangeId;
+use crate::row::Rows;
+
+/// The number of a record among the records of its range, from 1 without gaps. SlateDB calls it the id of a WAL file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct WalId(
+    /// The number.
+    pub u64,
+);
+
+/// Which record it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecordHeader {
+    /// The range whose rows it holds.
+    pub range: RangeId,
+    /// Its number in that range.
+    pub wal_id: WalId,
+    /// The sequence number of all its rows.
+    pub seq: u64,
+}
+
+/// How large a record is, before it is encoded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RecordSize {
+    /// How many rows it has.
+    pub rows: usize,
+    /// Bytes of their keys and values.
+    pub payload_bytes: usize,
+}
+
+/// A record read back. Its rows are decoded when they are asked for.
+#[derive(Clone, Debug)]
+pub struct Record {
+    header: RecordHeader,
+    row_count: u32,
+    body: Bytes,
+}
+
+impl Record {
+    pub(crate) fn new(header: RecordHeader, row_count: u32, body: Bytes) -> Self {
+        Self {
+            header,
+            row_count,
+            body,
+        }
+    }
+
+    /// The range whose rows it holds.
+    #[must_use]
+    pub fn range(&self) -> RangeId {
+        self.header.range
+    }
+
+    /// Its number in that range.
+    #[must_use]
+    pub fn wal_id(&self) -> WalId {
+        self.header.wal_id
+    }
+
+    /// The sequence number of all its rows.
+    #[must_use]
+    pub fn seq(&self) -> u64 {
+        self.header.seq
+    }
+
+    /// Bytes of its encoded rows.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.body.len()
+    }
+
+    /// Its rows, in the order they were added. They share the record's memory.
+    #[must_use]
+    pub fn rows(&self) -> Rows {
+        Rows::new(self.body.clone(), self.row_count)
+    }
+}

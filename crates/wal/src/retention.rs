@@ -1,0 +1,153 @@
+//! How long records are kept: which segments no range needs, and which ranges must flush so that segments come free.
+//!
+//! A log is a row of segments. Only the last one is written to; the others are *sealed*. A segment is removed when the databases have
+//! flushed all its records, and only from the front, so one range that does not flush keeps everything behind its oldest record.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{RangeId, WalId};
+
+/// The last record of each range in a segment.
+#[derive(Debug, Default)]
+pub(crate) struct Contents(BTreeMap<RangeId, WalId>);
+
+impl Contents {
+    /// Adds a record that was appended.
+    pub(crate) fn add(&mut self, range: RangeId, wal_id: WalId) {
+        self.0.insert(range, wal_id);
+    }
+
+    fn has_beyond(&self, range: RangeId, wal_id: WalId) -> bool {
+        self.0.get(&range).is_some_and(|last| *last > wal_id)
+    }
+}
+
+/// A segment, as far as its retention goes.
+pub(crate) trait Retained {
+    /// What it holds.
+    fn contents(&self) -> &Contents;
+
+    /// Its length.
+    fn bytes(&self) -> u64;
+}
+
+/// How long a log may become.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// A range is due for a flush when it keeps this many bytes of sealed segments.
+    pub(crate) flush_after_bytes: u64,
+    /// No group is taken while the log is this long.
+    pub(crate) live_bytes_max: u64,
+}
+
+impl Limits {
+    /// Whether a log of this length is too long to take another group. The segment that is written to does not count by itself: only
+    /// the next one makes it one that can be removed.
+    pub(crate) fn are_exceeded(&self, segments: u64, bytes: u64) -> bool {
+        segments > 1 && bytes >= self.live_bytes_max
+    }
+}
+
+/// What each range has written and flushed.
+#[derive(Debug)]
+pub(crate) struct Retention {
+    limits: Limits,
+    /// Up to which record each range is flushed.
+    released_up_to: BTreeMap<RangeId, WalId>,
+    /// Up to which record the database of each range is flushing, as far as the log knows.
+    flushing_up_to: BTreeMap<RangeId, WalId>,
+    /// The last record of each range since the log was opened, or that it held then.
+    last: BTreeMap<RangeId, WalId>,
+}
+
+impl Retention {
+    /// Retention of a log that was opened with these records.
+    pub(crate) fn new(limits: Limits, records: impl Iterator<Item = (RangeId, WalId)>) -> Self {
+        Self {
+            limits,
+            released_up_to: BTreeMap::new(),
+            flushing_up_to: BTreeMap::new(),
+            last: records.collect(),
+        }
+    }
+
+    /// Adds a record that was appended.
+    pub(crate) fn add(&mut self, range: RangeId, wal_id: WalId) {
+        self.last.insert(range, wal_id);
+    }
+
+    /// The last record of `range`.
+    pub(crate) fn last_of(&self, range: RangeId) -> Option<WalId> {
+        self.last.get(&range).copied()
+    }
+
+    /// Notes that the records of `range` up to `wal_id` are flushed.
+    pub(crate) fn release(&mut self, range: RangeId, wal_id: WalId) {
+        let up_to = self.released_up_to.entry(range).or_default();
+        *up_to = wal_id.max(*up_to);
+    }
+
+    /// Notes that no record of any range but `known` is needed.
+    pub(crate) fn retain(&mut self, known: &BTreeSet<RangeId>) {
+        let unknown = self.last.keys().filter(|range| !known.contains(range));
+        let unknown: Vec<RangeId> = unknown.copied().collect();
+        for range in unknown {
+            self.release(range, WalId(u64::MAX));
+        }
+    }
+
+    /// Whether all records of the segment are flushed.
+    pub(crate) fn is_released(&self, segment: &impl Retained) -> bool {
+        let mut records = segment.contents().0.iter();
+        records.all(|(range, last)| {
+            self.released_up_to
+                .get(range)
+                .is_some_and(|up_to| last <= up_to)
+        })
+    }
+
+    /// See [`crate::Wal::is_due`].
+    pub(crate) fn is_due<'s, S: Retained + 's>(
+        &mut self,
+        range: RangeId,
+        flushing_up_to: WalId,
+        sealed: impl Iterator<Item = &'s S>,
+    ) -> bool {
+        let kept = sealed.filter(|segment| segment.contents().has_beyond(range, flushing_up_to));
+        let kept: u64 = kept.map(Retained::bytes).sum();
+        let due = kept >= self.limits.flush_after_bytes;
+        // A range that is due flushes all it has.
+        let up_to = self.last_of(range).filter(|_| due);
+        let up_to = up_to.unwrap_or(flushing_up_to);
+        self.flushing_up_to.insert(range, up_to);
+        due
+    }
+
+    /// See [`crate::Wal::stragglers`].
+    pub(crate) fn stragglers<'s, S: Retained + 's>(
+        &self,
+        sealed: impl DoubleEndedIterator<Item = &'s S>,
+    ) -> Vec<RangeId> {
+        let up_to = |markers: &BTreeMap<RangeId, WalId>, range: &RangeId| {
+            markers.get(range).copied().unwrap_or_default()
+        };
+        let keeps = |range: &RangeId, segment: &S| {
+            let released = up_to(&self.released_up_to, range);
+            let flushing = up_to(&self.flushing_up_to, range);
+            segment
+                .contents()
+                .has_beyond(*range, released.max(flushing))
+        };
+        let mut newer_bytes = 0;
+        let old = sealed.rev().filter(|segment| {
+            newer_bytes += segment.bytes();
+            newer_bytes > self.limits.flush_after_bytes
+        });
+        let mut ranges = BTreeSet::new();
+        for segment in old {
+            let here = segment.contents().0.keys();
+            ranges.extend(here.filter(|range| keeps(range, segment)));
+        }
+        ranges.into_iter().collect()
+    }
+}

@@ -1,0 +1,113 @@
+//! The seam between a commit loop and its log, wherever that lies.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::io;
+use std::sync::Arc;
+
+use futures::future::{BoxFuture, Either, Ready};
+
+use crate::{
+    AppendError, OpenWalError, RangeId, Record, RecordHeader, RecordSize, RoomError, RowRef, WalId,
+};
+
+/// A future that an implementation may complete before it returns: then nothing is allocated and no thread is changed.
+pub type WalFuture<'w, T> = Either<Ready<T>, BoxFuture<'w, T>>;
+
+/// Where a log lies. Used as `Arc<dyn WalStorage>`.
+pub trait WalStorage: Send + Sync + 'static {
+    /// Opens the log, made empty when there is none, and fences the one that was opened before: that one can append no more.
+    ///
+    /// # Errors
+    /// See [`OpenWalError`].
+    fn open(&self, resume: Resume) -> BoxFuture<'_, Result<Arc<dyn Wal>, OpenWalError>>;
+}
+
+/// What happened before the log is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resume {
+    /// The process started. The recovered records are durable.
+    AfterStop,
+    /// An append failed in this process. The last group may be readable without being durable, so the caller must make the rows of
+    /// recovered records durable elsewhere before it shows them.
+    AfterFailure,
+}
+
+/// An open log of many ranges. Used as `Arc<dyn Wal>`.
+///
+/// # A group
+/// One task at a time writes groups: [`Wal::make_room`], then [`Wal::add`] once for each range, then [`Wal::append_group`]. The other
+/// methods may be called at any time.
+///
+/// # What every log promises
+/// - **Durability.** [`Wal::append_group`] returns `Ok` only after the group would survive a crash. A record is read back whole or
+///   not at all.
+/// - **Order.** Of groups that were not acknowledged at most the last one is read back, and only together with all before it.
+/// - **Failure.** After an append that failed the log is *poisoned*: it takes no more records, because the fate of the group is
+///   unknown. Opening it again tells.
+/// - **Room.** After [`Wal::make_room`] the group that follows does not run out of space.
+/// - **Retention.** A record is kept until its range has released it.
+/// - **No silent loss.** Damage before an acknowledged record is an error when the log is opened.
+pub trait Wal: Send + Sync + 'static {
+    /// Whether there was no log before this one.
+    fn is_new(&self) -> bool;
+
+    /// Takes the records of `range` that the log held when it was opened, in order. The second call returns none.
+    fn take_recovered(&self, range: RangeId) -> VecDeque<Record>;
+
+    /// Takes space for the next group, whose records are at most as large as these. Writes none of it. A local log blocks the
+    /// thread.
+    fn make_room(
+        &self,
+        records: &mut dyn Iterator<Item = RecordSize>,
+    ) -> WalFuture<'_, Result<(), RoomError>>;
+
+    /// Adds a record to the group. The rows are copied; `size` is exact. Writes nothing yet. A record that was refused leaves the
+    /// group unchanged.
+    ///
+    /// # Errors
+    /// See [`AppendError`].
+    fn add(
+        &self,
+        header: RecordHeader,
+        size: RecordSize,
+        rows: &mut dyn Iterator<Item = RowRef<'_>>,
+    ) -> Result<(), AppendError>;
+
+    /// Appends the group and completes when it is durable. A group without records is durable at once. A local log blocks the
+    /// thread instead of suspending the caller. Not cancel safe: a group whose append was dropped may be durable or not.
+    fn append_group(&self) -> WalFuture<'_, Result<(), AppendError>>;
+
+    /// The last record of `range` that was appended or recovered.
+    fn last_of(&self, range: RangeId) -> Option<WalId>;
+
+    /// Notes that `range` needs no records up to `wal_id`; `u64::MAX` means that it needs none ever again. Cheap.
+    fn release(&self, range: RangeId, wal_id: WalId);
+
+    /// Notes that no other ranges exist than `known`: releases the records of all others and drops what was recovered of them.
+    fn retain(&self, known: &BTreeSet<RangeId>);
+
+    /// Whether `range`, which has just written and is flushing up to the record `flushing_up_to`, keeps so much of the log beyond
+    /// that record that it should flush everything. Expects that a range that should flush does.
+    fn is_due(&self, range: RangeId, flushing_up_to: WalId) -> bool;
+
+    /// Ranges that keep much of the log, are not flushing, and write too seldom for [`Wal::is_due`] to notice in time.
+    fn stragglers(&self) -> Vec<RangeId>;
+
+    /// Whether the log is so long that no group should be appended before some range has flushed.
+    fn is_backlogged(&self) -> bool;
+
+    /// Bytes that a start would have to read.
+    fn live_bytes(&self) -> u64;
+
+    /// Whether [`Wal::maintain`] should run soon, because the next groups may otherwise wait. Resets itself.
+    fn wants_maintenance(&self) -> bool;
+
+    /// Removes or recycles what is released, and prepares space for later groups. Runs beside groups.
+    ///
+    /// # Errors
+    /// Space could not be prepared. Nothing else suffers than the time of later groups.
+    fn maintain(&self) -> BoxFuture<'_, io::Result<()>>;
+
+    /// Refuses every further record and append.
+    fn poison(&self);
+}
