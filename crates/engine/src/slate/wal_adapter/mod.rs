@@ -53,7 +53,7 @@ impl WalAdapter {
     }
 
     /// What the database of `range` needs to write to this log, and to replay its records. `is_known` says that it was opened or
-    /// cloned since the log was opened.
+    /// cloned in this process.
     pub(super) fn writer_init(&self, range: RangeId, is_known: bool) -> Box<dyn WriterInit> {
         Box::new(RangeInit::new(
             Arc::clone(&self.wal),
