@@ -18,7 +18,7 @@ pub struct KeyPart {
     pub range: KeyRange,
 }
 
-/// The databases of a process, one for each range. They share one write-ahead log, one commit loop and one cache. Used as
+/// The databases of a process, one for each range. They share one write-ahead log (WAL), one commit loop and one cache. Used as
 /// `Arc<dyn EngineSet>`.
 ///
 /// A database is made empty by [`EngineSet::open`] or cloned from parts of others by [`EngineSet::clone_parts`]. A clone shares the files

@@ -53,7 +53,7 @@ pub(super) fn manifests(
     Box::pin(reading)
 }
 
-/// The log as SlateDB's administration sees it: empty. A source is flushed before it is cloned, and our log removes its segments by
+/// The WAL as SlateDB's administration sees it: empty. A source is flushed before it is cloned, and our WAL removes its segments by
 /// itself.
 struct NoWal;
 

@@ -36,7 +36,7 @@ pub struct SlateEngineSet {
 }
 
 impl SlateEngineSet {
-    /// Opens the log of a data directory; databases are opened one by one.
+    /// Opens the WAL of a data directory; databases are opened one by one.
     ///
     /// # Errors
     /// See [`OpenError`].
@@ -47,7 +47,7 @@ impl SlateEngineSet {
         Self::in_home(Home::in_directory(data), settings)
     }
 
-    /// Opens the log of `home`; databases are opened one by one.
+    /// Opens the WAL of `home`; databases are opened one by one.
     ///
     /// # Errors
     /// See [`OpenError`].

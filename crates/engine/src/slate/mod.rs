@@ -1,4 +1,4 @@
-//! The durable engine set: one SlateDB database for each range, over an object store and a common log.
+//! The durable engine set: one SlateDB database for each range, over an object store and a common WAL.
 //!
 //! ```text
 //!  callers ──submit──▶ queue ──▶ commit loop ──a batch each──▶ SlateDB writers ──▶ WAL: one write, one sync

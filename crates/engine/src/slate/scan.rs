@@ -23,7 +23,7 @@ struct SlateScan {
     rows: Option<DbIterator>,
 }
 
-/// Starts a scan of `range` over what is durable now.
+/// Starts a scan of `range` over the rows that are durable now.
 pub(super) async fn start(
     db: &impl DbReadOps,
     range: KeyRange,

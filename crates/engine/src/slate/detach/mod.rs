@@ -99,7 +99,7 @@ enum State {
     Requested { shared: bool },
     /// The files of level 0 are becoming a run. The runs are next, under the same condition.
     Runs { shared: bool },
-    /// This job was proposed, and has not ended as far as is known.
+    /// This job was proposed, and is not known to have ended.
     Running(CompactionSpec),
 }
 
@@ -164,7 +164,7 @@ impl State {
     }
 }
 
-/// The files of a database and its running jobs, as far as it matters here.
+/// What the scheduler needs to know of a database's files and running jobs.
 #[derive(Debug)]
 struct Files {
     /// Newest first.

@@ -158,7 +158,7 @@ pub(super) async fn open(
     let checkpoint = find(core, range, pin).await?;
     let cache = Arc::clone(&core.cache) as Arc<dyn slatedb::db_cache::DbCache>;
     let options = DbReaderOptions {
-        // All rows of a pin are in files, and the log is not SlateDB's.
+        // All rows of a pin are in files, and the WAL is not SlateDB's.
         skip_wal_replay: true,
         ..DbReaderOptions::default()
     };

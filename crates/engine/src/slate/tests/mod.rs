@@ -299,13 +299,13 @@ async fn a_damaged_wal_is_refused_with_its_file_name() {
     }
     engine.close().await;
     drop(engine);
-    let log = directory
+    let segment = directory
         .path()
         .join("log")
         .join("00000000000000000001.log");
-    let mut bytes = std::fs::read(&log).unwrap();
+    let mut bytes = std::fs::read(&segment).unwrap();
     bytes[512 + 60] ^= 1;
-    std::fs::write(&log, bytes).unwrap();
+    std::fs::write(&segment, bytes).unwrap();
     let text = refusal_to_open(directory.path()).await;
     assert!(
         text.contains("00000000000000000001.log is damaged"),
@@ -313,9 +313,9 @@ async fn a_damaged_wal_is_refused_with_its_file_name() {
     );
 }
 
-/// Without its log a database has lost rows; it must say so and not start as if nothing were.
+/// A database without its WAL has lost rows, so it must not open.
 #[tokio::test]
-async fn a_lost_log_is_noticed() {
+async fn a_missing_wal_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     let engine = open_in(directory.path()).await;
     commit(&*engine, put("a", "1")).await.unwrap();
