@@ -1,13 +1,18 @@
 //! Measures an engine alone, without HTTP: `cargo run --release -p partita-engine --example measure -- FOLDER [KIND]`.
 //!
-//! With `load SECONDS` instead it only writes, with 64 callers, until it is killed or the time is over; with `open` it opens,
-//! says how long that took, and reads once; with `scan` it only scans, with
-//! `batch` it only writes batches, with `absent` it asks for what is not there while it grows. `load` and `open` together measure a start after a crash.
+//! Without KIND it prints durable single puts with 1, 16, 64 and 256 callers, batches of 100 rows with 8 callers, gets of hot and of all
+//! rows, and scans of 1,000 rows, each for a second and a half. Values are 1 KiB of text that compresses about 2:1.
 //!
-//! Prints durable single puts with 1, 16, 64 and 256 callers, batches of 100 with 8 callers, gets of hot and of all rows, and
-//! scans of 1,000 rows; each for a second and a half. Values are 1 KiB of text that compresses about 2:1.
+//! | kind | measures |
+//! | --- | --- |
+//! | `memory` | the same on the engine in memory |
+//! | `load SECONDS` | only writes, with 64 callers, until it is killed or the time is over |
+//! | `open` | opens, prints how long that took, and reads once; after a killed `load` this is a start after a crash |
+//! | `scan` | only scans |
+//! | `batch` | only batches |
+//! | `absent` | gets of absent keys in a growing database |
 
-#![allow(clippy::print_stdout, reason = "its output is what it is for")]
+#![allow(clippy::print_stdout, reason = "its purpose is to print")]
 
 use std::ops::Bound;
 use std::path::Path;
@@ -29,8 +34,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let folder = arguments.first().expect("a folder to work in");
-    let kind = arguments.get(1).map_or("log", String::as_str);
+    let folder = arguments.first().expect("a folder");
+    let kind = arguments.get(1).map_or("wal", String::as_str);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -38,12 +43,12 @@ fn main() {
         .expect("a runtime");
     runtime.block_on(async {
         let started = Instant::now();
-        let (databases, engine) = open(Path::new(folder), kind).await;
+        let (set, engine) = open(Path::new(folder), kind).await;
         if kind == "batch" {
             for _ in 0..4 {
                 puts(&engine, 8, 100).await;
             }
-            databases.close().await;
+            set.close().await;
             return;
         }
         if kind == "absent" {
@@ -51,7 +56,7 @@ fn main() {
                 puts(&engine, 64, 1).await;
                 absent(&engine, callers).await;
             }
-            databases.close().await;
+            set.close().await;
             return;
         }
         if kind == "scan" {
@@ -61,14 +66,14 @@ fn main() {
             for callers in [1, 8, 1, 8] {
                 scans(&engine, callers).await;
             }
-            databases.close().await;
+            set.close().await;
             return;
         }
         if matches!(kind, "load" | "open") {
             println!(
-                "open: {:?}, log {} MiB",
+                "open: {:?}, WAL {} MiB",
                 started.elapsed(),
-                databases.stats().log_bytes >> 20
+                set.stats().log_bytes >> 20
             );
             for _ in 0..arguments
                 .get(2)
@@ -86,35 +91,35 @@ fn main() {
                 rows.next(10, usize::MAX).await.expect("a page").len()
             );
             println!("{} KiB resident", resident_kib());
-            databases.close().await;
+            set.close().await;
             return;
         }
-        measure(&*databases, &engine).await;
+        measure(&*set, &engine).await;
         println!("{} KiB resident", resident_kib());
-        databases.close().await;
-        drop((databases, engine));
+        set.close().await;
+        drop((set, engine));
         if kind != "memory" {
             let started = Instant::now();
-            let (databases, _engine) = open(Path::new(folder), kind).await;
+            let (set, _engine) = open(Path::new(folder), kind).await;
             println!("open after close: {:?}", started.elapsed());
-            databases.close().await;
+            set.close().await;
         }
     });
 }
 
 async fn open(folder: &Path, kind: &str) -> (Arc<dyn EngineSet>, Arc<dyn Engine>) {
-    let databases: Arc<dyn EngineSet> = if kind == "memory" {
+    let set: Arc<dyn EngineSet> = if kind == "memory" {
         Arc::new(MemoryEngineSet::new())
     } else {
         let data = Arc::new(DataDir::open(folder).expect("the folder opens"));
         let opened = SlateEngineSet::new(data, Settings::default()).await;
         Arc::new(opened.expect("the data opens"))
     };
-    let engine = databases.open(RangeId(1)).await;
-    (databases, engine.expect("the range opens"))
+    let engine = set.open(RangeId(1)).await;
+    (set, engine.expect("the range opens"))
 }
 
-async fn measure(databases: &dyn EngineSet, engine: &Arc<dyn Engine>) {
+async fn measure(set: &dyn EngineSet, engine: &Arc<dyn Engine>) {
     for callers in [1, 16, 64, 256] {
         puts(engine, callers, 1).await;
     }
@@ -131,9 +136,9 @@ async fn measure(databases: &dyn EngineSet, engine: &Arc<dyn Engine>) {
     for callers in [1, 8, 1, 8] {
         scans(engine, callers).await;
     }
-    let stats = databases.stats();
+    let stats = set.stats();
     println!(
-        "groups {} of {:.1} batches and {:.0} bytes, sync {:.0} us; cache {} hits {} misses {} MiB; log {} MiB",
+        "groups {} of {:.1} batches and {:.0} bytes, sync {:.0} us; cache {} hits {} misses {} MiB; WAL {} MiB",
         stats.group_batches.count,
         stats.group_batches.mean(),
         stats.group_bytes.mean(),
@@ -180,7 +185,7 @@ async fn gets(engine: &Arc<dyn Engine>, name: &str, rows: u64, callers: u64) {
     .await;
 }
 
-/// Gets of keys that are not there, among those that are: what every insert begins with.
+/// Gets of absent keys: every insert begins with one.
 async fn absent(engine: &Arc<dyn Engine>, callers: u64) {
     run(
         engine,
@@ -269,7 +274,7 @@ async fn commit(engine: &dyn Engine, batch: Batch) {
     receiver.await.expect("an answer").expect("a commit");
 }
 
-/// Keys in scattered order, as inserts into many partitions are.
+/// Keys in scattered order, like inserts into many partitions.
 fn key(number: u64) -> Bytes {
     format!(
         "p{:016x}-{:016x}",
@@ -300,7 +305,7 @@ fn proc_self(file: &str) -> String {
     std::fs::read_to_string(format!("/proc/self/{file}")).unwrap_or_default()
 }
 
-/// User and system time of the process, in seconds; the kernel counts in hundredths.
+/// User and system time of the process in seconds. The kernel counts in hundredths.
 fn cpu_seconds() -> f64 {
     let stat = proc_self("stat");
     let fields: Vec<&str> = stat

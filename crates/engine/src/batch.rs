@@ -1,8 +1,8 @@
-//! What is written at once.
+//! Writes that are committed together.
 
 use bytes::Bytes;
 
-/// One key and what becomes of it.
+/// A new value for one key, or its removal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Write {
     /// The key: 1 to 65,535 bytes.
@@ -12,17 +12,17 @@ pub struct Write {
 }
 
 impl Write {
-    /// What it takes of the room for batches in flight: key, value and [`Batch::OVERHEAD_BYTES`].
+    /// Bytes that it takes in the pipeline: key, value and [`Batch::OVERHEAD_BYTES`].
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.key.len() + self.value.as_ref().map_or(0, Bytes::len) + Batch::OVERHEAD_BYTES
     }
 }
 
-/// Writes that happen together or not at all, and that no reader sees half of.
+/// Writes that take effect together or not at all. No reader sees some of them without the others.
 ///
-/// Names each key at most once. The bytes are not copied but kept until they are in the store's own files, so a value should
-/// not be a small slice of a large buffer.
+/// A batch names each key at most once. Its bytes are not copied, but kept until they are in the store's files, so a value should not be
+/// a small slice of a large buffer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Batch {
     writes: Vec<Write>,
@@ -30,7 +30,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// What a row costs beyond its key and value while it is in flight, in bytes: the record's framing and the queue's.
+    /// Bytes of a row in flight beyond its key and value: the framing of the WAL record and of the queue.
     pub const OVERHEAD_BYTES: usize = 64;
 
     /// An empty batch.
@@ -48,7 +48,7 @@ impl Batch {
         }
     }
 
-    /// Adds "`key` becomes `value`".
+    /// Adds a write of `value` to `key`.
     pub fn put(&mut self, key: Bytes, value: Bytes) {
         self.push(Write {
             key,
@@ -56,7 +56,7 @@ impl Batch {
         });
     }
 
-    /// Adds "`key` is removed".
+    /// Adds a removal of `key`.
     pub fn delete(&mut self, key: Bytes) {
         self.push(Write { key, value: None });
     }
@@ -68,8 +68,8 @@ impl Batch {
         self.writes.push(write);
     }
 
-    /// What the batch takes of the room for batches in flight: keys, values and [`Batch::OVERHEAD_BYTES`] a row. This is
-    /// the figure to give to [`crate::Engine::reserve`].
+    /// Bytes that the batch takes in the pipeline: keys, values and [`Batch::OVERHEAD_BYTES`] a row. Pass this to
+    /// [`crate::Engine::reserve`].
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.bytes
@@ -87,13 +87,13 @@ impl Batch {
         self.writes
     }
 
-    /// Whether nothing is written.
+    /// Whether it writes nothing.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.writes.is_empty()
     }
 
-    /// How many keys are written.
+    /// How many keys it writes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.writes.len()

@@ -1,4 +1,4 @@
-//! The seam between the rooms above and whatever keeps the rows.
+//! The seam between the crates above and the database of one range.
 
 use std::ops::Bound;
 use std::time::Duration;
@@ -15,21 +15,21 @@ use crate::{ChangeError, Collected, FileLayout, Health, Permit, ReadError, Write
 ///   called in that order.
 /// - **Durability.** A completion that says `Ok` is called after the batch would survive a power cut (an in-memory engine:
 ///   for as long as it lives).
-/// - **Only durable answers.** `get` and `scan` show only batches whose completion is, or is about to be, called with `Ok`.
-///   What they show is never taken back by a crash.
+/// - **Only durable answers.** `get` and `scan` show only batches whose completion is, or is about to be, called with `Ok`. A crash never
+///   takes them back.
 /// - **Read your writes.** A `get` or `scan` that starts after a batch's completion was called with `Ok` sees the batch,
 ///   also when it starts inside that completion.
 /// - **Atomicity.** No reader sees some writes of a batch without the others.
 /// - **Refused or unknown.** See [`WriteError`]. A batch that was refused never takes effect.
 ///
-/// The caller must not have two batches with a common key in flight unless it does not care which error one of them gets:
-/// the engine keeps their order, and nothing more.
+/// Of two batches in flight with a common key, the engine guarantees the order only. A caller that must know which of them failed keeps
+/// one back until the other is answered.
 #[async_trait]
 pub trait Engine: Send + Sync + 'static {
-    /// Takes room for a batch of `bytes` ([`crate::Batch::bytes`]), so that [`Permit::submit`] need neither wait nor fail.
+    /// Reserves room for a batch of `bytes` ([`crate::Batch::bytes`]), so that [`Permit::submit`] need neither wait nor fail.
     ///
-    /// Waits while too much is in flight, a few seconds at most. Cancel safe: nothing is taken when the future is dropped.
-    /// Dropping the permit gives the room back.
+    /// Waits while too much is in flight, a few seconds at most. Cancel safe: a dropped future reserves nothing, a dropped permit returns
+    /// its room.
     ///
     /// # Errors
     /// Always [`WriteError::Refused`]: closed, disk full, recovering, no room within the deadline, or larger than the
@@ -39,7 +39,7 @@ pub trait Engine: Send + Sync + 'static {
     /// The value of `key`, or `None`. Cancel safe.
     ///
     /// # Errors
-    /// See [`ReadError`]; any read can be tried again.
+    /// See [`ReadError`]; any read can be retried.
     async fn get(&self, key: &[u8]) -> Result<Option<Bytes>, ReadError>;
 
     /// Starts reading the rows of `range` in key order, as one snapshot taken now. Cancel safe.
@@ -48,54 +48,54 @@ pub trait Engine: Send + Sync + 'static {
     /// See [`ReadError`].
     async fn scan(&self, range: KeyRange, hint: ScanHint) -> Result<Box<dyn Scan>, ReadError>;
 
-    /// How it lies in its files. Takes some microseconds.
+    /// Its layout in files. Takes some microseconds.
     fn file_layout(&self) -> FileLayout;
 
     /// Whether reads and writes are served now. Cheap.
     fn health(&self) -> Health;
 
-    /// Moves what is only in the log into the store's own files, so that a following open has nothing to replay. Durability
-    /// does not need it. Cancel safe: the work goes on.
+    /// Moves rows that are only in the WAL and in memory to the store's files, so that the next open has nothing to replay. Durability does
+    /// not need it. Cancel safe: the work goes on.
     ///
     /// # Errors
     /// [`WriteError::Refused`] when the engine is closed, recovering, or the store has no room.
     async fn flush(&self) -> Result<(), WriteError>;
 
-    /// Writes its rows into files of its own, as few as they fit, so that it shares none with the databases it was derived
-    /// from. Asks for the work and returns; [`Engine::file_layout`] shows when it is done. Asking again while it waits or runs is no error
-    /// and adds nothing. A request that was not begun is forgotten when the engine is closed.
+    /// Requests a full compaction: it rewrites the rows into files of this database alone, as few as possible, so that it shares none
+    /// with the databases it was cloned from. Returns at once; [`Engine::file_layout`] shows when it is done. A second request while one
+    /// waits or runs adds nothing and is no error. Closing the engine drops a request that has not begun.
     ///
     /// # Errors
-    /// [`ChangeError`]; it can be tried again.
+    /// [`ChangeError`]; it can be retried.
     async fn detach(&self) -> Result<(), ChangeError>;
 
-    /// Removes now what of its files nobody needs any more, and lets go of the databases whose files it no longer reads. Happens
-    /// by itself every minute. What a scan may still read stays for now and goes later, unless it says otherwise.
+    /// Collects garbage now: removes files that nothing reads, and detaches from databases whose files it no longer reads. Happens by
+    /// itself every minute. Files that a running scan may read stay for a later collection.
     ///
     /// # Errors
-    /// [`ChangeError`]; it can be tried again.
+    /// [`ChangeError`]; it can be retried.
     async fn collect(&self) -> Result<Collected, ChangeError>;
 
-    /// Keeps the files that its rows are in now from being removed, for a time (whole seconds, at least one), whatever is compacted
-    /// meanwhile; removing the database removes them all the same. Rows that are only in memory are in no file: flush first.
-    /// Returns the name under which the store knows it. Cancel safe: it may be there.
+    /// Keeps its present files from being removed for a time (whole seconds, at least one), also while they are compacted. Removing the
+    /// database removes them nevertheless. Rows that are only in memory are in no file: flush first. Returns the name of the checkpoint in
+    /// the store. Cancel safe: the checkpoint may exist.
     ///
     /// # Errors
-    /// [`ChangeError`]; it can be tried again.
+    /// [`ChangeError`]; it can be retried.
     async fn checkpoint(&self, lifetime: Duration) -> Result<String, ChangeError>;
 
-    /// Ends the engine: later calls are refused, batches already submitted are finished first, background work stops.
-    /// Idempotent. Dropping an engine without closing it loses nothing that was acknowledged.
+    /// Closes the engine: finishes the submitted batches, refuses later calls, stops background work. Idempotent. Dropping an engine
+    /// without closing it loses no acknowledged batch.
     async fn close(&self);
 }
 
 /// Rows being read in key order, from one snapshot.
 #[async_trait]
 pub trait Scan: Send {
-    /// The next rows: at most `rows_max`, and no more once they hold `bytes_max` bytes of keys and values (at least one row
-    /// is returned if there is one, however large). Empty means the end; also when called again.
+    /// The next rows: at most `rows_max`, and none after the one that reaches `bytes_max` bytes of keys and values. Returns at least one
+    /// row if there is one. Empty means the end; also when called again.
     ///
-    /// Cancel safe only in that nothing breaks: rows of a call that was dropped halfway are lost to this scan.
+    /// Dropping the future breaks nothing, but the rows that it has read are lost to this scan.
     ///
     /// # Errors
     /// See [`ReadError`]. After an error the scan is over.
@@ -106,12 +106,12 @@ pub trait Scan: Send {
     ) -> Result<Vec<(Bytes, Bytes)>, ReadError>;
 }
 
-/// A contiguous piece of the key space.
+/// A contiguous part of the key space.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyRange {
     /// Where it begins.
     pub start: Bound<Bytes>,
-    /// Where it ends. A range that ends before it begins is empty, and no error.
+    /// Where it ends. A range that ends before it begins is empty, not an error.
     pub end: Bound<Bytes>,
 }
 
@@ -147,7 +147,7 @@ impl KeyRange {
     }
 }
 
-/// What the caller expects of a scan. A wrong hint costs time, never rows.
+/// What the caller expects to read. A wrong hint costs time, never rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScanHint {
     /// How many rows it will probably read.
@@ -169,7 +169,7 @@ impl ScanHint {
         }
     }
 
-    /// A walk over everything, which must not push useful blocks out of the cache.
+    /// A walk over all rows, which must not evict useful blocks from the cache.
     #[must_use]
     pub fn walk() -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! What can go wrong, by what the caller must do about it.
+//! Errors, by what the caller must do about them.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use partita_wal::OpenWalError;
 /// Why a batch was not acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WriteError {
-    /// It did not happen and never will: safe to try again.
+    /// It did not happen and never will: safe to retry.
     #[error("the write was refused: {0}")]
     Refused(Refusal),
-    /// It may have happened. A read tells, once the engine is healthy again; retrying blindly may do it twice.
+    /// It may have happened. A read tells, once the engine is healthy again; a blind retry may apply it twice.
     #[error("the outcome of the write is unknown")]
     Unknown,
 }
@@ -21,20 +21,19 @@ pub enum Refusal {
     /// The engine is closed or closing.
     #[error("the engine is closed")]
     Closed,
-    /// There is no room on the disk. Writing resumes by itself once there is.
+    /// The disk is full. Writing resumes by itself once there is space.
     #[error("the disk is full")]
     DiskFull,
-    /// A write or sync failed and the engine is opening its data anew; it serves again by itself.
+    /// A write or sync failed and the engine opens its databases again; it resumes by itself.
     #[error("the engine is recovering from a failure")]
     Recovering,
-    /// No room came free within the deadline: more is being written than the disk takes.
-    #[error("too much is in flight")]
+    /// The pipeline stayed full until the deadline: writes come faster than the disk takes them.
+    #[error("timed out: too many bytes of writes are in flight")]
     Busy,
-    /// What is in memory did not reach the store's files within the deadline: the disk is slow, or has no room beside the log. The
-    /// log has it all the same.
-    #[error("the store did not take what is in memory in time")]
+    /// The flush did not end within the deadline: the disk is slow, or has no space beside the WAL. No row is lost: the WAL has them.
+    #[error("timed out while flushing rows to the store")]
     NotFlushed,
-    /// The batch is larger than the engine takes at all.
+    /// The batch is larger than any batch may be.
     #[error("the batch is too large")]
     TooLarge,
 }
@@ -45,28 +44,28 @@ impl From<Refusal> for WriteError {
     }
 }
 
-/// Why a read was not answered. A read can always be tried again.
+/// Why a read failed. A read can always be retried.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ReadError {
     /// The engine is closed.
     #[error("the engine is closed")]
     Closed,
-    /// The engine cannot answer now: it is opening its data anew, or the store did not answer in time.
-    #[error("the engine cannot answer now: {0}")]
+    /// The engine opens its databases again, or the store timed out.
+    #[error("the engine is unavailable: {0}")]
     Unavailable(Arc<str>),
-    /// What is stored cannot be read: it is damaged, or of a format this version does not know.
-    #[error("stored data cannot be read")]
+    /// Stored data is damaged, or has a format that this version does not know.
+    #[error("cannot read stored data: damaged or of an unknown format")]
     Corrupt(#[source] Arc<dyn std::error::Error + Send + Sync>),
 }
 
-/// Why an engine did not open. Each needs a person.
+/// Why an engine did not open. An operator must act.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The range is open already.
-    #[error("range {0} is open already")]
+    /// The range is already open.
+    #[error("range {0} is already open")]
     AlreadyOpen(crate::RangeId),
     /// The databases are closed, or recovering from a failure.
-    #[error("the data is being opened")]
+    #[error("the databases are closed or recovering")]
     Unavailable,
     /// The WAL is damaged in a way that no crash explains, or has a format that this version does not know.
     #[error("cannot open the WAL: {0}")]

@@ -12,16 +12,16 @@ pub enum Health {
     Healthy = 0,
     /// Reads are served; writes are refused until there is room on the disk.
     DiskFull = 1,
-    /// Reads are served; writes are refused because the store takes them slower than they came.
+    /// Reads are served; writes are refused because the store flushes more slowly than they came.
     Backlogged = 2,
-    /// A write or sync failed. Reads and writes are refused while the data is opened anew.
+    /// A write or sync failed. Reads and writes are refused while the databases are opened again.
     Recovering = 3,
     /// Closed for good.
     Closed = 4,
 }
 
 impl Health {
-    /// Why a write is refused in this state, if it is.
+    /// Why writes are refused in this state, if they are.
     #[must_use]
     pub fn refusal(self) -> Option<Refusal> {
         match self {
@@ -63,7 +63,7 @@ impl HealthCell {
 
     /// Sets the health, unless closed.
     pub(crate) fn set(&self, health: Health) {
-        // An error means closed, and closed it stays.
+        // An error means that it is closed.
         let _ = self
             .0
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, |before| {
@@ -71,7 +71,7 @@ impl HealthCell {
             });
     }
 
-    /// Sets the health if it is `from`. Says whether it was.
+    /// Sets the health if it is `from`. Returns whether it was.
     pub(crate) fn replace(&self, from: Health, to: Health) -> bool {
         self.0
             .compare_exchange(from as u8, to as u8, Ordering::AcqRel, Ordering::Acquire)

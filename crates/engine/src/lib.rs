@@ -1,16 +1,15 @@
 //! Ordered byte keys with atomic, durable batches.
 //!
-//! An engine maps byte keys to byte values in key order. It has never heard of a table or an entity: the rooms above
-//! decide what keys and values mean, lock what they change, and check conditions; the engine makes batches durable in
-//! groups and reads what is durable.
+//! An engine maps byte keys to byte values in key order. It knows nothing of tables or entities: the crates above it decide what keys and
+//! values mean, lock the keys they change, and check conditions. The engine makes batches durable in groups and reads durable rows.
 //!
-//! - [`Engine`] is the seam: [`Engine::reserve`] → [`Permit::submit`] → completion, [`Engine::get`], [`Engine::scan`].
-//! - [`slate::SlateEngine`] keeps its rows in SlateDB over a directory, with one log and one sync for each group.
-//! - [`memory::MemoryEngine`] keeps them in memory, for tests and throw-away servers.
+//! - [`Engine`] is the seam to one range: [`Engine::reserve`] → [`Permit::submit`] → completion, [`Engine::get`], [`Engine::scan`].
+//! - [`EngineSet`] is the seam to all ranges of a process: opening, cloning, removing, pinning.
+//! - [`slate`] keeps rows in SlateDB over an object store and a common write-ahead log (WAL), with one sync for each group.
+//! - [`memory`] keeps them in memory, for tests and throw-away servers.
 //! - `conformance` is the suite that every engine passes (feature `conformance`).
 //!
-//! Two words carry the failure story ([`WriteError`]): *refused* means it did not happen and never will, *unknown* means it
-//! may have happened.
+//! A write that failed was either *refused*, so it did not happen and never will, or its outcome is *unknown* ([`WriteError`]).
 
 mod batch;
 mod engine;
@@ -34,4 +33,4 @@ pub use health::Health;
 pub use partita_wal::RangeId;
 pub use pin::{FileUse, PinId, Pinned, PinnedRows};
 pub use pipeline::{Completion, Permit};
-pub use stats::{Distribution, EngineFigure, Stats};
+pub use stats::{Distribution, EngineMetric, Stats};

@@ -1,4 +1,4 @@
-//! Pins: what databases held at one instant, kept readable for as long as somebody wants it.
+//! Pins: the rows that databases had at one instant, readable until they are released.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::{KeyRange, ReadError, Scan, ScanHint};
 pub struct PinId(Arc<str>);
 
 impl PinId {
-    /// A pin that was made before, by what [`PinId::as_str`] said of it.
+    /// A pin that was made before, from its text.
     #[must_use]
     pub fn new(text: &str) -> Self {
         Self(text.into())
@@ -32,25 +32,25 @@ impl fmt::Display for PinId {
     }
 }
 
-/// EngineSet were pinned.
+/// The outcome of pinning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pinned {
-    /// One pin for each range that was asked for, in that order.
+    /// One pin for each requested range, in that order.
     pub pins: Vec<PinId>,
-    /// How long the commit loop stood still for it.
+    /// How long the commit loop paused.
     pub pause: Duration,
 }
 
 /// A file that a database or a pin reads.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileUse {
-    /// Its name: the same file has the same name, whoever reads it, and no other file has.
+    /// Its name, which is unique over all databases and the same for all readers.
     pub name: String,
-    /// Its size in bytes: an estimate, good to its index and filters.
+    /// Its size in bytes, without its index and filters.
     pub bytes: u64,
 }
 
-/// The rows of a range as they were when it was pinned. Used as `Arc<dyn PinnedRows>`.
+/// The rows that a range had when it was pinned. Used as `Arc<dyn PinnedRows>`.
 #[async_trait]
 pub trait PinnedRows: Send + Sync + 'static {
     /// Starts reading the rows of `range` in key order. Cancel safe.

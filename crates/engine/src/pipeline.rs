@@ -1,13 +1,13 @@
-//! The way of a batch from a caller to the loop that commits it.
+//! The pipeline: from a caller to the loop that commits its batch.
 //!
 //! ```text
 //!  reserve(bytes) ──▶ Permit ──submit(batch, done)──▶ queue ──▶ commit loop ──▶ durable ──▶ done(Ok)
 //!     waits or refuses          neither waits nor fails            one group            then the room is free
 //! ```
 //!
-//! - Room is counted in bytes, so that the queue and everything behind it is bounded. A batch that is larger than all the room takes
-//!   all of it: it waits until it is alone, and the others wait behind it.
-//! - A batch that was queued is answered exactly once, also when the loop dies: dropping it unanswered says `Unknown`.
+//! - Room is counted in bytes and bounds the queue and everything behind it. A batch that is larger than all the room takes all of it: it
+//!   waits until it is alone, and the others wait behind it.
+//! - A queued batch is answered exactly once, also when the loop dies: dropping it unanswered reports `Unknown`.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,18 +18,18 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError};
 
 use crate::{Batch, Refusal, WriteError};
 
-/// Called once with what became of a batch. Runs on the commit loop, in submit order: it must be quick and must not block;
-/// it may call the engine. An in-memory engine may call it before [`Permit::submit`] returns, on the caller's thread, so the
-/// caller must hold no lock that it takes.
+/// Called once with the outcome of a batch. Runs on the commit loop, in submit order: it must be quick and must not block; it may call the
+/// engine. An in-memory engine may call it before [`Permit::submit`] returns, on the caller's thread, so the caller must hold no lock that
+/// it takes.
 pub type Completion = Box<dyn FnOnce(Result<(), WriteError>) + Send>;
 
-/// Where an engine takes batches in.
+/// The entrance of an engine's queue.
 pub(crate) trait Intake: Send + Sync {
-    /// Takes the batch. Must not wait, and must see to it that it is answered.
+    /// Takes the batch without waiting, and ensures that it is answered.
     fn take(&self, queued: Queued);
 }
 
-/// Room in the pipeline for one batch. Dropping it gives the room back.
+/// Room in the pipeline for one batch. Dropping it returns the room.
 #[must_use = "a permit does nothing until a batch is submitted"]
 pub struct Permit {
     intake: Arc<dyn Intake>,
@@ -37,8 +37,8 @@ pub struct Permit {
 }
 
 impl Permit {
-    /// Queues `batch` and returns at once; `done` is called with what became of it. An empty batch is answered in its turn,
-    /// like any other. A batch larger than what was reserved is taken all the same, and bounds less than it should.
+    /// Queues `batch` and returns at once; `done` is called with the outcome. An empty batch is answered in order, like any other. A batch
+    /// that is larger than the reserved room is taken too, and exceeds the bound of the pipeline.
     pub fn submit(self, batch: Batch, done: Completion) {
         self.intake.take(Queued::new(batch, done, Some(self.room)));
     }
@@ -52,7 +52,7 @@ impl fmt::Debug for Permit {
     }
 }
 
-/// A batch on its way, with who waits for it and the room it takes.
+/// A batch in the pipeline, with its completion and its room.
 pub(crate) struct Queued {
     pub(crate) batch: Batch,
     done: Option<Completion>,
@@ -68,12 +68,12 @@ impl Queued {
         }
     }
 
-    /// Says what became of the batch, and gives back its room.
+    /// Reports the outcome of the batch and returns its room.
     pub(crate) fn answer(mut self, result: Result<(), WriteError>) {
         self.call(result);
     }
 
-    /// A completion that panics must not take down the loop that everybody waits for.
+    /// A completion that panics must not end the commit loop.
     fn call(&mut self, result: Result<(), WriteError>) {
         if let Some(done) = self.done.take()
             && catch_unwind(AssertUnwindSafe(|| done(result))).is_err()
@@ -89,9 +89,8 @@ impl Drop for Queued {
     }
 }
 
-/// The largest batch, in bytes. A change may be small where what it writes is large: 100 patches of entities of 1 MiB write 100
-/// whole entities, of up to 1.5 MiB in stored form (text counts two bytes a character there and has up to three here), and
-/// their keys.
+/// The largest batch, in bytes. Small changes can write large rows: 100 patches of entities of 1 MiB write 100 whole entities and their
+/// keys. Each takes up to 1.5 MiB in stored form, because the limit counts two bytes a character and the stored form has up to three.
 pub(crate) const BATCH_BYTES_MAX: usize = 160 << 20;
 
 /// The room for batches in flight.
@@ -103,8 +102,8 @@ pub(crate) struct Room {
 }
 
 impl Room {
-    /// How long a caller waits for room before it is refused: longer than any flush that is getting on, shorter than the
-    /// timeout of any client.
+    /// How long a caller waits for room before it is refused: longer than a flush that makes progress, shorter than the timeout of any
+    /// client.
     const DEADLINE: Duration = Duration::from_secs(5);
 
     pub(crate) fn new(bytes_max: u32, batch_bytes_max: usize) -> Self {
@@ -143,7 +142,7 @@ impl Room {
         })
     }
 
-    /// Refuses everybody who waits and everybody who comes.
+    /// Refuses all callers, those that wait and later ones.
     pub(crate) fn close(&self) {
         self.free.close();
     }

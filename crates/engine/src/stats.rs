@@ -1,10 +1,10 @@
-//! What an engine counts.
+//! Counts and metrics of an engine.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::Health;
 
-/// Figures of an engine since it was opened.
+/// Counts of an engine since it was opened.
 #[derive(Clone, Debug)]
 pub struct Stats {
     /// Whether reads and writes are served.
@@ -17,15 +17,15 @@ pub struct Stats {
     pub bytes: u64,
     /// Batches refused after they were queued.
     pub batches_refused: u64,
-    /// Batches whose fate was unknown.
+    /// Batches whose outcome is unknown.
     pub batches_unknown: u64,
     /// Batches in each commit group.
     pub group_batches: Distribution,
     /// Bytes of each commit group.
     pub group_bytes: Distribution,
-    /// Time of one write and sync of the log, in microseconds.
+    /// Time of one write and sync of the WAL, in microseconds.
     pub sync_us: Distribution,
-    /// Bytes of the log that a start would have to read.
+    /// Bytes of the WAL that a start would have to read.
     pub log_bytes: u64,
     /// Blocks and metadata found in the cache, and not found.
     pub cache_hits: u64,
@@ -33,13 +33,13 @@ pub struct Stats {
     pub cache_misses: u64,
     /// Bytes held by the cache.
     pub cache_bytes: u64,
-    /// Figures of the engine's own making, for the metrics page.
-    pub figures: Vec<EngineFigure>,
+    /// Metrics that only this engine has, for the metrics page.
+    pub metrics: Vec<EngineMetric>,
 }
 
-/// A figure that only one kind of engine has.
+/// A metric that only one kind of engine has.
 #[derive(Clone, Debug, PartialEq)]
-pub struct EngineFigure {
+pub struct EngineMetric {
     /// Its name, dotted, as the engine calls it.
     pub name: String,
     /// Its labels.
@@ -52,7 +52,7 @@ pub struct EngineFigure {
     pub value: f64,
 }
 
-/// How often values of some size were seen: a bucket for each power of two.
+/// A histogram of values: a bucket for each power of two.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Distribution {
     /// How many values were seen.
@@ -74,7 +74,7 @@ impl Distribution {
 
     /// The mean, or 0 when nothing was seen.
     #[must_use]
-    #[allow(clippy::cast_precision_loss, reason = "a mean for people to read")]
+    #[allow(clippy::cast_precision_loss, reason = "a mean needs no more precision")]
     pub fn mean(&self) -> f64 {
         if self.count == 0 {
             0.0
@@ -84,10 +84,10 @@ impl Distribution {
     }
 }
 
-/// Values up to 2^30 have buckets of their own; the last bucket takes the rest.
+/// Values up to 2^30 have buckets of their own; the last bucket has the rest.
 const BUCKETS: usize = 32;
 
-/// A distribution being counted, without a lock.
+/// A distribution that is being counted, without a lock.
 #[derive(Debug, Default)]
 pub(crate) struct Histogram {
     count: AtomicU64,
@@ -119,7 +119,7 @@ impl Histogram {
     }
 }
 
-/// What the commit side of any engine counts.
+/// The counts of a commit loop.
 #[derive(Debug, Default)]
 pub(crate) struct CommitCounts {
     batches: AtomicU64,
@@ -150,7 +150,7 @@ impl CommitCounts {
         self.unknown.fetch_add(batches as u64, Ordering::Relaxed);
     }
 
-    /// The counts, with nothing said of what only the engine itself knows.
+    /// The counts; the engine fills in the rest.
     pub(crate) fn read(&self, health: Health) -> Stats {
         Stats {
             health,
@@ -166,7 +166,7 @@ impl CommitCounts {
             cache_hits: 0,
             cache_misses: 0,
             cache_bytes: 0,
-            figures: Vec::new(),
+            metrics: Vec::new(),
         }
     }
 }

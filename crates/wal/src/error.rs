@@ -6,7 +6,7 @@ use std::sync::Arc;
 /// Why a record or a group was not appended.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum AppendError {
-    /// An earlier append failed, or a later life of the process has opened the log. Nothing was written.
+    /// An earlier append failed, or a later life of the process has opened the WAL. Nothing was written.
     #[error("the WAL takes no more records after an earlier failure")]
     Poisoned,
     /// The write or the sync failed. The group may be durable or not.
@@ -17,7 +17,7 @@ pub enum AppendError {
     Unfit,
 }
 
-/// Why there is no room for a group. The log is unchanged.
+/// Why there is no room for a group. The WAL is unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum RoomError {
     /// The storage is full.
@@ -31,13 +31,13 @@ pub enum RoomError {
     Io(#[from] io::Error),
 }
 
-/// Why a log cannot be opened.
+/// Why a WAL cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenWalError {
     /// The storage failed.
     #[error("cannot read the WAL")]
     Io(#[from] io::Error),
-    /// A part of the log has a version that this binary does not know.
+    /// A part of the WAL has a version that this binary does not know.
     #[error("{path} has WAL format {found}, which this version of partita cannot read")]
     UnknownVersion {
         /// The part, as the storage names it.
@@ -45,7 +45,7 @@ pub enum OpenWalError {
         /// Its version.
         found: u32,
     },
-    /// A part of the log is damaged in a way that no crash explains.
+    /// A part of the WAL is damaged in a way that no crash explains.
     #[error("{path} is damaged: {what}")]
     Damaged {
         /// The part, as the storage names it.

@@ -1,12 +1,12 @@
-//! The write-ahead log of a process: what makes a write durable before it is answered.
+//! The write-ahead log (WAL) of a process: what makes a write durable before it is answered.
 //!
-//! All ranges of a process share one log. A *group* is what they write at the same time: one record for each range, appended and made
-//! durable together. After a crash the log returns the records that the databases do not have yet.
+//! All ranges of a process share one WAL. A *group* is what they write at the same time: one record for each range, appended and made
+//! durable together. After a crash the WAL returns the records that the databases do not have yet.
 //!
-//! - [`Wal`] is the seam: make room, add a record for each range, append the group, release what is flushed.
-//! - [`WalStorage`] is where a log lies. It opens the log at startup, and again after a failed append.
+//! - [`Wal`] is the seam: make room, add a record for each range, append the group, release flushed records.
+//! - [`WalStorage`] is where a WAL lies. It opens the WAL at startup, and again after a failed append.
 //! - [`local`] keeps the log in segments of a directory. `docs/format/log.md` describes the bytes.
-//! - [`memory`] keeps it in an object that outlives the log, so that a simulated process can crash and start again.
+//! - [`memory`] keeps it in an object that outlives the WAL, so that a simulated process can crash and start again.
 //! - `conformance` is the suite that every implementation passes (feature `conformance`).
 //!
 //! The crate leaves to its callers: which records belong into one group, when to flush a database, and the meaning of rows.

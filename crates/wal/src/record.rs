@@ -32,7 +32,7 @@ pub struct RecordSize {
     pub payload_bytes: usize,
 }
 
-/// A record read back. Its rows are decoded when they are asked for.
+/// A record read back. Its rows are decoded on demand.
 #[derive(Clone, Debug)]
 pub struct Record {
     header: RecordHeader,

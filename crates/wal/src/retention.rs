@@ -1,6 +1,6 @@
 //! How long records are kept: which segments no range needs, and which ranges must flush so that segments come free.
 //!
-//! A log is a row of segments. Only the last one is written to; the others are *sealed*. A segment is removed when the databases have
+//! A WAL is a row of segments. Only the last one is written to; the others are *sealed*. A segment is removed when the databases have
 //! flushed all its records, and only from the front, so one range that does not flush keeps everything behind its oldest record.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,7 +22,7 @@ impl Contents {
     }
 }
 
-/// A segment, as far as its retention goes.
+/// What retention needs to know of a segment.
 pub(crate) trait Retained {
     /// What it holds.
     fn contents(&self) -> &Contents;
@@ -31,17 +31,17 @@ pub(crate) trait Retained {
     fn bytes(&self) -> u64;
 }
 
-/// How long a log may become.
+/// How long a WAL may become.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     /// A range is due for a flush when it keeps this many bytes of sealed segments.
     pub(crate) flush_after_bytes: u64,
-    /// No group is taken while the log is this long.
+    /// No group is taken while the WAL is this long.
     pub(crate) live_bytes_max: u64,
 }
 
 impl Limits {
-    /// Whether a log of this length is too long to take another group. The segment that is written to does not count by itself: only
+    /// Whether a WAL of this length is too long to take another group. The segment that is written to does not count by itself: only
     /// the next one makes it one that can be removed.
     pub(crate) fn are_exceeded(&self, segments: u64, bytes: u64) -> bool {
         segments > 1 && bytes >= self.live_bytes_max
@@ -54,14 +54,14 @@ pub(crate) struct Retention {
     limits: Limits,
     /// Up to which record each range is flushed.
     released_up_to: BTreeMap<RangeId, WalId>,
-    /// Up to which record the database of each range is flushing, as far as the log knows.
+    /// Up to which record the database of each range was flushing when it last wrote.
     flushing_up_to: BTreeMap<RangeId, WalId>,
-    /// The last record of each range since the log was opened, or that it held then.
+    /// The last record of each range since the WAL was opened, or that it held then.
     last: BTreeMap<RangeId, WalId>,
 }
 
 impl Retention {
-    /// Retention of a log that was opened with these records.
+    /// Retention of a WAL that was opened with these records.
     pub(crate) fn new(limits: Limits, records: impl Iterator<Item = (RangeId, WalId)>) -> Self {
         Self {
             limits,

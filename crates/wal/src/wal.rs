@@ -1,4 +1,4 @@
-//! The seam between a commit loop and its log, wherever that lies.
+//! The seam between a commit loop and its WAL, wherever that lies.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::io;
@@ -13,16 +13,16 @@ use crate::{
 /// A future that an implementation may complete before it returns: then nothing is allocated and no thread is changed.
 pub type WalFuture<'w, T> = Either<Ready<T>, BoxFuture<'w, T>>;
 
-/// Where a log lies. Used as `Arc<dyn WalStorage>`.
+/// Where a WAL lies. Used as `Arc<dyn WalStorage>`.
 pub trait WalStorage: Send + Sync + 'static {
-    /// Opens the log, made empty when there is none, and fences the one that was opened before: that one can append no more.
+    /// Opens the WAL, made empty when there is none, and fences the one that was opened before: that one can append no more.
     ///
     /// # Errors
     /// See [`OpenWalError`].
     fn open(&self, resume: Resume) -> BoxFuture<'_, Result<Arc<dyn Wal>, OpenWalError>>;
 }
 
-/// What happened before the log is opened.
+/// What happened before the WAL is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resume {
     /// The process started. The recovered records are durable.
@@ -32,29 +32,29 @@ pub enum Resume {
     AfterFailure,
 }
 
-/// An open log of many ranges. Used as `Arc<dyn Wal>`.
+/// An open WAL of many ranges. Used as `Arc<dyn Wal>`.
 ///
 /// # A group
 /// One task at a time writes groups: [`Wal::make_room`], then [`Wal::add`] once for each range, then [`Wal::append_group`]. The other
 /// methods may be called at any time.
 ///
-/// # What every log promises
+/// # What every WAL promises
 /// - **Durability.** [`Wal::append_group`] returns `Ok` only after the group would survive a crash. A record is read back whole or
 ///   not at all.
 /// - **Order.** Of groups that were not acknowledged at most the last one is read back, and only together with all before it.
-/// - **Failure.** After an append that failed the log is *poisoned*: it takes no more records, because the fate of the group is
+/// - **Failure.** After an append that failed the WAL is *poisoned*: it takes no more records, because the fate of the group is
 ///   unknown. Opening it again tells.
 /// - **Room.** After [`Wal::make_room`] the group that follows does not run out of space.
 /// - **Retention.** A record is kept until its range has released it.
-/// - **No silent loss.** Damage before an acknowledged record is an error when the log is opened.
+/// - **No silent loss.** Damage before an acknowledged record is an error when the WAL is opened.
 pub trait Wal: Send + Sync + 'static {
-    /// Whether there was no log before this one.
+    /// Whether there was no WAL before this one.
     fn is_new(&self) -> bool;
 
-    /// Takes the records of `range` that the log held when it was opened, in order. The second call returns none.
+    /// Takes the records of `range` that the WAL held when it was opened, in order. The second call returns none.
     fn take_recovered(&self, range: RangeId) -> VecDeque<Record>;
 
-    /// Takes space for the next group, whose records are at most as large as these. Writes none of it. A local log blocks the
+    /// Takes space for the next group, whose records are at most as large as these. Writes none of it. A local WAL blocks the
     /// thread.
     fn make_room(
         &self,
@@ -73,7 +73,7 @@ pub trait Wal: Send + Sync + 'static {
         rows: &mut dyn Iterator<Item = RowRef<'_>>,
     ) -> Result<(), AppendError>;
 
-    /// Appends the group and completes when it is durable. A group without records is durable at once. A local log blocks the
+    /// Appends the group and completes when it is durable. A group without records is durable at once. A local WAL blocks the
     /// thread instead of suspending the caller. Not cancel safe: a group whose append was dropped may be durable or not.
     fn append_group(&self) -> WalFuture<'_, Result<(), AppendError>>;
 
@@ -83,17 +83,17 @@ pub trait Wal: Send + Sync + 'static {
     /// Notes that `range` needs no records up to `wal_id`; `u64::MAX` means that it needs none ever again. Cheap.
     fn release(&self, range: RangeId, wal_id: WalId);
 
-    /// Notes that no other ranges exist than `known`: releases the records of all others and drops what was recovered of them.
+    /// Notes that no other ranges exist than `known`: releases the records of all others and drops their recovered records.
     fn retain(&self, known: &BTreeSet<RangeId>);
 
-    /// Whether `range`, which has just written and is flushing up to the record `flushing_up_to`, keeps so much of the log beyond
+    /// Whether `range`, which has just written and is flushing up to the record `flushing_up_to`, keeps so much of the WAL beyond
     /// that record that it should flush everything. Expects that a range that should flush does.
     fn is_due(&self, range: RangeId, flushing_up_to: WalId) -> bool;
 
-    /// Ranges that keep much of the log, are not flushing, and write too seldom for [`Wal::is_due`] to notice in time.
+    /// Ranges that keep much of the WAL, are not flushing, and write too seldom for [`Wal::is_due`] to notice in time.
     fn stragglers(&self) -> Vec<RangeId>;
 
-    /// Whether the log is so long that no group should be appended before some range has flushed.
+    /// Whether the WAL is so long that no group should be appended before some range has flushed.
     fn is_backlogged(&self) -> bool;
 
     /// Bytes that a start would have to read.
@@ -102,7 +102,7 @@ pub trait Wal: Send + Sync + 'static {
     /// Whether [`Wal::maintain`] should run soon, because the next groups may otherwise wait. Resets itself.
     fn wants_maintenance(&self) -> bool;
 
-    /// Removes or recycles what is released, and prepares space for later groups. Runs beside groups.
+    /// Removes or recycles released segments, and prepares space for later groups. Runs beside groups.
     ///
     /// # Errors
     /// Space could not be prepared. Nothing else suffers than the time of later groups.

@@ -1,4 +1,4 @@
-//! The promises, one function each.
+//! The promises of engines, one function each.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -67,7 +67,7 @@ pub(super) async fn batches_are_atomic_to_readers(engine: Arc<dyn Engine>) {
     engine.close().await;
 }
 
-pub(super) async fn completions_come_in_order_and_after_the_fact(engine: Arc<dyn Engine>) {
+pub(super) async fn completions_come_in_order_and_when_durable(engine: Arc<dyn Engine>) {
     let order = Arc::new(Mutex::new(Vec::new()));
     let mut waiting = Vec::new();
     for number in 0_u32..500 {
@@ -96,7 +96,7 @@ pub(super) async fn completions_come_in_order_and_after_the_fact(engine: Arc<dyn
     engine.close().await;
 }
 
-/// A completion submits the next batch, and reads from within see the batch that is being answered.
+/// A completion submits the next batch, and a read from within sees the batch that is being answered.
 pub(super) async fn a_completion_may_use_the_engine(engine: Arc<dyn Engine>) {
     let second = engine.reserve(1_000).await.unwrap();
     let first = engine.reserve(1_000).await.unwrap();
@@ -187,12 +187,12 @@ pub(super) async fn scans_keep_to_their_bounds_and_limits(engine: Arc<dyn Engine
     assert_eq!(
         keys(Included("c"), Excluded("c")).await,
         "",
-        "an empty range is no error"
+        "an empty range is not an error"
     );
     assert_eq!(
         keys(Included("d"), Excluded("a")).await,
         "",
-        "nor is one turned round"
+        "nor is a reversed one"
     );
     assert_eq!(keys(Excluded("c"), Excluded("c")).await, "");
 
@@ -215,7 +215,7 @@ pub(super) async fn scans_keep_to_their_bounds_and_limits(engine: Arc<dyn Engine
     engine.close().await;
 }
 
-/// Batches with a common key, all in flight at once: the last one submitted is what stays.
+/// Batches with a common key, all in flight at once: the one submitted last wins.
 pub(super) async fn later_batches_win(engine: Arc<dyn Engine>) {
     let mut last = None;
     for number in 0_u32..200 {
@@ -239,10 +239,10 @@ pub(super) async fn later_batches_win(engine: Arc<dyn Engine>) {
     engine.close().await;
 }
 
-pub(super) async fn room_is_bounded_and_given_back(engine: Arc<dyn Engine>) {
+pub(super) async fn room_is_bounded_and_returned(engine: Arc<dyn Engine>) {
     let too_large = engine.reserve(usize::MAX).await.unwrap_err();
     assert_eq!(too_large, WriteError::Refused(Refusal::TooLarge));
-    // A caller who gives up, and one who drops what it got, leave no trace.
+    // Dropped futures and permits return their room.
     for _ in 0..200 {
         drop(engine.reserve(4 << 20).await.unwrap());
         drop(engine.reserve(4 << 20));
@@ -255,7 +255,7 @@ pub(super) async fn room_is_bounded_and_given_back(engine: Arc<dyn Engine>) {
             Ok(Err(error)) => break Some(error),
             Err(_elapsed) => break None,
         }
-        assert!(held.len() < 1_000, "what is in flight is bounded");
+        assert!(held.len() < 1_000, "bytes in flight are bounded");
     };
     assert_eq!(refused, None, "without room a caller waits first");
     drop(held.pop());
@@ -290,7 +290,7 @@ pub(super) async fn large_values_and_odd_keys(engine: Arc<dyn Engine>) {
     engine.close().await;
 }
 
-/// What a hundred small patches of large entities write.
+/// The size of a hundred patched large entities.
 pub(super) async fn a_batch_larger_than_all_room_goes_alone(engine: Arc<dyn Engine>) {
     let value = Bytes::from(vec![7; 1 << 20]);
     let mut batch = Batch::new();
@@ -335,7 +335,7 @@ pub(super) async fn a_closed_engine_refuses(engine: Arc<dyn Engine>) {
     receiver
         .await
         .unwrap()
-        .expect("what was submitted before the end is finished");
+        .expect("a batch that was submitted before the close is committed");
     assert_eq!(answered.load(Ordering::SeqCst), 1);
     assert_eq!(engine.health(), Health::Closed);
 

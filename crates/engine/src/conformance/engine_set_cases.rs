@@ -1,4 +1,4 @@
-//! The promises of databases, one function each.
+//! The promises of engine sets, one function each.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -21,17 +21,17 @@ fn key(number: u32) -> Bytes {
     Bytes::from(format!("key {number:04}"))
 }
 
-fn piece(source: RangeId, start: Bound<Bytes>, end: Bound<Bytes>) -> KeyPart {
+fn part(source: RangeId, start: Bound<Bytes>, end: Bound<Bytes>) -> KeyPart {
     let range = KeyRange { start, end };
     KeyPart { source, range }
 }
 
 fn below(source: RangeId, end: Bytes) -> KeyPart {
-    piece(source, Bound::Unbounded, Bound::Excluded(end))
+    part(source, Bound::Unbounded, Bound::Excluded(end))
 }
 
 fn from(source: RangeId, start: Bytes) -> KeyPart {
-    piece(source, Bound::Included(start), Bound::Unbounded)
+    part(source, Bound::Included(start), Bound::Unbounded)
 }
 
 async fn all(engine: &dyn Engine) -> BTreeMap<Bytes, Bytes> {
@@ -39,8 +39,8 @@ async fn all(engine: &dyn Engine) -> BTreeMap<Bytes, Bytes> {
     rows.into_iter().collect()
 }
 
-/// Writes `numbers` with this value and moves them to the files.
-async fn settle(engine: &dyn Engine, numbers: impl Iterator<Item = u32>, value: &str) {
+/// Writes `numbers` with this value and flushes them.
+async fn write_flushed(engine: &dyn Engine, numbers: impl Iterator<Item = u32>, value: &str) {
     let mut batch = Batch::new();
     for number in numbers {
         batch.put(key(number), Bytes::copy_from_slice(value.as_bytes()));
@@ -49,19 +49,19 @@ async fn settle(engine: &dyn Engine, numbers: impl Iterator<Item = u32>, value: 
     engine.flush().await.unwrap();
 }
 
-pub(super) async fn what_is_counted(databases: Arc<dyn EngineSet>) {
-    let engine = open(&*databases, FIRST).await;
+pub(super) async fn batches_and_rows_are_counted(set: Arc<dyn EngineSet>) {
+    let engine = open(&*set, FIRST).await;
     commit(&*engine, put("a", "1")).await.unwrap();
     commit(&*engine, put("b", "1")).await.unwrap();
-    let stats = databases.stats();
+    let stats = set.stats();
     assert!(stats.batches == 2 && stats.rows == 2, "{stats:?}");
-    databases.close().await;
+    set.close().await;
 }
 
-pub(super) async fn ranges_keep_apart_and_share_groups(databases: Arc<dyn EngineSet>) {
+pub(super) async fn ranges_are_separate_and_share_groups(set: Arc<dyn EngineSet>) {
     let mut engines = Vec::new();
     for id in 1..=5 {
-        engines.push(open(&*databases, RangeId(id)).await);
+        engines.push(open(&*set, RangeId(id)).await);
     }
     for round in 0..20_u32 {
         let writes = engines.iter().enumerate().map(|(at, engine)| {
@@ -78,47 +78,40 @@ pub(super) async fn ranges_keep_apart_and_share_groups(databases: Arc<dyn Engine
         assert_eq!(seen.len(), if at == 0 { 19 } else { 20 });
         assert_eq!(seen.get(&key(7)).unwrap(), &format!("{at}-7"));
     }
-    let stats = databases.stats();
+    let stats = set.stats();
     assert_eq!((stats.batches, stats.rows), (101, 101));
-    databases.close().await;
+    set.close().await;
 }
 
-pub(super) async fn a_range_is_open_once_and_can_be_opened_again(databases: Arc<dyn EngineSet>) {
-    let engine = open(&*databases, FIRST).await;
+pub(super) async fn a_range_is_open_once_and_can_be_opened_again(set: Arc<dyn EngineSet>) {
+    let engine = open(&*set, FIRST).await;
     commit(&*engine, put("a", "1")).await.unwrap();
-    let again = databases.open(FIRST).await;
+    let again = set.open(FIRST).await;
     assert!(matches!(again.err(), Some(OpenError::AlreadyOpen(FIRST))));
     engine.close().await;
     assert!(matches!(engine.get(b"a").await, Err(ReadError::Closed)));
-    assert_eq!(databases.health(), Health::Healthy, "the others go on");
-    let engine = open(&*databases, FIRST).await;
+    assert_eq!(set.health(), Health::Healthy, "other ranges go on");
+    let engine = open(&*set, FIRST).await;
     assert_eq!(engine.get(b"a").await.unwrap().unwrap(), "1");
     commit(&*engine, put("b", "2")).await.unwrap();
     assert_eq!(all(&*engine).await.len(), 2);
-    databases.close().await;
+    set.close().await;
 }
 
-pub(super) async fn a_split_shares_rows_out_and_a_merge_brings_them_together(
-    databases: Arc<dyn EngineSet>,
-) {
-    let parent = open(&*databases, FIRST).await;
-    settle(&*parent, 0..100, "parent").await;
+pub(super) async fn clones_split_a_range_and_merge_ranges(set: Arc<dyn EngineSet>) {
+    let parent = open(&*set, FIRST).await;
+    write_flushed(&*parent, 0..100, "parent").await;
     let cut = key(40);
-    databases
-        .clone_parts(SECOND, &[below(FIRST, cut.clone())])
+    set.clone_parts(SECOND, &[below(FIRST, cut.clone())])
         .await
         .unwrap();
-    databases
-        .clone_parts(THIRD, &[from(FIRST, cut.clone())])
+    set.clone_parts(THIRD, &[from(FIRST, cut.clone())])
         .await
         .unwrap();
-    assert_eq!(all(&*parent).await.len(), 100, "the source stays as it is");
+    assert_eq!(all(&*parent).await.len(), 100, "the source does not change");
     parent.close().await;
 
-    let (left, right) = (
-        open(&*databases, SECOND).await,
-        open(&*databases, THIRD).await,
-    );
+    let (left, right) = (open(&*set, SECOND).await, open(&*set, THIRD).await);
     assert_eq!(
         (all(&*left).await.len(), all(&*right).await.len()),
         (40, 60)
@@ -126,18 +119,18 @@ pub(super) async fn a_split_shares_rows_out_and_a_merge_brings_them_together(
     assert_eq!(
         left.get(&cut).await.unwrap(),
         None,
-        "the cut is the right one's"
+        "the bound belongs to the right one"
     );
-    settle(&*left, 0..10, "left").await;
-    settle(&*right, 90..100, "right").await;
+    write_flushed(&*left, 0..10, "left").await;
+    write_flushed(&*right, 90..100, "right").await;
     commit(&*right, delete(key(50))).await.unwrap();
     right.flush().await.unwrap();
 
     let halves = [below(SECOND, cut.clone()), from(THIRD, cut)];
-    databases.clone_parts(FOURTH, &halves).await.unwrap();
+    set.clone_parts(FOURTH, &halves).await.unwrap();
     left.close().await;
     right.close().await;
-    let whole = open(&*databases, FOURTH).await;
+    let whole = open(&*set, FOURTH).await;
     let seen = all(&*whole).await;
     assert_eq!(seen.len(), 99);
     let value = |number| seen.get(&key(number)).map(|value| value.as_ref());
@@ -151,27 +144,27 @@ pub(super) async fn a_split_shares_rows_out_and_a_merge_brings_them_together(
     commit(&*whole, put(key(50), "again")).await.unwrap();
     assert_eq!(all(&*whole).await.len(), 100);
     assert!(whole.file_layout().bytes > 0);
-    databases.close().await;
+    set.close().await;
 }
 
-pub(super) async fn only_open_sources_are_derived_from(databases: Arc<dyn EngineSet>) {
-    let source = open(&*databases, FIRST).await;
-    settle(&*source, 0..10, "x").await;
-    let piece = || [below(FIRST, key(5))];
-    let into_itself = databases.clone_parts(FIRST, &piece()).await;
+pub(super) async fn only_open_ranges_are_cloned(set: Arc<dyn EngineSet>) {
+    let source = open(&*set, FIRST).await;
+    write_flushed(&*source, 0..10, "x").await;
+    let part = || [below(FIRST, key(5))];
+    let into_itself = set.clone_parts(FIRST, &part()).await;
     assert!(matches!(into_itself, Err(ChangeError::State(FIRST))));
-    let absent = databases.clone_parts(THIRD, &[below(SECOND, key(5))]).await;
+    let absent = set.clone_parts(THIRD, &[below(SECOND, key(5))]).await;
     assert!(matches!(absent, Err(ChangeError::State(SECOND))));
     source.close().await;
-    let closed = databases.clone_parts(THIRD, &piece()).await;
+    let closed = set.clone_parts(THIRD, &part()).await;
     assert!(matches!(closed, Err(ChangeError::State(FIRST))));
-    databases.close().await;
+    set.close().await;
 }
 
-/// Rows that are only in memory are in a derived database too, and while they are written it is made all the same.
-pub(super) async fn what_was_acknowledged_is_derived(databases: Arc<dyn EngineSet>) {
-    let source = open(&*databases, FIRST).await;
-    settle(&*source, 0..10, "flushed").await;
+/// Rows that are only in memory are in the clone too, and writes during the call do not hinder it.
+pub(super) async fn a_clone_has_every_acknowledged_row(set: Arc<dyn EngineSet>) {
+    let source = open(&*set, FIRST).await;
+    write_flushed(&*source, 0..10, "flushed").await;
     for number in 5..15 {
         commit(&*source, put(key(number), "only in memory"))
             .await
@@ -184,10 +177,10 @@ pub(super) async fn what_was_acknowledged_is_derived(databases: Arc<dyn EngineSe
                 .unwrap();
         }
     };
-    let pieces = [from(FIRST, key(3))];
-    let (derived, ()) = tokio::join!(databases.clone_parts(SECOND, &pieces), writing);
-    derived.unwrap();
-    let target = open(&*databases, SECOND).await;
+    let parts = [from(FIRST, key(3))];
+    let (cloned, ()) = tokio::join!(set.clone_parts(SECOND, &parts), writing);
+    cloned.unwrap();
+    let target = open(&*set, SECOND).await;
     let mut seen = all(&*target).await;
     let meanwhile = seen.split_off(&key(100));
     let expected = (3..15).map(|number| {
@@ -200,38 +193,38 @@ pub(super) async fn what_was_acknowledged_is_derived(databases: Arc<dyn EngineSe
     });
     assert_eq!(seen, expected.collect());
     assert!(meanwhile.values().all(|value| value == "meanwhile"));
-    databases.close().await;
+    set.close().await;
 }
 
-pub(super) async fn what_is_removed_is_gone(databases: Arc<dyn EngineSet>) {
-    assert_eq!(databases.remove(SECOND).await.unwrap(), Removal::Gone);
-    let engine = open(&*databases, FIRST).await;
-    settle(&*engine, 0..10, "x").await;
-    let still_open = databases.remove(FIRST).await;
+pub(super) async fn a_removed_database_is_gone(set: Arc<dyn EngineSet>) {
+    assert_eq!(set.remove(SECOND).await.unwrap(), Removal::Gone);
+    let engine = open(&*set, FIRST).await;
+    write_flushed(&*engine, 0..10, "x").await;
+    let still_open = set.remove(FIRST).await;
     assert!(matches!(still_open, Err(ChangeError::State(FIRST))));
-    let removable = async || databases.removable(&[FIRST, SECOND]).await.unwrap();
-    assert_eq!(removable().await, [SECOND], "there is none");
+    let removable = async || set.removable(&[FIRST, SECOND]).await.unwrap();
+    assert_eq!(removable().await, [SECOND], "it does not exist");
     engine.close().await;
     let mut both = removable().await;
     both.sort_unstable();
     assert_eq!(both, [FIRST, SECOND]);
-    assert_eq!(databases.list().await.unwrap(), [FIRST]);
-    assert_eq!(databases.remove(FIRST).await.unwrap(), Removal::Gone);
-    assert_eq!(databases.list().await.unwrap(), []);
-    databases.close().await;
+    assert_eq!(set.list().await.unwrap(), [FIRST]);
+    assert_eq!(set.remove(FIRST).await.unwrap(), Removal::Gone);
+    assert_eq!(set.list().await.unwrap(), []);
+    set.close().await;
 }
 
-pub(super) async fn closed_databases_refuse(databases: Arc<dyn EngineSet>) {
-    let engine = open(&*databases, FIRST).await;
-    databases.close().await;
-    databases.close().await;
-    assert_eq!(databases.health(), Health::Closed);
+pub(super) async fn a_closed_engine_set_refuses(set: Arc<dyn EngineSet>) {
+    let engine = open(&*set, FIRST).await;
+    set.close().await;
+    set.close().await;
+    assert_eq!(set.health(), Health::Closed);
     assert_eq!(engine.health(), Health::Closed);
     assert!(matches!(engine.get(b"a").await, Err(ReadError::Closed)));
     let kept = engine.checkpoint(Duration::from_secs(1)).await;
     assert!(matches!(kept, Err(ChangeError::Unavailable)));
     let refused = commit(&*engine, put("a", "1")).await;
     assert!(matches!(refused, Err(WriteError::Refused(_))));
-    let opened = databases.open(SECOND).await;
+    let opened = set.open(SECOND).await;
     assert!(matches!(opened.err(), Some(OpenError::Unavailable)));
 }

@@ -1,8 +1,8 @@
 //! The suite that every engine passes.
 //!
-//! [`run`] takes something that makes empty databases and checks the promises of [`EngineSet`] and [`Engine`] one by one; [`check_script`] plays
-//! a script of batches, gets and scans against an ordered map, for property tests. Both panic at the first difference, so
-//! they belong into tests. An engine that is added later passes when both hold.
+//! [`run`] takes a function that makes empty engine sets, and checks the promises of [`EngineSet`] and [`Engine`] one by one.
+//! [`check_script`] plays a script of batches, gets and scans against an ordered map, for property tests. Both panic at the first
+//! difference, so they belong into tests. An engine that is added later passes when both hold.
 
 #[allow(
     clippy::unwrap_used,
@@ -32,7 +32,7 @@ use crate::{Batch, Engine, EngineSet, KeyRange, RangeId, ScanHint, WriteError};
 
 pub use script::{Step, check_script};
 
-/// Checks every promise, each on databases of its own that `make` returns empty.
+/// Checks every promise, each on an empty engine set of its own.
 ///
 /// # Panics
 /// At the first promise that does not hold.
@@ -42,34 +42,34 @@ where
 {
     macro_rules! engines {
         ($($case:ident)*) => {$(
-            let databases = make().await;
-            cases::$case(open(&*databases, FIRST).await).await;
-            databases.close().await;
+            let set = make().await;
+            cases::$case(open(&*set, FIRST).await).await;
+            set.close().await;
         )*};
     }
     engines! {
         gets_what_was_put
         batches_are_atomic_to_readers
-        completions_come_in_order_and_after_the_fact
+        completions_come_in_order_and_when_durable
         a_completion_may_use_the_engine
         a_scan_is_one_snapshot
         scans_keep_to_their_bounds_and_limits
         later_batches_win
-        room_is_bounded_and_given_back
+        room_is_bounded_and_returned
         large_values_and_odd_keys
         a_batch_larger_than_all_room_goes_alone
         a_closed_engine_refuses
     }
-    engine_set_cases::what_is_counted(make().await).await;
-    engine_set_cases::ranges_keep_apart_and_share_groups(make().await).await;
+    engine_set_cases::batches_and_rows_are_counted(make().await).await;
+    engine_set_cases::ranges_are_separate_and_share_groups(make().await).await;
     engine_set_cases::a_range_is_open_once_and_can_be_opened_again(make().await).await;
-    engine_set_cases::a_split_shares_rows_out_and_a_merge_brings_them_together(make().await).await;
-    engine_set_cases::only_open_sources_are_derived_from(make().await).await;
-    engine_set_cases::what_was_acknowledged_is_derived(make().await).await;
-    engine_set_cases::what_is_removed_is_gone(make().await).await;
-    engine_set_cases::closed_databases_refuse(make().await).await;
-    pin_cases::a_pin_shows_what_was(make().await).await;
-    pin_cases::a_pin_ends_when_it_is_let_go(make().await).await;
+    engine_set_cases::clones_split_a_range_and_merge_ranges(make().await).await;
+    engine_set_cases::only_open_ranges_are_cloned(make().await).await;
+    engine_set_cases::a_clone_has_every_acknowledged_row(make().await).await;
+    engine_set_cases::a_removed_database_is_gone(make().await).await;
+    engine_set_cases::a_closed_engine_set_refuses(make().await).await;
+    pin_cases::a_pin_shows_the_rows_of_its_instant(make().await).await;
+    pin_cases::a_pin_ends_when_it_is_released(make().await).await;
     pin_cases::pins_of_one_call_are_of_one_instant(make().await).await;
     pin_cases::a_pin_outlives_its_range(make().await).await;
 }
@@ -81,14 +81,14 @@ pub const FIRST: RangeId = RangeId(1);
 ///
 /// # Panics
 /// When it does not open.
-pub async fn open(databases: &dyn EngineSet, range: RangeId) -> Arc<dyn Engine> {
-    databases.open(range).await.expect("the range opens")
+pub async fn open(set: &dyn EngineSet, range: RangeId) -> Arc<dyn Engine> {
+    set.open(range).await.expect("the range opens")
 }
 
-/// Writes `batch` and waits for what became of it.
+/// Writes `batch` and waits for its outcome.
 ///
 /// # Errors
-/// What the completion said.
+/// The outcome.
 ///
 /// # Panics
 /// When the completion is never called.
@@ -98,7 +98,7 @@ pub async fn commit(engine: &dyn Engine, batch: Batch) -> Result<(), WriteError>
     permit.submit(
         batch,
         Box::new(move |result| {
-            // Nobody listens when the test was dropped.
+            // The receiver is gone when the test was dropped.
             let _ = sender.send(result);
         }),
     );

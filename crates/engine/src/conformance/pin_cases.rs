@@ -31,21 +31,21 @@ async fn rows(pinned: &dyn PinnedRows, range: KeyRange) -> Vec<(Bytes, Bytes)> {
     }
 }
 
-async fn pinned_keys(databases: &dyn EngineSet, range: RangeId, pin: &PinId) -> Vec<Bytes> {
-    let pinned = databases.open_pin(range, pin).await.unwrap();
+async fn pinned_keys(set: &dyn EngineSet, range: RangeId, pin: &PinId) -> Vec<Bytes> {
+    let pinned = set.open_pin(range, pin).await.unwrap();
     let rows = rows(&*pinned, KeyRange::all()).await;
     rows.into_iter().map(|(key, _)| key).collect()
 }
 
-pub(super) async fn a_pin_shows_what_was(databases: Arc<dyn EngineSet>) {
-    let empty = databases.open(THIRD).await.unwrap();
-    let engine = open(&*databases, FIRST).await;
+pub(super) async fn a_pin_shows_the_rows_of_its_instant(set: Arc<dyn EngineSet>) {
+    let empty = set.open(THIRD).await.unwrap();
+    let engine = open(&*set, FIRST).await;
     for number in 0..10 {
         commit(&*engine, put(key(0, number), "before"))
             .await
             .unwrap();
     }
-    let pinned = databases.pin(&[FIRST, THIRD]).await.unwrap();
+    let pinned = set.pin(&[FIRST, THIRD]).await.unwrap();
     assert_eq!(pinned.pins.len(), 2);
     for number in 5..15 {
         commit(&*engine, put(key(0, number), "after"))
@@ -56,52 +56,49 @@ pub(super) async fn a_pin_shows_what_was(databases: Arc<dyn EngineSet>) {
     commit(&*empty, put("x", "after")).await.unwrap();
     engine.flush().await.unwrap();
 
-    let before = databases.open_pin(FIRST, &pinned.pins[0]).await.unwrap();
+    let before = set.open_pin(FIRST, &pinned.pins[0]).await.unwrap();
     let seen = rows(&*before, KeyRange::all()).await;
     assert_eq!(seen.len(), 10);
     assert!(seen.iter().all(|(_, value)| value == "before"), "{seen:?}");
     let some = KeyRange::half_open(key(0, 3), key(0, 6));
     assert_eq!(rows(&*before, some).await.len(), 3);
-    let nothing = pinned_keys(&*databases, THIRD, &pinned.pins[1]).await;
+    let nothing = pinned_keys(&*set, THIRD, &pinned.pins[1]).await;
     assert!(nothing.is_empty());
 
-    let later = databases.pin(&[FIRST]).await.unwrap();
-    assert_eq!(
-        pinned_keys(&*databases, FIRST, &later.pins[0]).await.len(),
-        14
-    );
-    let known: BTreeSet<PinId> = databases.pins(FIRST).await.unwrap().into_iter().collect();
+    let later = set.pin(&[FIRST]).await.unwrap();
+    assert_eq!(pinned_keys(&*set, FIRST, &later.pins[0]).await.len(), 14);
+    let known: BTreeSet<PinId> = set.pins(FIRST).await.unwrap().into_iter().collect();
     let made = [pinned.pins[0].clone(), later.pins[0].clone()];
     assert_eq!(known, made.into_iter().collect());
-    databases.close().await;
+    set.close().await;
 }
 
-pub(super) async fn a_pin_ends_when_it_is_let_go(databases: Arc<dyn EngineSet>) {
-    let engine = open(&*databases, FIRST).await;
+pub(super) async fn a_pin_ends_when_it_is_released(set: Arc<dyn EngineSet>) {
+    let engine = open(&*set, FIRST).await;
     commit(&*engine, put("a", "1")).await.unwrap();
-    let pin = databases.pin(&[FIRST]).await.unwrap().pins.remove(0);
-    databases.unpin(FIRST, &PinId::new("none")).await.unwrap();
-    databases.unpin(SECOND, &pin).await.unwrap();
-    assert_eq!(pinned_keys(&*databases, FIRST, &pin).await, ["a"]);
-    databases.unpin(FIRST, &pin).await.unwrap();
-    databases.unpin(FIRST, &pin).await.unwrap();
-    assert!(databases.pins(FIRST).await.unwrap().is_empty());
-    let gone = databases.open_pin(FIRST, &pin).await;
+    let pin = set.pin(&[FIRST]).await.unwrap().pins.remove(0);
+    set.unpin(FIRST, &PinId::new("none")).await.unwrap();
+    set.unpin(SECOND, &pin).await.unwrap();
+    assert_eq!(pinned_keys(&*set, FIRST, &pin).await, ["a"]);
+    set.unpin(FIRST, &pin).await.unwrap();
+    set.unpin(FIRST, &pin).await.unwrap();
+    assert!(set.pins(FIRST).await.unwrap().is_empty());
+    let gone = set.open_pin(FIRST, &pin).await;
     assert!(matches!(gone.err(), Some(ChangeError::NotPinned(FIRST))));
-    let gone = databases.files(FIRST, Some(&pin)).await;
+    let gone = set.files(FIRST, Some(&pin)).await;
     assert!(matches!(gone.err(), Some(ChangeError::NotPinned(FIRST))));
-    let closed = databases.pin(&[FIRST, SECOND]).await;
+    let closed = set.pin(&[FIRST, SECOND]).await;
     assert!(matches!(closed.err(), Some(ChangeError::State(SECOND))));
-    databases.close().await;
-    let closed = databases.pin(&[FIRST]).await;
+    set.close().await;
+    let closed = set.pin(&[FIRST]).await;
     assert!(closed.is_err());
 }
 
-/// Each writer writes a pair of rows to one range, and then, once that is answered, the same pair to the other. In a pin no
-/// pair is torn, and the second range has nothing that the first has not.
-pub(super) async fn pins_of_one_call_are_of_one_instant(databases: Arc<dyn EngineSet>) {
-    let first = open(&*databases, FIRST).await;
-    let second = open(&*databases, SECOND).await;
+/// Each writer writes a pair of rows to one range and, once that is answered, the same pair to the other. In a pin no pair is torn, and
+/// every row of the second range is also in the first.
+pub(super) async fn pins_of_one_call_are_of_one_instant(set: Arc<dyn EngineSet>) {
+    let first = open(&*set, FIRST).await;
+    let second = open(&*set, SECOND).await;
     let stop = Arc::new(AtomicBool::new(false));
     let mut writing = tokio::task::JoinSet::new();
     for writer in 0..WRITERS {
@@ -124,11 +121,11 @@ pub(super) async fn pins_of_one_call_are_of_one_instant(databases: Arc<dyn Engin
     }
     let mut pins = Vec::new();
     for _ in 0..8 {
-        let pinned = databases.pin(&[SECOND, FIRST]).await.unwrap();
+        let pinned = set.pin(&[SECOND, FIRST]).await.unwrap();
         pins.push(pinned.pins);
-        // Something new each time.
-        let before = databases.stats().rows;
-        while databases.stats().rows < before + 20 {
+        // Wait for new rows each time.
+        let before = set.stats().rows;
+        while set.stats().rows < before + 20 {
             tokio::task::yield_now().await;
         }
     }
@@ -139,10 +136,13 @@ pub(super) async fn pins_of_one_call_are_of_one_instant(databases: Arc<dyn Engin
     }
     let mut last = 0;
     for pin in &pins {
-        let behind = pinned_keys(&*databases, SECOND, &pin[0]).await;
-        let ahead = pinned_keys(&*databases, FIRST, &pin[1]).await;
+        let behind = pinned_keys(&*set, SECOND, &pin[0]).await;
+        let ahead = pinned_keys(&*set, FIRST, &pin[1]).await;
         assert!(ahead.len() % 2 == 0 && behind.len() % 2 == 0, "a torn pair");
-        assert!(ahead.len() >= behind.len(), "an answer before its cause");
+        assert!(
+            ahead.len() >= behind.len(),
+            "a row of the second range is not in the first"
+        );
         assert!(ahead.len() - behind.len() <= 2 * WRITERS as usize);
         let ahead: BTreeSet<Bytes> = ahead.into_iter().collect();
         assert!(behind.iter().all(|key| ahead.contains(key)));
@@ -150,12 +150,12 @@ pub(super) async fn pins_of_one_call_are_of_one_instant(databases: Arc<dyn Engin
         last = ahead.len();
     }
     assert!(last > 0 && last <= written as usize);
-    databases.close().await;
+    set.close().await;
 }
 
-/// A pin outlives its range: what was split away, written over and removed is still there.
-pub(super) async fn a_pin_outlives_its_range(databases: Arc<dyn EngineSet>) {
-    let parent = open(&*databases, FIRST).await;
+/// A pin outlives its range: rows that were moved by a clone, overwritten or deleted are still in it.
+pub(super) async fn a_pin_outlives_its_range(set: Arc<dyn EngineSet>) {
+    let parent = open(&*set, FIRST).await;
     for number in 0..10 {
         commit(&*parent, put(key(0, number), "x")).await.unwrap();
     }
@@ -164,29 +164,23 @@ pub(super) async fn a_pin_outlives_its_range(databases: Arc<dyn EngineSet>) {
         source,
         range: KeyRange::all(),
     };
-    databases
-        .clone_parts(SECOND, &[whole(FIRST)])
-        .await
-        .unwrap();
+    set.clone_parts(SECOND, &[whole(FIRST)]).await.unwrap();
     parent.close().await;
-    let child = open(&*databases, SECOND).await;
+    let child = open(&*set, SECOND).await;
     commit(&*child, put("new", "x")).await.unwrap();
-    // It reads files of its parent.
-    let pin = databases.pin(&[SECOND]).await.unwrap().pins.remove(0);
+    // The pin reads files of the parent.
+    let pin = set.pin(&[SECOND]).await.unwrap().pins.remove(0);
     child.flush().await.unwrap();
-    databases
-        .clone_parts(THIRD, &[whole(SECOND)])
-        .await
-        .unwrap();
+    set.clone_parts(THIRD, &[whole(SECOND)]).await.unwrap();
     child.close().await;
-    let last = open(&*databases, THIRD).await;
+    let last = open(&*set, THIRD).await;
     commit(&*last, delete("new")).await.unwrap();
     last.flush().await.unwrap();
     last.detach().await.unwrap();
 
-    assert_eq!(databases.removable(&[SECOND]).await.unwrap(), []);
-    assert_eq!(databases.remove(SECOND).await.unwrap(), Removal::Needed);
-    assert_eq!(pinned_keys(&*databases, SECOND, &pin).await.len(), 11);
-    databases.unpin(SECOND, &pin).await.unwrap();
-    databases.close().await;
+    assert_eq!(set.removable(&[SECOND]).await.unwrap(), []);
+    assert_eq!(set.remove(SECOND).await.unwrap(), Removal::Needed);
+    assert_eq!(pinned_keys(&*set, SECOND, &pin).await.len(), 11);
+    set.unpin(SECOND, &pin).await.unwrap();
+    set.close().await;
 }

@@ -11,7 +11,7 @@ use crate::{Batch, Engine, KeyRange, ScanHint};
 /// One step of a script. Keys are small numbers, so that scripts hit the same keys again and again.
 #[derive(Clone, Debug)]
 pub enum Step {
-    /// Writes these keys at once: a number is the length of the new value, nothing removes the key.
+    /// Writes these keys in one batch: a number is the length of the new value, `None` removes the key.
     Write(BTreeMap<u16, Option<u16>>),
     /// Writes these batches without waiting in between.
     WriteMany(Vec<BTreeMap<u16, Option<u16>>>),
@@ -19,9 +19,9 @@ pub enum Step {
     Get(u16),
     /// Reads the keys between two others, so many at a time.
     Scan(u16, u16, u8),
-    /// Starts a scan over everything, writes, and then reads the scan.
+    /// Starts a scan over all keys, writes, and then reads the scan.
     ScanThenWrite(BTreeMap<u16, Option<u16>>),
-    /// Asks the engine to move its log into the store.
+    /// Flushes the engine.
     Flush,
 }
 
@@ -80,7 +80,7 @@ pub async fn check_script(engine: &dyn Engine, model: &mut Model, steps: &[Step]
                     }
                     seen.extend(page);
                 }
-                assert_eq!(seen, before, "a scan shows the moment it was started");
+                assert_eq!(seen, before, "a scan shows the instant it started");
             }
             Step::Flush => engine.flush().await.expect("the flush is done"),
         }

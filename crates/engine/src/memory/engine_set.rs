@@ -1,4 +1,4 @@
-//! EngineSet in memory: a derived one is a piece of the same persistent map.
+//! The engine set in memory: a clone is a part of the same persistent map.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,35 +15,35 @@ use crate::{
     PinnedRows, RangeId, ReadError, Removal, Scan, ScanHint, Stats,
 };
 
-/// EngineSet that keep their rows in memory.
+/// Engines that keep their rows in memory.
 #[derive(Default)]
 pub struct MemoryEngineSet {
-    /// All that were ever opened or derived; a closed one keeps its rows.
+    /// All ranges that were ever opened or cloned; a closed one keeps its rows.
     ranges: Mutex<BTreeMap<RangeId, MemoryEngine>>,
     counts: Arc<CommitCounts>,
     closed: AtomicBool,
     pins: Mutex<BTreeMap<(RangeId, PinId), Rows>>,
     pins_made: AtomicU64,
-    /// Held for reading by whoever applies a batch, for writing by whoever pins.
-    cut: Arc<RwLock<()>>,
+    /// Held for reading while a batch is applied, for writing while ranges are pinned.
+    pin_lock: Arc<RwLock<()>>,
     faults: Arc<Faults>,
 }
 
 impl MemoryEngineSet {
-    /// No databases yet.
+    /// A set without ranges.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// What fails of all of them.
+    /// The faults of all its engines.
     #[cfg(any(test, feature = "conformance"))]
     #[must_use]
     pub fn faults(&self) -> &Faults {
         &self.faults
     }
 
-    /// As after a kill and a restart of the process: nothing is open, and all acknowledged rows are there.
+    /// Closes all ranges, as a restart of the process does. Their acknowledged rows are kept.
     #[cfg(any(test, feature = "conformance"))]
     pub async fn restart(&self) {
         let open: Vec<MemoryEngine> = self.ranges.lock().values().cloned().collect();
@@ -57,12 +57,12 @@ impl MemoryEngineSet {
     }
 
     fn engine(&self, rows: Rows) -> MemoryEngine {
-        let (counts, cut) = (Arc::clone(&self.counts), Arc::clone(&self.cut));
-        MemoryEngine::of(rows, counts, cut, Arc::clone(&self.faults))
+        let (counts, pin_lock) = (Arc::clone(&self.counts), Arc::clone(&self.pin_lock));
+        MemoryEngine::of(rows, counts, pin_lock, Arc::clone(&self.faults))
     }
 
-    /// An engine that holds `rows` and is not open.
-    fn at_rest(&self, rows: Rows) -> MemoryEngine {
+    /// An engine that holds `rows` and is closed.
+    fn closed_engine(&self, rows: Rows) -> MemoryEngine {
         let engine = self.engine(rows);
         engine.core.health.set(Health::Closed);
         engine
@@ -80,7 +80,7 @@ impl EngineSet for MemoryEngineSet {
             Some(open) if open.health() != Health::Closed => {
                 return Err(OpenError::AlreadyOpen(range));
             }
-            Some(rested) => rested.core.rows.read().clone(),
+            Some(closed) => closed.core.rows.read().clone(),
             None => Rows::new(),
         };
         let engine = self.engine(rows);
@@ -90,21 +90,21 @@ impl EngineSet for MemoryEngineSet {
 
     async fn drop_unknown(&self) {}
 
-    async fn clone_parts(&self, target: RangeId, pieces: &[KeyPart]) -> Result<(), ChangeError> {
+    async fn clone_parts(&self, target: RangeId, parts: &[KeyPart]) -> Result<(), ChangeError> {
         if self.is_closed() {
             return Err(ChangeError::Unavailable);
         }
         let mut ranges = self.ranges.lock();
         let is_open = |engine: &MemoryEngine| engine.health() != Health::Closed;
-        if pieces.is_empty() || ranges.get(&target).is_some_and(is_open) {
+        if parts.is_empty() || ranges.get(&target).is_some_and(is_open) {
             return Err(ChangeError::State(target));
         }
         let mut rows = Rows::new();
-        for piece in pieces {
-            let source = ranges.get(&piece.source).filter(|engine| is_open(engine));
-            let source = source.ok_or(ChangeError::State(piece.source))?;
-            if !piece.range.is_empty() {
-                let bounds = (piece.range.start.clone(), piece.range.end.clone());
+        for part in parts {
+            let source = ranges.get(&part.source).filter(|engine| is_open(engine));
+            let source = source.ok_or(ChangeError::State(part.source))?;
+            if !part.range.is_empty() {
+                let bounds = (part.range.start.clone(), part.range.end.clone());
                 let found = source.core.rows.read().clone();
                 rows.extend(
                     found
@@ -113,7 +113,7 @@ impl EngineSet for MemoryEngineSet {
                 );
             }
         }
-        let target_engine = self.at_rest(rows);
+        let target_engine = self.closed_engine(rows);
         ranges.insert(target, target_engine);
         Ok(())
     }
@@ -155,7 +155,7 @@ impl EngineSet for MemoryEngineSet {
         }
         let there = self.ranges.lock();
         let began = Instant::now();
-        let cut = self.cut.write();
+        let pinning = self.pin_lock.write();
         let mut pinned = Vec::with_capacity(ranges.len());
         for range in ranges {
             let open = there.get(range);
@@ -163,7 +163,7 @@ impl EngineSet for MemoryEngineSet {
             let engine = open.ok_or(ChangeError::State(*range))?;
             pinned.push((*range, engine.core.rows.read().clone()));
         }
-        drop(cut);
+        drop(pinning);
         let pause = began.elapsed();
         let mut kept = self.pins.lock();
         let pins = pinned.into_iter().map(|(range, rows)| {
@@ -233,7 +233,7 @@ impl EngineSet for MemoryEngineSet {
     }
 }
 
-/// Rows that nobody changes any more.
+/// The rows of a pin.
 struct MemoryPin {
     rows: Rows,
     faults: Arc<Faults>,

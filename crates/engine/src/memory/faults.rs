@@ -1,16 +1,16 @@
-//! Faults to order, for tests of rooms above: a batch that is refused or whose outcome nobody knows, a read that is not answered.
-//! Outside tests there are none, and nothing to order them with.
+//! Faults on request, for tests of the crates above: batches that are refused or whose outcome is unknown, reads that fail. Outside tests
+//! there are none.
 
 use crate::{Batch, KeyRange, ReadError, Refusal, WriteError};
 
-/// What befalls a batch.
+/// How a batch fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// It is refused.
     Refused,
-    /// It is not done, and nobody knows.
+    /// It does not happen, and the outcome is reported as unknown.
     Lost,
-    /// It is done, and nobody knows.
+    /// It happens, and the outcome is reported as unknown.
     Unanswered,
 }
 
@@ -43,12 +43,12 @@ type ReadFaults = Box<dyn FnMut(&KeyRange) -> Option<ReadError> + Send>;
 
 #[cfg(any(test, feature = "conformance"))]
 impl Faults {
-    /// Says of each batch from now on whether something befalls it.
+    /// Decides for each batch from now on whether and how it fails.
     pub fn of_writes(&self, choose: impl FnMut(&Batch) -> Option<Fault> + Send + 'static) {
         *self.writes.lock() = Some(Box::new(choose));
     }
 
-    /// Says of each step of a scan from now on, which is about to read this range, whether it fails.
+    /// Decides for each step of a scan from now on, given the range that is still to be read, whether it fails.
     pub fn of_scans(&self, choose: impl FnMut(&KeyRange) -> Option<ReadError> + Send + 'static) {
         *self.reads.lock() = Some(Box::new(choose));
     }
@@ -63,7 +63,7 @@ impl Faults {
 }
 
 #[cfg(not(any(test, feature = "conformance")))]
-#[allow(clippy::unused_self, reason = "in tests it is asked")]
+#[allow(clippy::unused_self, reason = "in tests the methods use it")]
 impl Faults {
     pub(super) const fn write(&self, _batch: &Batch) -> Option<Fault> {
         None

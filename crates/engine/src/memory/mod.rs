@@ -1,7 +1,7 @@
-//! An engine in memory: the twin that tests compare with, and the store of a throw-away server.
+//! An engine in memory, for tests and throw-away servers.
 //!
-//! Rows lie in a persistent map: a snapshot is a clone that shares everything, so that a scan costs no copy and holds no
-//! lock. A batch is applied by whoever submits it, in turn; nothing runs in the background.
+//! Rows are in a persistent map: a snapshot is a clone that shares everything, so a scan copies nothing and holds no lock. The submitting
+//! thread applies its batch, in order; nothing runs in the background.
 
 use std::collections::VecDeque;
 use std::ops::Bound;
@@ -32,8 +32,8 @@ type Rows = OrdMap<Bytes, Bytes>;
 /// Batches in flight, in bytes. More than one only when completions submit.
 const IN_FLIGHT_BYTES_MAX: u32 = 64 << 20;
 
-/// In how many pieces a shape shows the rows, at most.
-const SHAPE_PIECES: usize = 256;
+/// How many entries `files_by_key` of a layout has, at most.
+const LAYOUT_FILES_MAX: usize = 256;
 
 /// An engine that keeps its rows in memory. Clones share them.
 #[derive(Clone)]
@@ -47,16 +47,16 @@ struct Core {
     queue: Mutex<Queue>,
     health: HealthCell,
     counts: Arc<CommitCounts>,
-    /// Held while a batch is applied, so that all engines can be held up at once.
-    cut: Arc<RwLock<()>>,
+    /// Held for reading while a batch is applied, for writing while ranges are pinned.
+    pin_lock: Arc<RwLock<()>>,
     faults: Arc<Faults>,
 }
 
 #[derive(Default)]
 struct Queue {
     waiting: VecDeque<Queued>,
-    /// Whether some thread is applying batches. It goes on until none waits, so that order holds and a completion that
-    /// submits is not called inside another one.
+    /// Whether a thread is applying batches. It continues until none waits, so that batches stay in order and a completion that submits
+    /// is not called inside another one.
     draining: bool,
 }
 
@@ -77,7 +77,7 @@ impl MemoryEngine {
     fn of(
         rows: Rows,
         counts: Arc<CommitCounts>,
-        cut: Arc<RwLock<()>>,
+        pin_lock: Arc<RwLock<()>>,
         faults: Arc<Faults>,
     ) -> Self {
         Self {
@@ -86,14 +86,14 @@ impl MemoryEngine {
                 queue: Mutex::default(),
                 health: HealthCell::default(),
                 counts,
-                cut,
+                pin_lock,
                 faults,
             }),
             room: Arc::new(Room::new(IN_FLIGHT_BYTES_MAX, BATCH_BYTES_MAX)),
         }
     }
 
-    /// What fails.
+    /// The faults of this engine.
     #[cfg(any(test, feature = "conformance"))]
     #[must_use]
     pub fn faults(&self) -> &Faults {
@@ -143,7 +143,7 @@ impl Core {
         }
         self.counts.group(1, batch.len(), batch.bytes());
         {
-            let _uncut = self.cut.read();
+            let _not_pinning = self.pin_lock.read();
             let mut rows = self.rows.write();
             for write in batch.into_writes() {
                 match write.value {
@@ -180,22 +180,22 @@ impl Engine for MemoryEngine {
 
     fn file_layout(&self) -> FileLayout {
         let rows = self.core.rows.read().clone();
-        let every = rows.len() / SHAPE_PIECES + 1;
-        let mut shape = FileLayout {
+        let every = rows.len() / LAYOUT_FILES_MAX + 1;
+        let mut layout = FileLayout {
             files: 1,
             ..FileLayout::default()
         };
         for (at, (key, value)) in rows.iter().enumerate() {
             let bytes = (key.len() + value.len()) as u64;
-            shape.bytes += bytes;
+            layout.bytes += bytes;
             if at % every == 0 {
-                shape.files_by_key.push((key.clone(), 0));
+                layout.files_by_key.push((key.clone(), 0));
             }
-            if let Some((_, sum)) = shape.files_by_key.last_mut() {
+            if let Some((_, sum)) = layout.files_by_key.last_mut() {
                 *sum += bytes;
             }
         }
-        shape
+        layout
     }
 
     fn health(&self) -> Health {
@@ -209,7 +209,7 @@ impl Engine for MemoryEngine {
         Ok(())
     }
 
-    /// Nothing is shared but memory, which goes by itself.
+    /// Engines share only memory, which is freed by itself.
     async fn detach(&self) -> Result<(), ChangeError> {
         Ok(())
     }
@@ -234,7 +234,7 @@ impl Engine for MemoryEngine {
 
 struct MemoryScan {
     rows: Rows,
-    /// What is still to be read; nothing at the end.
+    /// The range that is still to be read; none at the end.
     rest: Option<KeyRange>,
     faults: Arc<Faults>,
 }

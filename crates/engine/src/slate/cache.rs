@@ -1,4 +1,4 @@
-//! One cache for the blocks and the metadata of all databases of the process, bounded in bytes.
+//! One cache for the blocks and the metadata of all databases, bounded in bytes.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,10 +10,10 @@ use slatedb::db_cache::{CachedEntry, CachedKey, DbCache};
 
 use crate::Stats;
 
-/// What an entry costs beyond its content: key, slot, and the allocation's own overhead.
+/// Bytes of an entry beyond its content: key, slot in the map, and the allocation's overhead.
 const ENTRY_OVERHEAD_BYTES: u64 = 128;
 
-/// For how large a block the cache is laid out; only a guess of how many entries there will be.
+/// A typical block; only to estimate the number of entries.
 const BLOCK_BYTES_GUESS: u64 = 16 << 10;
 
 pub(super) struct BlockCache {

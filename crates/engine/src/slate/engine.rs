@@ -1,4 +1,4 @@
-//! The engine of one range: a handle to its slot.
+//! The engine of one range: a handle to its [`OpenRange`].
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,9 +7,13 @@ use async_trait::async_trait;
 use bytes::Bytes;
 
 use super::commit::{CommitQueue, RangeIntake};
-use super::core::{Core, Slot};
-use super::engine_set::in_time;
-use super::{FLUSH_DEADLINE, cloning, close_database, file_layout, scan, within_deadline};
+use super::core::Core;
+use super::database::Database;
+use super::open_range::OpenRange;
+use super::{
+    FLUSH_DEADLINE, cloning, file_layout, garbage, scan, within_read_deadline,
+    within_store_deadline,
+};
 use crate::pipeline::Room;
 use crate::{
     ChangeError, Collected, Engine, FileLayout, Health, KeyRange, Permit, ReadError, Refusal, Scan,
@@ -19,7 +23,7 @@ use crate::{
 /// The durable engine of a range.
 pub(super) struct SlateEngine {
     core: Arc<Core>,
-    slot: Arc<Slot>,
+    open: Arc<OpenRange>,
     room: Arc<Room>,
     intake: Arc<RangeIntake>,
 }
@@ -27,16 +31,31 @@ pub(super) struct SlateEngine {
 impl SlateEngine {
     pub(super) fn new(
         core: Arc<Core>,
-        slot: Arc<Slot>,
+        open: Arc<OpenRange>,
         room: Arc<Room>,
         queue: &Arc<CommitQueue>,
     ) -> Self {
-        let intake = Arc::new(RangeIntake::new(Arc::clone(queue), Arc::clone(&slot)));
+        let intake = Arc::new(RangeIntake::new(Arc::clone(queue), Arc::clone(&open)));
         Self {
             core,
-            slot,
+            open,
             room,
             intake,
+        }
+    }
+
+    /// Flushes the database of a range that was closed and releases its WAL records: it can be opened again in this process, and does
+    /// not keep the WAL long. Rows that cannot be flushed now are replayed at the next start.
+    async fn flush_closed(&self, database: &Database) {
+        let range = database.range;
+        match tokio::time::timeout(FLUSH_DEADLINE, database.flush()).await {
+            Ok(Ok(())) => {
+                if let Some(wal) = self.core.wal() {
+                    wal.release(range, database.flushed_up_to());
+                }
+            }
+            Ok(Err(error)) => tracing::warn!(%error, %range, "failed to flush a closed range"),
+            Err(_elapsed) => tracing::warn!(%range, "flushing a closed range timed out"),
         }
     }
 }
@@ -44,93 +63,78 @@ impl SlateEngine {
 #[async_trait]
 impl Engine for SlateEngine {
     async fn reserve(&self, bytes: usize) -> Result<Permit, WriteError> {
-        if let Some(refusal) = self.core.health_of(&self.slot).refusal() {
+        if let Some(refusal) = self.core.health_of(&self.open).refusal() {
             return Err(refusal.into());
         }
         self.room.reserve(bytes, &self.intake).await
     }
 
     async fn get(&self, key: &[u8]) -> Result<Option<Bytes>, ReadError> {
-        let opened = self.core.readable(&self.slot)?;
-        within_deadline(opened.db.get_with_options(key, &self.core.reads)).await
+        let database = self.core.readable(&self.open)?;
+        within_read_deadline(database.db.get_with_options(key, &self.core.reads)).await
     }
 
     async fn scan(&self, range: KeyRange, hint: ScanHint) -> Result<Box<dyn Scan>, ReadError> {
-        let opened = self.core.readable(&self.slot)?;
-        scan::start(&opened.db, range, hint).await
+        let database = self.core.readable(&self.open)?;
+        scan::start(&database.db, range, hint).await
     }
 
     fn file_layout(&self) -> FileLayout {
-        let opened = self.slot.opened();
-        opened.map_or_else(FileLayout::default, |opened| {
-            file_layout::of(&opened.db.manifest())
+        let database = self.open.database();
+        database.map_or_else(FileLayout::default, |database| {
+            file_layout::of(&database.db.manifest())
         })
     }
 
     fn health(&self) -> Health {
-        self.core.health_of(&self.slot)
+        self.core.health_of(&self.open)
     }
 
     async fn flush(&self) -> Result<(), WriteError> {
-        let Some(opened) = self.slot.opened() else {
-            return Err(self.core.refusal(&self.slot).into());
+        let Some(database) = self.open.database() else {
+            return Err(self.core.refusal(&self.open).into());
         };
-        match tokio::time::timeout(FLUSH_DEADLINE, opened.flush()).await {
+        match tokio::time::timeout(FLUSH_DEADLINE, database.flush()).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(error)) => {
-                tracing::warn!(%error, range = %self.slot.range, "a flush failed");
+                tracing::warn!(%error, range = %self.open.range, "failed to flush a range");
                 Err(Refusal::Recovering.into())
             }
             Err(_elapsed) => {
-                let known = self.core.health_of(&self.slot).refusal();
+                let known = self.core.health_of(&self.open).refusal();
                 Err(known.unwrap_or(Refusal::NotFlushed).into())
             }
         }
     }
 
     async fn detach(&self) -> Result<(), ChangeError> {
-        let opened = self.slot.opened().ok_or(ChangeError::Unavailable)?;
-        opened.rewriting.ask(&opened.db.manifest());
+        let database = self.open.database().ok_or(ChangeError::Unavailable)?;
+        database.detach.request(&database.db.manifest());
         Ok(())
     }
 
     async fn collect(&self) -> Result<Collected, ChangeError> {
-        let opened = self.slot.opened().ok_or(ChangeError::Unavailable)?;
-        in_time(cloning::collect(&self.core, &opened)).await
+        let database = self.open.database().ok_or(ChangeError::Unavailable)?;
+        within_store_deadline(garbage::collect(&self.core, &database)).await
     }
 
     async fn checkpoint(&self, lifetime: Duration) -> Result<String, ChangeError> {
-        self.slot.opened().ok_or(ChangeError::Unavailable)?;
-        let making = cloning::checkpoint(&self.core, self.slot.range, lifetime);
-        let made = in_time(making).await?;
+        self.open.database().ok_or(ChangeError::Unavailable)?;
+        let making = cloning::checkpoint(&self.core, self.open.range, lifetime);
+        let made = within_store_deadline(making).await?;
         Ok(made.id.to_string())
     }
 
     async fn close(&self) {
-        if !self.slot.close() {
+        if !self.open.close() {
             return;
         }
         self.intake.drain().await;
-        let _changing = self.core.change().await;
-        let opened = self.slot.take();
-        if let Some(opened) = opened {
-            // So that it can be opened again in this process. What cannot be flushed now is replayed at the next start.
-            match tokio::time::timeout(FLUSH_DEADLINE, opened.flush()).await {
-                Ok(Ok(())) => {
-                    // A closed range is not looked after any more, and its records would keep the log from getting shorter.
-                    if let Some(wal) = self.core.wal() {
-                        wal.release(opened.range, opened.flushed());
-                    }
-                }
-                Ok(Err(error)) => {
-                    tracing::warn!(%error, range = %self.slot.range, "a range was closed without a flush");
-                }
-                Err(_elapsed) => {
-                    tracing::warn!(range = %self.slot.range, "a range was closed without a flush: it took too long");
-                }
-            }
-            close_database(&opened).await;
+        let _change = self.core.lock_change().await;
+        if let Some(database) = self.open.take_database() {
+            self.flush_closed(&database).await;
+            database.close().await;
         }
-        self.core.slots.write().remove(&self.slot.range);
+        self.core.open_ranges.write().remove(&self.open.range);
     }
 }

@@ -1,4 +1,4 @@
-//! The databases of a process: opening, deriving, removing, ending.
+//! The durable engine set: opening, cloning, removing and closing databases.
 
 use std::sync::Arc;
 
@@ -9,13 +9,15 @@ use partita_rt::{DataDir, Tasks};
 use partita_wal::Resume;
 
 use super::commit::CommitThread;
-use super::core::{Core, Slot};
+use super::core::Core;
+use super::database::Database;
 use super::engine::SlateEngine;
 use super::home::Home;
-use super::open;
+use super::open_range::OpenRange;
 use super::wal_adapter::WalAdapter;
 use super::{
-    ASKED_DEADLINE, FLUSH_DEADLINE, Runtimes, Settings, cloning, close_database, pin, supervisor,
+    FLUSH_DEADLINE, Runtimes, Settings, admin, cloning, pin, removal, supervisor,
+    within_store_deadline,
 };
 use crate::pipeline::Room;
 use crate::{
@@ -23,9 +25,9 @@ use crate::{
     RangeId, Removal, Stats,
 };
 
-/// Threads for flushing, compaction and garbage collection. Compressing and merging takes a core for milliseconds at a time, which
-/// would hold up every request behind it. Giving way cannot starve a flush for long: writes wait for it once the log is full of
-/// unflushed rows.
+/// Threads for flushing, compaction and garbage collection. Compressing and merging takes a core for milliseconds at a time, and
+/// would delay requests on the threads that serve them. The lower priority of these threads cannot starve a flush for long: writes
+/// wait for it when the WAL is full of unflushed rows.
 const BACKGROUND: PoolSettings = PoolSettings {
     name: "partita-store",
     // A flush need not wait for a compaction on the same thread.
@@ -34,7 +36,7 @@ const BACKGROUND: PoolSettings = PoolSettings {
     blocking_threads_max: 16,
 };
 
-/// The durable databases of a data directory. To be closed before they are dropped, while their runtime runs.
+/// The durable databases of a [`Home`]. Close it before dropping it, while its runtime runs.
 pub struct SlateEngineSet {
     pub(super) core: Arc<Core>,
     runtimes: Runtimes,
@@ -45,7 +47,7 @@ pub struct SlateEngineSet {
 }
 
 impl SlateEngineSet {
-    /// Reads the log in `data`; databases are opened one by one.
+    /// Opens the WAL of a data directory; databases are opened one by one.
     ///
     /// # Errors
     /// See [`OpenError`].
@@ -56,7 +58,7 @@ impl SlateEngineSet {
         Self::in_home(Home::in_directory(data), settings)
     }
 
-    /// Reads the log of `home`; databases are opened one by one.
+    /// Opens the WAL of `home`; databases are opened one by one.
     ///
     /// # Errors
     /// See [`OpenError`].
@@ -87,54 +89,43 @@ impl SlateEngineSet {
             tasks,
         })
     }
-}
 
-impl SlateEngineSet {
-    /// Does something to databases when it is its turn: not for ever, and not beyond the end, which waits until nobody does. Dropped
-    /// in its middle it can be asked for again.
-    async fn in_turn<T>(
+    /// Changes a database under the change lock: within the deadline, and not after the end, which waits for all changes. A change that
+    /// is dropped halfway can be called again.
+    async fn with_change_lock<T>(
         &self,
-        asked: impl Future<Output = Result<T, ChangeError>> + Send,
+        change: impl Future<Output = Result<T, ChangeError>> + Send,
     ) -> Result<T, ChangeError> {
         let shutdown = self.tasks.shutdown();
-        let in_turn = async {
-            let _changing = self.core.change().await;
-            asked.await
+        let locked = async {
+            let _change = self.core.lock_change().await;
+            change.await
         };
         tokio::select! {
             biased;
-            done = in_time(in_turn) => done,
+            done = within_store_deadline(locked) => done,
             () = shutdown.requested() => Err(ChangeError::Unavailable),
         }
     }
 
-    async fn open_in_turn(&self, range: RangeId) -> Result<Arc<dyn Engine>, OpenError> {
+    async fn open_locked(&self, range: RangeId) -> Result<Arc<dyn Engine>, OpenError> {
         let core = &self.core;
-        let _changing = core.change().await;
+        let _change = core.lock_change().await;
         let wal = core.wal().ok_or(OpenError::Unavailable)?;
         let _opening = Opening::begin(core, range).ok_or(OpenError::AlreadyOpen(range))?;
-        let opened = open::open(core, &self.runtimes, &wal, range, Resume::AfterStop).await?;
-        let slot = Slot::new(opened);
-        core.slots.write().insert(range, Arc::clone(&slot));
+        let opening = Database::open(core, &self.runtimes, &wal, range, Resume::AfterStop);
+        let open = OpenRange::new(opening.await?);
+        core.open_ranges.write().insert(range, Arc::clone(&open));
         Ok(Arc::new(SlateEngine::new(
             Arc::clone(core),
-            slot,
+            open,
             Arc::clone(&self.room),
-            self.commits.intake(),
+            self.commits.queue(),
         )))
     }
 }
 
-/// Waits for what is asked of the store's files, but not for ever: SlateDB tries again without end, on a full disk too, and whoever
-/// waits keeps others from changing anything. All that is waited for like this can be asked for again.
-pub(super) async fn in_time<T>(
-    asked: impl Future<Output = Result<T, ChangeError>> + Send,
-) -> Result<T, ChangeError> {
-    let answer = tokio::time::timeout(ASKED_DEADLINE, asked).await;
-    answer.unwrap_or(Err(ChangeError::Late))
-}
-
-/// A range that is being opened, which nobody else opens meanwhile.
+/// A range that is being opened, by one caller at a time.
 struct Opening<'c> {
     core: &'c Core,
     range: RangeId,
@@ -143,7 +134,7 @@ struct Opening<'c> {
 impl<'c> Opening<'c> {
     /// `None` when it is open, or being opened.
     fn begin(core: &'c Core, range: RangeId) -> Option<Self> {
-        let begun = core.slot(range).is_none() && core.opening.lock().insert(range);
+        let begun = core.open_range(range).is_none() && core.opening.lock().insert(range);
         begun.then_some(Self { core, range })
     }
 }
@@ -156,54 +147,56 @@ impl Drop for Opening<'_> {
 
 #[async_trait]
 impl EngineSet for SlateEngineSet {
-    /// Has no deadline: at a start on a full disk it takes until there is room. It ends with the databases.
+    /// Has no deadline: a start on a full disk takes until there is room. Ends with the engine set.
     async fn open(&self, range: RangeId) -> Result<Arc<dyn Engine>, OpenError> {
         let shutdown = self.tasks.shutdown();
         tokio::select! {
             biased;
-            opened = self.open_in_turn(range) => opened,
+            opened = self.open_locked(range) => opened,
             () = shutdown.requested() => Err(OpenError::Unavailable),
         }
     }
 
     async fn drop_unknown(&self) {
-        // Only the turn is not waited for without end: who has it keeps it, or a range opened meanwhile would be taken for another one.
-        let turn = in_time(async { Ok(self.core.change_all().await) });
-        let Ok(_changing) = turn.await else {
-            return tracing::warn!("old records are not given up for now");
+        // Only the wait for the lock has a deadline. Under the lock no range can be opened meanwhile and be taken for an unknown one.
+        let lock = within_store_deadline(async { Ok(self.core.lock_all_changes().await) });
+        let Ok(_changes) = lock.await else {
+            return tracing::warn!("timed out before releasing WAL records of unknown ranges");
         };
         if let Some(wal) = self.core.wal() {
-            wal.retain(self.core.slots().iter().map(|slot| slot.range));
+            wal.retain(self.core.open_ranges().iter().map(|open| open.range));
         }
     }
 
-    async fn clone_parts(&self, target: RangeId, pieces: &[KeyPart]) -> Result<(), ChangeError> {
-        let deriving = Box::pin(cloning::clone_parts(&self.core, target, pieces));
-        self.in_turn(deriving).await
+    async fn clone_parts(&self, target: RangeId, parts: &[KeyPart]) -> Result<(), ChangeError> {
+        let cloning = Box::pin(cloning::clone_parts(&self.core, target, parts));
+        self.with_change_lock(cloning).await
     }
 
     async fn remove(&self, range: RangeId) -> Result<Removal, ChangeError> {
-        self.in_turn(cloning::remove(&self.core, range)).await
+        let removing = removal::remove(&self.core, range);
+        self.with_change_lock(removing).await
     }
 
     async fn removable(&self, ranges: &[RangeId]) -> Result<Vec<RangeId>, ChangeError> {
-        in_time(cloning::removable(&self.core, ranges)).await
+        within_store_deadline(removal::removable(&self.core, ranges)).await
     }
 
     async fn list(&self) -> Result<Vec<RangeId>, ChangeError> {
-        cloning::list(&self.core).await
+        admin::list(&self.core).await
     }
 
     async fn pin(&self, ranges: &[RangeId]) -> Result<Pinned, ChangeError> {
-        in_time(pin::pin(&self.core, self.commits.intake(), ranges)).await
+        within_store_deadline(pin::pin(&self.core, self.commits.queue(), ranges)).await
     }
 
     async fn pins(&self, range: RangeId) -> Result<Vec<PinId>, ChangeError> {
-        in_time(pin::pins(&self.core, range)).await
+        within_store_deadline(pin::pins(&self.core, range)).await
     }
 
     async fn unpin(&self, range: RangeId, pin: &PinId) -> Result<(), ChangeError> {
-        self.in_turn(pin::unpin(&self.core, range, pin)).await
+        self.with_change_lock(pin::unpin(&self.core, range, pin))
+            .await
     }
 
     async fn open_pin(
@@ -211,7 +204,7 @@ impl EngineSet for SlateEngineSet {
         range: RangeId,
         pin: &PinId,
     ) -> Result<Arc<dyn PinnedRows>, ChangeError> {
-        in_time(pin::open(&self.core, range, pin)).await
+        within_store_deadline(pin::open(&self.core, range, pin)).await
     }
 
     async fn files(
@@ -219,7 +212,7 @@ impl EngineSet for SlateEngineSet {
         range: RangeId,
         pin: Option<&PinId>,
     ) -> Result<Vec<FileUse>, ChangeError> {
-        in_time(pin::files(&self.core, range, pin)).await
+        within_store_deadline(pin::files(&self.core, range, pin)).await
     }
 
     fn stats(&self) -> Stats {
@@ -228,8 +221,8 @@ impl EngineSet for SlateEngineSet {
         if let Some(wal) = self.core.wal() {
             stats.log_bytes = wal.live_bytes();
         }
-        for opened in self.core.slots().iter().filter_map(|slot| slot.opened()) {
-            opened.figures.add_to(&mut stats.figures);
+        for database in self.core.databases() {
+            database.metrics.add_to(&mut stats.metrics);
         }
         stats
     }
@@ -242,19 +235,19 @@ impl EngineSet for SlateEngineSet {
         self.room.close();
         self.commits.drain().await;
         self.core.health.set(Health::Closed);
-        // Before the databases are taken away, so that nobody opens them again.
+        // The supervisor ends first, so that it does not open the databases again.
         for name in self.tasks.drain(FLUSH_DEADLINE).await {
-            tracing::warn!(name, "a task of the engine did not end");
+            tracing::warn!(name, "a task of the engine did not end in time");
         }
         {
-            let _changing = self.core.change_all().await;
-            for slot in self.core.slots() {
-                slot.close();
-                if let Some(opened) = slot.take() {
-                    close_database(&opened).await;
+            let _changes = self.core.lock_all_changes().await;
+            for open in self.core.open_ranges() {
+                open.close();
+                if let Some(database) = open.take_database() {
+                    database.close().await;
                 }
             }
-            self.core.slots.write().clear();
+            self.core.open_ranges.write().clear();
             self.core.wal.write().take();
         }
         self.commits.stop().await;

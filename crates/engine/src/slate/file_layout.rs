@@ -1,4 +1,4 @@
-//! How a database lies in its files, from its manifest.
+//! The layout of a database in files, from its manifest.
 
 use std::ops::{Bound, RangeBounds};
 
@@ -21,7 +21,7 @@ pub(super) fn of(manifest: &VersionedManifest) -> FileLayout {
     FileLayout {
         bytes,
         files,
-        // Listed, without files, a source is until no checkpoint from before the rewrite is left.
+        // A source stays listed, without files, until the last checkpoint from before the compaction is gone.
         sources: manifest
             .external_dbs()
             .iter()
@@ -33,8 +33,8 @@ pub(super) fn of(manifest: &VersionedManifest) -> FileLayout {
     }
 }
 
-/// The name of the newest file that was flushed, as garbage collection knows it: of those that a compaction took in, only the last.
-/// Names are times, and sort like them.
+/// The name of the newest flushed file that garbage collection knows: of the files that a compaction consumed, only the last. Names are
+/// times, and sort like them.
 pub(super) fn newest_flushed(manifest: &VersionedManifest) -> Option<String> {
     let level0 = manifest.l0().iter().map(|view| view.sst.id.value());
     let newest = level0.max().or(manifest.last_compacted_l0_sst_view_id());
@@ -49,10 +49,10 @@ fn newest_rewritten(manifest: &VersionedManifest) -> Option<String> {
     newest.filter(|newest| newest_flushed(manifest).as_ref() < Some(newest))
 }
 
-/// What a database sees of a file.
+/// The part of a file that a database sees.
 struct Visible {
     first: Bytes,
-    /// An estimate: keys are taken to be spread evenly between the file's first and last.
+    /// An estimate, which assumes that keys are spread evenly between the file's first and last.
     bytes: u64,
 }
 
@@ -78,8 +78,11 @@ impl Visible {
             Bound::Included(end) | Bound::Excluded(end) if *end < last => end.clone(),
             _ => last.clone(),
         };
-        let (low, high) = (place(&first, &first, &last), place(&last, &first, &last));
-        let seen = place(&end, &first, &last) - place(&start, &first, &last);
+        let (low, high) = (
+            position(&first, &first, &last),
+            position(&last, &first, &last),
+        );
+        let seen = position(&end, &first, &last) - position(&start, &first, &last);
         #[allow(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
@@ -94,9 +97,9 @@ impl Visible {
     }
 }
 
-/// Where a key lies, as a number: the eight bytes behind what the first and the last key have in common.
+/// The position of a key as a number: the eight bytes behind the common prefix of the first and the last key.
 #[allow(clippy::cast_precision_loss, reason = "an estimate")]
-fn place(key: &[u8], first: &[u8], last: &[u8]) -> f64 {
+fn position(key: &[u8], first: &[u8], last: &[u8]) -> f64 {
     let common = first.iter().zip(last).take_while(|(a, b)| a == b).count();
     let mut eight = [0; 8];
     for (to, from) in eight.iter_mut().zip(key.iter().skip(common)) {

@@ -45,7 +45,7 @@ impl GroupBarrier {
         state.absent.extend(ranges);
     }
 
-    /// Adds the record of a range and returns once the group is durable. A local log blocks the commit thread for the write and the
+    /// Adds the record of a range and returns once the group is durable. A local WAL blocks the commit thread for the write and the
     /// sync: nothing else that could go on meanwhile runs there.
     pub(super) async fn append(&self, record: RecordHeader, rows: &[RowEntry]) -> Outcome {
         let added = self.add(record, rows);

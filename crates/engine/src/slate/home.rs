@@ -7,19 +7,19 @@ use partita_wal::WalStorage;
 use partita_wal::local::LocalStorage;
 use slatedb::object_store::ObjectStore;
 
-/// Where the databases of a process are stored: their files in an object store, their common log in a storage of its own.
+/// Where the databases of a process are stored: their files in an object store, their common WAL in a storage of its own.
 #[derive(Clone)]
 pub struct Home {
     /// The files of all databases.
     pub store: Arc<dyn ObjectStore>,
-    /// The log.
+    /// The WAL.
     pub wal: Arc<dyn WalStorage>,
     /// The directory behind `store`, if there is one. It stays locked, and folders that removed databases leave empty are removed.
     pub directory: Option<Arc<DataDir>>,
 }
 
 impl Home {
-    /// In an object store, with a log in `wal`.
+    /// In an object store, with a WAL in `wal`.
     #[must_use]
     pub fn new(store: Arc<dyn ObjectStore>, wal: Arc<dyn WalStorage>) -> Self {
         Self {

@@ -1,37 +1,41 @@
-//! The durable engines: rows in SlateDB over the data directory, one database for each range.
+//! The durable engine set: one SlateDB database for each range, over an object store and a common WAL.
 //!
 //! ```text
-//!  callers ──submit──▶ queue ──▶ commit loop ──a batch each──▶ SlateDB writers ──▶ log: one write, one sync
+//!  callers ──submit──▶ queue ──▶ commit loop ──a batch each──▶ SlateDB writers ──▶ WAL: one write, one sync
 //!                                (own thread)                        └──▶ memtable ──▶ level 0 ──▶ sorted runs
 //! ```
 //!
-//! What they promise beyond [`Engine`] and [`EngineSet`]:
-//! - All batches that wait go into one group, whatever their ranges: one SlateDB batch and one record of the log for each range,
-//!   one sync for all. A caller alone pays one sync; many callers share it.
-//! - The commit loop and SlateDB's writer tasks have a thread of their own: no request waits for another one's sync on the
-//!   threads that serve requests, and no group hops between threads.
-//! - Reads ask SlateDB for durable rows only, and give up after [`READ_DEADLINE`].
+//! What it promises beyond [`crate::Engine`] and [`crate::EngineSet`]:
+//! - All batches that wait go into one group, whatever their ranges: one SlateDB batch and one WAL record for each range, one sync for
+//!   all. A lone caller pays one sync; many callers share it.
+//! - The commit loop and SlateDB's writer tasks have a thread of their own. Requests never wait for a sync on the threads that serve
+//!   them, and a group does not change threads.
+//! - Reads see durable rows only, and give up after [`READ_DEADLINE`].
 //! - Memory is bounded: batches in flight, rows not yet flushed, and one cache for all blocks and metadata ([`Settings`]).
-//! - When a write of the log or of a database fails, everything in flight is answered `Unknown`, and the supervisor closes all
-//!   databases and opens them anew, from what the disk really holds. Until then reads and writes are refused.
-//! - EngineSet can be pinned, all at one point between two groups ([`pin`]): a snapshot that copies nothing.
-//! - A database derived from others shares their files ([`derive`]); ids are never used again.
+//! - When a write of the WAL or of a database fails, all batches in flight are answered `Unknown`. The supervisor closes all databases
+//!   and opens them again from what the storage really holds; until then reads and writes are refused.
+//! - Databases can be pinned, all at one point between two groups ([`pin`]): a snapshot that copies nothing.
+//! - A clone shares the files of its sources ([`cloning`]). Range ids are never reused.
 //!
-//! They leave to the callers: locks on what they change, and the meaning of keys.
+//! It leaves to its callers: locks on the keys they change, and the meaning of keys.
 
+mod admin;
 mod cache;
 mod cloning;
 mod commit;
 mod core;
+mod database;
 mod detach;
 mod engine;
 mod engine_set;
-mod figures;
 mod file_layout;
+mod garbage;
 mod group_barrier;
 mod home;
-mod open;
+mod metrics;
+mod open_range;
 mod pin;
+mod removal;
 mod scan;
 mod settings;
 mod supervisor;
@@ -41,57 +45,53 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use slatedb::{Db, ErrorKind};
+use slatedb::ErrorKind;
 use tokio::runtime::Handle;
 
-use crate::{RangeId, ReadError};
-use detach::Rewriting;
-use figures::Figures;
+use crate::{ChangeError, ReadError};
 
 pub use engine_set::SlateEngineSet;
 pub use home::Home;
 pub use settings::Settings;
 
-/// How long a read waits for the store before it is given up.
+/// How long a read waits for the store.
 pub const READ_DEADLINE: Duration = Duration::from_secs(10);
 
-/// How long a flush or the end waits for the store to take what is in memory. Nothing is lost when it takes longer: the log
-/// has it.
+/// How long a flush or a close waits for the store to take the rows in memory. Nothing is lost when it takes longer: the WAL has them.
 const FLUSH_DEADLINE: Duration = Duration::from_secs(10);
 
-/// How long whoever asks something of the store's files waits: to read manifests, to remove files. A collection of thousands of files
-/// goes on where it was cut short.
-const ASKED_DEADLINE: Duration = Duration::from_secs(60);
+/// How long an operation on the store's files may take: reading manifests, removing files. A removal of thousands of files that is cut
+/// short resumes when it is called again.
+const STORE_DEADLINE: Duration = Duration::from_secs(60);
 
-/// Where the work of databases runs.
+/// Where the tasks of databases run.
 #[derive(Clone)]
 struct Runtimes {
     /// The commit thread: SlateDB's writer tasks.
     commit: Handle,
-    /// The background threads: everything else that SlateDB does of itself.
+    /// The background threads: everything else that SlateDB does by itself.
     store: Handle,
 }
 
-/// An open database.
-struct Opened {
-    range: RangeId,
-    db: Db,
-    figures: Figures,
-    rewriting: Rewriting,
-}
-
-/// Waits for a read, but not for ever: the store retries without end, whoever waits for it does not. The timer is set only
-/// when the read does not answer at once.
-async fn within_deadline<T>(
+/// Waits for a read, but not for ever: the store retries without end, its callers do not. The timer is set only when the read does
+/// not complete at once.
+async fn within_read_deadline<T>(
     read: impl Future<Output = Result<T, slatedb::Error>> + Send,
 ) -> Result<T, ReadError> {
     match tokio::time::timeout(READ_DEADLINE, read).await {
         Ok(Ok(answer)) => Ok(answer),
         Ok(Err(error)) => Err(read_error(error)),
-        Err(_elapsed) => Err(ReadError::Unavailable(
-            "the store did not answer in time".into(),
-        )),
+        Err(_elapsed) => Err(ReadError::Unavailable("the store timed out".into())),
     }
+}
+
+/// Waits for an operation on the store's files, but not for ever: SlateDB retries without end, on a full disk too, and the operation
+/// holds the change lock. All operations that are waited for like this can be called again.
+async fn within_store_deadline<T>(
+    operation: impl Future<Output = Result<T, ChangeError>> + Send,
+) -> Result<T, ChangeError> {
+    let answer = tokio::time::timeout(STORE_DEADLINE, operation).await;
+    answer.unwrap_or(Err(ChangeError::Late))
 }
 
 fn read_error(error: slatedb::Error) -> ReadError {
@@ -100,23 +100,14 @@ fn read_error(error: slatedb::Error) -> ReadError {
         ErrorKind::Closed(_) | ErrorKind::Unavailable => {
             ReadError::Unavailable(error.to_string().into())
         }
-        // The rest cannot be caused by a read: it is our mistake or SlateDB's, and nothing a caller could mend.
+        // A read cannot cause the other kinds: a bug of ours or of SlateDB, and nothing that a caller could mend.
         _ => ReadError::Corrupt(Arc::new(error)),
     }
 }
 
-/// Closes the database. What is only in the log stays there: replaying it is quicker than keeping an operator waiting.
-async fn close_database(opened: &Opened) {
-    let options = slatedb::config::CloseOptions::default().with_flush_type(None);
-    match tokio::time::timeout(FLUSH_DEADLINE, opened.db.close_with_options(options)).await {
-        Ok(Ok(())) => {}
-        Ok(Err(error)) => {
-            tracing::warn!(%error, range = %opened.range, "the database did not close cleanly")
-        }
-        Err(_elapsed) => {
-            tracing::warn!(range = %opened.range, "the database did not close in time")
-        }
-    }
+/// An error of the store under an operation on its files.
+fn store_error(error: impl std::error::Error + Send + Sync + 'static) -> ChangeError {
+    ChangeError::Store(Arc::new(error))
 }
 
 #[cfg(test)]

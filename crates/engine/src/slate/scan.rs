@@ -5,17 +5,17 @@ use bytes::Bytes;
 use slatedb::config::{DurabilityLevel, ScanOptions};
 use slatedb::{DbIterator, DbReadOps};
 
-use super::within_deadline;
+use super::within_read_deadline;
 use crate::{KeyRange, ReadError, Scan, ScanHint};
 
-/// How much is read ahead for a page: about what a page of 1,000 rows needs from each file. More would decode blocks that
-/// nobody reads (measured: 1 MiB halves the rate of pages).
+/// Read-ahead for a page: about what a page of 1,000 rows needs from each file. More would decode blocks in vain (measured: 1 MiB halves
+/// the rate of pages).
 const PAGE_READ_AHEAD_BYTES: usize = 64 << 10;
 
-/// How much is read ahead for a walk over much data.
+/// Read-ahead for a walk over much data.
 const WALK_READ_AHEAD_BYTES: usize = 1 << 20;
 
-/// A scan that expects more than this is a walk.
+/// A scan that expects to read more than this is a walk.
 const WALK_BYTES: usize = 8 << 20;
 
 struct SlateScan {
@@ -23,7 +23,7 @@ struct SlateScan {
     rows: Option<DbIterator>,
 }
 
-/// Starts a scan of `range` over what is durable now.
+/// Starts a scan of `range` over the rows that are durable now.
 pub(super) async fn start(
     db: &impl DbReadOps,
     range: KeyRange,
@@ -44,7 +44,8 @@ pub(super) async fn start(
         cache_blocks: hint.cache,
         ..ScanOptions::default()
     };
-    let rows = within_deadline(db.scan_with_options((range.start, range.end), &options)).await?;
+    let rows =
+        within_read_deadline(db.scan_with_options((range.start, range.end), &options)).await?;
     Ok(Box::new(SlateScan { rows: Some(rows) }))
 }
 
@@ -61,7 +62,7 @@ impl Scan for SlateScan {
         let mut page = Vec::with_capacity(rows_max.min(1_000));
         let mut bytes = 0;
         // One deadline for the page: a timer for each row would cost more than the row.
-        let ended = within_deadline(async {
+        let ended = within_read_deadline(async {
             while page.len() < rows_max.max(1) && bytes < bytes_max {
                 let Some(row) = rows.next().await? else {
                     return Ok(true);

@@ -1,4 +1,4 @@
-//! Looks after the databases: gives up log that is no longer needed, notices failures, and opens the data anew.
+//! Supervises the databases: keeps the WAL short, notices failures, and opens everything again after one.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -8,24 +8,25 @@ use futures::StreamExt;
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
 use partita_rt::Shutdown;
-use partita_wal::Resume;
+use partita_wal::{Resume, WalId};
 
-use super::core::{Core, Slot};
-use super::open;
+use super::Runtimes;
+use super::core::Core;
+use super::database::Database;
+use super::open_range::OpenRange;
 use super::wal_adapter::WalAdapter;
-use super::{Opened, Runtimes, close_database};
 use crate::{Health, OpenError, RangeId};
 
 /// How often it looks when nothing happens.
 const TICK: Duration = Duration::from_millis(500);
 
-/// How often it looks while writes wait for a flush: nobody tells it when a database has done one of itself.
+/// How often it looks while writes wait for a flush: a database does not report the flushes that it does by itself.
 const TICK_BACKLOGGED: Duration = Duration::from_millis(20);
 
 const RETRY_FIRST: Duration = Duration::from_millis(100);
 const RETRY_MAX: Duration = Duration::from_secs(5);
 
-/// Looks after the databases until the end is asked for.
+/// Supervises the databases until shutdown.
 pub(super) async fn run(core: Arc<Core>, runtimes: Runtimes, shutdown: Shutdown) {
     let mut flushes = Flushes::default();
     loop {
@@ -39,32 +40,24 @@ pub(super) async fn run(core: Arc<Core>, runtimes: Runtimes, shutdown: Shutdown)
             () = flushes.ended() => {}
             () = tokio::time::sleep(tick) => {}
         }
-        let opened: Vec<Arc<Opened>> = core
-            .slots()
-            .iter()
-            .filter_map(|slot| slot.opened())
-            .collect();
-        let closed_itself = opened
-            .iter()
-            .any(|opened| opened.db.status().close_reason.is_some());
-        if core.health.get() == Health::Recovering || (closed_itself && is_unasked(&core).await) {
-            drop(opened);
+        let databases = core.databases();
+        let one_closed = databases.iter().any(|database| database.is_closed());
+        if core.health.get() == Health::Recovering || (one_closed && one_failed(&core).await) {
+            drop(databases);
             tokio::select! {
                 () = shutdown.requested() => return,
                 () = recover(&core, &runtimes) => {}
             }
         } else if let Some(wal) = wal {
-            maintain(&core, &wal, &opened).await;
+            maintain(&core, &wal, &databases).await;
             let stragglers = wal.stragglers();
-            let stragglers = opened
-                .into_iter()
-                .filter(|opened| stragglers.contains(&opened.range));
-            flushes.begin(stragglers);
+            let databases = databases.into_iter();
+            flushes.begin(databases.filter(|database| stragglers.contains(&database.range)));
         }
     }
 }
 
-/// Flushes that the supervisor asked for: one for a range at a time. On a full disk they take until there is room.
+/// Flushes that the supervisor began: one for a range at a time. On a full disk they take until there is room.
 #[derive(Default)]
 struct Flushes {
     ranges: BTreeSet<RangeId>,
@@ -72,14 +65,15 @@ struct Flushes {
 }
 
 impl Flushes {
-    fn begin(&mut self, databases: impl Iterator<Item = Arc<Opened>>) {
-        for opened in databases {
-            if self.ranges.insert(opened.range) {
+    fn begin(&mut self, databases: impl Iterator<Item = Arc<Database>>) {
+        for database in databases {
+            let range = database.range;
+            if self.ranges.insert(range) {
                 self.running.push(Box::pin(async move {
-                    if let Err(error) = opened.flush().await {
-                        tracing::warn!(%error, range = %opened.range, "a flush failed");
+                    if let Err(error) = database.flush().await {
+                        tracing::warn!(%error, %range, "failed to flush a range");
                     }
-                    opened.range
+                    range
                 }));
             }
         }
@@ -96,13 +90,10 @@ impl Flushes {
     }
 }
 
-/// Whether a database is closed that nobody is closing.
-async fn is_unasked(core: &Core) -> bool {
-    let _changing = core.change_all().await;
-    core.slots()
-        .iter()
-        .filter_map(|slot| slot.opened())
-        .any(|opened| opened.db.status().close_reason.is_some())
+/// Whether a database closed by itself. Under the change lock no caller is closing one.
+async fn one_failed(core: &Core) -> bool {
+    let _changes = core.lock_all_changes().await;
+    core.databases().iter().any(|database| database.is_closed())
 }
 
 async fn maintenance_wanted(wal: Option<&WalAdapter>) {
@@ -112,64 +103,75 @@ async fn maintenance_wanted(wal: Option<&WalAdapter>) {
     }
 }
 
-/// Gives up what is flushed, makes spares, and notes whether writing can go on.
-async fn maintain(core: &Core, wal: &WalAdapter, opened: &[Arc<Opened>]) {
+/// Maintains the WAL, and takes writes again once they have room.
+async fn maintain(core: &Core, wal: &WalAdapter, databases: &[Arc<Database>]) {
     let health = core.health.get();
-    match open::maintain(wal, opened).await {
+    match wal.maintain(&flushed(databases)).await {
         Ok(()) if wal.is_backlogged() => {}
         Ok(()) => {
-            // Only from these two: a failure that was noted meanwhile must not be forgotten.
+            // Only from the health that was read before: a failure in between must not be overwritten.
             if core.health.replace(health, Health::Healthy) && health != Health::Healthy {
-                tracing::info!(was = health.as_str(), "writes are taken again");
+                tracing::info!(was = health.as_str(), "writes are accepted again");
             }
         }
-        Err(error) => tracing::debug!(%error, "failed to maintain the WAL"),
+        Err(error) => tracing::debug!(%error, "failed to prepare space for the WAL"),
     }
 }
 
+/// Up to which record each database is flushed.
+fn flushed(databases: &[Arc<Database>]) -> Vec<(RangeId, WalId)> {
+    let databases = databases.iter();
+    databases
+        .map(|database| (database.range, database.flushed_up_to()))
+        .collect()
+}
+
+/// Closes all databases and opens them again, as often as it takes.
 async fn recover(core: &Core, runtimes: &Runtimes) {
-    let _changing = core.change_all().await;
+    let _changes = core.lock_all_changes().await;
     core.health.set(Health::Recovering);
     let failed = core.wal.write().take();
     if let Some(failed) = failed {
         failed.poison();
     }
-    let slots = core.slots();
-    for opened in slots.iter().filter_map(|slot| slot.take()) {
-        close_database(&opened).await;
+    let open_ranges = core.open_ranges();
+    for database in open_ranges.iter().filter_map(|open| open.take_database()) {
+        database.close().await;
     }
     let mut pause = RETRY_FIRST;
     loop {
-        match open_anew(core, runtimes, &slots).await {
+        match reopen(core, runtimes, &open_ranges).await {
             Ok(()) => {
                 core.health.set(Health::Healthy);
-                tracing::info!("the data was opened anew");
+                tracing::info!("recovered: all databases are open again");
                 return;
             }
             Err(error) => {
-                {
-                    let error: &dyn std::error::Error = &error;
-                    tracing::error!(error, "the data did not open; trying again");
-                }
-                tokio::time::sleep(pause).await;
-                pause = RETRY_MAX.min(pause * 2);
+                let error: &dyn std::error::Error = &error;
+                tracing::error!(error, "failed to open the databases again; will retry");
             }
         }
+        tokio::time::sleep(pause).await;
+        pause = RETRY_MAX.min(pause * 2);
     }
 }
 
-/// Opens all ranges with a fresh log; the old one is given up before anybody reads.
-async fn open_anew(core: &Core, runtimes: &Runtimes, slots: &[Arc<Slot>]) -> Result<(), OpenError> {
+/// Opens all ranges over a WAL that continues in a new place. What the old records held is flushed and released before any read.
+async fn reopen(
+    core: &Core,
+    runtimes: &Runtimes,
+    open_ranges: &[Arc<OpenRange>],
+) -> Result<(), OpenError> {
     let wal = WalAdapter::open(&core.home, Resume::AfterFailure).await?;
-    let mut anew = Vec::with_capacity(slots.len());
-    for slot in slots {
-        let opening = open::open(core, runtimes, &wal, slot.range, Resume::AfterFailure);
-        anew.push(Arc::new(opening.await?));
+    let mut databases = Vec::with_capacity(open_ranges.len());
+    for open in open_ranges {
+        let opening = Database::open(core, runtimes, &wal, open.range, Resume::AfterFailure);
+        databases.push(Arc::new(opening.await?));
     }
-    wal.retain(slots.iter().map(|slot| slot.range));
-    open::maintain(&wal, &anew).await?;
-    for (slot, opened) in slots.iter().zip(anew) {
-        slot.put(opened);
+    wal.retain(open_ranges.iter().map(|open| open.range));
+    wal.maintain(&flushed(&databases)).await?;
+    for (open, database) in open_ranges.iter().zip(databases) {
+        open.set_database(database);
     }
     *core.wal.write() = Some(wal);
     Ok(())

@@ -1,10 +1,10 @@
-//! Kills a process that writes, and compares what is there afterwards with what it was told.
+//! Kills a process that writes, and compares the rows afterwards with the acknowledged ones.
 //!
-//! The test starts itself again as the writer. Each of its callers writes numbered batches of two rows, one after the other,
-//! and says on stdout which were acknowledged. Some time later the process is killed; the next one opens what is left.
+//! The test starts itself again as the writer. Each of its callers writes numbered batches, one after the other, and prints the
+//! acknowledged ones. Some time later the process is killed, and the directory is opened again.
 //!
-//! Checked after each kill, for each caller: everything acknowledged is there; at most one batch more is there; no batch is
-//! there by half; values are what was written; and what the writer itself read at its start was the same.
+//! Checked after each kill, for each caller: every acknowledged batch is there, and at most one more; no batch is there in part; values are
+//! as written; rows that were read once stay.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -22,13 +22,13 @@ const FOLDER: &str = "PARTITA_CRASH_TEST_FOLDER";
 const CALLERS: u32 = 12;
 const ROUNDS: u32 = 10;
 
-/// Not a test of its own: the process that is killed. Without the variable it has nothing to do.
+/// Not a test by itself: the process that is killed. Without the variable it ends at once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn writer() {
     let Ok(folder) = std::env::var(FOLDER) else {
         return;
     };
-    let (_databases, engine) = open(Path::new(&folder)).await;
+    let (_set, engine) = open(Path::new(&folder)).await;
     let tasks = Tasks::new();
     for caller in 0..CALLERS {
         let engine = Arc::clone(&engine);
@@ -52,16 +52,16 @@ fn nothing_acknowledged_is_lost_by_a_kill() {
         let mut child = start_writer(directory.path());
         // Kills fall before, during and after the first writes, and sometimes into a flush.
         let patience = Duration::from_millis(u64::from(round * 37 % 200));
-        let heard = listen_and_kill(&mut child, patience);
-        for (caller, number) in heard {
+        let printed = read_and_kill(&mut child, patience);
+        for (caller, number) in printed {
             acknowledged[caller as usize] = Some(number);
         }
-        // What was once seen stays, acknowledged or not.
+        // A batch that was read once stays, acknowledged or not.
         acknowledged = check(directory.path(), &acknowledged, round % 3 == 0);
     }
     assert!(
         acknowledged.iter().all(Option::is_some),
-        "every caller wrote something"
+        "every caller wrote a batch"
     );
 }
 
@@ -79,14 +79,14 @@ fn start_writer(folder: &Path) -> Child {
         .unwrap()
 }
 
-/// What the writer said until it was killed, some time after its first word.
-fn listen_and_kill(child: &mut Child, patience: Duration) -> Vec<(u32, u32)> {
+/// The lines of the writer until it is killed, some time after the first one.
+fn read_and_kill(child: &mut Child, patience: Duration) -> Vec<(u32, u32)> {
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
-    let mut heard = Vec::new();
+    let mut acknowledged = Vec::new();
     let mut started = None;
     let mut line = String::new();
     while stdout.read_line(&mut line).unwrap() > 0 {
-        heard.extend(parse(&line));
+        acknowledged.extend(parse(&line));
         line.clear();
         let first = *started.get_or_insert_with(Instant::now);
         if first.elapsed() >= patience {
@@ -94,17 +94,17 @@ fn listen_and_kill(child: &mut Child, patience: Duration) -> Vec<(u32, u32)> {
         }
     }
     child.wait().unwrap();
-    heard
+    acknowledged
 }
 
-/// Caller and number, unless the line is of the test harness or was cut short by the kill.
+/// Caller and number, unless the line is of the test harness or cut short by the kill.
 fn parse(line: &str) -> Option<(u32, u32)> {
     let (_, numbers) = line.strip_suffix('\n')?.rsplit_once("acknowledged ")?;
     let (caller, number) = numbers.split_once(' ')?;
     Some((caller.parse().ok()?, number.parse().ok()?))
 }
 
-/// Compares what is there with what must be, and returns it: the last batch of each caller.
+/// Compares the stored batches with the acknowledged ones, and returns the last one of each caller.
 fn check(folder: &Path, acknowledged: &[Option<u32>], flush: bool) -> Vec<Option<u32>> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -112,7 +112,7 @@ fn check(folder: &Path, acknowledged: &[Option<u32>], flush: bool) -> Vec<Option
         .build()
         .unwrap();
     runtime.block_on(async {
-        let (databases, engine) = open(folder).await;
+        let (set, engine) = open(folder).await;
         let mut seen = Vec::new();
         for (caller, acknowledged) in (0..).zip(acknowledged) {
             let last = last_of(&*engine, caller).await;
@@ -143,12 +143,12 @@ fn check(folder: &Path, acknowledged: &[Option<u32>], flush: bool) -> Vec<Option
         if flush {
             engine.flush().await.unwrap();
         }
-        databases.close().await;
+        set.close().await;
         seen
     })
 }
 
-/// The last batch of this caller that is there, by the row that says so.
+/// The number of the last stored batch of this caller, from a row that each of its batches writes.
 async fn last_of(engine: &dyn Engine, caller: u32) -> Option<u32> {
     let found = engine.get(&last_key(caller)).await.unwrap()?;
     Some(u32::from_be_bytes(found.as_ref().try_into().unwrap()))

@@ -1,7 +1,6 @@
-//! A disk that really is full: a small file system in memory, mounted for the test.
+//! A full disk: a small file system in memory, mounted for the test.
 //!
-//! Mounting needs to be root. Where that is not allowed the test says so and ends; `slate::tests` has the same story with a
-//! disk that only says that it is full.
+//! Mounting needs root. Without that permission the test prints so and ends; `slate::tests` has the same case with a simulated full disk.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -35,13 +34,13 @@ impl Drop for Mount {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_full_disk_refuses_writes_serves_reads_and_heals() {
+async fn a_full_disk_refuses_writes_and_serves_reads() {
     let directory = tempfile::tempdir().unwrap();
     let Some(_mount) = Mount::new(directory.path(), 160) else {
         println!("skipped: mounting a small file system is not allowed here");
         return;
     };
-    let (databases, engine) = open(directory.path()).await;
+    let (set, engine) = open(directory.path()).await;
     let ballast = directory.path().join("ballast");
     std::fs::write(&ballast, vec![1; 60 << 20]).unwrap();
 
@@ -76,11 +75,11 @@ async fn a_full_disk_refuses_writes_serves_reads_and_heals() {
         written += 1;
     }
     check(&*engine, written).await;
-    databases.close().await;
-    drop((databases, engine));
-    let (databases, engine) = open(directory.path()).await;
+    set.close().await;
+    drop((set, engine));
+    let (set, engine) = open(directory.path()).await;
     check(&*engine, written).await;
-    databases.close().await;
+    set.close().await;
 }
 
 /// Writes until a write is not acknowledged.
@@ -94,7 +93,7 @@ async fn fill(engine: &dyn Engine, written: &mut u32) -> WriteError {
     }
 }
 
-/// Every batch that was acknowledged is there, and none that was refused.
+/// Every acknowledged batch is there, and no refused one.
 async fn check(engine: &dyn Engine, written: u32) {
     let mut scan = engine
         .scan(KeyRange::all(), ScanHint::walk())
@@ -125,7 +124,7 @@ fn count_key(number: u32) -> Bytes {
     Bytes::copy_from_slice(&number.to_be_bytes())
 }
 
-/// 100 kB that do not compress: the number, and noise that is the same in each row. A row fills blocks of its own.
+/// 100 kB that do not compress: the number, and noise that is the same in each row. Each row fills its own blocks.
 fn bytes(number: u32) -> Bytes {
     static NOISE: LazyLock<Vec<u8>> = LazyLock::new(|| {
         let words = std::iter::repeat_with(|| partita_rt::random::u64().to_le_bytes());

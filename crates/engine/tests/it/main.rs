@@ -1,4 +1,4 @@
-//! The durable engine from outside: killed, and out of room.
+//! The durable engine from outside: killed, and on a full disk.
 
 #![allow(
     clippy::unwrap_used,
@@ -16,17 +16,17 @@ use partita_engine::slate::{Settings, SlateEngineSet};
 use partita_engine::{Batch, Engine, EngineSet, RangeId, WriteError};
 use partita_rt::DataDir;
 
-/// EngineSet with one range open.
+/// An engine set with one range open.
 async fn open(directory: &Path) -> (SlateEngineSet, Arc<dyn Engine>) {
     let data = Arc::new(DataDir::open(directory).unwrap());
-    let databases = SlateEngineSet::new(data, Settings::default())
+    let set = SlateEngineSet::new(data, Settings::default())
         .await
         .unwrap();
-    let engine = databases.open(RangeId(1)).await.unwrap();
-    (databases, engine)
+    let engine = set.open(RangeId(1)).await.unwrap();
+    (set, engine)
 }
 
-/// Writes a batch and waits for what became of it.
+/// Writes a batch and waits for its outcome.
 async fn commit(engine: &dyn Engine, batch: Batch) -> Result<(), WriteError> {
     let permit = engine.reserve(batch.bytes()).await?;
     let (sender, receiver) = tokio::sync::oneshot::channel();

@@ -181,7 +181,7 @@ fn distribution(
 
 /// Figures of the engine's own making, under `partita_engine_`, one family for each name.
 fn engine_figures(page: &mut Page, stats: &Stats) {
-    let mut figures: Vec<_> = stats.figures.iter().collect();
+    let mut figures: Vec<_> = stats.metrics.iter().collect();
     figures.sort_by(|a, b| a.name.cmp(&b.name));
     let mut family = None;
     for figure in figures {
@@ -224,7 +224,7 @@ fn name_char(letter: char) -> char {
 
 #[cfg(test)]
 mod tests {
-    use partita_engine::{EngineFigure, Health};
+    use partita_engine::{EngineMetric, Health};
     use partita_wire::ErrorCode;
     use partita_wire::Operation;
 
@@ -232,7 +232,7 @@ mod tests {
     use crate::metrics::{Answered, Metrics};
 
     fn stats() -> Stats {
-        let figure = |name: &str, label: &str, counter| EngineFigure {
+        let figure = |name: &str, label: &str, counter| EngineMetric {
             name: name.to_owned(),
             labels: vec![("op.kind".to_owned(), label.to_owned())],
             help: "What it is".to_owned(),
@@ -261,7 +261,7 @@ mod tests {
             cache_hits: 8,
             cache_misses: 2,
             cache_bytes: 4096,
-            figures: vec![
+            metrics: vec![
                 figure("db.ops", "get", true),
                 figure("l0", "", false),
                 figure("db.ops", "put", true),

@@ -1,4 +1,4 @@
-//! The suite that every log passes.
+//! The suite that every WAL passes.
 //!
 //! [`run`] takes a function that makes empty storages, and checks the promises of [`Wal`] and [`WalStorage`] one by one. It panics at the
 //! first difference, so it belongs into tests. A storage that is added later passes when it does.
@@ -31,12 +31,12 @@ pub const SEGMENT_BYTES: u64 = 8 << 10;
 /// After how many segments a range is due for a flush in the storages under test.
 pub const FLUSH_AFTER_SEGMENTS: u64 = 2;
 
-/// How many segments the log may have in the storages under test.
+/// How many segments the WAL may have in the storages under test.
 pub const LIVE_SEGMENTS_MAX: u64 = 6;
 
 /// A storage under test, and the ways to make it fail.
 pub trait Subject {
-    /// The storage. Its log has [`SEGMENT_BYTES`], [`FLUSH_AFTER_SEGMENTS`] and [`LIVE_SEGMENTS_MAX`].
+    /// The storage. Its WAL has [`SEGMENT_BYTES`], [`FLUSH_AFTER_SEGMENTS`] and [`LIVE_SEGMENTS_MAX`].
     fn storage(&self) -> &dyn WalStorage;
 
     /// Makes the next append of a group fail.
@@ -79,10 +79,10 @@ pub async fn run(mut make: impl FnMut() -> Box<dyn Subject>) {
 pub(crate) const FIRST: RangeId = RangeId(1);
 pub(crate) const SECOND: RangeId = RangeId(2);
 
-/// Opens the log as after a stop.
+/// Opens the WAL as after a stop.
 pub(crate) async fn open(subject: &dyn Subject) -> Arc<dyn Wal> {
     let opened = subject.storage().open(Resume::AfterStop).await;
-    opened.expect("the log opens")
+    opened.expect("the WAL opens")
 }
 
 /// A row that was written just now.

@@ -42,8 +42,8 @@ pub(super) async fn released_records_are_removed_from_the_front(subject: &dyn Su
         drop(wal);
     }
     let found = recovered_ids(&*open(subject).await, SECOND);
-    assert!(found.len() >= 3, "what is not released is kept: {found:?}");
-    assert!(found.len() <= 10, "what is released is removed: {found:?}");
+    assert!(found.len() >= 3, "unreleased records are kept: {found:?}");
+    assert!(found.len() <= 10, "released records are removed: {found:?}");
 }
 
 pub(super) async fn a_record_that_another_range_needs_is_kept(subject: &dyn Subject) {
@@ -80,7 +80,7 @@ pub(super) async fn a_range_is_due_once_it_keeps_enough(subject: &dyn Subject) {
     let wal = open(subject).await;
     append(&*wal, SECOND, 1, &[row("k", "v")]).await.unwrap();
     assert!(!wal.is_due(SECOND, WalId(0)));
-    // One more than is asked for: the segment that is written to does not count.
+    // One more than needed: the segment that is written to does not count.
     let last = fill(&*wal, 2, FLUSH_AFTER_SEGMENTS + 1).await;
     assert!(wal.is_due(SECOND, WalId(0)));
     assert!(!wal.is_due(SECOND, WalId(last)), "it flushes already");

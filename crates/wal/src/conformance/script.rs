@@ -13,13 +13,13 @@ use crate::{AppendFault, RangeId, Resume, Row, Wal, WalId};
 pub(crate) enum Step {
     /// Appends a group: for each range the bytes of its value.
     Group(BTreeMap<u64, usize>),
-    /// Appends a group that fails, and opens the log again.
+    /// Appends a group that fails, and opens the WAL again.
     Fail(BTreeMap<u64, usize>, AppendFault),
     /// Releases all records of a range but so many.
     Release(u64, u64),
-    /// Drops the log and opens it again.
+    /// Drops the WAL and opens it again.
     Crash,
-    /// Maintains the log.
+    /// Maintains the WAL.
     Maintain,
 }
 
@@ -70,7 +70,7 @@ pub(crate) async fn play(subject: &dyn Subject, steps: &[Step]) {
                 wal.append_group().await.expect_err("the append fails");
                 drop(wal);
                 let opened = subject.storage().open(Resume::AfterFailure).await;
-                wal = opened.expect("the log opens");
+                wal = opened.expect("the WAL opens");
                 adopt_survivors(&*wal, &mut model, rows, *fault);
             }
             Step::Release(range, kept) => {

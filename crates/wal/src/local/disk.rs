@@ -1,4 +1,4 @@
-//! The file operations of the log, behind a trait, so that tests can make them fail.
+//! The file operations of the WAL, behind a trait, so that tests can make them fail.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;

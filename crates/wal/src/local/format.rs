@@ -24,7 +24,7 @@ pub(super) const RECORD_BYTES_MAX: u64 = u32::MAX as u64;
 /// The first sector of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SegmentHeader {
-    /// The place of the segment in the log.
+    /// The place of the segment in the WAL.
     pub(super) number: u64,
     /// The start of all its checksums.
     pub(super) salt: u64,
@@ -35,7 +35,7 @@ pub(super) struct SegmentHeader {
 /// Why a segment's first sector is not a valid header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HeaderFault {
-    /// It is damaged, or not part of a log.
+    /// It is damaged, or not part of a WAL.
     Damaged,
     /// Its version is unknown to this binary.
     Version(u32),

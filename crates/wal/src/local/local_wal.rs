@@ -1,4 +1,4 @@
-//! The open log of a directory: segments, retention, and maintenance beside the groups.
+//! The open WAL of a directory: segments, retention, and maintenance beside the groups.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
@@ -22,7 +22,7 @@ use crate::{
     RowRef, Wal, WalFuture, WalId,
 };
 
-/// An open log. Maintenance runs on another thread, so its parts are shared.
+/// An open WAL. Maintenance runs on another thread, so its parts are shared.
 pub(super) struct LocalWal(Arc<Shared>);
 
 struct Shared {
@@ -47,12 +47,12 @@ struct State {
     /// Segments that no range needs, oldest first, until maintenance recycles them.
     released: Vec<Segment>,
     retention: Retention,
-    /// Maintenance was asked for spare segments, or there are some.
+    /// Whether maintenance was requested to make spare segments.
     spares_requested: bool,
 }
 
 impl LocalWal {
-    /// Opens the log in `directory`. Blocking.
+    /// Opens the WAL in `directory`. Blocking.
     pub(super) fn open(
         directory: &Path,
         disk: Arc<dyn Disk>,
@@ -108,12 +108,12 @@ impl LocalWal {
     }
 }
 
-/// Keeps an open log from writing beside the next one.
+/// Keeps an open WAL from writing beside the next one.
 #[derive(Default)]
 pub(super) struct Fence(Weak<Shared>);
 
 impl Fence {
-    /// Poisons the log, and waits for the group that it is writing.
+    /// Poisons the WAL, and waits for the group that it is writing.
     pub(super) fn close(&self) {
         if let Some(shared) = self.0.upgrade() {
             shared.poisoned.store(true, Ordering::Release);
@@ -207,7 +207,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Moves the segments that no range needs out of the log.
+    /// Moves the segments that no range needs out of the WAL.
     fn release_segments(&self, state: &mut State) {
         let State {
             sealed,
@@ -221,7 +221,7 @@ impl Shared {
         self.count_live(state);
     }
 
-    /// Recycles released segments, then makes spare ones until there are as many as wanted: none for a log that has hardly begun, so
+    /// Recycles released segments, then makes spare ones until there are as many as wanted: none for a WAL that has hardly begun, so
     /// that a small server takes little space.
     fn maintain(&self) -> io::Result<()> {
         let (released, wants_spares) = {

@@ -1,9 +1,9 @@
-//! The log in a directory: preallocated segments, one write and one sync for each group.
+//! The WAL in a directory: preallocated segments, one write and one sync for each group.
 //!
-//! SlateDB's own log makes an object for each group, which costs a file and two syncs. This one appends to a file that exists
+//! SlateDB's own WAL makes an object for each group, which costs a file and two syncs. This one appends to a file that exists
 //! already: a group costs one `write` and one `fdatasync`, and a full disk shows before a group begins, not in its middle.
 //!
-//! Measured against SlateDB's log in one run, on two busy cores (`examples/measure.rs` of the engine): one caller 0.15 ms instead
+//! Measured against SlateDB's WAL in one run, on two busy cores (`examples/measure.rs` of the engine): one caller 0.15 ms instead
 //! of 0.64 to 6 ms and a sixth of the CPU time; 16 and 64 callers 4 to 5 times the puts a second; eight callers with batches of 100
 //! 1.4 times. Rejected after measurements: segments that are allocated but not filled (4 ms a sync beside a flush), and writing the
 //! store's large files in small synced pieces (no difference).
@@ -46,7 +46,7 @@ use local_wal::{Fence, LocalWal};
 use crate::retention::Limits;
 use crate::{OpenWalError, Resume, Wal, WalStorage};
 
-/// How the log is laid out, and how long it may become.
+/// How the WAL is laid out, and how long it may become.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// Bytes of a segment, except one that is made for a single longer record.
@@ -85,23 +85,23 @@ impl Options {
     }
 }
 
-/// A directory that holds the segments of one log. Only one process at a time may use it; the caller holds a lock for that.
+/// A directory that holds the segments of one WAL. Only one process at a time may use it; the caller holds a lock for that.
 pub struct LocalStorage {
     directory: PathBuf,
     disk: Arc<dyn Disk>,
     options: Options,
-    /// What was opened last: fenced when the log is opened again.
+    /// What was opened last: fenced when the WAL is opened again.
     last_opened: Arc<Mutex<Fence>>,
 }
 
 impl LocalStorage {
-    /// The log in `directory`, which must exist.
+    /// The WAL in `directory`, which must exist.
     #[must_use]
     pub fn new(directory: PathBuf) -> Self {
         Self::with_disk(directory, Arc::new(OsDisk), Options::default())
     }
 
-    /// The log in `directory`, laid out differently, or on a disk that can fail.
+    /// The WAL in `directory`, laid out differently, or on a disk that can fail.
     #[must_use]
     pub fn with_disk(directory: PathBuf, disk: Arc<dyn Disk>, options: Options) -> Self {
         Self {
@@ -114,7 +114,7 @@ impl LocalStorage {
 }
 
 impl WalStorage for LocalStorage {
-    /// Reads the log on a blocking thread: up to a few hundred megabytes.
+    /// Reads the WAL on a blocking thread: up to a few hundred megabytes.
     fn open(&self, resume: Resume) -> BoxFuture<'_, Result<Arc<dyn Wal>, OpenWalError>> {
         let (directory, disk) = (self.directory.clone(), Arc::clone(&self.disk));
         let (options, last_opened) = (self.options, Arc::clone(&self.last_opened));

@@ -29,7 +29,7 @@ pub(super) fn read_segment(path: &Path, number: u64) -> Result<(Segment, Bytes),
     Ok((Segment::new(file, header), content))
 }
 
-/// What came before a segment in its log.
+/// What came before a segment in its WAL.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Position {
     /// The number that the next group must have, unless `any_group`.
@@ -83,7 +83,10 @@ pub(super) fn read_records(
     // The torn group is the last one read, or the next. Where nothing was read its own header must name it, or the damaged record may
     // have been one before it.
     if behind.is_some_and(|group| group > torn.unwrap_or(last_group + 1)) {
-        return Err(damaged(path, "a record is damaged that others follow"));
+        return Err(damaged(
+            path,
+            "an acknowledged record is damaged: later groups follow it",
+        ));
     }
     let next_group = if records.is_empty() {
         torn.unwrap_or(position.next_group)

@@ -1,4 +1,4 @@
-//! Finding out what the log holds after a stop of any kind.
+//! Finding out what the WAL holds after a stop of any kind.
 //!
 //! A crash can damage the last group only, because the next one begins after the last one is on the disk. So the rules are:
 //! - A record that is not whole ends its segment. Whole records of its group may lie behind it; the next segment starts fresh.
@@ -75,7 +75,7 @@ impl Recovered {
         for record in &read.records {
             segment.add_record(record.range(), record.wal_id());
         }
-        // An empty segment before one with records exists only where the log went on in a new segment. No range needs it, and it
+        // An empty segment before one with records exists only where the WAL went on in a new segment. No range needs it, and it
         // is released with the others.
         self.used.append(&mut self.empty);
         self.used.push(segment);

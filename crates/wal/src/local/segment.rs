@@ -1,4 +1,4 @@
-//! A file of the log.
+//! A file of the WAL.
 
 use std::fs::File;
 
@@ -6,7 +6,7 @@ use super::format::SegmentHeader;
 use crate::retention::{Contents, Retained};
 use crate::{RangeId, WalId};
 
-/// A file of the log whose header is on the disk under its final name.
+/// A file of the WAL whose header is on the disk under its final name.
 #[derive(Debug)]
 pub(super) struct Segment {
     file: File,

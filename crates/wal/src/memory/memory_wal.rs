@@ -1,4 +1,4 @@
-//! One life of the log in a [`super::MemoryStorage`].
+//! One life of the WAL in a [`super::MemoryStorage`].
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
@@ -16,7 +16,7 @@ use crate::{
     WalFuture, WalId,
 };
 
-/// An open log. Locks `state` before the storage.
+/// An open WAL. Locks `state` before the storage.
 pub(super) struct MemoryWal {
     options: Options,
     kept: Arc<Mutex<Kept>>,
@@ -119,7 +119,7 @@ impl MemoryWal {
         Ok(())
     }
 
-    /// Removes the segments that no range needs, but for the one that is written to. A log of an earlier life removes nothing.
+    /// Removes the segments that no range needs, but for the one that is written to. A WAL of an earlier life removes nothing.
     fn remove_released(&self, state: &State) {
         let mut kept = self.kept.lock();
         while kept.life == self.life

@@ -1,10 +1,10 @@
-//! The log in an object that outlives it: for tests and simulated processes, which crash and start again.
+//! The WAL in an object that outlives it: for tests and simulated processes, which crash and start again.
 //!
 //! [`MemoryStorage`] stands for the disk. Dropping a [`Wal`], or everything above it, is the crash: groups that were appended stay in
-//! the storage, a group that was not is gone. Opening the log again fences the one before, as a directory's lock and a poisoned log do
+//! the storage, a group that was not is gone. Opening the WAL again fences the one before, as a directory's lock and a poisoned WAL do
 //! together: a writer that survived the crash cannot append.
 //!
-//! The storage can be told to fail an append or to be full. Records are encoded as in segments, so rows that a real log refuses are
+//! The storage can be told to fail an append or to be full. Records are encoded as in segments, so rows that a real WAL refuses are
 //! refused here too.
 
 mod memory_wal;
@@ -21,7 +21,7 @@ use memory_wal::MemoryWal;
 use crate::retention::{Contents, Limits, Retained};
 use crate::{AppendFault, OpenWalError, Record, Resume, Wal, WalStorage};
 
-/// How long the log may become.
+/// How long the WAL may become.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// Bytes after which records go to another segment. Retention works by segments.
@@ -33,7 +33,7 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// As long as a local log.
+    /// As long as a local WAL.
     fn default() -> Self {
         let local = crate::local::Options::default();
         Self {
@@ -63,7 +63,7 @@ pub struct MemoryStorage {
 /// The content of the storage, and its faults.
 #[derive(Default)]
 struct Kept {
-    /// How often the log was opened. Only the last opening may append.
+    /// How often the WAL was opened. Only the last opening may append.
     life: u64,
     /// Oldest first; the last one is written to.
     segments: VecDeque<Segment>,

@@ -1,9 +1,9 @@
-//! How long the log gets: no range keeps it from getting shorter, however it writes.
+//! The length of the WAL: every range is flushed in time, however it writes.
 
 use super::*;
 
-/// Commits a row so many times. Each takes a sector, so 2,500 fill some twenty segments, and far less than what a flush waits for.
-async fn write_on(engine: &dyn Engine, numbers: std::ops::Range<u32>) {
+/// Commits a row so many times. Each takes a sector, so 2,500 fill about twenty segments, but far less memory than triggers a flush.
+async fn write_many(engine: &dyn Engine, numbers: std::ops::Range<u32>) {
     for number in numbers {
         commit(engine, put("key", number.to_string()))
             .await
@@ -19,11 +19,11 @@ fn assert_short(stats: &Stats) {
 
 /// A few rows are flushed once they fill some segments, so that a start has a bounded amount to read.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_log_stays_short_when_rows_are_few() {
+async fn the_wal_stays_short_when_rows_are_few() {
     let directory = tempfile::tempdir().unwrap();
     let disk = FaultyDisk::lazy();
     let engine = open_faulty(directory.path(), &disk).await;
-    write_on(&*engine, 0..2_500).await;
+    write_many(&*engine, 0..2_500).await;
     assert_short(&engine.stats());
     engine.close().await;
     drop(engine);
@@ -32,58 +32,58 @@ async fn the_log_stays_short_when_rows_are_few() {
     engine.close().await;
 }
 
-/// A range that stops writing does not keep the log from getting shorter.
+/// A range that stopped writing is flushed too.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_idle_range_does_not_keep_the_log_long() {
+async fn an_idle_range_does_not_keep_the_wal_long() {
     let directory = tempfile::tempdir().unwrap();
     let disk = FaultyDisk::lazy();
-    let databases = databases_on(&disk, directory.path()).await;
-    let idle = databases.open(RangeId(1)).await.unwrap();
-    let busy = databases.open(RangeId(2)).await.unwrap();
+    let set = set_on(&disk, directory.path()).await;
+    let idle = set.open(RangeId(1)).await.unwrap();
+    let busy = set.open(RangeId(2)).await.unwrap();
     commit(&*idle, put("idle", "1")).await.unwrap();
-    write_on(&*busy, 0..2_500).await;
-    assert_short(&databases.stats());
+    write_many(&*busy, 0..2_500).await;
+    assert_short(&set.stats());
     assert_eq!(idle.get(b"idle").await.unwrap().unwrap(), "1");
-    databases.close().await;
+    set.close().await;
 }
 
-/// Nor does one that writes once in four segments, which is too seldom for its own database to flush it in time.
+/// So is a range that writes once in four segments, which is too seldom for its own database to flush it in time.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_range_that_writes_seldom_does_not_keep_the_log_long() {
+async fn a_range_that_writes_seldom_does_not_keep_the_wal_long() {
     let directory = tempfile::tempdir().unwrap();
     let disk = FaultyDisk::lazy();
-    let databases = databases_on(&disk, directory.path()).await;
-    let seldom = databases.open(RangeId(1)).await.unwrap();
-    let busy = databases.open(RangeId(2)).await.unwrap();
+    let set = set_on(&disk, directory.path()).await;
+    let seldom = set.open(RangeId(1)).await.unwrap();
+    let busy = set.open(RangeId(2)).await.unwrap();
     for round in 0..5 {
         commit(&*seldom, put("key", round.to_string()))
             .await
             .unwrap();
-        write_on(&*busy, round * 500..(round + 1) * 500).await;
+        write_many(&*busy, round * 500..(round + 1) * 500).await;
     }
-    assert_short(&databases.stats());
-    databases.close().await;
+    assert_short(&set.stats());
+    set.close().await;
 }
 
-/// Nor does one that is closed, as the sources of a split are; and it can be opened again.
+/// So is a range that is closed, like the source of a split. It can be opened again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_closed_range_does_not_keep_the_log_long() {
+async fn a_closed_range_does_not_keep_the_wal_long() {
     let directory = tempfile::tempdir().unwrap();
     let disk = FaultyDisk::lazy();
-    let databases = databases_on(&disk, directory.path()).await;
-    let closed = databases.open(RangeId(1)).await.unwrap();
-    let busy = databases.open(RangeId(2)).await.unwrap();
+    let set = set_on(&disk, directory.path()).await;
+    let closed = set.open(RangeId(1)).await.unwrap();
+    let busy = set.open(RangeId(2)).await.unwrap();
     commit(&*closed, put("kept", "1")).await.unwrap();
     closed.close().await;
-    write_on(&*busy, 0..2_500).await;
-    let again = databases.open(RangeId(1)).await.unwrap();
+    write_many(&*busy, 0..2_500).await;
+    let again = set.open(RangeId(1)).await.unwrap();
     commit(&*again, put("later", "2")).await.unwrap();
-    databases.close().await;
-    drop((closed, again, busy, databases));
-    // Neither is lost by giving up the records of its first life.
-    let databases = databases_on(&disk, directory.path()).await;
-    let again = databases.open(RangeId(1)).await.unwrap();
+    set.close().await;
+    drop((closed, again, busy, set));
+    // Releasing the records of its first tenure loses neither row.
+    let set = set_on(&disk, directory.path()).await;
+    let again = set.open(RangeId(1)).await.unwrap();
     assert_eq!(again.get(b"kept").await.unwrap().unwrap(), "1");
     assert_eq!(again.get(b"later").await.unwrap().unwrap(), "2");
-    databases.close().await;
+    set.close().await;
 }

@@ -1,4 +1,4 @@
-//! Databases over an object store and a log in memory, which outlive them as a disk outlives a process.
+//! Databases over an object store and a WAL in memory, which outlive them as a disk outlives a process.
 
 use partita_wal::memory::MemoryStorage;
 use slatedb::object_store::memory::InMemory;
@@ -50,7 +50,7 @@ proptest! {
     }
 }
 
-/// Rows that only the log has are replayed, also those of clones, and the removed database stays removed.
+/// Rows that only the WAL has are replayed, also those of clones.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_crash_loses_nothing_acknowledged() {
     let world = World::default();
@@ -61,24 +61,24 @@ async fn a_crash_loses_nothing_acknowledged() {
         range: KeyRange::all(),
     };
     let child = RangeId(2);
-    one.databases.clone_parts(child, &[whole]).await.unwrap();
-    let engine = one.databases.open(child).await.unwrap();
+    one.set.clone_parts(child, &[whole]).await.unwrap();
+    let engine = one.set.open(child).await.unwrap();
     commit(&*engine, put("logged", "2")).await.unwrap();
     commit(&*one, put("of the parent", "3")).await.unwrap();
     drop((one, engine));
 
-    let databases = world.start().await;
-    assert_eq!(databases.list().await.unwrap(), [conformance::FIRST, child]);
-    let engine = databases.open(child).await.unwrap();
-    databases.drop_unknown().await;
+    let set = world.start().await;
+    assert_eq!(set.list().await.unwrap(), [conformance::FIRST, child]);
+    let engine = set.open(child).await.unwrap();
+    set.drop_unknown().await;
     let seen = rows(&*engine, KeyRange::all(), 10).await;
     let seen: Vec<_> = seen.iter().map(|(key, _)| key.as_ref()).collect();
     assert_eq!(seen, [b"flushed".as_ref(), b"logged".as_ref()]);
-    databases.close().await;
+    set.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_failed_append_is_unknown_and_healed() {
+async fn after_a_failed_append_the_outcome_is_unknown_and_the_engine_recovers() {
     for fault in [AppendFault::Durable, AppendFault::Lost, AppendFault::Torn] {
         let world = World::default();
         let one = world.open().await;
@@ -100,7 +100,7 @@ async fn a_failed_append_is_unknown_and_healed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_full_log_refuses_writes_and_heals() {
+async fn a_full_wal_refuses_writes_until_there_is_room() {
     let world = World::default();
     let one = world.open().await;
     world.wal.set_full(true);

@@ -1,4 +1,4 @@
-//! Opening a database over the log: the checks, and the replay of what its files do not have.
+//! Opening a database over the WAL: the checks, and the replay of what its files do not have.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -69,7 +69,7 @@ impl WriterInit for RangeInit {
         &self,
         manifest: &mut WriterManifest,
     ) -> Result<WriterInitResult, WalError> {
-        // The log is made before the database, so only a database that is opened for the first time may have a new one.
+        // The WAL is made before the database, so only a database that is opened for the first time may have a new one.
         if self.wal.is_new() && !self.is_known && manifest.epoch() > 1 {
             return Err(data_error("the WAL is missing"));
         }

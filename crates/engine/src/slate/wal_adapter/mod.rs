@@ -1,10 +1,10 @@
-//! Where a group becomes durable before it is answered: SlateDB's log, kept by a [`Wal`].
+//! Where a group becomes durable before it is answered: SlateDB's WAL, kept by a [`Wal`].
 //!
 //! SlateDB hands each batch to [`writer::RangeWriter`], which returns once the batch is durable. So a batch is durable before it is
-//! readable, nothing is ever buffered, and a flush of the log has nothing to do. To SlateDB each record is a WAL file of its own. All
-//! databases of the process write to one log, and those that write in one group share its sync.
+//! readable, nothing is ever buffered, and a flush of the WAL has nothing to do. To SlateDB each record is a WAL file of its own. All
+//! databases of the process write to one WAL, and those that write in one group share its sync.
 //!
-//! Fencing: the storage of the log lets only the log that was opened last append, and the supervisor poisons it before it opens the
+//! Fencing: of all logs opened in one storage only the last may append, and the supervisor poisons the old one before it opens the
 //! next one.
 
 mod init;
@@ -29,19 +29,19 @@ use crate::{OpenError, RangeId, Refusal};
 /// How long a group waits for a flush before it is refused.
 const FLUSH_WAIT: Duration = Duration::from_secs(5);
 
-/// The log of the process, as the commit loop, the supervisor and the databases see it.
+/// The WAL of the process, as the commit loop, the supervisor and the databases see it.
 #[derive(Clone)]
 pub(super) struct WalAdapter {
     wal: Arc<dyn Wal>,
     barrier: Arc<GroupBarrier>,
     /// Notified when records were released.
     released: Arc<Notify>,
-    /// Notified when the log wants maintenance.
+    /// Notified when the WAL wants maintenance.
     maintenance: Arc<Notify>,
 }
 
 impl WalAdapter {
-    /// Opens the log, which keeps the records of each range until its database is opened.
+    /// Opens the WAL, which keeps the records of each range until its database is opened.
     pub(super) async fn open(home: &Home, resume: Resume) -> Result<Self, OpenError> {
         let wal = home.wal.open(resume).await?;
         Ok(Self {
@@ -52,8 +52,8 @@ impl WalAdapter {
         })
     }
 
-    /// What the database of `range` needs to write to this log, and to replay its records. `is_known` says that it was opened or
-    /// cloned since the log was opened.
+    /// What the database of `range` needs to write to this WAL, and to replay its records. `is_known` says that it was opened or
+    /// cloned in this process.
     pub(super) fn writer_init(&self, range: RangeId, is_known: bool) -> Box<dyn WriterInit> {
         Box::new(RangeInit::new(
             Arc::clone(&self.wal),
@@ -117,7 +117,7 @@ impl WalAdapter {
             let handle = db
                 .write_with_options(batch, &WriteOptions::default())
                 .await?;
-            // The log returned after its sync, so this does not wait.
+            // The WAL returned after its sync, so this does not wait.
             handle.await_durable().await
         };
         let written = written.await;
@@ -127,7 +127,7 @@ impl WalAdapter {
         written
     }
 
-    /// Releases the records that the store's files have, by range up to these records, and maintains the log.
+    /// Releases the records that the store's files have, by range up to these records, and maintains the WAL.
     pub(super) async fn maintain(&self, flushed: &[(RangeId, WalId)]) -> std::io::Result<()> {
         for (range, wal_id) in flushed {
             self.wal.release(*range, *wal_id);
@@ -159,17 +159,17 @@ impl WalAdapter {
         self.maintenance.notify_one();
     }
 
-    /// Ranges that keep much of the log and do not flush by themselves.
+    /// Ranges that keep much of the WAL and do not flush by themselves.
     pub(super) fn stragglers(&self) -> Vec<RangeId> {
         self.wal.stragglers()
     }
 
-    /// Whether the log has no record of `range` behind `wal_id`.
+    /// Whether the WAL has no record of `range` behind `wal_id`.
     pub(super) fn is_flushed(&self, range: RangeId, wal_id: WalId) -> bool {
         self.wal.last_of(range).is_none_or(|last| last <= wal_id)
     }
 
-    /// Waits until the log wants maintenance. Cancel safe.
+    /// Waits until the WAL wants maintenance. Cancel safe.
     pub(super) async fn maintenance_wanted(&self) {
         self.maintenance.notified().await;
     }

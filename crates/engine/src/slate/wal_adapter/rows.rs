@@ -1,9 +1,9 @@
-//! SlateDB's rows and the log's: the same bytes under two types.
+//! SlateDB's rows and the WAL's: the same bytes under two types.
 
 use partita_wal::{RecordSize, Row, RowRef};
 use slatedb::{RowEntry, ValueDeletable};
 
-/// How large a record of these rows is. `None` when the log cannot hold one of them: a merge operand, which this engine never writes.
+/// How large a record of these rows is. `None` when the WAL cannot hold one of them: a merge operand, which this engine never writes.
 pub(in crate::slate) fn record_size(rows: &[RowEntry]) -> Option<RecordSize> {
     let mut payload_bytes = 0;
     for row in rows {
@@ -18,7 +18,7 @@ pub(in crate::slate) fn record_size(rows: &[RowEntry]) -> Option<RecordSize> {
     })
 }
 
-/// Lends a row to the log.
+/// Lends a row to the WAL.
 pub(in crate::slate) fn lend(row: &RowEntry) -> RowRef<'_> {
     RowRef {
         key: &row.key,
@@ -31,7 +31,7 @@ pub(in crate::slate) fn lend(row: &RowEntry) -> RowRef<'_> {
     }
 }
 
-/// A row of the log as SlateDB replays it.
+/// A row of the WAL as SlateDB replays it.
 pub(super) fn entry(row: Row, seq: u64) -> RowEntry {
     RowEntry {
         key: row.key,

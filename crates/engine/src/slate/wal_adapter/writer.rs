@@ -1,4 +1,4 @@
-//! SlateDB's side of the log: the writer of one database, and its status.
+//! SlateDB's side of the WAL: the writer of one database, and its status.
 
 use std::sync::Arc;
 

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Opens a copy of the log whose first segment was changed.
+/// Opens a copy of the WAL whose first segment was changed.
 fn open_changed(
     original: &Directory,
     change: impl FnOnce(&mut Vec<u8>),
@@ -23,7 +23,7 @@ fn open_changed(
     }
     let wal = copy.open(Resume::AfterStop)?;
     let found = ids(&wal);
-    // Whatever was dropped, the log goes on.
+    // Whatever was dropped, the WAL goes on.
     let next = found.last().map_or(1, |last| last + 1);
     append(&wal, next, 10).unwrap();
     drop(wal);

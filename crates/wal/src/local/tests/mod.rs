@@ -20,7 +20,7 @@ const OPTIONS: Options = Options {
     live_segments_max: conformance::LIVE_SEGMENTS_MAX,
 };
 
-/// A log on a disk that can fail.
+/// A WAL on a disk that can fail.
 struct Directory {
     directory: tempfile::TempDir,
     disk: FaultyDisk,
@@ -90,7 +90,7 @@ fn row(key: &str, value: &str) -> Row {
     conformance::row(key, value.to_owned())
 }
 
-/// Makes room for a record. A local log answers at once.
+/// Makes room for a record. A local WAL answers at once.
 fn make_room(wal: &LocalWal, value_bytes: usize) -> Result<(), RoomError> {
     let size = size(&[row("key 100", &"v".repeat(value_bytes))]);
     let made = wal.make_room(&mut [size].into_iter());
@@ -145,7 +145,7 @@ fn spares_are_made_once_they_will_be_needed() {
     append(&wal, 1, 100).unwrap();
     assert!(!wal.wants_maintenance());
     maintain(&wal);
-    assert_eq!(directory.file_count(), 1, "a small log has one file");
+    assert_eq!(directory.file_count(), 1, "a small WAL has one file");
     for id in 2..=4 {
         append(&wal, id, 700).unwrap();
     }

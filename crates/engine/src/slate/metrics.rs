@@ -1,17 +1,17 @@
-//! SlateDB's own figures, for the metrics page: those of all databases together.
+//! SlateDB's own metrics, summed over all databases, for the metrics page.
 
 use std::sync::Arc;
 
 use slatedb_common::metrics::{DefaultMetricsRecorder, MetricValue, MetricsRecorder};
 
-use crate::EngineFigure;
+use crate::EngineMetric;
 
-/// What a database counts about itself.
-pub(super) struct Figures {
+/// The metrics of one database.
+pub(super) struct DatabaseMetrics {
     recorder: Arc<DefaultMetricsRecorder>,
 }
 
-impl Figures {
+impl DatabaseMetrics {
     pub(super) fn new() -> Self {
         Self {
             recorder: Arc::new(DefaultMetricsRecorder::new()),
@@ -22,25 +22,28 @@ impl Figures {
         Arc::clone(&self.recorder) as Arc<dyn MetricsRecorder>
     }
 
-    /// Adds its figures to those of other databases.
-    #[allow(clippy::cast_precision_loss, reason = "figures for people and graphs")]
-    pub(super) fn add_to(&self, sums: &mut Vec<EngineFigure>) {
+    /// Adds its values to those of other databases.
+    #[allow(
+        clippy::cast_precision_loss,
+        reason = "metrics are read as floating point"
+    )]
+    pub(super) fn add_to(&self, sums: &mut Vec<EngineMetric>) {
         for metric in self.recorder.snapshot().all() {
             let (counter, value) = match metric.value {
                 MetricValue::Counter(value) => (true, value as f64),
                 MetricValue::Gauge(value) | MetricValue::UpDownCounter(value) => {
                     (false, value as f64)
                 }
-                // Its latency histograms begin at a millisecond, coarser than anything that happens here.
+                // SlateDB's latency histograms begin at a millisecond: coarser than anything that happens here.
                 MetricValue::Histogram { .. } => continue,
             };
             let same =
-                |sum: &&mut EngineFigure| sum.name == metric.name && sum.labels == metric.labels;
+                |sum: &&mut EngineMetric| sum.name == metric.name && sum.labels == metric.labels;
             if let Some(sum) = sums.iter_mut().find(same) {
                 sum.value += value;
                 continue;
             }
-            sums.push(EngineFigure {
+            sums.push(EngineMetric {
                 name: metric.name.clone(),
                 labels: metric.labels.clone(),
                 help: metric.description.clone(),

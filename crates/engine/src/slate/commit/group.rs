@@ -1,0 +1,190 @@
+//! Committing one group: its batches by range, written at the same time, answered together.
+
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use partita_rt::{Bug, Clock, SystemClock, is_planted};
+use partita_wal::RecordSize;
+use slatedb::WriteBatch;
+
+use super::queue::RangeBatch;
+use crate::pipeline::Queued;
+use crate::slate::core::Core;
+use crate::slate::database::Database;
+use crate::slate::open_range::OpenRange;
+use crate::slate::wal_adapter::WalAdapter;
+use crate::{Health, Refusal, WriteError};
+
+/// What a group writes in one range.
+struct GroupPart {
+    open: Arc<OpenRange>,
+    database: Arc<Database>,
+    batches: Vec<Queued>,
+    rows: usize,
+    bytes: usize,
+    failed: bool,
+}
+
+/// Commits a group and answers all its batches.
+pub(super) async fn commit(core: &Core, group: Vec<RangeBatch>) {
+    let parts = split_by_range(core, group);
+    let Some(wal) = core.wal() else {
+        for part in parts {
+            let refusal = core.refusal(&part.open);
+            refuse(core, part.batches, refusal);
+        }
+        return;
+    };
+    if let Err(refusal) = make_room(core, &wal, record_sizes(&parts)).await {
+        for part in parts {
+            refuse(core, part.batches, refusal);
+        }
+        return;
+    }
+    let writing = parts.iter().filter(|part| part.rows > 0);
+    wal.begin_group(writing.map(|part| part.open.range));
+    let started = SystemClock.monotonic();
+    let parts = match <[GroupPart; 1]>::try_from(parts) {
+        Ok([mut part]) => {
+            write(&wal, &mut part).await;
+            vec![part]
+        }
+        Err(mut parts) => {
+            let writing = parts.iter_mut().map(|part| write(&wal, part));
+            futures::future::join_all(writing).await;
+            parts
+        }
+    };
+    let elapsed = SystemClock.monotonic() - started;
+    answer(core, parts, elapsed);
+}
+
+/// The group by range. Batches of ranges that have no database now are refused.
+fn split_by_range(core: &Core, group: Vec<RangeBatch>) -> Vec<GroupPart> {
+    let mut parts: Vec<GroupPart> = Vec::with_capacity(1);
+    for RangeBatch { open, queued } in group {
+        let (rows, bytes) = (queued.batch.len(), queued.batch.bytes());
+        let known = parts.iter_mut().find(|part| part.open.range == open.range);
+        if let Some(part) = known {
+            part.rows += rows;
+            part.bytes += bytes;
+            part.batches.push(queued);
+        } else if let Some(database) = open.database() {
+            parts.push(GroupPart {
+                open,
+                database,
+                batches: vec![queued],
+                rows,
+                bytes,
+                failed: false,
+            });
+        } else {
+            let refusal = core.refusal(&open);
+            refuse(core, vec![queued], refusal);
+        }
+    }
+    parts
+}
+
+/// The sizes of the records of a group. Taken before the wait for room, so that the loop may wait on any thread.
+fn record_sizes(parts: &[GroupPart]) -> Vec<RecordSize> {
+    let size = |part: &GroupPart| RecordSize {
+        rows: part.rows,
+        payload_bytes: part.bytes,
+    };
+    parts.iter().map(size).collect()
+}
+
+async fn make_room(core: &Core, wal: &WalAdapter, records: Vec<RecordSize>) -> Result<(), Refusal> {
+    // One group has waited for a flush already; the groups behind it need not wait as long again.
+    if core.health.get() == Health::Backlogged && wal.is_backlogged() {
+        return Err(Refusal::Busy);
+    }
+    let room = wal.make_room(records.into_iter()).await;
+    if let Err(refusal) = room {
+        note_refusal(core, refusal);
+    }
+    room
+}
+
+/// Writes a part as one batch of its database. Where two batches name one key, the later one wins.
+async fn write(wal: &WalAdapter, part: &mut GroupPart) {
+    if part.rows == 0 {
+        return;
+    }
+    let mut merged = WriteBatch::new();
+    for queued in &mut part.batches {
+        for write in std::mem::take(&mut queued.batch).into_writes() {
+            match write.value {
+                Some(value) => merged.put_bytes(write.key, value),
+                None => merged.delete(write.key),
+            }
+        }
+    }
+    if is_planted(Bug::AckBeforeDurable) {
+        for queued in part.batches.drain(..) {
+            queued.answer(Ok(()));
+        }
+        thread::sleep(Duration::from_millis(2));
+    }
+    let range = part.open.range;
+    if let Err(error) = wal.write(range, &part.database.db, merged).await {
+        tracing::error!(%error, %range, "a commit failed; all databases will be opened again");
+        part.failed = true;
+    }
+}
+
+/// Counts the group and answers its batches.
+fn answer(core: &Core, parts: Vec<GroupPart>, elapsed: Duration) {
+    let (mut batches, mut rows, mut bytes) = (0, 0, 0);
+    for part in &parts {
+        if part.failed {
+            core.counts.unknown(part.batches.len());
+            core.fail();
+        } else {
+            batches += part.batches.len();
+            rows += part.rows;
+            bytes += part.bytes;
+        }
+    }
+    if batches > 0 {
+        core.counts.group(batches, rows, bytes);
+    }
+    if rows > 0 {
+        let elapsed_us = u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX);
+        core.counts.sync_us.record(elapsed_us);
+    }
+    for part in parts {
+        let result = if part.failed {
+            Err(WriteError::Unknown)
+        } else {
+            Ok(())
+        };
+        for queued in part.batches {
+            queued.answer(result);
+        }
+    }
+}
+
+/// Refuses new writes early, until the supervisor finds that there is room again.
+fn note_refusal(core: &Core, refusal: Refusal) {
+    let health = match refusal {
+        Refusal::DiskFull => Health::DiskFull,
+        Refusal::Busy => Health::Backlogged,
+        _ => return,
+    };
+    if core.health.replace(Health::Healthy, health) {
+        tracing::error!(
+            why = health.as_str(),
+            "writes are refused until there is room"
+        );
+    }
+}
+
+fn refuse(core: &Core, batches: Vec<Queued>, refusal: Refusal) {
+    core.counts.refused(batches.len());
+    for queued in batches {
+        queued.answer(Err(refusal.into()));
+    }
+}

@@ -1,0 +1,90 @@
+//! The commit loop: all batches that wait, in one group.
+//!
+//! The loop and SlateDB's writer tasks share one thread with a runtime of its own. A submission wakes that thread at most once for a
+//! group; from there to the completions nothing crosses threads. While a group is synced the next one gathers in the queue, so the size
+//! of groups follows the load by itself.
+//!
+//! ```text
+//!  thread: take the queue ─▶ room in the WAL? ─▶ write ─▶ (writer tasks: WAL, sync, memtables) ─▶ completions ─▶ again
+//! ```
+//!
+//! A group may name several ranges. Each range's rows are one batch of its database; the batches are written at the same time and share
+//! one sync.
+
+mod group;
+mod queue;
+
+use std::io;
+use std::sync::Arc;
+
+use partita_rt::threads::OwnThread;
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+
+use self::queue::Work;
+use super::core::Core;
+
+pub(super) use self::queue::{CommitQueue, RangeIntake};
+
+/// The thread of the commit loop.
+pub(super) struct CommitThread {
+    queue: Arc<CommitQueue>,
+    stop: watch::Sender<bool>,
+    thread: OwnThread,
+}
+
+impl CommitThread {
+    /// Starts the thread, which waits until there is something to commit.
+    pub(super) fn start(core: Arc<Core>) -> io::Result<Self> {
+        let queue = Arc::new(CommitQueue::new());
+        let (stop, mut stopped) = watch::channel(false);
+        let to_commit = Arc::clone(&queue);
+        let thread = OwnThread::start("partita-commit", async move {
+            let group_bytes_max = core.settings.group_bytes_max;
+            while let Some(work) = to_commit.next(group_bytes_max).await {
+                match work {
+                    Work::Group(group) => group::commit(&core, group).await,
+                    Work::Pin(request) => request.begin().await,
+                }
+            }
+            drop(core);
+            to_commit.set_drained();
+            // SlateDB's writer tasks run here until their databases close. An error means that the engine set was dropped.
+            let _ = stopped.wait_for(|stopped| *stopped).await;
+        })?;
+        Ok(Self {
+            queue,
+            stop,
+            thread,
+        })
+    }
+
+    pub(super) fn queue(&self) -> &Arc<CommitQueue> {
+        &self.queue
+    }
+
+    /// The runtime for SlateDB's writer tasks.
+    pub(super) fn runtime(&self) -> &Handle {
+        self.thread.runtime()
+    }
+
+    /// Closes the queue and waits until all batches in it are answered.
+    pub(super) async fn drain(&self) {
+        self.queue.close();
+        self.queue.drained().await;
+    }
+
+    /// Ends the thread. Call it after [`CommitThread::drain`], once the databases are closed.
+    pub(super) async fn stop(&self) {
+        self.stop.send_replace(true);
+        // The thread has nothing left to wait for; joining it takes microseconds.
+        self.thread.join().await;
+    }
+}
+
+impl Drop for CommitThread {
+    fn drop(&mut self) {
+        self.queue.close();
+        self.stop.send_replace(true);
+    }
+}

@@ -1,0 +1,158 @@
+//! The queue of the commit loop: batches of all ranges, and pin requests, which come before the next group.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio::sync::{Notify, oneshot, watch};
+
+use crate::pipeline::{Intake, Queued};
+use crate::slate::open_range::OpenRange;
+use crate::slate::pin::PinRequest;
+use crate::{Batch, Refusal};
+
+/// Batches that wait for the loop. Bounded by the room that each of them holds.
+pub(in crate::slate) struct CommitQueue {
+    state: Mutex<State>,
+    /// Notified when the loop has something to do.
+    wake: Notify,
+    /// Whether the queue was closed and everything in it was answered.
+    drained: watch::Sender<bool>,
+}
+
+#[derive(Default)]
+struct State {
+    batches: VecDeque<RangeBatch>,
+    /// As many as callers that pin; each waits for its own.
+    pins: VecDeque<PinRequest>,
+    closed: bool,
+}
+
+/// What the loop does next.
+pub(super) enum Work {
+    Group(Vec<RangeBatch>),
+    Pin(PinRequest),
+}
+
+/// A batch and its range.
+pub(super) struct RangeBatch {
+    pub(super) open: Arc<OpenRange>,
+    pub(super) queued: Queued,
+}
+
+impl CommitQueue {
+    pub(super) fn new() -> Self {
+        Self {
+            state: Mutex::default(),
+            wake: Notify::new(),
+            drained: watch::Sender::new(false),
+        }
+    }
+
+    fn push(&self, batch: RangeBatch) {
+        let refused = {
+            let mut state = self.state.lock();
+            if state.closed {
+                Some(batch.queued)
+            } else {
+                state.batches.push_back(batch);
+                // The loop takes the whole queue, so only the first batch needs to wake it.
+                if state.batches.len() == 1 {
+                    self.wake.notify_one();
+                }
+                None
+            }
+        };
+        if let Some(queued) = refused {
+            queued.answer(Err(Refusal::Closed.into()));
+        }
+    }
+
+    /// Has the loop begin pins between two groups. The request is dropped once the queue is closed.
+    pub(in crate::slate) fn pin(&self, request: PinRequest) {
+        let mut state = self.state.lock();
+        if !state.closed {
+            state.pins.push_back(request);
+            self.wake.notify_one();
+        }
+    }
+
+    pub(super) fn close(&self) {
+        self.state.lock().closed = true;
+        self.wake.notify_one();
+    }
+
+    pub(super) fn set_drained(&self) {
+        self.drained.send_replace(true);
+    }
+
+    /// Waits until the loop has ended.
+    pub(super) async fn drained(&self) {
+        let mut drained = self.drained.subscribe();
+        // The sender lives as long as the queue does.
+        let _ = drained.wait_for(|drained| *drained).await;
+    }
+
+    /// A pin request; else the waiting batches, up to `bytes_max` (but at least one), in order. `None` once closed and empty.
+    pub(super) async fn next(&self, bytes_max: usize) -> Option<Work> {
+        loop {
+            {
+                let mut state = self.state.lock();
+                if let Some(request) = state.pins.pop_front() {
+                    return Some(Work::Pin(request));
+                }
+                if !state.batches.is_empty() {
+                    return Some(Work::Group(take_group(&mut state.batches, bytes_max)));
+                }
+                if state.closed {
+                    return None;
+                }
+            }
+            self.wake.notified().await;
+        }
+    }
+}
+
+fn take_group(batches: &mut VecDeque<RangeBatch>, bytes_max: usize) -> Vec<RangeBatch> {
+    let mut bytes = 0;
+    let mut count = 0;
+    for RangeBatch { queued, .. } in batches.iter() {
+        bytes += queued.batch.bytes();
+        if count > 0 && bytes > bytes_max {
+            break;
+        }
+        count += 1;
+    }
+    batches.drain(..count).collect()
+}
+
+/// Puts the batches of one range into the queue.
+pub(in crate::slate) struct RangeIntake {
+    queue: Arc<CommitQueue>,
+    open: Arc<OpenRange>,
+}
+
+impl RangeIntake {
+    pub(in crate::slate) fn new(queue: Arc<CommitQueue>, open: Arc<OpenRange>) -> Self {
+        Self { queue, open }
+    }
+
+    /// Waits until every batch taken so far is answered.
+    pub(in crate::slate) async fn drain(&self) {
+        let (sender, receiver) = oneshot::channel();
+        let done = Box::new(move |_| {
+            // The receiver is gone when the caller gave up.
+            let _ = sender.send(());
+        });
+        self.take(Queued::new(Batch::new(), done, None));
+        // Answered behind all other batches. Dropped when the loop is gone, and then nothing is in flight.
+        let _ = receiver.await;
+    }
+}
+
+impl Intake for RangeIntake {
+    fn take(&self, queued: Queued) {
+        let open = Arc::clone(&self.open);
+        self.queue.push(RangeBatch { open, queued });
+    }
+}

@@ -1,0 +1,124 @@
+//! An open SlateDB database: opening, flushing, closing.
+
+use std::sync::Arc;
+
+use partita_wal::{Resume, WalId};
+use slatedb::compactor::CompactorBuilder;
+use slatedb::config::{CloseOptions, FlushOptions, FlushType};
+use slatedb::{Db, SstBlockSize};
+use tokio::task::JoinHandle;
+
+use super::core::Core;
+use super::detach::DetachRequest;
+use super::metrics::DatabaseMetrics;
+use super::settings::{compaction, slatedb_settings};
+use super::wal_adapter::WalAdapter;
+use super::{FLUSH_DEADLINE, Runtimes};
+use crate::{OpenError, RangeId};
+
+/// The name of every database in the store begins with this.
+pub(super) const DATABASE_PREFIX: &str = "range-";
+
+/// The name of a range's database in the store.
+pub(super) fn database_path(range: RangeId) -> String {
+    format!("{DATABASE_PREFIX}{range}")
+}
+
+/// An open database.
+pub(super) struct Database {
+    pub(super) range: RangeId,
+    pub(super) db: Db,
+    pub(super) metrics: DatabaseMetrics,
+    pub(super) detach: DetachRequest,
+}
+
+impl Database {
+    /// Opens the database of a range, made when there is none, and replays its WAL records.
+    ///
+    /// After a failure the replayed rows are flushed to the store's files before this returns: a file that once failed to sync may show
+    /// rows that are not on the disk, and no reader may see them before they are.
+    pub(super) async fn open(
+        core: &Core,
+        runtimes: &Runtimes,
+        wal: &WalAdapter,
+        range: RangeId,
+        resume: Resume,
+    ) -> Result<Self, OpenError> {
+        let metrics = DatabaseMetrics::new();
+        let detach = DetachRequest::new(core.settings.detach_at_once_bytes);
+        let is_known = core.known.lock().contains(&range);
+        let cache = Arc::clone(&core.cache) as Arc<dyn slatedb::db_cache::DbCache>;
+        let store = || Arc::clone(&core.home.store);
+        let compactor = CompactorBuilder::new(database_path(range), store())
+            .with_runtime(runtimes.store.clone())
+            .with_options(compaction(core.settings.garbage_age))
+            .with_scheduler_supplier(Arc::new(detach.clone()));
+        let building = Db::builder(database_path(range), store())
+            .with_settings(slatedb_settings(core.settings.garbage_age))
+            .with_system_clock(Arc::clone(&core.clock))
+            .with_sst_block_size(SstBlockSize::Block16Kib)
+            .with_db_cache(cache, range.0)
+            .with_write_runtime(runtimes.commit.clone())
+            .with_metrics_recorder(metrics.recorder())
+            .with_compactor_builder(compactor)
+            .with_wal_writer(wal.writer_init(range, is_known))
+            .build();
+        // The tasks of a database run where it was built.
+        let mut built = AbortOnDrop(runtimes.store.spawn(building));
+        let db = (&mut built.0).await.map_err(open_error)?;
+        let database = Self {
+            range,
+            db: db.map_err(open_error)?,
+            metrics,
+            detach,
+        };
+        core.known.lock().insert(range);
+        if resume == Resume::AfterFailure {
+            database.flush().await.map_err(open_error)?;
+        }
+        Ok(database)
+    }
+
+    /// Moves the rows that are in memory to the store's files.
+    pub(super) async fn flush(&self) -> Result<(), slatedb::Error> {
+        let options = FlushOptions {
+            flush_type: FlushType::MemTable,
+        };
+        self.db.flush_with_options(options).await
+    }
+
+    /// Up to which record the rows are in the store's files.
+    pub(super) fn flushed_up_to(&self) -> WalId {
+        WalId(self.db.manifest().replay_after_wal_id())
+    }
+
+    /// Whether it closed, by itself or because it was asked to.
+    pub(super) fn is_closed(&self) -> bool {
+        self.db.status().close_reason.is_some()
+    }
+
+    /// Closes it without a flush: replaying its records at the next start is faster than making an operator wait now.
+    pub(super) async fn close(&self) {
+        let (options, range) = (CloseOptions::default().with_flush_type(None), self.range);
+        let closing = self.db.close_with_options(options);
+        match tokio::time::timeout(FLUSH_DEADLINE, closing).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::warn!(%error, %range, "failed to close a database"),
+            Err(_elapsed) => tracing::warn!(%range, "closing a database timed out"),
+        }
+    }
+}
+
+/// A task that ends when its owner no longer waits for it. A database that was opened after all would keep working in the background
+/// while its files are removed.
+struct AbortOnDrop<T>(JoinHandle<T>);
+
+impl<T> Drop for AbortOnDrop<T> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+fn open_error(error: impl std::error::Error + Send + Sync + 'static) -> OpenError {
+    OpenError::Store(Arc::new(error))
+}

@@ -1,0 +1,36 @@
+//! Collecting garbage on request: files of a database that nothing reads.
+
+use std::collections::HashSet;
+
+use futures::TryStreamExt;
+use slatedb::object_store::path::Path;
+
+use super::admin::admin;
+use super::core::Core;
+use super::database::{Database, database_path};
+use super::{file_layout, settings, store_error};
+use crate::{ChangeError, Collected};
+
+/// Runs one pass of the database's garbage collection, which also detaches it from sources it no longer reads, and looks for files that
+/// no pass will remove.
+pub(super) async fn collect(core: &Core, database: &Database) -> Result<Collected, ChangeError> {
+    let options = settings::garbage_collection(core.settings.garbage_age);
+    let collected = admin(core, database.range).run_gc_once(options).await;
+    collected.map_err(store_error)?;
+    let manifest = database.db.manifest();
+    let flushed = file_layout::newest_flushed(&manifest);
+    let used: HashSet<String> = manifest
+        .all_sst_views()
+        .map(|view| view.sst.id.value().to_string())
+        .collect();
+    let folder = Path::from(database_path(database.range)).join("compacted");
+    let mut files = core.home.store.list(Some(&folder));
+    while let Some(file) = files.try_next().await.map_err(store_error)? {
+        let name = file.location.filename().unwrap_or_default();
+        let name = name.strip_suffix(".sst").unwrap_or(name);
+        if flushed.as_deref().is_none_or(|flushed| name > flushed) && !used.contains(name) {
+            return Ok(Collected::UntilFlush);
+        }
+    }
+    Ok(Collected::All)
+}

@@ -1,0 +1,49 @@
+//! A range that is open, whether or not its database is.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use parking_lot::RwLock;
+
+use super::database::Database;
+use crate::RangeId;
+
+/// An open range. It outlives its database, which the supervisor replaces after a failure.
+pub(super) struct OpenRange {
+    pub(super) range: RangeId,
+    database: RwLock<Option<Arc<Database>>>,
+    /// Closed for good.
+    closed: AtomicBool,
+}
+
+impl OpenRange {
+    pub(super) fn new(database: Database) -> Arc<Self> {
+        Arc::new(Self {
+            range: database.range,
+            database: RwLock::new(Some(Arc::new(database))),
+            closed: AtomicBool::new(false),
+        })
+    }
+
+    /// Its database, unless it is closed or being opened again.
+    pub(super) fn database(&self) -> Option<Arc<Database>> {
+        self.database.read().clone()
+    }
+
+    pub(super) fn take_database(&self) -> Option<Arc<Database>> {
+        self.database.write().take()
+    }
+
+    pub(super) fn set_database(&self, database: Arc<Database>) {
+        *self.database.write() = Some(database);
+    }
+
+    /// Refuses all further batches. Returns whether it took batches before.
+    pub(super) fn close(&self) -> bool {
+        !self.closed.swap(true, Ordering::AcqRel)
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+}

@@ -1,0 +1,142 @@
+//! Removing databases whose files no clone and no pin reads.
+
+use std::collections::HashSet;
+
+use futures::{StreamExt, TryStreamExt};
+use slatedb::VersionedManifest;
+use slatedb::object_store::path::Path;
+
+use super::admin::{self, admin};
+use super::core::Core;
+use super::database::database_path;
+use super::{pin, store_error};
+use crate::{ChangeError, RangeId, Removal};
+
+/// Removes the database of a range that is not open, unless its files are still read. A removal that was cut short resumes when it is
+/// called again.
+pub(super) async fn remove(core: &Core, range: RangeId) -> Result<Removal, ChangeError> {
+    if core.open_range(range).is_some() {
+        return Err(ChangeError::State(range));
+    }
+    let admin = admin(core, range);
+    let manifest = admin.read_manifest(None).await.map_err(store_error)?;
+    match manifest.as_ref().map_or(Readers::None, readers) {
+        Readers::None => {}
+        Readers::Pin => return Ok(Removal::Needed),
+        Readers::Clones(lasting) => {
+            if References::read(core).await?.has_any(range, &lasting) {
+                return Ok(Removal::Needed);
+            }
+            // A clone that was removed while the process was killed can leave its checkpoint behind.
+            tracing::info!(%range, checkpoints = ?lasting, "removing a database despite checkpoints that no clone uses");
+        }
+    }
+    if manifest.is_some() {
+        admin.delete_db(true).await.map_err(store_error)?;
+    } else {
+        delete_files(core, range).await?;
+    }
+    if let Some(wal) = core.wal() {
+        wal.release_all(range);
+    }
+    let removed = core.home.remove_empty_folders(database_path(range)).await;
+    removed.map_err(store_error)?;
+    Ok(Removal::Gone)
+}
+
+/// Deletes the files of a database without a manifest, which SlateDB does not recognize as its own: a removal was cut short, or a
+/// compaction wrote a file after the database was closed and removed.
+async fn delete_files(core: &Core, range: RangeId) -> Result<(), ChangeError> {
+    let store = &core.home.store;
+    let files = store.list(Some(&Path::from(database_path(range))));
+    let deleting = store.delete_stream(files.map_ok(|file| file.location).boxed());
+    deleting
+        .try_for_each(async |_| Ok(()))
+        .await
+        .map_err(store_error)
+}
+
+/// Which of these databases [`remove`] would remove, if none of their readers is being cloned. Advisory; [`remove`] decides.
+pub(super) async fn removable(
+    core: &Core,
+    ranges: &[RangeId],
+) -> Result<Vec<RangeId>, ChangeError> {
+    let closed = ranges.iter().copied();
+    let closed = closed.filter(|range| core.open_range(*range).is_none());
+    let (mut unread, mut cloned) = (Vec::new(), Vec::new());
+    let mut reading = admin::manifests(core, closed.collect());
+    while let Some((range, manifest)) = reading.next().await {
+        let manifest = match manifest {
+            Ok(manifest) => manifest,
+            // One unreadable database does not block the removal of others.
+            Err(error) => {
+                tracing::debug!(%error, %range, "cannot read the manifest of a closed database");
+                continue;
+            }
+        };
+        match manifest.as_ref().map_or(Readers::None, readers) {
+            Readers::None => unread.push(range),
+            Readers::Pin => {}
+            Readers::Clones(lasting) => cloned.push((range, lasting)),
+        }
+    }
+    if !cloned.is_empty() {
+        let references = References::read(core).await?;
+        cloned.retain(|(range, lasting)| !references.has_any(*range, lasting));
+        unread.extend(cloned.into_iter().map(|(range, _)| range));
+    }
+    Ok(unread)
+}
+
+/// What may still read the files of a database.
+enum Readers {
+    None,
+    /// A snapshot.
+    Pin,
+    /// Clones, if a manifest references one of these checkpoints.
+    Clones(Vec<String>),
+}
+
+/// Checkpoints that expire do not count: those of clones being made, which have a lasting one by then or failed, and those that an
+/// operator asked for, which end with their range. A lasting one is a pin, or belongs to a clone, whose manifest references it.
+fn readers(manifest: &VersionedManifest) -> Readers {
+    let checkpoints = manifest.checkpoints().iter();
+    let lasting = || checkpoints.clone().filter(|it| it.expire_time.is_none());
+    if lasting().any(pin::is_pin) {
+        return Readers::Pin;
+    }
+    let lasting: Vec<_> = lasting()
+        .map(|checkpoint| checkpoint.id.to_string())
+        .collect();
+    if lasting.is_empty() {
+        Readers::None
+    } else {
+        Readers::Clones(lasting)
+    }
+}
+
+/// The checkpoints that manifests reference, by the path of the database whose files they keep.
+struct References(HashSet<(String, String)>);
+
+impl References {
+    /// Reads the manifest of every database.
+    async fn read(core: &Core) -> Result<Self, ChangeError> {
+        let mut references = HashSet::new();
+        let mut reading = admin::manifests(core, admin::list(core).await?);
+        while let Some((_, manifest)) = reading.next().await {
+            let Some(manifest) = manifest? else { continue };
+            for source in manifest.external_dbs() {
+                if let Some(checkpoint) = source.final_checkpoint_id {
+                    references.insert((source.path.clone(), checkpoint.to_string()));
+                }
+            }
+        }
+        Ok(Self(references))
+    }
+
+    fn has_any(&self, range: RangeId, checkpoints: &[String]) -> bool {
+        let path = database_path(range);
+        let mut keys = checkpoints.iter().map(|id| (path.clone(), id.clone()));
+        keys.any(|key| self.0.contains(&key))
+    }
+}
