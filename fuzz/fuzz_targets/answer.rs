@@ -5,9 +5,8 @@
 
 use libfuzzer_sys::fuzz_target;
 use partita_model::Value;
-use partita_wire::{
-    ErrorBody, PageReader, RowReader, read_batch_answer, read_row, read_service_stats, write_entity,
-};
+use partita_wire::table::{PageReader, RowReader, read_batch_answer, read_row, write_entity};
+use partita_wire::{ErrorBody, read_service_stats};
 use std::collections::HashSet;
 
 fuzz_target!(|data: &[u8]| {

@@ -1,9 +1,10 @@
-//! The body of a batch. Input: the value of `Content-Type`, a line end, the body.
+//! The body of a batch. Input: the value of `Content-Type`, a line feed, the body.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use partita_wire::{Hosts, Method, Target, read_batch};
+use partita_wire::table::{Operation, Resource, read_batch, tunnelled_method};
+use partita_wire::{Hosts, Method, Target};
 
 fuzz_target!(|data: &[u8]| {
     let Some(end) = data.iter().position(|byte| *byte == b'\n') else {
@@ -29,13 +30,13 @@ fuzz_target!(|data: &[u8]| {
     for part in &batch.parts {
         let inner = Target::parse_inner(part.target, &outer);
         assert_eq!(inner.account, outer.account);
-        let Ok(resource) = inner.resource() else {
+        let Ok(resource) = Resource::of(&inner) else {
             continue;
         };
         if let Ok(method) = Method::parse(part.method)
-            && let Ok(method) = method.tunnelled(part.x_http_method)
+            && let Ok(method) = tunnelled_method(method, part.x_http_method)
         {
-            let _ = inner.operation(method, &resource, part.if_match.is_some());
+            let _ = Operation::of(&inner, method, &resource, part.if_match.is_some());
         }
     }
 });

@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use partita_model::DateTime;
-use partita_wire::{BearerRules, Caller, Jwks};
+use partita_wire::{BearerRules, Caller, Jwks, ServiceKind};
 
 fuzz_target!(|data: &[u8]| {
     let keys = Jwks::parse(data);
@@ -17,9 +17,9 @@ fuzz_target!(|data: &[u8]| {
         address: None,
         https: true,
     };
-    let _ = BearerRules::basic().verify(token, "devstoreaccount1", &caller);
+    let _ = BearerRules::basic().verify(token, "devstoreaccount1", ServiceKind::Table, &caller);
     if let Ok(keys) = keys {
         let rules = BearerRules::verified("issuer".to_owned(), vec!["audience".to_owned()], keys);
-        let _ = rules.verify(token, "devstoreaccount1", &caller);
+        let _ = rules.verify(token, "devstoreaccount1", ServiceKind::Table, &caller);
     }
 });

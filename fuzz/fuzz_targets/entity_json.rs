@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use libfuzzer_sys::fuzz_target;
 use partita_model::{DateTime, Entity, Stored};
-use partita_wire::{EntityFormat, EntityWriter, MetadataLevel, read_entity};
+use partita_wire::table::{EntityFormat, EntityWriter, MetadataLevel, read_entity};
 
 fuzz_target!(|data: &[u8]| {
     let Ok(draft) = read_entity(data) else { return };

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use libfuzzer_sys::fuzz_target;
 use partita_model::{DateTime, Entity, Filter, PropertiesBuilder, Stored, ValueRef};
-use partita_wire::parse_filter;
+use partita_wire::table::parse_filter;
 
 fuzz_target!(|text: &str| {
     let Ok(filter) = parse_filter(text) else {

@@ -4,9 +4,8 @@
 
 use libfuzzer_sys::fuzz_target;
 use partita_model::{AccountName, DateTime, ETag, Guid, TableName, check_key, check_property_name};
-use partita_wire::{
-    HttpDate, MetadataLevel, Method, Prefer, Select, Version, parse_http_date, parse_top,
-};
+use partita_wire::table::{MetadataLevel, Prefer, Select, parse_top};
+use partita_wire::{HttpDate, Method, Version, parse_http_date};
 
 fuzz_target!(|text: &str| {
     let version = Version::parse(text);

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use libfuzzer_sys::fuzz_target;
 use partita_model::{Entity, Properties, Stored};
-use partita_wire::{EntityFormat, EntityWriter, MetadataLevel};
+use partita_wire::table::{EntityFormat, EntityWriter, MetadataLevel};
 
 fuzz_target!(|data: &[u8]| {
     let Ok(stored) = Stored::open(data) else {

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use partita_wire::read_table_name;
+use partita_wire::table::read_table_name;
 
 fuzz_target!(|data: &[u8]| {
     let _ = read_table_name(data);

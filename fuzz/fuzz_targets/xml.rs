@@ -1,9 +1,10 @@
-//! The XML documents: service properties and access policies. What is accepted is written to what means the same.
+//! The XML documents: service properties and access policies. An accepted document is written to one with the same meaning.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use partita_model::ServiceProperties;
+use partita_wire::table::POLICY_PERMISSIONS;
 use partita_wire::{
     ServicePropertiesUpdate, read_signed_identifiers, write_service_properties,
     write_signed_identifiers,
@@ -17,14 +18,15 @@ fuzz_target!(|data: &[u8]| {
         write_service_properties(&properties, &mut xml);
         let mut again = ServiceProperties::default();
         ServicePropertiesUpdate::read(&xml)
-            .expect("an own document is right")
+            .expect("a written document is valid")
             .apply(&mut again);
         assert_eq!(again, properties);
     }
-    if let Ok(identifiers) = read_signed_identifiers(data) {
+    if let Ok(identifiers) = read_signed_identifiers(data, POLICY_PERMISSIONS) {
         let mut xml = Vec::new();
         write_signed_identifiers(&identifiers, &mut xml);
-        let again = read_signed_identifiers(&xml).expect("an own document is right");
+        let again =
+            read_signed_identifiers(&xml, POLICY_PERMISSIONS).expect("a written document is valid");
         assert_eq!(again, identifiers);
     }
 });

@@ -1,6 +1,7 @@
 //! What can go wrong, and what it means for the data.
 
-use partita_wire::{ErrorCode, Operation};
+use partita_wire::ErrorCode;
+use partita_wire::table::ERROR_CODES;
 use std::fmt;
 use std::time::Duration;
 
@@ -44,7 +45,7 @@ pub struct Error(Box<Inner>);
 #[derive(Debug)]
 struct Inner {
     kind: ErrorKind,
-    operation: Option<Operation>,
+    operation: Option<&'static str>,
     outcome: Outcome,
     message: String,
     status: Option<u16>,
@@ -110,7 +111,7 @@ impl Error {
 
     pub(crate) fn of_attempt(
         mut self,
-        operation: Operation,
+        operation: &'static str,
         attempts: u32,
         client_request_id: &str,
         request_id: Option<&str>,
@@ -134,9 +135,9 @@ impl Error {
         self.0.outcome
     }
 
-    /// The operation that failed; `None` where it did not come to a request.
+    /// The name of the operation that failed, such as `InsertEntity`; `None` where no request was made.
     #[must_use]
-    pub fn operation(&self) -> Option<Operation> {
+    pub fn operation(&self) -> Option<&'static str> {
         self.0.operation
     }
 
@@ -155,7 +156,7 @@ impl Error {
     /// The storage code, if it is one that is known here.
     #[must_use]
     pub fn code(&self) -> Option<ErrorCode> {
-        ErrorCode::from_name(&self.0.code, self.0.status?)
+        ErrorCode::find(ERROR_CODES, &self.0.code, self.0.status?)
     }
 
     /// What went wrong, in the server's words if it has said something.

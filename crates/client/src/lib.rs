@@ -69,10 +69,8 @@ pub use table::{
 };
 
 pub use partita_model::{
-    AccessPolicy, CorsRule, DateTime, EdmType, Guid, Logging, Metrics, ServiceProperties,
-    SignedIdentifier, TimeToLive, Value, ValueRef,
+    AccessPolicy, ContinuationToken, CorsRule, DateTime, EdmType, EntityPosition, Guid, Logging,
+    Metrics, ServiceProperties, SignedIdentifier, TimeToLive, Value, ValueRef,
 };
-pub use partita_wire::{
-    AccountKey, AccountSasTerms, ErrorCode, GeoReplication, KeyBound, KeyRange, Operation,
-    PageReader, RowReader, SasTerms, TableSasTerms, TableSettings,
-};
+pub use partita_wire::table::{PageReader, RowReader, TableSasTerms, TableSettings};
+pub use partita_wire::{AccountKey, AccountSasTerms, ErrorCode, GeoReplication, SasTerms};

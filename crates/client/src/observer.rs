@@ -1,7 +1,6 @@
 //! What a tool can see of a client's attempts.
 
 use crate::Error;
-use partita_wire::Operation;
 use std::fmt;
 use std::time::Duration;
 
@@ -14,8 +13,8 @@ pub trait RetryObserver: fmt::Debug + Send + Sync {
 /// An attempt that has ended.
 #[derive(Debug)]
 pub struct AttemptEvent<'a> {
-    /// What was asked.
-    pub operation: Operation,
+    /// The name of the operation, such as `InsertEntity`.
+    pub operation: &'static str,
     /// Which attempt of the request it was, from 1.
     pub attempt: u32,
     /// `x-ms-client-request-id`: one for each attempt.

@@ -5,8 +5,10 @@
 //! the data itself (date-times, GUIDs, ETags).
 
 mod access_policy;
+mod continuation;
 mod datetime;
 mod entity;
+mod entity_range;
 mod etag;
 mod filter;
 mod guid;
@@ -21,8 +23,10 @@ mod utf16;
 mod value;
 
 pub use access_policy::{AccessPolicy, SignedIdentifier};
+pub use continuation::{ContinuationToken, EntityPosition};
 pub use datetime::{DateTime, DateTimeText, ParseDateTimeError};
 pub use entity::{Entity, EntityDraft};
+pub use entity_range::{EntityBound, EntityRange};
 pub use etag::{ETag, ETagText, ParseETagError};
 pub use filter::{Comparison, Filter, Property, Row};
 pub use guid::{Guid, GuidText, ParseGuidError};

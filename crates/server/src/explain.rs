@@ -2,8 +2,9 @@
 //!
 //! The same planner as the server's, and the same JSON as its `x-partita-explain` header, less what only a run can tell.
 
-use partita_table::{Cut, Plan, QueryClass, Span};
-use partita_wire::parse_filter;
+use partita_model::{EntityBound, EntityRange};
+use partita_table::{Plan, QueryClass};
+use partita_wire::table::parse_filter;
 use serde_json::Value;
 
 use crate::front;
@@ -71,31 +72,35 @@ fn meaning(class: QueryClass) -> &'static str {
     }
 }
 
-fn span_text(span: &Span) -> String {
+fn span_text(span: &EntityRange) -> String {
     match (span.point(), &span.start, &span.end) {
         (Some((partition, row)), ..) => {
             format!("row {} of partition {}", quoted(row), quoted(partition))
         }
-        (None, Cut::TableStart, Cut::TableEnd) => "every row".to_owned(),
-        (None, Cut::BeforePartition(start), Cut::AfterPartition(end)) if start == end => {
+        (None, EntityBound::TableStart, EntityBound::TableEnd) => "every row".to_owned(),
+        (None, EntityBound::BeforePartition(start), EntityBound::AfterPartition(end))
+            if start == end =>
+        {
             format!("partition {}", quoted(start))
         }
-        (None, start, end) => format!("from {} to {}", cut_text(start), cut_text(end)),
+        (None, start, end) => format!("from {} to {}", bound_text(start), bound_text(end)),
     }
 }
 
-fn cut_text(cut: &Cut) -> String {
-    match cut {
-        Cut::TableStart => "the start of the table".to_owned(),
-        Cut::TableEnd => "the end of the table".to_owned(),
-        Cut::BeforePartition(partition) => format!("before partition {}", quoted(partition)),
-        Cut::AfterPartition(partition) => format!("after partition {}", quoted(partition)),
-        Cut::Before(partition, row) => format!(
+fn bound_text(bound: &EntityBound) -> String {
+    match bound {
+        EntityBound::TableStart => "the start of the table".to_owned(),
+        EntityBound::TableEnd => "the end of the table".to_owned(),
+        EntityBound::BeforePartition(partition) => {
+            format!("before partition {}", quoted(partition))
+        }
+        EntityBound::AfterPartition(partition) => format!("after partition {}", quoted(partition)),
+        EntityBound::Before(partition, row) => format!(
             "before row {} of partition {}",
             quoted(row),
             quoted(partition)
         ),
-        Cut::After(partition, row) => format!(
+        EntityBound::After(partition, row) => format!(
             "after row {} of partition {}",
             quoted(row),
             quoted(partition)

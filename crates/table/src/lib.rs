@@ -20,10 +20,8 @@ mod targets;
 pub use catalog::{
     Place, Restored, SnapshotTable, Table, TableNames, TablePage, TableToken, snapshot_tables,
 };
-pub use entity::{
-    Change, ChangeKind, Changed, Condition, EntityToken, Page, Query, RowData, ScanReport,
-};
+pub use entity::{Change, ChangeKind, Changed, Condition, Page, Query, RowData, ScanReport};
 pub use error::{AccountLimit, BatchError, BusyReason, Error, KeyName};
-pub use plan::{Cut, Plan, QueryClass, Span};
+pub use plan::{Plan, QueryClass};
 pub use service::{Service, ServiceSettings};
 pub use targets::{Limited, Rates, Scope, TableTargets, TargetSettings};

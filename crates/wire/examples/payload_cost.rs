@@ -10,7 +10,7 @@
 )]
 
 use partita_model::{DateTime, Entity, Guid, Properties, PropertiesBuilder, ValueRef};
-use partita_wire::{
+use partita_wire::table::{
     EntityFormat, EntityWriter, MetadataLevel, Select, parse_filter, read_batch, read_entity,
 };
 use std::hint::black_box;

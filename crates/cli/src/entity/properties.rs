@@ -4,7 +4,7 @@ use crate::error::Failure;
 use partita_client::{EdmType, Entity};
 use partita_model::check_property_name;
 use partita_tools::type_of;
-use partita_wire::read_value_text;
+use partita_wire::table::read_value_text;
 
 /// What the help says.
 pub(crate) const HELP: &str = "Name=value for a String; Name:type=value with int32, int64, double, bool, datetime, guid, binary (Base64) or string";

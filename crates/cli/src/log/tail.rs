@@ -10,7 +10,7 @@ use crate::units;
 use clap::{Arg, ArgMatches, Command, value_parser};
 use futures::TryStreamExt as _;
 use partita_client::{DateTime, Entity, FollowOptions, LogTail};
-use partita_wire::push_value_text;
+use partita_wire::table::push_value_text;
 use std::io::{self, Write as _};
 use std::time::Duration;
 

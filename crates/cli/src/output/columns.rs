@@ -3,7 +3,7 @@
 use super::Shown;
 use crate::error::Failure;
 use partita_client::EdmType;
-use partita_wire::push_value_text;
+use partita_wire::table::push_value_text;
 
 /// A value as text, and its type.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use super::Shown;
 use crate::error::Failure;
 use partita_client::ValueRef;
-use partita_wire::{EntityBody, push_value_text};
+use partita_wire::table::{EntityBody, push_value_text};
 use std::io::Write;
 
 /// Writes objects as they come.

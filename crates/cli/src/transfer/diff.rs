@@ -14,7 +14,7 @@ use partita_tools::scan::{Bounds, Lower, Order};
 use partita_tools::transfer::{
     Diff, DiffCounts, Difference, Keys, PropertyDifference, TableSource,
 };
-use partita_wire::push_value_text;
+use partita_wire::table::push_value_text;
 use serde::{Deserialize, Serialize};
 
 const VERB: &str = "diff";

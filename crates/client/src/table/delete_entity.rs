@@ -2,7 +2,8 @@
 
 use super::{IfMatch, TableClient};
 use crate::Result;
-use partita_wire::{Method, Operation};
+use partita_wire::Method;
+use partita_wire::table::Operation;
 
 impl TableClient {
     /// Deletes an entity that is there.

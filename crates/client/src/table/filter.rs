@@ -162,7 +162,7 @@ impl PropertyFilter {
 mod tests {
     use super::*;
     use partita_model::{DateTime, Guid};
-    use partita_wire::parse_filter;
+    use partita_wire::table::parse_filter;
     use proptest::prelude::*;
 
     fn p(name: &str) -> PropertyFilter {

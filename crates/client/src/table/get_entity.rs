@@ -4,7 +4,8 @@ use super::TableClient;
 use super::entity::EntityDecoder;
 use super::page::with_keys;
 use crate::{Entity, Error, Outcome, Result};
-use partita_wire::{ErrorCode, Method, Operation, read_row};
+use partita_wire::table::{Operation, read_row};
+use partita_wire::{ErrorCode, Method};
 use serde::de::DeserializeOwned;
 
 impl TableClient {

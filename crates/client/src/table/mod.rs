@@ -1,28 +1,36 @@
-//! The clients of the Table service: of an account, of a table, and what they take and give.
+//! The Table service: its clients, entities, filters and queries. Every operation has a file of its name.
 
-mod access_policy;
-mod create_entity;
+mod create_table;
 mod delete_entity;
+mod delete_table;
 mod entity;
-mod extension;
+mod entity_group_transaction;
 mod filter;
 mod get_entity;
+mod insert_entity;
 mod log_tail;
 mod page;
 mod query_entities;
+mod query_tables;
 mod read_back;
-mod service;
-mod submit_transaction;
+mod rename_table;
+mod service_client;
+mod service_properties;
+mod service_stats;
+mod table_acl;
 mod table_client;
+mod table_request;
+mod table_settings;
+mod truncate_table;
 mod update_entity;
 
 pub use entity::{ConvertError, ETag, Entity};
+pub use entity_group_transaction::{TransactionAction, TransactionOutcome};
 pub use filter::{Filter, PropertyFilter};
 pub use log_tail::{FollowOptions, Followed, InvalidLogTailKey, LogFollow, LogTail, LogTailKey};
 pub use page::{Continuation, EntityStream, InvalidContinuation, Page, PageStream, QueryOptions};
-pub use service::{TableServiceClient, TableStream};
-pub use submit_transaction::{TransactionAction, TransactionOutcome};
+pub use query_tables::TableStream;
+pub use service_client::TableServiceClient;
 pub use table_client::{IfMatch, TableClient, UpdateMode};
 
-pub(crate) use table_client::encoded;
-use table_client::{body_of, etag_of};
+use table_client::{body_of, encoded, etag_of};

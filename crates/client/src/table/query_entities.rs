@@ -4,7 +4,7 @@ use super::TableClient;
 use super::page::{Continuation, EntityStream, Page, PageStream, QueryOptions};
 use crate::{Error, Result};
 use futures::{Stream, StreamExt as _};
-use partita_wire::Operation;
+use partita_wire::table::Operation;
 use serde::de::DeserializeOwned;
 
 impl TableClient {

@@ -1,9 +1,11 @@
 //! The client of one table.
 
+use super::table_request::table_request;
 use crate::pipeline::{Pipeline, Reply};
 use crate::request::Request;
 use crate::{Credential, ETag, Endpoint, Entity, Error, ErrorKind, Result, TableServiceClient};
-use partita_wire::{Method, Operation, TableSasTerms, push_entity_path, write_entity};
+use partita_wire::Method;
+use partita_wire::table::{Operation, TableSasTerms, push_entity_path, write_entity};
 use std::sync::Arc;
 
 /// A table. Cheap to clone; clones share connections and retry budget with the [`TableServiceClient`] it came from.
@@ -90,23 +92,7 @@ impl TableClient {
         self.service.endpoint()
     }
 
-    /// Makes the table.
-    ///
-    /// # Errors
-    /// 409 TableAlreadyExists or TableBeingDeleted; 400 for a name that is none.
-    pub async fn create(&self) -> Result<()> {
-        self.service.create_table(&self.name).await.map(drop)
-    }
-
-    /// Drops the table and all that is in it.
-    ///
-    /// # Errors
-    /// 404 ResourceNotFound.
-    pub async fn delete(&self) -> Result<()> {
-        self.service.delete_table(&self.name).await
-    }
-
-    /// A signature that lets others at the table: a query string for [`Credential::Sas`]. The terms' table is this one.
+    /// A shared access signature of the table: a query string for [`Credential::Sas`]. The terms' table is this one.
     ///
     /// # Errors
     /// [`ErrorKind::Credential`] without a shared key.
@@ -119,7 +105,7 @@ impl TableClient {
             Credential::SharedKey { account, key } => Ok(terms.sign(account, key)),
             _ => Err(Error::new(
                 ErrorKind::Credential,
-                "only a shared key makes signatures",
+                "a shared access signature needs a shared key",
             )),
         }
     }
@@ -150,7 +136,7 @@ impl TableClient {
         keys: (&str, &str),
         if_match: Option<&IfMatch>,
     ) -> Request {
-        let mut request = Request::new(operation, method, self.entity_path(keys.0, keys.1));
+        let mut request = table_request(operation, method, self.entity_path(keys.0, keys.1));
         request.if_match = if_match.map(|if_match| if_match.header().to_owned());
         request
     }

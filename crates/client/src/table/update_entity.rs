@@ -1,14 +1,16 @@
 //! Update, Merge, Insert Or Replace and Insert Or Merge Entity.
 
-use super::{IfMatch, TableClient, UpdateMode, body_of, etag_of, read_back::Write};
+use super::read_back::Write;
+use super::table_request::JSON_BODY;
+use super::{IfMatch, TableClient, UpdateMode, body_of, etag_of};
 use crate::{ETag, Entity, Result};
-use partita_wire::Operation;
+use partita_wire::table::Operation;
 
 impl TableClient {
-    /// Changes an entity that is there, and gives its new version.
+    /// Changes an existing entity, and returns its new version.
     ///
     /// # Errors
-    /// 404 ResourceNotFound; 412 UpdateConditionNotSatisfied where it is in another version.
+    /// 404 ResourceNotFound; 412 UpdateConditionNotSatisfied where it has another version.
     pub async fn update_entity(
         &self,
         entity: &Entity,
@@ -18,7 +20,7 @@ impl TableClient {
         self.write_entity(entity, mode, Some(if_match)).await
     }
 
-    /// Changes an entity, or inserts it where it is not there, and gives its new version.
+    /// Changes an entity, or inserts it where it does not exist, and returns its new version.
     ///
     /// # Errors
     /// 404 TableNotFound; 400 for what breaks a limit.
@@ -41,7 +43,7 @@ impl TableClient {
         let keys = (entity.partition_key(), entity.row_key());
         let request = self
             .entity_request(operation, mode.method(), keys, if_match)
-            .with_body(body_of(entity));
+            .with_body(JSON_BODY, body_of(entity));
         match self.pipeline().send(&request).await {
             Ok(reply) => Ok(etag_of(&reply)),
             Err(failed) => self.told_apart(failed, &Write::of_mode(entity, mode)).await,

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use futures::{FutureExt as _, TryStreamExt as _};
 use partita_client::{
-    AccountSasTerms, ClientOptions, Credential, DateTime, Endpoint, Entity, ErrorCode, ErrorKind,
-    KeyBound, KeyRange, QueryOptions, SasTerms, TableSasTerms, TableServiceClient, TokenError,
+    AccountSasTerms, ClientOptions, Credential, DateTime, Endpoint, Entity, EntityPosition,
+    ErrorCode, ErrorKind, QueryOptions, SasTerms, TableSasTerms, TableServiceClient, TokenError,
     TokenProvider, TransactionAction, UpdateMode,
 };
 
@@ -51,8 +51,8 @@ async fn signatures_let_others_in_as_far_as_they_say() {
         ErrorKind::Credential
     );
 
-    let bound = |partition_key: &str| {
-        Some(KeyBound {
+    let position = |partition_key: &str| {
+        Some(EntityPosition {
             partition_key: partition_key.to_owned(),
             row_key: None,
         })
@@ -62,10 +62,8 @@ async fn signatures_let_others_in_as_far_as_they_say() {
         permissions: "raud".to_owned(),
         terms: until_2999(),
         policy_id: None,
-        range: KeyRange {
-            low: bound("p1"),
-            high: bound("p2"),
-        },
+        low: position("p1"),
+        high: position("p2"),
     };
     let guest = as_other(&table.generate_sas(&terms).unwrap()).table_client("SIGNED");
     let seen: Vec<Entity> = guest

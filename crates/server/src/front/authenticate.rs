@@ -7,10 +7,8 @@ use super::table::failure;
 use crate::logging::REQUESTS;
 use hyper::header;
 use partita_model::TableName;
-use partita_wire::{
-    Access, AccountKeys, Credentials, ErrorCode, Failure, SharedKey, SignedRequest, TableSas,
-    Target,
-};
+use partita_wire::table::{Access, SignedRequest, TableSas};
+use partita_wire::{AccountKeys, Credentials, ErrorCode, Failure, ServiceKind, SharedKey, Target};
 
 /// The account addressed, and what the caller may do in it.
 pub(super) async fn authenticate<'r>(
@@ -27,8 +25,10 @@ pub(super) async fn authenticate<'r>(
     let (name, keys) = (account.name.as_str(), &account.keys);
     let access = match credentials {
         Credentials::SharedKey(shared_key) => by_key(call, target, &shared_key, keys)?,
-        Credentials::AccountSas(sas) => sas.verify(name, keys, &call.caller)?,
-        Credentials::TableSas(sas) => by_table_sas(call, account, sas).await?,
+        Credentials::AccountSas(sas) => {
+            Access::account_sas(sas.verify(name, keys, ServiceKind::Table, &call.caller)?)
+        }
+        Credentials::ServiceSas(sas) => by_table_sas(call, account, sas).await?,
         Credentials::Bearer(token) => by_token(call, token, name)?,
     };
     Ok((account, access))
@@ -54,7 +54,7 @@ fn by_key(
         date: date.unwrap_or_default(),
         target,
     };
-    let verified = shared_key.verify(&signed, keys, &call.caller);
+    let verified = signed.verify(shared_key, keys, &call.caller);
     if verified.is_err() {
         tracing::debug!(
             target: REQUESTS, request_id = &*call.request_id, ?signed, "a signature does not fit this request"
@@ -83,7 +83,9 @@ async fn by_table_sas(
 
 fn by_token(call: &Call<'_>, token: &str, account: &str) -> Result<Access, Failure> {
     match call.front.bearer() {
-        Some(rules) => rules.verify(token, account, &call.caller),
+        Some(rules) => {
+            Access::token(&rules.verify(token, account, ServiceKind::Table, &call.caller)?)
+        }
         None => Err(ErrorCode::MissingCredentials.into()),
     }
 }

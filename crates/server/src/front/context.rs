@@ -12,10 +12,11 @@ use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use partita_model::{DateTime, Guid, GuidText};
 use partita_table::Table;
-use partita_wire::{
-    Access, BodyForm, Caller, EntityFormat, ErrorCode, Failure, MetadataLevel, Occurrence,
-    Operation, Prefer, Resource, Select, Target, Version,
+use partita_wire::table::{
+    Access, BodyForm, EntityFormat, MetadataLevel, Operation, Prefer, Resource, Select, error_form,
+    write_error_json, write_error_xml,
 };
+use partita_wire::{Caller, ErrorCode, Failure, Occurrence, Target, Version};
 use std::net::IpAddr;
 
 /// Longer values are not given back (protocol: at most 1,024 characters).
@@ -159,9 +160,9 @@ impl<'r> Call<'r> {
         let status =
             StatusCode::from_u16(failure.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let mut body = Vec::with_capacity(512);
-        let mut reply = match failure.form(self.operation) {
+        let mut reply = match error_form(failure, self.operation) {
             BodyForm::Json => {
-                failure.write_json(&self.occurrence(), &mut body);
+                write_error_json(failure, &self.occurrence(), &mut body);
                 let mut reply = Reply::of_tables(status);
                 if is_bare(failure) {
                     reply.headers.remove(header::CACHE_CONTROL);
@@ -169,7 +170,7 @@ impl<'r> Call<'r> {
                 reply.body(self.level.content_type(), body)
             }
             BodyForm::Xml => {
-                failure.write_xml(&self.occurrence(), &mut body);
+                write_error_xml(failure, &self.occurrence(), &mut body);
                 let reply = Reply::new(status).body("application/xml", body);
                 if self
                     .version

@@ -14,10 +14,8 @@ use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::header::{self, HeaderValue};
 use hyper::{Request, Response};
-use partita_wire::{
-    ErrorCode, Failure, MetadataLevel, Method, Operation, Prefer, Query, Target, Version,
-    check_content_md5,
-};
+use partita_wire::table::{MetadataLevel, Operation, Prefer, Resource, tunnelled_method};
+use partita_wire::{ErrorCode, Failure, Method, Query, Target, Version, check_content_md5};
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -166,13 +164,16 @@ async fn authorize<'r>(
 ) -> Result<Asked<'r>, Failure> {
     let (account, access) = authenticate(call, &target).await?;
     target.query.timeout_seconds()?;
-    let resource = target.resource()?;
+    let resource = Resource::of(&target)?;
     let tunnelled = call.head.headers.get_all(&X_HTTP_METHOD).iter();
     // One that cannot be read is no verb: left out, the request would run as the POST that it is not.
-    let method = sent.tunnelled(tunnelled.map(|value| value.to_str().unwrap_or_default()))?;
+    let method = tunnelled_method(
+        sent,
+        tunnelled.map(|value| value.to_str().unwrap_or_default()),
+    )?;
     let if_match = call.if_match();
     let has_if_match = !matches!(if_match, Ok(None));
-    let operation = target.operation(method, &resource, has_if_match)?;
+    let operation = Operation::of(&target, method, &resource, has_if_match)?;
     call.operation = Some(operation);
     access.check(operation, resource.table())?;
     let if_match = if_match?;

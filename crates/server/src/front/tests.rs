@@ -3,7 +3,7 @@
 use super::super::config::{ALL, Layers, Settings, WELL_KNOWN_KEY};
 use super::super::serve::Server;
 use partita_model::DateTime;
-use partita_wire::{AccountKey, AccountSasTerms, SasTerms};
+use partita_wire::{AccountKey, AccountSasTerms, SasTerms, ServiceKind};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
@@ -36,7 +36,8 @@ fn signature(permissions: &str) -> String {
             ..SasTerms::default()
         },
     };
-    terms.sign(ACCOUNT, &AccountKey::from_base64(WELL_KNOWN_KEY).unwrap())
+    let key = AccountKey::from_base64(WELL_KNOWN_KEY).unwrap();
+    terms.sign(ACCOUNT, &key, ServiceKind::Table)
 }
 
 /// A request by one who may do everything, up to the blank line. The path may have a query.

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use partita_table::BusyReason;
 use partita_wire::ErrorCode;
-use partita_wire::Operation;
+use partita_wire::table::{ERROR_CODES, Operation};
 
 use super::latency::{Histogram, Latencies};
 
@@ -111,7 +111,7 @@ impl Default for Metrics {
         };
         Metrics {
             shards: (0..SHARDS).map(shard).collect(),
-            errors: (0..OPERATIONS * ErrorCode::ALL.len())
+            errors: (0..OPERATIONS * ERROR_CODES.len())
                 .map(|_| AtomicU64::new(0))
                 .collect(),
             busy: Default::default(),
@@ -213,7 +213,7 @@ impl Metrics {
             reading.entities_out += counts.entities_out.load(Ordering::Relaxed);
             counts.latency.add_to(&mut reading.latencies);
         }
-        for code in ErrorCode::ALL {
+        for code in ERROR_CODES {
             let count = self.errors.get(error_index(index, *code));
             let count = count.map_or(0, |count| count.load(Ordering::Relaxed));
             if count > 0 {
@@ -255,7 +255,7 @@ fn operation_index(operation: Option<Operation>) -> usize {
 }
 
 fn error_index(operation: usize, code: ErrorCode) -> usize {
-    operation * ErrorCode::ALL.len() + code as usize
+    operation * ERROR_CODES.len() + code.index()
 }
 
 /// A request under way.

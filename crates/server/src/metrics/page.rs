@@ -226,7 +226,7 @@ fn name_char(letter: char) -> char {
 mod tests {
     use partita_engine::{EngineMetric, Health};
     use partita_wire::ErrorCode;
-    use partita_wire::Operation;
+    use partita_wire::table::Operation;
 
     use super::*;
     use crate::metrics::{Answered, Metrics};

@@ -10,7 +10,7 @@ mod row_data;
 
 pub use change::{Change, ChangeKind, Changed, Condition};
 pub(crate) use expiry::Expiry;
-pub use query_entities::{EntityToken, Page, Query, ScanReport};
+pub use query_entities::{Page, Query, ScanReport};
 pub use row_data::RowData;
 
 #[cfg(test)]

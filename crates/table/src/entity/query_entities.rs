@@ -8,12 +8,12 @@
 use super::meter::Meter;
 use super::{Expiry, RowData};
 use crate::admission::Admitted;
-use crate::{Cut, Error, Plan, QueryClass, Service, Span, Table};
+use crate::{Error, Plan, QueryClass, Service, Table};
 use bytes::Bytes;
 use partita_cluster::Served;
 use partita_engine::{KeyRange, ScanHint};
 use partita_heat::Access;
-use partita_model::{Filter, TableSpace};
+use partita_model::{EntityBound, EntityPosition, EntityRange, Filter, TableSpace};
 use partita_range::{Done, Range, RangeId};
 use partita_rt::{Bug, is_planted};
 use std::time::{Duration, Instant};
@@ -26,20 +26,11 @@ pub struct Query<'a> {
     /// The most rows on the page.
     pub top: usize,
     /// Where an earlier page ended.
-    pub from: Option<&'a EntityToken>,
+    pub from: Option<&'a EntityPosition>,
     /// What part of the table the caller may see.
-    pub allowed: Option<&'a Span>,
+    pub allowed: Option<&'a EntityRange>,
     /// Bytes that the answer may have for each row beside those that are stored: they count towards the page too.
     pub row_bytes_more: usize,
-}
-
-/// Where a query goes on: at the first row with these keys or behind them.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EntityToken {
-    /// The PartitionKey.
-    pub partition_key: String,
-    /// The RowKey; without one, the partition's first row.
-    pub row_key: Option<String>,
 }
 
 /// A page of a query.
@@ -48,7 +39,7 @@ pub struct Page {
     /// Its rows, in key order.
     pub rows: Vec<RowData>,
     /// Where the query goes on, if it does.
-    pub next: Option<EntityToken>,
+    pub next: Option<EntityPosition>,
     /// What it cost.
     pub report: ScanReport,
 }
@@ -86,7 +77,7 @@ impl Service {
         let class = plan.class();
         if let Some(from) = query.from {
             let row_key = from.row_key.clone().unwrap_or_default();
-            plan.resume(&Cut::Before(from.partition_key.clone(), row_key));
+            plan.resume(&EntityBound::Before(from.partition_key.clone(), row_key));
         }
         let start = plan.spans.first().map(|span| span.start.key(&table.space));
         if let (Some(targets), Some(start)) = (self.targets(), &start) {
@@ -141,7 +132,7 @@ impl Service {
     /// How many ranges a plan reads, all its pages together.
     #[must_use]
     pub fn ranges_touched(&self, table: &Table, plan: &Plan) -> usize {
-        let keys = |span: &Span| (span.start.key(&table.space), span.end.key(&table.space));
+        let keys = |span: &EntityRange| (span.start.key(&table.space), span.end.key(&table.space));
         let spans: Vec<_> = plan.spans.iter().map(keys).collect();
         let ranges = self.map().ranges();
         let touched = |served: &&Served| {
@@ -157,9 +148,9 @@ impl Service {
 }
 
 /// The token of a key, which may be a cut (the end of a range).
-fn token(space: &TableSpace, key: &[u8]) -> Result<EntityToken, Error> {
+fn token(space: &TableSpace, key: &[u8]) -> Result<EntityPosition, Error> {
     let (partition_key, row_key) = space.decode(key)?;
-    Ok(EntityToken {
+    Ok(EntityPosition {
         partition_key: partition_key.into_owned(),
         row_key: Some(row_key.into_owned()),
     })
@@ -187,7 +178,7 @@ struct Reading<'a> {
 
 impl<'a> Reading<'a> {
     /// Reads until the page ends; the key at which the next one begins.
-    async fn read(&mut self, spans: &[Span]) -> Result<Option<Bytes>, Error> {
+    async fn read(&mut self, spans: &[EntityRange]) -> Result<Option<Bytes>, Error> {
         if self.top == 0 {
             return Ok(None);
         }
@@ -202,7 +193,7 @@ impl<'a> Reading<'a> {
         Ok(None)
     }
 
-    async fn read_span(&mut self, span: &Span) -> Result<Option<Bytes>, Error> {
+    async fn read_span(&mut self, span: &EntityRange) -> Result<Option<Bytes>, Error> {
         let (start, end) = (span.start.key(self.space), span.end.key(self.space));
         let route = self.service.route(&start);
         if *self.range.get_or_insert(route.range.id()) != route.range.id() {

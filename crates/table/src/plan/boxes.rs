@@ -1,11 +1,11 @@
 //! Boxes: an interval of PartitionKeys by an interval of RowKeys.
 
 use super::interval::Interval;
-use super::span::Span;
-use partita_model::{Comparison, Filter, Property, Value};
+use partita_model::{Comparison, EntityBound, EntityRange, Filter, Property, Value};
 use std::cmp::Ordering;
+use std::ops::Bound;
 
-/// A filter made of this many key intervals is still read in pieces; past it the planner takes a wider net.
+/// A filter with more boxes than this is read in wider spans.
 const BOXES_MAX: usize = 256;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -25,15 +25,40 @@ impl KeyBox {
         let row = self.row.intersection(&other.row)?;
         Some(Self { partition, row })
     }
+
+    /// The smallest range that holds the box.
+    fn range(&self) -> EntityRange {
+        use EntityBound as B;
+        let row = &self.row;
+        let start = match &self.partition.low {
+            Bound::Unbounded => B::TableStart,
+            Bound::Excluded(partition) => B::AfterPartition(partition.clone()),
+            Bound::Included(partition) => match &row.low {
+                Bound::Unbounded => B::BeforePartition(partition.clone()),
+                Bound::Included(row) => B::Before(partition.clone(), row.clone()),
+                Bound::Excluded(row) => B::After(partition.clone(), row.clone()),
+            },
+        };
+        let end = match &self.partition.high {
+            Bound::Unbounded => B::TableEnd,
+            Bound::Excluded(partition) => B::BeforePartition(partition.clone()),
+            Bound::Included(partition) => match &row.high {
+                Bound::Unbounded => B::AfterPartition(partition.clone()),
+                Bound::Included(row) => B::After(partition.clone(), row.clone()),
+                Bound::Excluded(row) => B::Before(partition.clone(), row.clone()),
+            },
+        };
+        EntityRange { start, end }
+    }
 }
 
 /// Boxes that hold every row that passes a filter.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Cover {
     boxes: Vec<KeyBox>,
-    /// And no other row.
+    /// Whether they hold no other row.
     pub(crate) exact: bool,
-    /// For a conjunction: the boxes are the intersection of all its parts, none was left out.
+    /// For a conjunction: whether the boxes are the intersection of all its parts.
     pub(crate) whole_conjunction: bool,
 }
 
@@ -62,8 +87,8 @@ impl Cover {
         if value { Self::all(true) } else { Self::none() }
     }
 
-    /// Of the filter, or of its negation: `not` is pushed down to the comparisons, where keys, never missing and of one
-    /// type, negate exactly.
+    /// The cover of the filter or of its negation. `not` is pushed down to the comparisons: keys are never missing and
+    /// have one type, so their comparisons negate exactly.
     fn of_signed(filter: &Filter, negated: bool) -> Self {
         match filter {
             Filter::Constant(value) => Self::constant(*value != negated),
@@ -140,26 +165,26 @@ impl Cover {
         cover
     }
 
-    /// The boxes as disjoint spans in key order, and whether the spans hold no row that the boxes do not.
-    pub(crate) fn spans(&self) -> (Vec<Span>, bool) {
+    /// The boxes as disjoint spans in key order, and whether the spans hold no other row than the boxes.
+    pub(crate) fn spans(&self) -> (Vec<EntityRange>, bool) {
         let exact = self
             .boxes
             .iter()
             .all(|key_box| key_box.row.is_all() || key_box.partition.point().is_some());
-        let mut spans: Vec<Span> = self.boxes.iter().map(Span::of).collect();
-        spans.sort_by_cached_key(|span| span.start.relative());
-        let mut merged: Vec<Span> = Vec::with_capacity(spans.len());
+        let mut spans: Vec<EntityRange> = self.boxes.iter().map(KeyBox::range).collect();
+        spans.sort_by(|a, b| a.start.compare(&b.start));
+        let mut merged: Vec<EntityRange> = Vec::with_capacity(spans.len());
         for span in spans {
             match merged.last_mut() {
-                Some(last) if span.start.relative() <= last.end.relative() => {
-                    if span.end.relative() > last.end.relative() {
+                Some(last) if span.start.compare(&last.end).is_le() => {
+                    if span.end.compare(&last.end).is_gt() {
                         last.end = span.end;
                     }
                 }
                 _ => merged.push(span),
             }
         }
-        merged.retain(|span| span.start.relative() < span.end.relative());
+        merged.retain(|span| !span.is_empty());
         (merged, exact)
     }
 }

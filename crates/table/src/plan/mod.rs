@@ -1,8 +1,8 @@
-//! The planner: what a filter says about keys, as pieces of the table to read, and what is left to test on each row.
+//! The planner: turns a filter into the ranges of the table to read and a residual to test on each row.
 //!
-//! A filter is turned into *boxes*, each an interval of PartitionKeys by an interval of RowKeys, whose union holds every
-//! row that can pass; boxes become *spans*, contiguous pieces of the table in key order, disjoint and sorted. Where
-//! spans say exactly what a part of the filter says, that part is not tested again.
+//! A filter becomes *boxes*, each an interval of PartitionKeys by an interval of RowKeys, whose union holds every row that
+//! can pass. Boxes become *spans*: ranges of the table, disjoint and in key order. Parts of the filter that the spans
+//! express exactly are not tested again.
 //!
 //! Invariants:
 //! - every row that passes the filter lies in a span;
@@ -10,28 +10,43 @@
 
 mod boxes;
 mod interval;
-mod span;
 
 use boxes::Cover;
-use partita_model::Filter;
-pub use span::{Cut, Span};
+use partita_model::{EntityBound, EntityRange, Filter};
 use std::fmt;
 
-/// What a query costs, in the words of the service's design guide.
+/// The cost class of a query, in the terms of the service's design guide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum QueryClass {
-    /// Single entities by their whole keys.
+    /// Single entities by both keys.
     Point,
     /// A range of rows within single partitions.
     RowRangeScan,
     /// A range of partitions.
     PartitionRangeScan,
-    /// Everything.
+    /// The whole table.
     FullTableScan,
 }
 
 impl QueryClass {
-    /// The class's name.
+    /// The class of reading a range.
+    #[must_use]
+    pub fn of(range: &EntityRange) -> Self {
+        use EntityBound as B;
+        if range.point().is_some() {
+            return Self::Point;
+        }
+        match (&range.start, &range.end) {
+            (B::TableStart, B::TableEnd) => Self::FullTableScan,
+            (
+                B::BeforePartition(start) | B::Before(start, _) | B::After(start, _),
+                B::AfterPartition(end) | B::Before(end, _) | B::After(end, _),
+            ) if start == end => Self::RowRangeScan,
+            _ => Self::PartitionRangeScan,
+        }
+    }
+
+    /// The name of the class.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -49,22 +64,22 @@ impl fmt::Display for QueryClass {
     }
 }
 
-/// How a query is run.
+/// How a query is executed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
-    /// The pieces of the table to read: disjoint, in key order. None: nothing can pass.
-    pub spans: Vec<Span>,
-    /// What is tested on each row read; `None`: every row in a span passes.
+    /// The ranges of the table to read: disjoint, in key order. Empty: no row can pass.
+    pub spans: Vec<EntityRange>,
+    /// The filter to test on each row read; `None`: every row in a span passes.
     pub residual: Option<Filter>,
 }
 
 impl Plan {
-    /// Plans a filter; without one everything is read.
+    /// Plans a filter; without one the whole table is read.
     #[must_use]
     pub fn new(filter: Option<&Filter>) -> Self {
         let Some(filter) = filter else {
             return Self {
-                spans: vec![Span::whole_table()],
+                spans: vec![EntityRange::whole_table()],
                 residual: None,
             };
         };
@@ -72,15 +87,15 @@ impl Plan {
         let (spans, spans_exact) = cover.spans();
         let residual = match (spans_exact, filter) {
             (true, _) if cover.exact => None,
-            // Every conjunct that the boxes express is kept by the spans.
-            (true, Filter::And(parts)) if cover.whole_conjunction => left_of(parts),
+            // The spans keep every conjunct that the boxes express.
+            (true, Filter::And(parts)) if cover.whole_conjunction => residual_of(parts),
             _ => Some(filter.clone()),
         };
         Self { spans, residual }
     }
 
-    /// Leaves only what lies in `allowed`, the key range of a shared access signature.
-    pub fn restrict(&mut self, allowed: &Span) {
+    /// Restricts the plan to `allowed`, the range of a shared access signature.
+    pub fn restrict(&mut self, allowed: &EntityRange) {
         self.spans = self
             .spans
             .iter()
@@ -88,18 +103,18 @@ impl Plan {
             .collect();
     }
 
-    /// Leaves only what lies at or behind a continuation.
-    pub fn resume(&mut self, from: &Cut) {
-        self.restrict(&Span {
+    /// Restricts the plan to the rows after a bound: that of a continuation token.
+    pub fn resume(&mut self, from: &EntityBound) {
+        self.restrict(&EntityRange {
             start: from.clone(),
-            end: Cut::TableEnd,
+            end: EntityBound::TableEnd,
         });
     }
 
     /// The class of the query.
     #[must_use]
     pub fn class(&self) -> QueryClass {
-        let classes = self.spans.iter().map(Span::class);
+        let classes = self.spans.iter().map(QueryClass::of);
         classes
             .max_by_key(|class| *class as u8)
             .unwrap_or(QueryClass::Point)
@@ -107,16 +122,16 @@ impl Plan {
 }
 
 /// The conjuncts that keys alone do not decide.
-fn left_of(parts: &[Filter]) -> Option<Filter> {
-    let mut left: Vec<Filter> = parts
+fn residual_of(parts: &[Filter]) -> Option<Filter> {
+    let mut residual: Vec<Filter> = parts
         .iter()
         .filter(|part| !Cover::of(part).exact)
         .cloned()
         .collect();
-    match left.len() {
+    match residual.len() {
         0 => None,
-        1 => left.pop(),
-        _ => Some(Filter::And(left)),
+        1 => residual.pop(),
+        _ => Some(Filter::And(residual)),
     }
 }
 

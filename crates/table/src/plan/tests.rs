@@ -45,12 +45,12 @@ fn a_prefix_range_of_rows_costs_its_rows() {
     ]);
     let plan = Plan::new(Some(&filter));
     assert_eq!(plan.class(), QueryClass::RowRangeScan);
-    let start = Cut::Before("p".into(), "a".into());
+    let start = EntityBound::Before("p".into(), "a".into());
     assert_eq!(
         plan.spans,
-        [Span {
+        [EntityRange {
             start,
-            end: Cut::Before("p".into(), "b".into())
+            end: EntityBound::Before("p".into(), "b".into())
         }]
     );
     assert_eq!(plan.residual, Some(other()));
@@ -95,7 +95,7 @@ fn alternatives_are_read_piece_by_piece() {
         point("b", "1"),
     ])));
     assert_eq!(plan.class(), QueryClass::Point);
-    let points: Vec<_> = plan.spans.iter().filter_map(Span::point).collect();
+    let points: Vec<_> = plan.spans.iter().filter_map(EntityRange::point).collect();
     assert_eq!(points, [("a", "2"), ("b", "1")]);
     assert_eq!(plan.residual, None);
 }
@@ -126,22 +126,22 @@ fn a_not_equal_cuts_a_hole() {
 #[test]
 fn a_continuation_and_a_signature_clip() {
     let mut plan = Plan::new(Some(&partition(Equal, "p")));
-    plan.resume(&Cut::Before("p".into(), "m".into()));
-    plan.restrict(&Span {
-        start: Cut::TableStart,
-        end: Cut::After("p".into(), "x".into()),
+    plan.resume(&EntityBound::Before("p".into(), "m".into()));
+    plan.restrict(&EntityRange {
+        start: EntityBound::TableStart,
+        end: EntityBound::After("p".into(), "x".into()),
     });
-    let start = Cut::Before("p".into(), "m".into());
+    let start = EntityBound::Before("p".into(), "m".into());
     assert_eq!(
         plan.spans,
-        [Span {
+        [EntityRange {
             start,
-            end: Cut::After("p".into(), "x".into())
+            end: EntityBound::After("p".into(), "x".into())
         }]
     );
-    plan.restrict(&Span {
-        start: Cut::AfterPartition("p".into()),
-        end: Cut::TableEnd,
+    plan.restrict(&EntityRange {
+        start: EntityBound::AfterPartition("p".into()),
+        end: EntityBound::TableEnd,
     });
     assert!(plan.spans.is_empty());
 }

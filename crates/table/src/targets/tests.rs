@@ -6,8 +6,8 @@ use crate::{Change, ChangeKind, Condition, Query, Service, ServiceSettings};
 use partita_cluster::{Epoch, PartitionMap, Served};
 use partita_engine::memory::MemoryEngine;
 use partita_model::{
-    AccountName, Comparison, Filter, Properties, PropertiesBuilder, Property, TableName, Value,
-    ValueRef,
+    AccountName, Comparison, EntityPosition, Filter, Properties, PropertiesBuilder, Property,
+    TableName, Value, ValueRef,
 };
 use partita_range::{Bounds, Range, RangeId};
 use partita_rt::ManualClock;
@@ -98,7 +98,7 @@ impl World {
     async fn page(
         &self,
         filter: Option<&Filter>,
-        from: Option<&crate::EntityToken>,
+        from: Option<&EntityPosition>,
     ) -> Result<crate::Page, Error> {
         let query = Query {
             filter,

@@ -1,7 +1,7 @@
 //! What a transform does to a row.
 
 use partita_client::{EdmType, Entity, Value};
-use partita_wire::{push_value_text, read_value_text};
+use partita_wire::table::{push_value_text, read_value_text};
 use thiserror::Error;
 
 /// A change of a row's properties.

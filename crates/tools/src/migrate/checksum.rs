@@ -118,7 +118,12 @@ impl Digest {
             let properties = properties
                 .iter()
                 .map(|(name, value)| (*name, value.as_ref()));
-            partita_wire::write_entity(row.partition_key(), row.row_key(), properties, &mut json);
+            partita_wire::table::write_entity(
+                row.partition_key(),
+                row.row_key(),
+                properties,
+                &mut json,
+            );
             self.field("row", &String::from_utf8_lossy(&json));
         }
     }
@@ -179,7 +184,7 @@ impl Digest {
 
     fn value(&mut self, value: &Value) {
         let mut text = String::new();
-        partita_wire::push_value_text(value.as_ref(), &mut text);
+        partita_wire::table::push_value_text(value.as_ref(), &mut text);
         self.field(value.edm_type().name(), &text);
     }
 }

@@ -1,7 +1,7 @@
 //! Keys made of a row's properties.
 
 use partita_client::{Entity, ValueRef};
-use partita_wire::push_value_text;
+use partita_wire::table::push_value_text;
 use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;

@@ -22,10 +22,10 @@
 use super::bounds::{Bounds, Lower, Upper};
 use super::prefix::lengthen;
 use super::query::{Emit, LongPartitions, Query, Tokens};
-use super::source::{Continuation, Keyed, Page, PageRequest, PageSource, SourceError};
+use super::source::{Keyed, Page, PageRequest, PageSource, SourceError};
 use super::step::{Part, Step};
-use partita_model::{compare_utf16, successor};
-use partita_wire::EntityToken;
+use partita_model::{ContinuationToken, EntityPosition, compare_utf16, successor};
+use partita_wire::table::read_entity_token;
 use std::cmp::Ordering;
 use thiserror::Error;
 
@@ -93,7 +93,7 @@ struct Reading<'a, R> {
     /// The keys of the last row seen.
     last: Option<(String, String)>,
     /// The token of the last page.
-    token: Option<Continuation>,
+    token: Option<ContinuationToken>,
     queries: usize,
     finished: bool,
 }
@@ -258,13 +258,13 @@ impl<'a, R: Keyed> Reading<'a, R> {
 
     /// The row that the last token names, if tokens are to be read and this one can be. One that does not lead forward says
     /// nothing.
-    fn next_row(&self, key: &str, row_key: &str) -> Option<EntityToken> {
+    fn next_row(&self, key: &str, row_key: &str) -> Option<EntityPosition> {
         if self.query.options().tokens == Tokens::Opaque {
             return None;
         }
         let token = self.token.as_ref()?;
         let (next_key, next_row) = (&token.next_partition_key, &token.next_row_key);
-        let next = EntityToken::parse(Some(next_key), next_row.as_deref()).ok()??;
+        let next = read_entity_token(Some(next_key), next_row.as_deref()).ok()??;
         let place = (
             &*next.partition_key,
             next.row_key.as_deref().unwrap_or_default(),
@@ -301,7 +301,7 @@ fn rows_left(
     prefix: &str,
     bounds: &Bounds,
     row_key: &str,
-    next: Option<&EntityToken>,
+    next: Option<&EntityPosition>,
 ) -> Vec<Part> {
     if next.is_some_and(|next| next.partition_key != partition) {
         return Vec::new();

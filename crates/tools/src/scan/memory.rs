@@ -3,11 +3,12 @@
 //! It takes `$filter` as text, reads it with the parser of the protocol and evaluates it row by row, so that what a scan sends is
 //! what is tested. Continuation tokens have the service's form, name the next row, and may come with a page that is empty.
 
-use super::source::{Continuation, Keyed, Page, PageRequest, PageSource, SourceError};
+use super::source::{Keyed, Page, PageRequest, PageSource, SourceError};
 use partita_model::{
-    Comparison, Filter, Property, Row, StoredError, Value, ValueRef, compare_utf16,
+    Comparison, ContinuationToken, EntityPosition, Filter, Property, Row, StoredError, Value,
+    ValueRef, compare_utf16,
 };
-use partita_wire::{EntityToken, parse_filter};
+use partita_wire::table::{parse_filter, read_entity_token, write_entity_token};
 use std::collections::BTreeMap;
 
 /// A row of a [`MemoryTable`]. Any texts can be keys, also those that the service would not store.
@@ -106,7 +107,7 @@ impl MemoryTable {
     fn candidates<'a>(
         &'a self,
         filter: &Filter,
-        continuation: Option<&Continuation>,
+        continuation: Option<&ContinuationToken>,
     ) -> Result<impl Iterator<Item = &'a MemoryRow>, SourceError> {
         let (mut from, mut to) = (0, self.rows.len());
         let conjuncts = match filter {
@@ -138,17 +139,17 @@ impl MemoryTable {
         }
         if let Some(continuation) = continuation {
             let (key, row_key) = (&continuation.next_partition_key, &continuation.next_row_key);
-            if let Some(token) = EntityToken::parse(Some(key), row_key.as_deref())? {
-                from = from.max(self.place_of(&token));
+            if let Some(position) = read_entity_token(Some(key), row_key.as_deref())? {
+                from = from.max(self.place_of(&position));
             }
         }
         Ok(self.rows.iter().take(to).skip(from))
     }
 
-    fn place_of(&self, token: &EntityToken) -> usize {
-        let row_key = token.row_key.as_deref().unwrap_or_default();
+    fn place_of(&self, position: &EntityPosition) -> usize {
+        let row_key = position.row_key.as_deref().unwrap_or_default();
         self.rows.partition_point(|row| {
-            let partitions = compare_utf16(&row.partition_key, &token.partition_key);
+            let partitions = compare_utf16(&row.partition_key, &position.partition_key);
             partitions
                 .then_with(|| compare_utf16(&row.row_key, row_key))
                 .is_lt()
@@ -156,15 +157,11 @@ impl MemoryTable {
     }
 }
 
-fn token_of(row: &MemoryRow) -> Continuation {
-    let token = EntityToken {
+fn token_of(row: &MemoryRow) -> ContinuationToken {
+    write_entity_token(&EntityPosition {
         partition_key: row.partition_key.clone(),
         row_key: Some(row.row_key.clone()),
-    };
-    Continuation {
-        next_partition_key: token.partition_key_text(),
-        next_row_key: token.row_key_text(),
-    }
+    })
 }
 
 fn selected(row: &MemoryRow, names: &[String]) -> MemoryRow {

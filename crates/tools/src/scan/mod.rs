@@ -65,6 +65,6 @@ pub use partitions::{PartitionCount, PartitionCounts};
 pub use plan::Strategy;
 pub use query::{Emit, InvalidQuery, LongPartitions, Query, QueryOptions, Tokens};
 pub use run::{Progress, RunOptions, Scan};
-pub use source::{Continuation, Keyed, Page, PageRequest, PageSource, SourceError};
+pub use source::{Keyed, Page, PageRequest, PageSource, SourceError};
 pub use step::{Part, Step, StepId};
 pub use token::{InvalidToken, ResumeToken};

@@ -1,7 +1,7 @@
 //! What every step of a scan asks for.
 
 use partita_model::limits::PAGE_ENTITIES_MAX;
-use partita_wire::parse_filter;
+use partita_wire::table::parse_filter;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 

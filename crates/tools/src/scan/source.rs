@@ -1,6 +1,6 @@
 //! Where pages come from: the one thing a scan asks of a table.
 
-use serde::{Deserialize, Serialize};
+use partita_model::ContinuationToken;
 use std::error::Error;
 use std::future::Future;
 
@@ -10,16 +10,6 @@ pub trait Keyed {
     fn partition_key(&self) -> &str;
     /// Its RowKey.
     fn row_key(&self) -> &str;
-}
-
-/// Where the service goes on with a query: the values of `x-ms-continuation-NextPartitionKey` and `-NextRowKey`, as they came.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Continuation {
-    /// The text for `NextPartitionKey`.
-    pub next_partition_key: String,
-    /// The text for `NextRowKey`, which may be absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub next_row_key: Option<String>,
 }
 
 /// A request for one page of a table.
@@ -32,7 +22,7 @@ pub struct PageRequest {
     /// `$top`, from 1 to [`partita_model::limits::PAGE_ENTITIES_MAX`].
     pub top: usize,
     /// Where the page before, of a request with the same filter, ended.
-    pub continuation: Option<Continuation>,
+    pub continuation: Option<ContinuationToken>,
 }
 
 /// One page. It may be shorter than asked for, even empty, and still be followed by others.
@@ -41,7 +31,7 @@ pub struct Page<R> {
     /// The rows, in the table's order.
     pub rows: Vec<R>,
     /// Where the next page begins; none behind the last.
-    pub continuation: Option<Continuation>,
+    pub continuation: Option<ContinuationToken>,
 }
 
 /// A failure of a source; its own retries lie behind it.

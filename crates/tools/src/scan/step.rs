@@ -7,10 +7,9 @@
 //!   twice can be told by its id.
 
 use super::bounds::{Bounds, Lower, Upper, condition};
-use super::source::Continuation;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use partita_model::{Comparison, Filter, Property, compare_utf16};
+use partita_model::{Comparison, ContinuationToken, Filter, Property, compare_utf16};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use std::fmt;
@@ -36,7 +35,7 @@ pub struct Step {
     pub part: Part,
     /// Where in the part to go on, if the last page of it had no row to go on from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub continuation: Option<Continuation>,
+    pub continuation: Option<ContinuationToken>,
     /// Rows to ask for with a page, where fewer are better than the scan's own page size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page_rows: Option<usize>,

@@ -13,8 +13,8 @@ mod traffic;
 pub use row::TableRow;
 pub use traffic::{Traffic, TrafficCounts};
 
-use crate::scan::{Continuation, Page, PageRequest, PageSource, SourceError};
-use partita_client::{Filter, QueryOptions, TableClient};
+use crate::scan::{Page, PageRequest, PageSource, SourceError};
+use partita_client::{ContinuationToken, Filter, QueryOptions, TableClient};
 
 /// A table as a source of pages.
 #[derive(Debug, Clone)]
@@ -50,7 +50,7 @@ impl PageSource for TableSource {
 pub(crate) async fn page(
     table: &TableClient,
     request: PageRequest,
-) -> Result<(partita_client::Page, Option<Continuation>), SourceError> {
+) -> Result<(partita_client::Page, Option<ContinuationToken>), SourceError> {
     let PageRequest {
         filter,
         select,
@@ -61,17 +61,11 @@ pub(crate) async fn page(
     if let Some(filter) = filter {
         options = options.filter(Filter::raw(filter));
     }
-    let from = continuation.map(|token| {
-        let row_key = token.next_row_key.as_deref();
-        partita_client::Continuation::from_tokens(&token.next_partition_key, row_key)
-    });
+    let from = continuation.map(partita_client::Continuation::from);
     let page = table.query_page(&options, from.as_ref()).await?;
-    let tokens = page
+    let continuation = page
         .continuation()
-        .and_then(partita_client::Continuation::tokens);
-    let continuation = tokens.map(|(partition_key, row_key)| Continuation {
-        next_partition_key: partition_key.to_owned(),
-        next_row_key: row_key.map(str::to_owned),
-    });
+        .and_then(partita_client::Continuation::token)
+        .cloned();
     Ok((page, continuation))
 }

@@ -6,7 +6,8 @@
 use crate::scan::{Keyed, SourceError};
 use bytes::Bytes;
 use partita_client::{ConvertError, Entity, PageReader, RowReader};
-use partita_wire::{Failure, read_row};
+use partita_wire::Failure;
+use partita_wire::table::read_row;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;

@@ -57,9 +57,9 @@ mod tests {
                 let mut body = Vec::new();
                 let properties = entity.iter().map(|(name, value)| (name, value.as_ref()));
                 let keys = (entity.partition_key(), entity.row_key());
-                partita_wire::write_entity(keys.0, keys.1, properties, &mut body);
+                partita_wire::table::write_entity(keys.0, keys.1, properties, &mut body);
                 let mut path = Vec::new();
-                partita_wire::push_entity_path("Table", keys.0, keys.1, &mut path);
+                partita_wire::table::push_entity_path("Table", keys.0, keys.1, &mut path);
                 let bytes = (body.len() + path.len() + 500) as u64;
                 prop_assert!(bytes <= operation_bytes_max(&entity), "{bytes}");
             }

@@ -1,22 +1,83 @@
 //! Shared access signatures of an account (service document "Create an account SAS").
 //!
-//! Signed are, each followed by a line feed: account, `sp`, `ss`, `srt`, `st`, `se`, `sip`, `spr`, `sv`, and from version
-//! 2020-12-06 on `ses`.
+//! The string to sign has, each followed by a line feed: account, `sp`, `ss`, `srt`, `st`, `se`, `sip`, `spr`, `sv`, and since version
+//! 2020-12-06 `ses`.
 
-use super::key::{AccountKeys, mismatch};
-use super::letters::Letters;
-use super::sas::{Terms, check_times, parse_time, text};
-use super::{Access, Caller};
-use crate::{ErrorCode, Failure, Query, Version};
+use super::key::{AccountKey, AccountKeys, mismatch};
+use super::sas_terms::{SasTerms, SignedTerms, check_times, parse_time, push_terms, text};
+use super::{Caller, Letters};
+use crate::{ErrorCode, Failure, Query, ServiceKind, Version, push_query_parameter};
 use std::borrow::Cow;
 
 const OLDEST: Version = Version::from_date(20_150_405);
 const ENCRYPTION_SCOPE: Version = Version::from_date(20_201_206);
 
+/// What a verified account SAS grants, in every service that it names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AccountGrant {
+    resource_types: Letters,
+    permissions: Letters,
+}
+
+impl AccountGrant {
+    pub(crate) fn new(resource_types: &str, permissions: &str) -> Self {
+        Self {
+            resource_types: Letters::parse(resource_types),
+            permissions: Letters::parse(permissions),
+        }
+    }
+
+    /// The refusal of an operation that needs a resource type and permissions, if it is refused: the type counts first
+    /// (the table of the service document "Create an account SAS").
+    pub(crate) fn refusal(
+        self,
+        resource_type: &str,
+        is_permitted: impl FnOnce(Letters) -> bool,
+    ) -> Option<ErrorCode> {
+        if !self.resource_types.has_all(resource_type) {
+            Some(ErrorCode::AuthorizationResourceTypeMismatch)
+        } else if is_permitted(self.permissions) {
+            None
+        } else {
+            Some(ErrorCode::AuthorizationPermissionMismatch)
+        }
+    }
+}
+
+/// The terms of a new account SAS (service document "Create an account SAS").
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AccountSasTerms {
+    /// `sp`, such as `rwdlacu`.
+    pub permissions: String,
+    /// `srt`, letters of `sco`: service, container (tables), object (entities).
+    pub resource_types: String,
+    /// When, from where, how.
+    pub terms: SasTerms,
+}
+
+impl AccountSasTerms {
+    /// The signature as a query string, to be appended to any URL of the account's service.
+    #[must_use]
+    pub fn sign(&self, account: &str, key: &AccountKey, service: ServiceKind) -> String {
+        let sas = AccountSas {
+            terms: self.terms.signed(&self.permissions),
+            services: service.letter().into(),
+            resource_types: self.resource_types.as_str().into(),
+            encryption_scope: Cow::Borrowed(""),
+        };
+        let mut query = push_terms(&sas.terms);
+        push_query_parameter("ss", &sas.services, &mut query);
+        push_query_parameter("srt", &sas.resource_types, &mut query);
+        let signature = key.sign(&sas.parts(account, SasTerms::VERSION));
+        push_query_parameter("sig", &signature, &mut query);
+        query
+    }
+}
+
 /// An account SAS as sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccountSas<'a> {
-    pub(super) terms: Terms<'a>,
+    pub(super) terms: SignedTerms<'a>,
     pub(super) services: Cow<'a, str>,
     pub(super) resource_types: Cow<'a, str>,
     pub(super) encryption_scope: Cow<'a, str>,
@@ -26,17 +87,17 @@ impl<'a> AccountSas<'a> {
     /// Takes the parameters from a query.
     ///
     /// # Errors
-    /// 400 InvalidQueryParameterValue where one is no UTF-8.
+    /// 400 InvalidQueryParameterValue where one is not UTF-8.
     pub fn parse(query: Query<'a>) -> Result<Self, Failure> {
         Ok(Self {
-            terms: Terms::parse(query)?,
+            terms: SignedTerms::parse(query)?,
             services: text(query, "ss")?,
             resource_types: text(query, "srt")?,
             encryption_scope: text(query, "ses")?,
         })
     }
 
-    /// Checks the signature against the keys of the account addressed, then times, address, protocol and service.
+    /// Checks the signature against the keys of the account addressed, then times, address, protocol and the service.
     ///
     /// # Errors
     /// 403 AuthenticationFailed, AuthorizationSourceIPMismatch, AuthorizationProtocolMismatch,
@@ -45,14 +106,12 @@ impl<'a> AccountSas<'a> {
         &self,
         account: &str,
         keys: &AccountKeys,
+        service: ServiceKind,
         caller: &Caller,
-    ) -> Result<Access, Failure> {
+    ) -> Result<AccountGrant, Failure> {
         let terms = &self.terms;
         let parts = self.parts(account, terms.version_since(OLDEST)?);
-        if !terms
-            .signature
-            .is_some_and(|signature| keys.verify(&parts, &signature))
-        {
+        if !terms.is_signed_by(keys, &parts) {
             return Err(mismatch(&parts));
         }
         let start = parse_time("st", &terms.start)?;
@@ -60,13 +119,10 @@ impl<'a> AccountSas<'a> {
             .ok_or_else(|| Failure::authentication("se is missing"))?;
         check_times(start, expiry, caller.now)?;
         terms.check_caller(caller)?;
-        if !Letters::parse(&self.services).has_all("t") {
+        if !Letters::parse(&self.services).has_all(service.letter()) {
             return Err(ErrorCode::AuthorizationServiceMismatch.into());
         }
-        Ok(Access::account_sas(
-            Letters::parse(&self.resource_types),
-            Letters::parse(&terms.permissions),
-        ))
+        Ok(AccountGrant::new(&self.resource_types, &terms.permissions))
     }
 
     /// The string to sign, in pieces.

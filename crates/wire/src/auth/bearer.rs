@@ -1,11 +1,12 @@
-//! Bearer tokens: JSON Web Tokens of Microsoft Entra ID, or of an issuer of one's own.
+//! Bearer tokens: JSON Web Tokens of Microsoft Entra ID or of another issuer.
 //!
-//! Two sets of rules: [`BearerRules::basic`] believes what a token says of itself, as Azurite's `--oauth basic` does, and is
-//! for tests only; [`BearerRules::verified`] checks its signature against the issuer's published keys.
+//! Two sets of rules: [`BearerRules::basic`] trusts a token's claims without a signature, as Azurite's `--oauth basic` does,
+//! and is for tests only; [`BearerRules::verified`] checks the signature against the issuer's published keys.
+//!
+//! Which roles grant what is left to each service.
 
-use super::access::{Access, Role};
 use super::{Caller, Jwks};
-use crate::{ErrorCode, Failure};
+use crate::{ErrorCode, Failure, ServiceKind};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use partita_model::DateTime;
@@ -15,7 +16,7 @@ use serde::Deserialize;
 const TOKEN_BYTES_MAX: usize = 16 * 1024;
 /// How far clocks of issuer and server may differ, in seconds.
 const LEEWAY_SECONDS: f64 = 60.0;
-/// Issuers that basic rules believe: the clouds that Azurite knows, and the newer form of the public one.
+/// Issuers that basic rules trust: the clouds that Azurite knows, and the newer form of the public one.
 const ISSUERS: [&str; 6] = [
     "https://sts.windows.net/",
     "https://sts.microsoftonline.de/",
@@ -29,24 +30,25 @@ const AUDIENCES: [&str; 2] = [
     "https://storage.azure.com",
     "e406a681-f3d4-42a8-90b6-c2b029497af1",
 ];
-/// Where accounts live in the clouds, below `https://account.table.`.
+/// The domains of accounts in the clouds, below `https://account.service.`.
 const CLOUDS: [&str; 4] = [
     "core.windows.net",
     "core.chinacloudapi.cn",
     "core.usgovcloudapi.net",
     "core.cloudapi.de",
 ];
-/// Roles by name and by id (document "Azure built-in roles").
-const ROLES: [(&str, Role); 4] = [
-    ("Storage Table Data Contributor", Role::Contributor),
-    ("0a9a7e1f-b9d0-4cc4-a60d-0319b160aaa3", Role::Contributor),
-    ("Storage Table Data Reader", Role::Reader),
-    ("76199698-9eea-4c19-bc75-cec21354c6b6", Role::Reader),
-];
-
-/// What a token must fulfil.
+/// What a token is checked against.
 #[derive(Debug, Clone)]
 pub struct BearerRules(Rules);
+
+/// The roles of a verified token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TokenRoles {
+    /// The token has no roles and needs none: it grants what a contributor may do.
+    Unrestricted,
+    /// Role names or ids, of any service.
+    Named(Vec<String>),
+}
 
 #[derive(Debug, Clone)]
 enum Rules {
@@ -87,16 +89,23 @@ impl OneOrMany {
             Self::Many(many) => many,
         }
     }
+
+    fn into_vec(self) -> Vec<String> {
+        match self {
+            Self::One(one) => vec![one],
+            Self::Many(many) => many,
+        }
+    }
 }
 
 impl BearerRules {
-    /// Checks the shape of the issuer, the audience and the times; no signature. For tests only.
+    /// Checks the issuer's form, the audience and the times, not the signature. For tests only.
     #[must_use]
     pub const fn basic() -> Self {
         Self(Rules::Basic)
     }
 
-    /// Checks the signature besides, an exact issuer, and the audiences given (those of Azure Storage if there are none).
+    /// Checks the signature, the exact issuer, the times, and the audiences (those of Azure Storage where none is given).
     #[must_use]
     pub const fn verified(issuer: String, audiences: Vec<String>, keys: Jwks) -> Self {
         Self(Rules::Verified {
@@ -106,38 +115,45 @@ impl BearerRules {
         })
     }
 
-    /// Checks a token for the account addressed.
+    /// Checks a token for the account and the service addressed.
     ///
     /// # Errors
-    /// 403 AuthenticationFailed without TLS; 401 with a challenge for a token that is none, is not for us, is not of its
-    /// time, or has a wrong signature; 403 AuthorizationPermissionMismatch for one with roles, but none of ours, and by
-    /// verified rules for one without roles.
-    pub fn verify(&self, token: &str, account: &str, caller: &Caller) -> Result<Access, Failure> {
+    /// 403 AuthenticationFailed without TLS; 401 with a challenge for a malformed token, a wrong audience, time or
+    /// signature; 403 AuthorizationPermissionMismatch by verified rules for one without roles.
+    pub fn verify(
+        &self,
+        token: &str,
+        account: &str,
+        service: ServiceKind,
+        caller: &Caller,
+    ) -> Result<TokenRoles, Failure> {
         if !caller.https {
             return Err(Failure::authentication(
                 "bearer tokens are taken over https only",
             ));
         }
         let claims = self
-            .read(token, account, caller.now)
+            .read(token, account, service, caller.now)
             .ok_or(ErrorCode::MissingCredentials)?;
-        self.role(&claims)
-            .map(Access::role)
-            .ok_or_else(|| ErrorCode::AuthorizationPermissionMismatch.into())
-    }
-
-    /// Tokens for Azure Storage carry no roles, because Azure keeps them apart. Basic rules, which are for tests, let such a token
-    /// do all that a contributor may, as Azurite does. Whoever runs an issuer of his own puts roles in: a token of it without them
-    /// may be anybody's whom that issuer knows.
-    fn role(&self, claims: &Claims) -> Option<Role> {
-        match (&claims.roles, &self.0) {
-            (Some(roles), _) => role_of(roles.as_slice()),
-            (None, Rules::Basic) => Some(Role::Contributor),
-            (None, Rules::Verified { .. }) => None,
+        // Tokens for Azure Storage have no roles, because Azure assigns them elsewhere. Basic rules, which are for tests,
+        // grant such a token what a contributor may do, as Azurite does. An own issuer puts roles into its tokens: one
+        // without them may belong to any user of that issuer.
+        match (claims.roles, &self.0) {
+            (Some(roles), _) => Ok(TokenRoles::Named(roles.into_vec())),
+            (None, Rules::Basic) => Ok(TokenRoles::Unrestricted),
+            (None, Rules::Verified { .. }) => {
+                Err(ErrorCode::AuthorizationPermissionMismatch.into())
+            }
         }
     }
 
-    fn read(&self, token: &str, account: &str, now: DateTime) -> Option<Claims> {
+    fn read(
+        &self,
+        token: &str,
+        account: &str,
+        service: ServiceKind,
+        now: DateTime,
+    ) -> Option<Claims> {
         if token.len() > TOKEN_BYTES_MAX {
             return None;
         }
@@ -161,8 +177,8 @@ impl BearerRules {
                 .aud
                 .as_slice()
                 .iter()
-                .any(|audience| self.knows_audience(audience, account))
-            && claims.is_of(now);
+                .any(|audience| self.knows_audience(audience, account, service))
+            && claims.is_valid_at(now);
         fits.then_some(claims)
     }
 
@@ -173,7 +189,7 @@ impl BearerRules {
         }
     }
 
-    fn knows_audience(&self, text: &str, account: &str) -> bool {
+    fn knows_audience(&self, text: &str, account: &str, service: ServiceKind) -> bool {
         let text = text.strip_suffix('/').unwrap_or(text);
         match &self.0 {
             Rules::Verified { audiences, .. } if !audiences.is_empty() => audiences
@@ -181,16 +197,16 @@ impl BearerRules {
                 .any(|audience| audience.strip_suffix('/').unwrap_or(audience) == text),
             Rules::Basic | Rules::Verified { .. } => {
                 AUDIENCES.contains(&text)
-                    || CLOUDS
-                        .iter()
-                        .any(|cloud| text == format!("https://{account}.table.{cloud}"))
+                    || CLOUDS.iter().any(|cloud| {
+                        text == format!("https://{account}.{}.{cloud}", service.label())
+                    })
             }
         }
     }
 }
 
 impl Claims {
-    fn is_of(&self, now: DateTime) -> bool {
+    fn is_valid_at(&self, now: DateTime) -> bool {
         let now = (now.ticks() as f64 - DateTime::UNIX_EPOCH.ticks() as f64) / 1e7;
         self.nbf
             .is_none_or(|not_before| now + LEEWAY_SECONDS >= not_before)
@@ -198,23 +214,12 @@ impl Claims {
     }
 }
 
-/// The one of our roles that reaches furthest.
-fn role_of(roles: &[String]) -> Option<Role> {
-    let held = |role: Role| {
-        let known = |name: &String| ROLES.iter().any(|(known, of)| *of == role && name == known);
-        roles.iter().any(known)
-    };
-    [Role::Contributor, Role::Reader]
-        .into_iter()
-        .find(|role| held(*role))
-}
-
 fn decode<T: for<'de> Deserialize<'de>>(part: &str) -> Option<T> {
     serde_json::from_slice(&URL_SAFE_NO_PAD.decode(part).ok()?).ok()
 }
 
-/// The value of `WWW-Authenticate` on a 401: where clients get a token, and for what (recorded from the live service by
-/// clients that ask for the tenant this way).
+/// The value of `WWW-Authenticate` on a 401: where clients get a token, and for which resource (recorded from the live
+/// service by clients that discover the tenant this way).
 #[must_use]
 pub fn challenge(authorization_uri: &str) -> String {
     format!("Bearer authorization_uri={authorization_uri} resource_id=https://storage.azure.com")

@@ -1,30 +1,41 @@
-//! What kind of credentials a request brings.
+//! The kind of credentials that a request has.
 
 use super::key::Signature;
-use super::{AccountSas, SharedKey, TableSas};
-use crate::{ErrorCode, Failure, Query, Version, cut};
+use super::{AccountSas, SharedKey};
+use crate::{ErrorCode, Failure, Query, Version, split};
 
-/// The credentials of a request, not yet verified.
+/// A shared access signature of one service, such as `table::TableSas`.
+pub trait ServiceSas<'a>: Sized {
+    /// Whether the query of a request with a signature has this kind, and not an account SAS.
+    fn is_in(query: Query<'a>) -> bool;
+
+    /// Takes the parameters from a query.
+    ///
+    /// # Errors
+    /// 400 InvalidQueryParameterValue where one is not UTF-8.
+    fn parse(query: Query<'a>) -> Result<Self, Failure>;
+}
+
+/// The credentials of a request to a service with signatures of the kind `S`, not yet verified.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Credentials<'a> {
+pub enum Credentials<'a, S> {
     /// `Authorization: SharedKey account:signature`, or `SharedKeyLite`.
     SharedKey(SharedKey<'a>),
     /// A shared access signature of the account.
     AccountSas(AccountSas<'a>),
-    /// A shared access signature of one table.
-    TableSas(TableSas<'a>),
+    /// A shared access signature of the service.
+    ServiceSas(S),
     /// `Authorization: Bearer token`.
     Bearer(&'a str),
 }
 
-impl<'a> Credentials<'a> {
-    /// Finds the credentials. With both a header and a signature in the query, the header counts.
+impl<'a, S: ServiceSas<'a>> Credentials<'a, S> {
+    /// Finds the credentials. A header takes precedence over a signature in the query.
     ///
     /// # Errors
-    /// Without credentials: 401 with a challenge from version 2020-12-06 on, before that 403 AuthenticationFailed. For a
-    /// header that does not parse: 400 InvalidAuthenticationInfo. For a shared key without a version: 400
-    /// MissingRequiredHeader. For a shared access signature that lacks what it needs:
-    /// 403 AuthenticationFailed.
+    /// Without credentials: 401 with a challenge since version 2020-12-06, before that 403 AuthenticationFailed. For a
+    /// malformed header: 400 InvalidAuthenticationInfo. For a shared key without a version: 400 MissingRequiredHeader. For
+    /// a shared access signature that is incomplete: 403 AuthenticationFailed.
     pub fn parse(
         authorization: Option<&'a str>,
         query: Query<'a>,
@@ -42,8 +53,8 @@ impl<'a> Credentials<'a> {
             };
         }
         if query.has("sig") {
-            return if query.has("tn") {
-                TableSas::parse(query).map(Self::TableSas)
+            return if S::is_in(query) {
+                S::parse(query).map(Self::ServiceSas)
             } else {
                 AccountSas::parse(query).map(Self::AccountSas)
             };
@@ -58,7 +69,7 @@ impl<'a> Credentials<'a> {
 
     fn parse_header(header: &'a str) -> Result<Self, Failure> {
         let malformed = || Failure::new(ErrorCode::InvalidAuthenticationInfo);
-        let (scheme, value) = cut::once(header.trim(), b' ').ok_or_else(malformed)?;
+        let (scheme, value) = split::once(header.trim(), b' ').ok_or_else(malformed)?;
         let value = value.trim_start();
         let is = |name: &str| scheme.eq_ignore_ascii_case(name);
         if is("Bearer") {
@@ -71,7 +82,7 @@ impl<'a> Credentials<'a> {
         if !is("SharedKey") && !is("SharedKeyLite") {
             return Err(malformed());
         }
-        let (account, signature) = cut::once(value, b':').ok_or_else(malformed)?;
+        let (account, signature) = split::once(value, b':').ok_or_else(malformed)?;
         if account.is_empty() || signature.is_empty() {
             return Err(malformed());
         }

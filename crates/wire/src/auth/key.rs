@@ -18,12 +18,12 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// The text is no account key.
+/// The text is not an account key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("an account key is base64 of 1 to {KEY_BYTES_MAX} bytes")]
 pub struct InvalidAccountKey;
 
-/// One key of an account. Cloning its state is far cheaper than hashing the key anew for each request.
+/// One key of an account. A clone of its state costs far less than hashing the key for each request.
 #[derive(Clone)]
 pub struct AccountKey(Hmac<Sha256>);
 
@@ -45,7 +45,7 @@ impl AccountKey {
             .map_err(|_| InvalidAccountKey)
     }
 
-    /// The signature of the parts, put together, in base64: what a client sends.
+    /// The signature of the parts, joined, in base64: what a client sends.
     #[must_use]
     pub fn sign(&self, parts: &[&str]) -> String {
         BASE64.encode(self.mac(parts).finalize().into_bytes())
@@ -66,7 +66,7 @@ impl fmt::Debug for AccountKey {
     }
 }
 
-/// The one or two keys of an account; either signs.
+/// The one or two keys of an account; each can sign.
 #[derive(Debug, Clone)]
 pub struct AccountKeys {
     primary: AccountKey,
@@ -86,17 +86,16 @@ impl AccountKeys {
         &self.primary
     }
 
-    /// Whether one of the keys made the signature over the parts, put together. The comparison takes the same time
-    /// wherever signatures differ.
+    /// Whether the signature is that of one of the keys over the parts, joined. The comparison takes constant time.
     pub(super) fn verify(&self, parts: &[&str], signature: &Signature) -> bool {
         let fits = |key: &AccountKey| key.mac(parts).verify_slice(&signature.0).is_ok();
         fits(&self.primary) || self.secondary.as_ref().is_some_and(fits)
     }
 }
 
-/// 403 for a signature that does not fit. Like the service it shows the string to sign, which is no secret and is what
-/// everyone who writes a client needs.
-pub(super) fn mismatch(parts: &[&str]) -> Failure {
+/// 403 for a wrong signature. Like the service's answer it shows the string to sign, which is not a secret and which
+/// authors of clients need.
+pub(crate) fn mismatch(parts: &[&str]) -> Failure {
     Failure::authentication(format!(
         "the signature does not fit; the server signed '{}'",
         parts.concat()
@@ -108,9 +107,9 @@ pub(super) fn mismatch(parts: &[&str]) -> Failure {
 pub(super) struct Signature([u8; 32]);
 
 impl Signature {
-    /// Decodes base64; `None` if it is not of 32 bytes, and so cannot be right.
+    /// Decodes base64; `None` unless it has 32 bytes.
     pub(super) fn from_base64(text: &str) -> Option<Self> {
-        // The engine wants room for whole groups of three.
+        // The decoder needs room for whole groups of three.
         let mut bytes = [0; 33];
         if text.len() > 44 {
             return None;

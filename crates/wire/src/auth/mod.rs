@@ -1,41 +1,41 @@
-//! Who asks, and what they may do.
+//! Credentials: who sends a request, and what an account-wide credential grants.
 //!
 //! In the order of a request:
 //! 1. [`Credentials::parse`] reads the `Authorization` header and the query: Shared Key, Shared Key Lite, a shared access
-//!    signature (of the account or of a table), or a bearer token;
+//!    signature (of the account or of a service), or a bearer token;
 //! 2. the credential's own `verify` checks signature, times, address and protocol;
-//! 3. the result is an [`Access`], which answers for every operation, table and key.
+//! 3. each service turns the result into its rights (`table::Access`), which it checks for every operation and resource.
+//!
+//! Strings to sign and service signatures differ between services: they are in the services' folders.
 //!
 //! Invariants:
-//! - a signature is checked before anything it covers is believed, and in constant time;
+//! - a signature is checked, in constant time, before anything that it covers is used;
 //! - every refusal is a [`crate::Failure`] with the code of the service (service documents "Authorize with Shared Key",
 //!   "Create a service SAS", "Create an account SAS", "SAS Error Codes");
 //! - keys and expected signatures never appear in a `Debug` form or in a failure.
 
-mod access;
 mod account_sas;
 mod bearer;
 mod caller;
 mod credentials;
 mod jwks;
 mod key;
-mod key_range;
 mod letters;
-mod sas;
-mod sas_writer;
+mod sas_terms;
 mod shared_key;
-mod table_sas;
 #[cfg(test)]
 mod tests;
 
-pub use access::{Access, Role};
-pub use account_sas::AccountSas;
-pub use bearer::{BearerRules, challenge};
+pub use account_sas::{AccountGrant, AccountSas, AccountSasTerms};
+pub use bearer::{BearerRules, TokenRoles, challenge};
 pub use caller::Caller;
-pub use credentials::Credentials;
+pub use credentials::{Credentials, ServiceSas};
 pub use jwks::{InvalidJwks, Jwks};
+pub(crate) use key::mismatch;
 pub use key::{AccountKey, AccountKeys, InvalidAccountKey};
-pub use key_range::{KeyBound, KeyRange};
-pub use sas_writer::{AccountSasTerms, SasTerms, TableSasTerms};
-pub use shared_key::{SKEW_MINUTES_MAX, SharedKey, SignedRequest};
-pub use table_sas::{TableSas, VerifiedTableSas};
+pub(crate) use letters::Letters;
+pub use sas_terms::SasTerms;
+pub(crate) use sas_terms::{
+    SignedTerms, check_times, parse_time, push_terms, push_unless_empty, text,
+};
+pub use shared_key::{SKEW_MINUTES_MAX, SharedKey};

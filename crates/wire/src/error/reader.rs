@@ -1,14 +1,14 @@
-//! Reads the body of an error: what [`super::Failure`] wrote, or another server. The client's side.
+//! Reads error bodies, for clients: of every storage service, and of other servers that follow their forms.
 
-use crate::table::json::read_members;
+use crate::json::read_members;
 use crate::xml::read_error_xml;
 
-/// What an error body says, in the server's words.
+/// An error body, in the server's words.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ErrorBody {
-    /// The code, such as `TableNotFound`. It may be none that is known here.
+    /// The code, such as `TableNotFound`; it may be an unknown one.
     pub code: String,
-    /// The text, with its lines of request id and time.
+    /// The text, with the lines of request id and time.
     pub message: String,
 }
 
@@ -34,9 +34,9 @@ impl ErrorBody {
         (!found.code.is_empty()).then_some(found)
     }
 
-    /// The index of the operation at fault in a batch, and the text behind it: `3:The specified entity already exists.…`.
-    /// Without an index it is the only operation's error (protocol: "Performing entity group transactions", recorded
-    /// answers).
+    /// The index of the failed operation of a batch, and the text after it: `3:The specified entity already exists.…`.
+    /// Without an index the error is that of the only operation (protocol: "Performing entity group transactions",
+    /// recorded answers).
     #[must_use]
     pub fn split_index(&self) -> (Option<usize>, &str) {
         match self.message.split_once(':') {
@@ -52,6 +52,7 @@ impl ErrorBody {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::table::{write_error_json, write_error_xml};
     use crate::{ErrorCode, Failure, Occurrence};
     use partita_model::DateTime;
 
@@ -64,15 +65,15 @@ mod tests {
         };
         let mut out = Vec::new();
         if xml {
-            failure.write_xml(&at, &mut out);
+            write_error_xml(&failure, &at, &mut out);
         } else {
-            failure.write_json(&at, &mut out);
+            write_error_json(&failure, &at, &mut out);
         }
         out
     }
 
     #[test]
-    fn what_the_server_writes_is_read() {
+    fn bodies_of_the_server_are_read() {
         let message = "a \"b\" <c>\u{1F600}\nRequestId:id\nTime:1970-01-01T00:00:00.0000000Z";
         for xml in [false, true] {
             let body = ErrorBody::read(&written(None, xml)).unwrap();
@@ -85,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn other_servers_are_read_too() {
+    fn bodies_of_other_servers_are_read() {
         let with_mark = "\u{FEFF}<?xml version=\"1.0\"?><Error><Code>ServerBusy</Code><Message>x</Message></Error>";
         let body = ErrorBody::read(with_mark.as_bytes()).unwrap();
         assert_eq!((&*body.code, &*body.message), ("ServerBusy", "x"));
@@ -98,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_error_is_none() {
+    fn other_bodies_are_not_errors() {
         for text in [
             "",
             "<html><body>502</body></html>",

@@ -1,6 +1,6 @@
-//! What the client will read: the metadata level of answers, the protocol version, and the `Prefer` header.
+//! What the client accepts: the metadata level of answers, and the `Prefer` header.
 
-use crate::{ErrorCode, Failure, cut};
+use crate::{ErrorCode, Failure, Version, split};
 
 /// How much annotation a JSON answer carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
@@ -40,7 +40,7 @@ impl MetadataLevel {
     ) -> Result<Self, Failure> {
         let wanted = format.or(accept).unwrap_or("*/*");
         let mut refusal = ErrorCode::MediaTypeNotSupported;
-        for media_type in cut::all(wanted, b',') {
+        for media_type in split::all(wanted, b',') {
             match Self::of_media_type(media_type) {
                 Ok(_) if version < Version::JSON => refusal = ErrorCode::JsonFormatNotSupported,
                 Ok(level) => return Ok(level),
@@ -51,7 +51,7 @@ impl MetadataLevel {
     }
 
     fn of_media_type(text: &str) -> Result<Self, ErrorCode> {
-        let mut parts = cut::all(text, b';').map(str::trim);
+        let mut parts = split::all(text, b';').map(str::trim);
         let name = parts.next().unwrap_or_default();
         let is_one_of = |known: &[&str]| known.iter().any(|known| name.eq_ignore_ascii_case(known));
         if !is_one_of(&["application/json", "json", "*/*", "application/*", ""]) {
@@ -68,7 +68,7 @@ impl MetadataLevel {
             });
         }
         let level = parts.find_map(|parameter| {
-            let (name, value) = cut::once(parameter, b'=')?;
+            let (name, value) = split::once(parameter, b'=')?;
             name.trim_end()
                 .eq_ignore_ascii_case("odata")
                 .then(|| value.trim().trim_matches('"'))
@@ -89,54 +89,6 @@ impl MetadataLevel {
     }
 }
 
-/// A protocol version: the date of `x-ms-version`, as the number YYYYMMDD. Any date from the first version on is served.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Version(u32);
-
-impl Version {
-    /// The first one, 2009-04-14.
-    pub const OLDEST: Self = Self(20_090_414);
-    /// From here on there is JSON (2013-08-15).
-    pub const JSON: Self = Self(20_130_815);
-    /// From here on the client's request id comes back on every answer; recordings of 2018-03-28 lack it.
-    pub const CLIENT_REQUEST_ID: Self = Self(20_190_202);
-    /// From here on a request without credentials is challenged with 401 (2020-12-06).
-    pub const CHALLENGE: Self = Self(20_201_206);
-
-    /// Makes one of a date known at compile time, as the number YYYYMMDD.
-    #[must_use]
-    pub const fn from_date(date: u32) -> Self {
-        Self(date)
-    }
-
-    /// Reads `YYYY-MM-DD`.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        let bytes: &[u8; 10] = text.as_bytes().try_into().ok()?;
-        let mut date = 0;
-        for (index, &byte) in bytes.iter().enumerate() {
-            match (index, byte) {
-                (4 | 7, b'-') => {}
-                (4 | 7, _) => return None,
-                (_, b'0'..=b'9') => date = date * 10 + u32::from(byte - b'0'),
-                _ => return None,
-            }
-        }
-        let (month, day) = (date / 100 % 100, date % 100);
-        let version = Self(date);
-        let fits = (1..=12).contains(&month) && (1..=31).contains(&day) && version >= Self::OLDEST;
-        fits.then_some(version)
-    }
-
-    /// Reads the header `x-ms-version`.
-    ///
-    /// # Errors
-    /// 400 InvalidHeaderValue, naming header and value.
-    pub fn parse_header(text: &str) -> Result<Self, Failure> {
-        Self::parse(text).ok_or_else(|| Failure::header_value("x-ms-version", text))
-    }
-}
-
 /// What a `Prefer` header asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Prefer {
@@ -150,15 +102,17 @@ impl Prefer {
     /// Reads the header. Preferences that are not known are no errors (RFC 7240), so they are as if not sent.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        cut::all(text, b',').map(str::trim).find_map(|preference| {
-            if preference.eq_ignore_ascii_case("return-no-content") {
-                Some(Self::ReturnNoContent)
-            } else if preference.eq_ignore_ascii_case("return-content") {
-                Some(Self::ReturnContent)
-            } else {
-                None
-            }
-        })
+        split::all(text, b',')
+            .map(str::trim)
+            .find_map(|preference| {
+                if preference.eq_ignore_ascii_case("return-no-content") {
+                    Some(Self::ReturnNoContent)
+                } else if preference.eq_ignore_ascii_case("return-content") {
+                    Some(Self::ReturnContent)
+                } else {
+                    None
+                }
+            })
     }
 
     /// The value of `Preference-Applied`.
@@ -248,30 +202,6 @@ mod tests {
     }
 
     #[test]
-    fn versions_are_dates_since_2009() {
-        for good in ["2009-04-14", "2019-02-02", "2026-10-06", "2099-12-31"] {
-            assert!(Version::parse(good).is_some(), "{good}");
-        }
-        let bad = [
-            "",
-            "2019",
-            "2019-2-2",
-            "2019-13-01",
-            "2019-00-01",
-            "2019-01-32",
-            "2009-04-13",
-            "2O19-02-02",
-            "20190202  ",
-        ];
-        for bad in bad {
-            let refused = Version::parse_header(bad).unwrap_err();
-            assert_eq!(refused.code, ErrorCode::InvalidHeaderValue, "{bad}");
-        }
-        assert!(Version::parse("2013-08-14").unwrap() < Version::JSON);
-        assert_eq!(Version::parse("2013-08-15"), Some(Version::JSON));
-    }
-
-    #[test]
     fn preferences() {
         assert_eq!(
             Prefer::parse("return-no-content"),
@@ -288,7 +218,6 @@ mod tests {
         #[test]
         fn any_text_is_read_or_refused(text: String) {
             let _ = MetadataLevel::choose(Some(&text), Some(&text), V2019);
-            let _ = Version::parse(&text);
             let _ = Prefer::parse(&text);
         }
     }

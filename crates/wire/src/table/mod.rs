@@ -1,21 +1,29 @@
-//! The Table protocol: entities as OData JSON, filters, batches, continuation tokens, and what URLs and methods mean.
+//! The Table protocol: entities as OData JSON, filters, batches, continuation tokens, and what paths and methods mean.
+//!
+//! It uses what all storage protocols share at the top of the crate; nothing there knows of tables. Files are named by
+//! payload (`json`, `filter`, `batch`), because most operations read and write the same few.
 
 mod accept;
+mod auth;
 mod batch;
+mod error;
 mod extension;
 mod filter;
-pub(crate) mod json;
+mod json;
 mod operation;
+mod query_options;
 mod resource;
+mod routing;
 mod select;
 mod token;
-mod top;
 
-pub use accept::{MetadataLevel, Prefer, Version};
+pub use accept::{MetadataLevel, Prefer};
+pub use auth::{Access, Role, SignedRequest, TableSas, TableSasTerms, VerifiedTableSas};
 pub use batch::{
     AnswerPart, Batch, BatchRefusal, BatchRequestWriter, BatchWriter, ContentId, NextPage, Part,
     PartOutcome, read_batch, read_batch_answer,
 };
+pub use error::{BodyForm, ERROR_CODES, error_form, write_error_json, write_error_xml};
 pub use extension::{
     TableSettings, read_rename, read_table_settings, write_rename, write_table_settings,
 };
@@ -26,7 +34,11 @@ pub use json::{
     read_row, read_table_name, read_value_text, table_url, write_entity, write_table_name,
 };
 pub use operation::Operation;
+pub use query_options::{check_query_options, parse_top};
 pub use resource::Resource;
+pub use routing::tunnelled_method;
 pub use select::{SELECT_BYTES_MAX, SELECT_NAMES_MAX, Select};
-pub use token::{EntityToken, TableToken};
-pub use top::parse_top;
+pub use token::{read_entity_token, read_table_token, write_entity_token, write_table_token};
+
+/// The permissions of a stored access policy of a table, in the order in which clients write them.
+pub const POLICY_PERMISSIONS: &str = "raud";

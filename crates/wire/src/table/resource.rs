@@ -1,7 +1,7 @@
 //! What a path names, below the account.
 
-use crate::uri::percent;
-use crate::{ErrorCode, Failure, cut};
+use crate::uri::decode_path;
+use crate::{ErrorCode, Failure, split};
 use std::borrow::Cow;
 
 /// A resource of the Table service. Table names are as sent, not checked; keys are decoded, free of characters that no
@@ -36,14 +36,14 @@ impl<'a> Resource<'a> {
     /// 400 InvalidInput "Bad Request - Error in query syntax." for bad syntax and keys with `/` or `\`, OutOfRangeInput
     /// for keys with other characters that keys cannot hold, InvalidUri for broken escapes and control characters.
     pub fn parse(path: &'a str) -> Result<Self, Failure> {
-        let mut segments = cut::all(path, b'/').filter(|segment| !segment.is_empty());
+        let mut segments = split::all(path, b'/').filter(|segment| !segment.is_empty());
         let Some(segment) = segments.next() else {
             return Ok(Self::Service);
         };
         if segments.next().is_some() {
             return Err(syntax_error());
         }
-        match percent::decode_path(segment) {
+        match decode_path(segment) {
             Some(Cow::Borrowed(text)) => Resource::parse_decoded(text),
             Some(Cow::Owned(text)) => Resource::parse_decoded(&text).map(Resource::into_owned),
             None => Err(ErrorCode::InvalidUri.into()),
@@ -51,7 +51,7 @@ impl<'a> Resource<'a> {
     }
 
     fn parse_decoded(text: &'a str) -> Result<Self, Failure> {
-        let Some((name, rest)) = cut::once(text, b'(') else {
+        let Some((name, rest)) = split::once(text, b'(') else {
             return Ok(Self::set(text));
         };
         let Some(arguments) = rest.trim_end().strip_suffix(')').map(str::trim) else {

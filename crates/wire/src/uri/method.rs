@@ -1,8 +1,8 @@
-//! Verbs, and the tunnelling of verbs through POST.
+//! HTTP methods.
 
 use crate::{ErrorCode, Failure};
 
-/// An HTTP method that the service knows.
+/// An HTTP method of the storage services.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Method {
     /// `GET`
@@ -40,38 +40,6 @@ impl Method {
             "OPTIONS" => Ok(Self::Options),
             _ => Err(ErrorCode::InvalidHttpVerb.into()),
         }
-    }
-
-    /// The verb that is meant, given the values of all `X-HTTP-Method` headers (service document "Table Service Error
-    /// Codes": XMethodNotUsingPost, XMethodIncorrectCount, XMethodIncorrectValue).
-    ///
-    /// # Errors
-    /// The three codes above.
-    pub fn tunnelled<'a>(
-        self,
-        x_http_method: impl IntoIterator<Item = &'a str>,
-    ) -> Result<Self, Failure> {
-        let mut values = x_http_method.into_iter().flat_map(|value| value.split(','));
-        let Some(value) = values.next() else {
-            return Ok(self);
-        };
-        if values.next().is_some() {
-            return Err(ErrorCode::XMethodIncorrectCount.into());
-        }
-        if self != Self::Post {
-            return Err(ErrorCode::XMethodNotUsingPost.into());
-        }
-        let tunnelled = [
-            ("MERGE", Self::Merge),
-            ("PATCH", Self::Patch),
-            ("PUT", Self::Put),
-            ("DELETE", Self::Delete),
-        ];
-        let is_value = |name: &str| value.trim().eq_ignore_ascii_case(name);
-        let method = tunnelled.into_iter().find(|(name, _)| is_value(name));
-        method
-            .map(|(_, method)| method)
-            .ok_or_else(|| ErrorCode::XMethodIncorrectValue.into())
     }
 
     /// The verb as sent in a request line.

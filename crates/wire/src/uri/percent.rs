@@ -3,15 +3,15 @@
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use std::borrow::Cow;
 
-/// What every client and server reads as itself in a query (RFC 3986, "unreserved").
+/// Characters that stand for themselves in every query (RFC 3986, "unreserved").
 const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
     .remove(b'_')
     .remove(b'~');
 
-/// Appends `name=value` to a query, behind `&` where it is not the first parameter. The value is encoded; the name, which is
-/// the protocol's, stands as it is.
+/// Appends `name=value` to a query, after `&` unless it is the first parameter. The value is encoded; the name, which is
+/// the protocol's, is not.
 pub fn push_query_parameter(name: &str, value: &str, query: &mut String) {
     if !query.is_empty() {
         query.push('&');
@@ -21,9 +21,9 @@ pub fn push_query_parameter(name: &str, value: &str, query: &mut String) {
     query.extend(utf8_percent_encode(value, UNRESERVED));
 }
 
-/// Decodes a path segment. The front end of the service refuses a `%` that begins no escape, so this does too.
+/// Decodes a path segment. Like the service's front end it refuses a `%` that does not start an escape.
 ///
-/// `None`: a broken escape, or bytes that are no UTF-8.
+/// `None`: a broken escape, or bytes that are not UTF-8.
 pub(crate) fn decode_path(text: &str) -> Option<Cow<'_, str>> {
     if !text.contains('%') {
         return Some(Cow::Borrowed(text));
@@ -43,18 +43,18 @@ pub(crate) fn decode_path(text: &str) -> Option<Cow<'_, str>> {
     String::from_utf8(bytes).ok().map(Cow::Owned)
 }
 
-/// Decodes a name or value of a query string: `+` is a blank, as in forms, and a `%` that begins no escape stands for
-/// itself, as in the service's own framework.
+/// Decodes a name or value of a query string: `+` is a space, as in forms, and a `%` that does not start an escape stands
+/// for itself, as in the service's own framework.
 ///
-/// `None`: bytes that are no UTF-8.
-pub(super) fn decode_query(text: &str) -> Option<Cow<'_, str>> {
+/// `None`: bytes that are not UTF-8.
+pub(crate) fn decode_query(text: &str) -> Option<Cow<'_, str>> {
     if !text.bytes().any(|byte| matches!(byte, b'%' | b'+')) {
         return Some(Cow::Borrowed(text));
     }
     decode_lenient(text, b' ')
 }
 
-/// Like [`decode_query`], but `+` stands for itself: for signatures, whose base64 has no blanks.
+/// Like [`decode_query`], but `+` stands for itself: for signatures, whose base64 has no spaces.
 pub(super) fn decode_query_keeping_plus(text: &str) -> Option<Cow<'_, str>> {
     if !text.contains('%') {
         return Some(Cow::Borrowed(text));
@@ -82,7 +82,7 @@ fn decode_lenient(text: &str, plus: u8) -> Option<Cow<'_, str>> {
     String::from_utf8(bytes).ok().map(Cow::Owned)
 }
 
-/// The two hex digits after a `%`, and what follows them.
+/// The byte of the two hex digits after a `%`, and the rest after them.
 fn escape(rest: &[u8]) -> Option<(u8, &[u8])> {
     let (&[high, low], rest) = rest.split_first_chunk::<2>()?;
     Some((hex(high)? << 4 | hex(low)?, rest))

@@ -1,19 +1,19 @@
 //! The query part of a request target, decoded on demand.
 
 use super::percent;
-use crate::{ErrorCode, Failure, cut};
+use crate::{ErrorCode, Failure, split};
 use memchr::memchr;
 use std::borrow::Cow;
 use std::fmt;
 
-/// The longest time a request may ask for, and the default, in seconds (service document "Setting Timeouts for Table
+/// The longest timeout of a request, and the default, in seconds (service document "Setting Timeouts for Table
 /// service operations").
 pub const TIMEOUT_SECONDS_MAX: u32 = 30;
 
 /// A raw query string, without the `?`.
 ///
 /// Names compare without regard to ASCII case and may be percent-encoded (`%24filter`); the first parameter of a name
-/// counts. The `Debug` form shows the values of a few parameters only, so that it can go into a log.
+/// counts. The `Debug` form shows the values of a few parameters only, so that it can be logged.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Query<'a>(&'a str);
 
@@ -33,7 +33,7 @@ impl<'a> Query<'a> {
     /// The decoded value of a parameter; a parameter without `=` is empty.
     ///
     /// # Errors
-    /// 400 InvalidQueryParameterValue where the value is no UTF-8.
+    /// 400 InvalidQueryParameterValue where the value is not UTF-8.
     pub fn get(self, name: &str) -> Result<Option<Cow<'a, str>>, Failure> {
         self.decoded(name, percent::decode_query)
     }
@@ -41,7 +41,7 @@ impl<'a> Query<'a> {
     /// Like [`Self::get`] for a base64 value: a raw `+` stays one.
     ///
     /// # Errors
-    /// 400 InvalidQueryParameterValue where the value is no UTF-8.
+    /// 400 InvalidQueryParameterValue where the value is not UTF-8.
     pub fn get_base64(self, name: &str) -> Result<Option<Cow<'a, str>>, Failure> {
         self.decoded(name, percent::decode_query_keeping_plus)
     }
@@ -61,44 +61,13 @@ impl<'a> Query<'a> {
             return Ok(None);
         };
         if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Err(refused("timeout", &text));
+            return Err(Failure::query_parameter("timeout", &text));
         }
-        // Too many digits for a number are still just a long time.
+        // More digits than a number holds still mean a long time.
         match text.parse().unwrap_or(u32::MAX) {
             0 => Err(ErrorCode::OutOfRangeQueryParameterValue.into()),
             seconds => Ok(Some(seconds.min(TIMEOUT_SECONDS_MAX))),
         }
-    }
-
-    /// Refuses the system query options that OData has and the Table service has not: ignoring `$orderby` or `$skip`
-    /// would answer something else than was asked. (The service's answer to `OrderBy`: article "Windows Azure Table Storage
-    /// LINQ Support".)
-    ///
-    /// # Errors
-    /// 501 NotImplemented.
-    pub fn check_options(self) -> Result<(), Failure> {
-        for (name, _) in self.pairs() {
-            if !name.starts_with(['$', '%']) {
-                continue;
-            }
-            let name = percent::decode_query(name)
-                .unwrap_or_default()
-                .to_ascii_lowercase();
-            let unknown = [
-                "$orderby",
-                "$skip",
-                "$expand",
-                "$count",
-                "$inlinecount",
-                "$skiptoken",
-                "$search",
-                "$apply",
-            ];
-            if unknown.contains(&name.as_str()) {
-                return Err(ErrorCode::NotImplemented.into());
-            }
-        }
-        Ok(())
     }
 
     fn decoded(
@@ -109,7 +78,9 @@ impl<'a> Query<'a> {
         let Some(raw) = self.find(name) else {
             return Ok(None);
         };
-        decode(raw).map(Some).ok_or_else(|| refused(name, raw))
+        decode(raw)
+            .map(Some)
+            .ok_or_else(|| Failure::query_parameter(name, raw))
     }
 
     fn find(self, name: &str) -> Option<&'a str> {
@@ -122,15 +93,16 @@ impl<'a> Query<'a> {
             .find_map(|(raw, value)| is_name(raw).then_some(value))
     }
 
-    fn pairs(self) -> impl Iterator<Item = (&'a str, &'a str)> {
-        cut::all(self.0, b'&')
+    /// The parameters, names and values raw.
+    pub(crate) fn pairs(self) -> impl Iterator<Item = (&'a str, &'a str)> {
+        split::all(self.0, b'&')
             .filter(|pair| !pair.is_empty())
-            .map(|pair| cut::once(pair, b'=').unwrap_or((pair, "")))
+            .map(|pair| split::once(pair, b'=').unwrap_or((pair, "")))
     }
 }
 
-/// Parameters that hold neither a signature nor anything of an entity, as filters, tokens and key ranges do.
-const SHOWN: [&str; 17] = [
+/// Parameters that may be logged: they hold no signature and no data, unlike filters, tokens and key ranges.
+const LOGGED: [&str; 17] = [
     "comp",
     "restype",
     "timeout",
@@ -152,20 +124,13 @@ const SHOWN: [&str; 17] = [
 
 impl fmt::Debug for Query<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let is_shown = |name: &str| {
+        let is_logged = |name: &str| {
             percent::decode_query(name)
-                .is_some_and(|name| SHOWN.iter().any(|known| name.eq_ignore_ascii_case(known)))
+                .is_some_and(|name| LOGGED.iter().any(|known| name.eq_ignore_ascii_case(known)))
         };
-        let shown = self
+        let pairs = self
             .pairs()
-            .map(|(name, value)| (name, if is_shown(name) { value } else { "…" }));
-        f.debug_map().entries(shown).finish()
+            .map(|(name, value)| (name, if is_logged(name) { value } else { "…" }));
+        f.debug_map().entries(pairs).finish()
     }
-}
-
-/// 400 InvalidQueryParameterValue naming the parameter.
-pub(super) fn refused(name: &str, value: &str) -> Failure {
-    Failure::new(ErrorCode::InvalidQueryParameterValue)
-        .detail("QueryParameterName", name)
-        .detail("QueryParameterValue", value)
 }

@@ -1,13 +1,12 @@
-//! The request target as a whole: whose it is, what is signed, what it names and what it asks.
+//! The request target as a whole: its account, the path that is signed, and the query.
 
 use super::hosts::is_host;
-use super::query::refused;
-use super::{Hosts, Method, Query};
-use crate::{ErrorCode, Failure, Operation, Resource, cut};
+use super::{Hosts, Query};
+use crate::{ErrorCode, Failure, split};
 use memchr::memchr;
 use std::borrow::Cow;
 
-/// Where the account stands in a URL.
+/// Where a URL names the account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
     /// `http://127.0.0.1:10002/account/…`
@@ -104,93 +103,6 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// What the path names.
-    ///
-    /// # Errors
-    /// Those of [`Resource::parse`].
-    pub fn resource(&self) -> Result<Resource<'a>, Failure> {
-        // Python asks the secondary for its stats as `/account-secondary/account/?restype=service&comp=stats`
-        // (captured from azure-data-tables 12.7.0 in path style).
-        let (label, below) = first_segment(self.rest);
-        if self.secondary
-            && label == self.account
-            && below.trim_matches('/').is_empty()
-            && self.query.has("restype")
-        {
-            return Ok(Resource::Service);
-        }
-        Resource::parse(self.rest)
-    }
-
-    /// What is asked of the resource. `method` is the one meant, see [`Method::tunnelled`].
-    ///
-    /// # Errors
-    /// 405 MethodNotAllowed; 400 InvalidQueryParameterValue for an unknown `comp` or `restype`, MissingRequiredHeader for
-    /// a delete without `If-Match`; 403 InsufficientAccountPermissions for a write to the secondary; 501 NotImplemented
-    /// for the service document.
-    pub fn operation(
-        &self,
-        method: Method,
-        resource: &Resource<'_>,
-        has_if_match: bool,
-    ) -> Result<Operation, Failure> {
-        if method == Method::Options {
-            return Ok(Operation::Preflight);
-        }
-        let operation = match resource {
-            Resource::Service => self.service_operation(method)?,
-            Resource::Entities(_) if self.query.has("comp") => self.table_operation(method)?,
-            other => plain_operation(method, other, has_if_match)
-                .ok_or_else(|| Failure::method_not_allowed(other.allow()))?,
-        };
-        if operation == Operation::DeleteEntity && !has_if_match {
-            return Err(
-                Failure::new(ErrorCode::MissingRequiredHeader).detail("HeaderName", "If-Match")
-            );
-        }
-        if self.secondary && operation.is_write() {
-            return Err(Failure::with_message(
-                ErrorCode::InsufficientAccountPermissions,
-                "Write operations to the secondary location are not allowed.",
-            ));
-        }
-        Ok(operation)
-    }
-
-    fn service_operation(&self, method: Method) -> Result<Operation, Failure> {
-        let Some(comp) = self.query.get("comp")? else {
-            // The service document: no client asks for it (docs/compat.md).
-            return Err(ErrorCode::NotImplemented.into());
-        };
-        let restype = self.query.get("restype")?.unwrap_or_default();
-        if !restype.eq_ignore_ascii_case("service") {
-            return Err(refused("restype", &restype));
-        }
-        let is = |name: &str| comp.eq_ignore_ascii_case(name);
-        match method {
-            Method::Get if is("properties") => Ok(Operation::GetTableServiceProperties),
-            Method::Put if is("properties") => Ok(Operation::SetTableServiceProperties),
-            Method::Get if is("stats") && self.secondary => Ok(Operation::GetTableServiceStats),
-            Method::Get if is("stats") => Err(refused("comp", &comp)),
-            _ if is("properties") => Err(Failure::method_not_allowed("GET, PUT")),
-            _ if is("stats") => Err(Failure::method_not_allowed("GET")),
-            _ => Err(refused("comp", &comp)),
-        }
-    }
-
-    /// What is asked of a table itself.
-    fn table_operation(&self, method: Method) -> Result<Operation, Failure> {
-        let comp = self.query.get("comp")?.unwrap_or_default();
-        let (found, allow) = match comp.to_ascii_lowercase().as_str() {
-            "acl" => (acl_operation(method), "GET, HEAD, PUT"),
-            "partita-settings" => (settings_operation(method), "GET, PUT"),
-            "partita-rename" => (posted(method, Operation::RenameTable), "POST"),
-            "partita-truncate" => (posted(method, Operation::TruncateTable), "POST"),
-            _ => return Err(refused("comp", &comp)),
-        };
-        found.ok_or_else(|| Failure::method_not_allowed(allow))
-    }
-
     /// Appends the account's URL as the client addressed it, without a slash at its end: the base of every URL in
     /// answers.
     pub fn write_base(&self, scheme: &str, out: &mut String) {
@@ -205,62 +117,6 @@ impl<'a> Target<'a> {
             }
         }
     }
-}
-
-/// The operation on anything but the service itself, `None` where the method does not go with the resource.
-fn plain_operation(
-    method: Method,
-    resource: &Resource<'_>,
-    has_if_match: bool,
-) -> Option<Operation> {
-    match (resource, method) {
-        (Resource::Tables, Method::Get) => Some(Operation::QueryTables),
-        (Resource::Tables, Method::Post) => Some(Operation::CreateTable),
-        (Resource::Table(_), Method::Get) => Some(Operation::GetTable),
-        (Resource::Table(_), Method::Delete) => Some(Operation::DeleteTable),
-        (Resource::Entities(_), Method::Get) => Some(Operation::QueryEntities),
-        (Resource::Entities(_), Method::Post) => Some(Operation::InsertEntity),
-        (Resource::Entity { .. }, Method::Get) => Some(Operation::GetEntity),
-        (Resource::Entity { .. }, Method::Delete) => Some(Operation::DeleteEntity),
-        (Resource::Entity { .. }, Method::Put) if has_if_match => Some(Operation::UpdateEntity),
-        (Resource::Entity { .. }, Method::Put) => Some(Operation::InsertOrReplaceEntity),
-        (Resource::Entity { .. }, Method::Merge | Method::Patch) if has_if_match => {
-            Some(Operation::MergeEntity)
-        }
-        (Resource::Entity { .. }, Method::Merge | Method::Patch) => {
-            Some(Operation::InsertOrMergeEntity)
-        }
-        (Resource::Batch, Method::Post) => Some(Operation::EntityGroupTransaction),
-        (
-            Resource::Service
-            | Resource::Tables
-            | Resource::Table(_)
-            | Resource::Entities(_)
-            | Resource::Entity { .. }
-            | Resource::Batch,
-            _,
-        ) => None,
-    }
-}
-
-fn acl_operation(method: Method) -> Option<Operation> {
-    match method {
-        Method::Get | Method::Head => Some(Operation::GetTableAcl),
-        Method::Put => Some(Operation::SetTableAcl),
-        _ => None,
-    }
-}
-
-fn settings_operation(method: Method) -> Option<Operation> {
-    match method {
-        Method::Get => Some(Operation::GetTableSettings),
-        Method::Put => Some(Operation::SetTableSettings),
-        _ => None,
-    }
-}
-
-fn posted(method: Method, operation: Operation) -> Option<Operation> {
-    (method == Method::Post).then_some(operation)
 }
 
 /// The authority of an absolute target, and the target without scheme and authority.
@@ -284,12 +140,12 @@ fn split_authority(target: &str) -> (Option<&str>, &str) {
 
 /// The path, at least `/`, and the query.
 fn split_query(target: &str) -> (&str, Query<'_>) {
-    let (path, query) = cut::once(target, b'?').unwrap_or((target, ""));
+    let (path, query) = split::once(target, b'?').unwrap_or((target, ""));
     (if path.is_empty() { "/" } else { path }, Query::new(query))
 }
 
 /// The first segment that is not empty, and the raw path after it.
-fn first_segment(path: &str) -> (&str, &str) {
+pub(crate) fn first_segment(path: &str) -> (&str, &str) {
     let path = path.trim_start_matches('/');
     memchr(b'/', path.as_bytes())
         .and_then(|at| path.split_at_checked(at))

@@ -1,9 +1,9 @@
-//! Error bodies in XML, as a client reads them.
+//! Error bodies in XML, for clients.
 
 use super::element::Element;
 
-/// The code and the text of an error: `m:error` with `m:code` and `m:message`, or `Error` with `Code` and `Message`, as the
-/// other services and some proxies answer.
+/// The code and the text of an error: `m:error` with `m:code` and `m:message`, or `Error` with `Code` and `Message`, as
+/// the other services and some proxies answer.
 pub(crate) fn read_error_xml(body: &[u8]) -> Option<[String; 2]> {
     let forms = [("error", "code", "message"), ("Error", "Code", "Message")];
     forms.into_iter().find_map(|(root, code, message)| {

@@ -1,9 +1,9 @@
-//! The XML bodies: service properties, service stats, and access policies of tables.
+//! The XML bodies that all services share: service properties, service stats, stored access policies.
 //!
-//! What is wrong with a body is one code, InvalidXmlDocument: the service checks against a schema, so too many rules, a
-//! missing node and a retention of 366 days are alike (recordings go--TestSetTooManyCors, go--TestSetInvalidAccessPolicy,
-//! python--test_table_service_properties_test_retention_too_long). Order of nodes, attributes, comments and name space
-//! prefixes do not matter; a byte order mark is taken, and sent.
+//! A wrong body has one code, InvalidXmlDocument: the service checks against a schema, so too many rules, a missing node
+//! and a retention of 366 days are alike (recordings go--TestSetTooManyCors, go--TestSetInvalidAccessPolicy,
+//! python--test_table_service_properties_test_retention_too_long). The order of nodes, attributes,
+//! comments and name space prefixes do not matter. A byte order mark is read, and written.
 
 mod element;
 mod error;

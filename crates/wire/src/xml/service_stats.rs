@@ -1,11 +1,10 @@
-//! Service stats (service document "Get Table Service Stats").
+//! Service stats of any service (service document "Get Table Service Stats").
 
 use super::element::{Element, invalid, write_declaration, write_end, write_start, write_text};
 use crate::{Failure, HttpDate, parse_http_date};
 use partita_model::DateTime;
 
-/// Appends the body of Get Table Service Stats. The secondary is this very server, so it is live and in step; the time is
-/// until when it is.
+/// Appends the body with service stats. The secondary is the same server, so it is always live; the time is the server's.
 pub fn write_service_stats(last_sync: DateTime, out: &mut Vec<u8>) {
     write_declaration(out);
     write_start("StorageServiceStats", out);
@@ -16,16 +15,16 @@ pub fn write_service_stats(last_sync: DateTime, out: &mut Vec<u8>) {
     write_end("StorageServiceStats", out);
 }
 
-/// How the secondary stands to the primary.
+/// The state of the secondary.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GeoReplication {
     /// `live`, `bootstrap` or `unavailable`.
     pub status: String,
-    /// All writes before this time can be read from the secondary; unknown unless it is live.
+    /// The secondary has all writes before this time; `None` unless it is live.
     pub last_sync: Option<DateTime>,
 }
 
-/// Reads the answer of Get Table Service Stats.
+/// Reads the body with service stats.
 ///
 /// # Errors
 /// 400 InvalidXmlDocument.

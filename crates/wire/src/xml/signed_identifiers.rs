@@ -1,4 +1,4 @@
-//! Access policies of a table (service documents "Get Table ACL", "Set Table ACL").
+//! Stored access policies of a table, a queue or a container (service documents "Get Table ACL", "Set Table ACL").
 
 use super::element::{
     Element, invalid, write_declaration, write_empty, write_end, write_start, write_text,
@@ -9,14 +9,18 @@ use partita_model::{AccessPolicy, DateTime, SignedIdentifier};
 
 /// The longest name of a policy, in characters.
 const ID_CHARS_MAX: usize = 64;
-/// Digits that a fraction of a second may have; nine were refused (recording go--TestSetInvalidAccessPolicy).
+/// Digits of a fraction of a second; nine were refused (recording go--TestSetInvalidAccessPolicy).
 const FRACTION_DIGITS_MAX: usize = 7;
 
-/// Reads the body of Set Table ACL. No body, or an empty list, clears the policies.
+/// Reads the body that sets access policies. No body, or an empty list, clears them. `permissions` are the letters that a
+/// policy of the service may have.
 ///
 /// # Errors
 /// 400 InvalidXmlDocument, also for more than five policies and for one without a name or with the name of another.
-pub fn read_signed_identifiers(body: &[u8]) -> Result<Vec<SignedIdentifier>, Failure> {
+pub fn read_signed_identifiers(
+    body: &[u8],
+    permissions: &str,
+) -> Result<Vec<SignedIdentifier>, Failure> {
     if body.is_empty() {
         return Ok(Vec::new());
     }
@@ -27,7 +31,7 @@ pub fn read_signed_identifiers(body: &[u8]) -> Result<Vec<SignedIdentifier>, Fai
     }
     let mut identifiers: Vec<SignedIdentifier> = Vec::with_capacity(root.children.len());
     for element in &root.children {
-        let identifier = read_identifier(element)?;
+        let identifier = read_identifier(element, permissions)?;
         if identifiers.iter().any(|other| other.id == identifier.id) {
             return Err(invalid());
         }
@@ -36,14 +40,14 @@ pub fn read_signed_identifiers(body: &[u8]) -> Result<Vec<SignedIdentifier>, Fai
     Ok(identifiers)
 }
 
-fn read_identifier(element: &Element) -> Result<SignedIdentifier, Failure> {
+fn read_identifier(element: &Element, permissions: &str) -> Result<SignedIdentifier, Failure> {
     element.check_children(&["Id", "AccessPolicy"])?;
     let id = element.text_of("Id")?.ok_or_else(invalid)?;
     if id.is_empty() || id.chars().count() > ID_CHARS_MAX {
         return Err(invalid());
     }
     let policy = match element.child("AccessPolicy")? {
-        Some(policy) => read_policy(policy)?,
+        Some(policy) => read_policy(policy, permissions)?,
         None => AccessPolicy::default(),
     };
     Ok(SignedIdentifier {
@@ -52,12 +56,12 @@ fn read_identifier(element: &Element) -> Result<SignedIdentifier, Failure> {
     })
 }
 
-/// An empty part counts as absent: a client that has no start sends either.
-fn read_policy(element: &Element) -> Result<AccessPolicy, Failure> {
+/// An empty part counts as absent: clients without a start send either.
+fn read_policy(element: &Element, permissions: &str) -> Result<AccessPolicy, Failure> {
     element.check_children(&["Start", "Expiry", "Permission"])?;
     let part = |name| Ok::<_, Failure>(element.text_of(name)?.filter(|text| !text.is_empty()));
     let permission = part("Permission")?;
-    if permission.is_some_and(|letters| letters.contains(|letter| !"raud".contains(letter))) {
+    if permission.is_some_and(|letters| letters.contains(|letter| !permissions.contains(letter))) {
         return Err(invalid());
     }
     Ok(AccessPolicy {
@@ -75,7 +79,7 @@ fn read_time(text: &str) -> Result<DateTime, Failure> {
     DateTime::parse(text).map_err(|_| invalid())
 }
 
-/// Appends the body of Get Table ACL: times with seven decimals, an empty policy left out
+/// Appends the body with access policies: times with seven decimals, an empty policy omitted
 /// (recording js--access_policy_operations_should_send_a_null_ap).
 pub fn write_signed_identifiers(identifiers: &[SignedIdentifier], out: &mut Vec<u8>) {
     write_declaration(out);

@@ -8,7 +8,8 @@ use proptest::prelude::*;
 const HEAD: &str = "\u{FEFF}<?xml version=\"1.0\" encoding=\"utf-8\"?>";
 
 fn acl(text: &str) -> Result<String, ErrorCode> {
-    let identifiers = read_signed_identifiers(text.as_bytes()).map_err(|failure| failure.code)?;
+    let identifiers =
+        read_signed_identifiers(text.as_bytes(), "raud").map_err(|failure| failure.code)?;
     let mut out = Vec::new();
     write_signed_identifiers(&identifiers, &mut out);
     Ok(String::from_utf8(out)
@@ -113,7 +114,9 @@ fn bad_policies_are_refused() {
         assert_eq!(acl(&bad), Err(ErrorCode::InvalidXmlDocument), "{bad}");
     }
     assert_eq!(
-        read_signed_identifiers(b"\xFF\xFE").unwrap_err().code,
+        read_signed_identifiers(b"\xFF\xFE", "raud")
+            .unwrap_err()
+            .code,
         ErrorCode::InvalidXmlDocument
     );
 }
@@ -244,7 +247,7 @@ proptest! {
         }
         let mut out = Vec::new();
         write_signed_identifiers(&identifiers, &mut out);
-        prop_assert_eq!(read_signed_identifiers(&out), Ok(identifiers));
+        prop_assert_eq!(read_signed_identifiers(&out, "raud"), Ok(identifiers));
     }
 
     #[test]
@@ -268,7 +271,7 @@ proptest! {
     #[test]
     fn any_body_is_read_or_refused(bytes: Vec<u8>, shaped in "(<[a-zA-Z]{1,4}/?>|</[a-z]{1,3}>|&[#a-z0-9x]{0,5};|<!\\[CDATA\\[|\\]\\]>|[a-z ]){0,20}") {
         for body in [&bytes[..], shaped.as_bytes()] {
-            let _ = (read_signed_identifiers(body), ServicePropertiesUpdate::read(body));
+            let _ = (read_signed_identifiers(body, "raud"), ServicePropertiesUpdate::read(body));
         }
     }
 }

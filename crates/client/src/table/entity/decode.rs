@@ -4,7 +4,8 @@
 //! nearly always the right one: names are shared, and cost a comparison.
 
 use super::{ETag, Entity};
-use partita_wire::{Failure, PageReader, RowReader};
+use partita_wire::Failure;
+use partita_wire::table::{PageReader, RowReader};
 use std::sync::Arc;
 
 /// The entities of a page.

@@ -12,7 +12,7 @@ pub use etag::ETag;
 pub use serialize::ConvertError;
 
 use partita_model::{DateTime, Value};
-use partita_wire::read_row;
+use partita_wire::table::read_row;
 use serde::de::DeserializeOwned;
 use serde::ser::Serialize;
 use std::sync::Arc;

@@ -1,6 +1,7 @@
-//! Where a query goes on.
+//! Where a query resumes.
 
 use crate::pipeline::Reply;
+use partita_model::ContinuationToken;
 use partita_wire::{Query, push_query_parameter};
 use std::fmt;
 use std::str::FromStr;
@@ -10,59 +11,75 @@ const PARTITION_KEY: &str = "NextPartitionKey";
 const ROW_KEY: &str = "NextRowKey";
 const TABLE_NAME: &str = "NextTableName";
 
-/// Where the next page of a query begins, as the server said it: opaque, and good for a later run of the program. Its text
-/// (`Display`, `FromStr`) can be kept and shown.
+/// Where the next page of a query begins, as the server wrote it: opaque, and valid in a later run of the program. Its text
+/// (`Display`, `FromStr`) can be stored and shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Continuation(Vec<(&'static str, String)>);
+pub struct Continuation(Resume);
 
-/// The text is no continuation.
+/// What is queried.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Resume {
+    Entities(ContinuationToken),
+    /// The value for `NextTableName`.
+    Tables(String),
+}
+
+/// The text is not a continuation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("not the text of a continuation")]
 pub struct InvalidContinuation;
 
+impl From<ContinuationToken> for Continuation {
+    fn from(token: ContinuationToken) -> Self {
+        Self(Resume::Entities(token))
+    }
+}
+
 impl Continuation {
-    /// Where a query of entities goes on, from the values of `x-ms-continuation-NextPartitionKey` and `-NextRowKey` as they came.
+    /// The token of a query of entities; `None` for a query of tables.
     #[must_use]
-    pub fn from_tokens(next_partition_key: &str, next_row_key: Option<&str>) -> Self {
-        let mut tokens = vec![(PARTITION_KEY, next_partition_key.to_owned())];
-        tokens.extend(next_row_key.map(|token| (ROW_KEY, token.to_owned())));
-        Self(tokens)
+    pub fn token(&self) -> Option<&ContinuationToken> {
+        match &self.0 {
+            Resume::Entities(token) => Some(token),
+            Resume::Tables(_) => None,
+        }
     }
 
-    /// The tokens of a query of entities: that for NextPartitionKey, and that for NextRowKey, which may be absent. `None` for a
-    /// query of tables.
-    #[must_use]
-    pub fn tokens(&self) -> Option<(&str, Option<&str>)> {
-        let token = |name| {
-            let mut tokens = self.parameters();
-            tokens.find_map(|(other, token)| (other == name).then_some(token))
-        };
-        Some((token(PARTITION_KEY)?, token(ROW_KEY)))
-    }
-
+    /// Either header may be absent (protocol: "Query timeout and pagination").
     pub(crate) fn of_entities(reply: &Reply) -> Option<Self> {
-        Self::of(reply, &[PARTITION_KEY, ROW_KEY])
+        let (partition_key, row_key) = (header(reply, PARTITION_KEY), header(reply, ROW_KEY));
+        if partition_key.is_none() && row_key.is_none() {
+            return None;
+        }
+        Some(Self::from(ContinuationToken {
+            next_partition_key: partition_key.unwrap_or_default(),
+            next_row_key: row_key,
+        }))
     }
 
     pub(crate) fn of_tables(reply: &Reply) -> Option<Self> {
-        Self::of(reply, &[TABLE_NAME])
+        header(reply, TABLE_NAME).map(|name| Self(Resume::Tables(name)))
     }
 
-    /// The first header says whether there is one; a NextRowKey may be absent (protocol: "Query timeout and pagination").
-    fn of(reply: &Reply, names: &[&'static str]) -> Option<Self> {
-        let header = |name: &str| {
-            let value = reply.header(&format!("x-ms-continuation-{name}"))?;
-            (!value.is_empty()).then(|| value.to_owned())
-        };
-        let found = names.iter().filter_map(|name| Some((*name, header(name)?)));
-        let found: Vec<_> = found.collect();
-        (!found.is_empty()).then_some(Self(found))
-    }
-
-    /// The query parameters that it stands for.
+    /// The query parameters with which the query resumes.
     pub(crate) fn parameters(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        self.0.iter().map(|(name, token)| (*name, token.as_str()))
+        let parameters = match &self.0 {
+            Resume::Entities(token) => [
+                Some((PARTITION_KEY, token.next_partition_key.as_str())),
+                token.next_row_key.as_deref().map(|text| (ROW_KEY, text)),
+            ],
+            Resume::Tables(name) => [Some((TABLE_NAME, name.as_str())), None],
+        };
+        parameters
+            .into_iter()
+            .flatten()
+            .filter(|(_, value)| !value.is_empty())
     }
+}
+
+fn header(reply: &Reply, name: &str) -> Option<String> {
+    let value = reply.header(&format!("x-ms-continuation-{name}"))?;
+    (!value.is_empty()).then(|| value.to_owned())
 }
 
 impl fmt::Display for Continuation {
@@ -80,18 +97,18 @@ impl FromStr for Continuation {
 
     fn from_str(text: &str) -> Result<Self, InvalidContinuation> {
         let query = Query::new(text);
-        let token = |name: &'static str| {
-            let token = query.get(name).map_err(|_| InvalidContinuation)?;
-            Ok(token.map(|token| (name, token.into_owned())))
+        let value = |name: &'static str| {
+            let value = query.get(name).map_err(|_| InvalidContinuation)?;
+            Ok(value
+                .filter(|value| !value.is_empty())
+                .map(|value| value.into_owned()))
         };
-        let found = [token(PARTITION_KEY)?, token(ROW_KEY)?, token(TABLE_NAME)?];
-        let found: Vec<_> = found
-            .into_iter()
-            .flatten()
-            .filter(|(_, token)| !token.is_empty())
-            .collect();
-        match found.first() {
-            Some((first, _)) if *first != ROW_KEY => Ok(Self(found)),
+        match (value(PARTITION_KEY)?, value(ROW_KEY)?, value(TABLE_NAME)?) {
+            (Some(next_partition_key), next_row_key, None) => Ok(Self::from(ContinuationToken {
+                next_partition_key,
+                next_row_key,
+            })),
+            (None, None, Some(name)) => Ok(Self(Resume::Tables(name))),
             _ => Err(InvalidContinuation),
         }
     }
@@ -118,8 +135,12 @@ mod tests {
     proptest! {
         #[test]
         fn its_text_is_read_back(partition_key in ".+", row_key in proptest::option::of(".+")) {
-            let continuation = Continuation::from_tokens(&partition_key, row_key.as_deref());
-            prop_assert_eq!(continuation.tokens(), Some((&*partition_key, row_key.as_deref())));
+            let token = ContinuationToken {
+                next_partition_key: partition_key,
+                next_row_key: row_key,
+            };
+            let continuation = Continuation::from(token.clone());
+            prop_assert_eq!(continuation.token(), Some(&token));
             prop_assert_eq!(continuation.to_string().parse(), Ok(continuation));
         }
     }

@@ -13,7 +13,7 @@ use super::entity;
 use crate::pipeline::Reply;
 use crate::{ConvertError, Entity, Error, Outcome, Result};
 use bytes::Bytes;
-use partita_wire::PageReader;
+use partita_wire::table::PageReader;
 use serde::de::DeserializeOwned;
 
 /// One page of a query's answer. It may be empty and yet have a continuation.

@@ -1,9 +1,10 @@
 //! What a query asks for.
 
+use super::super::table_request::table_request;
 use super::Continuation;
 use crate::Filter;
 use crate::request::Request;
-use partita_wire::Operation;
+use partita_wire::table::Operation;
 
 /// What a query asks for: everything, unless said otherwise.
 #[derive(Debug, Clone, Default)]
@@ -76,7 +77,7 @@ impl QueryOptions {
         path: String,
         from: Option<&Continuation>,
     ) -> Request {
-        let mut request = Request::new(operation, partita_wire::Method::Get, path);
+        let mut request = table_request(operation, partita_wire::Method::Get, path);
         if let Some(filter) = &self.filter {
             request = request.with_parameter("$filter", &filter.to_string());
         }

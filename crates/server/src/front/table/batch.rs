@@ -8,10 +8,11 @@ use hyper::StatusCode;
 use hyper::header::{self, HeaderName};
 use partita_model::{ETag, TableName};
 use partita_table::{BatchError, Change, Changed, Error, RowData, Table};
-use partita_wire::{
-    BatchWriter, EntityWriter, ErrorCode, Failure, MetadataLevel, Method, NextPage, Occurrence,
-    Operation, Part, PartOutcome, Prefer, Target, Version, entity_url, read_batch,
+use partita_wire::table::{
+    BatchWriter, EntityWriter, MetadataLevel, NextPage, Operation, Part, PartOutcome, Prefer,
+    Resource, entity_url, read_batch, tunnelled_method,
 };
+use partita_wire::{ErrorCode, Failure, Method, Occurrence, Target, Version};
 use std::sync::Arc;
 
 pub(super) async fn run(call: &Call<'_>, asked: &Asked<'_>, body: &[u8]) -> Result<Reply, Failure> {
@@ -49,7 +50,7 @@ pub(super) async fn run(call: &Call<'_>, asked: &Asked<'_>, body: &[u8]) -> Resu
 /// Whether it is the server that failed, not what was asked of it. Then the whole request is answered so: clients try a request
 /// again by its own status, and whoever counts failures looks at that too; an error inside a 202 is for the program. It matters
 /// most for an outcome that nobody knows.
-const fn is_of_the_server(code: ErrorCode) -> bool {
+fn is_of_the_server(code: ErrorCode) -> bool {
     matches!(
         code,
         ErrorCode::ServerBusy
@@ -126,9 +127,9 @@ fn read_step(
     table_name: &mut Option<String>,
 ) -> Result<Step, Failure> {
     let target = Target::parse_inner(part.target, &asked.target);
-    let resource = target.resource()?;
-    let method = Method::parse(part.method)?.tunnelled(part.x_http_method)?;
-    let operation = target.operation(method, &resource, part.if_match.is_some())?;
+    let resource = Resource::of(&target)?;
+    let method = tunnelled_method(Method::parse(part.method)?, part.x_http_method)?;
+    let operation = Operation::of(&target, method, &resource, part.if_match.is_some())?;
     let name = resource.table().unwrap_or_default();
     match table_name {
         Some(first) if !first.eq_ignore_ascii_case(name) => {
@@ -298,9 +299,9 @@ async fn run_query(
     part: &Part<'_>,
 ) -> Result<(Reply, MetadataLevel), Failure> {
     let target = Target::parse_inner(part.target, &asked.target);
-    let resource = target.resource()?;
-    let method = Method::parse(part.method)?.tunnelled(part.x_http_method)?;
-    let operation = target.operation(method, &resource, part.if_match.is_some())?;
+    let resource = Resource::of(&target)?;
+    let method = tunnelled_method(Method::parse(part.method)?, part.x_http_method)?;
+    let operation = Operation::of(&target, method, &resource, part.if_match.is_some())?;
     asked.access.check(operation, resource.table())?;
     let format = target.query.get("$format")?;
     let level = MetadataLevel::choose(part.accept, format.as_deref(), Version::CLIENT_REQUEST_ID)?;
@@ -344,6 +345,7 @@ fn reply(writer: BatchWriter) -> Reply {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use partita_wire::table::ERROR_CODES;
 
     #[test]
     fn what_the_server_failed_at_is_the_answer_to_the_whole_request() {
@@ -352,7 +354,7 @@ mod tests {
             assert!(is_of_the_server(failure::failure(error).code));
         }
         // What is not there at all is the asker's to know: trying again would not help.
-        for code in ErrorCode::ALL {
+        for code in ERROR_CODES {
             let expected = code.status() >= 500 && *code != ErrorCode::NotImplemented;
             assert_eq!(is_of_the_server(*code), expected, "{code}");
         }

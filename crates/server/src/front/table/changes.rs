@@ -3,7 +3,8 @@
 use super::failure;
 use partita_model::ETag;
 use partita_table::{Change, ChangeKind, Condition};
-use partita_wire::{ErrorCode, Failure, Operation, read_entity};
+use partita_wire::table::{Operation, read_entity};
+use partita_wire::{ErrorCode, Failure};
 
 /// The condition of an `If-Match`.
 pub(super) fn condition(if_match: Option<&str>) -> Result<Condition, Failure> {

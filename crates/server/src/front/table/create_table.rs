@@ -5,7 +5,8 @@ use super::super::reply::{DATA_SERVICE_ID, Reply};
 use super::failure;
 use hyper::{StatusCode, header};
 use partita_model::TableName;
-use partita_wire::{Failure, Prefer, TableWriter, read_table_name, table_url};
+use partita_wire::Failure;
+use partita_wire::table::{Prefer, TableWriter, read_table_name, table_url};
 
 pub(super) async fn run(call: &Call<'_>, asked: &Asked<'_>, body: &[u8]) -> Result<Reply, Failure> {
     let name = TableName::new(&read_table_name(body)?).map_err(failure::table_name)?;

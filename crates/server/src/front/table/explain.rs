@@ -3,7 +3,8 @@
 
 use super::super::context::Call;
 use super::super::reply::X_PARTITA_EXPLAIN;
-use partita_table::{Cut, Page, Plan, Service, Span, Table};
+use partita_model::{EntityBound, EntityRange};
+use partita_table::{Page, Plan, Service, Table};
 use serde_json::{Value, json};
 
 /// Key ranges that are spelled out; a header has no room for more.
@@ -57,16 +58,16 @@ pub fn plan(plan: &Plan) -> Value {
     })
 }
 
-fn span(span: &Span) -> Value {
+fn span(span: &EntityRange) -> Value {
     match span.point() {
         Some((partition_key, row_key)) => {
             json!({ "PartitionKey": partition_key, "RowKey": row_key })
         }
-        None => json!({ "from": cut(&span.start), "to": cut(&span.end) }),
+        None => json!({ "from": bound(&span.start), "to": bound(&span.end) }),
     }
 }
 
-fn cut(cut: &Cut) -> Value {
+fn bound(bound: &EntityBound) -> Value {
     let place = |at: &str, partition_key: &str, row_key: Option<&str>| {
         let mut place = json!({ "at": at, "PartitionKey": partition_key });
         if let (Some(row_key), Value::Object(place)) = (row_key, &mut place) {
@@ -74,13 +75,13 @@ fn cut(cut: &Cut) -> Value {
         }
         place
     };
-    match cut {
-        Cut::TableStart => json!({ "at": "table start" }),
-        Cut::TableEnd => json!({ "at": "table end" }),
-        Cut::BeforePartition(partition) => place("before", partition, None),
-        Cut::AfterPartition(partition) => place("after", partition, None),
-        Cut::Before(partition, row) => place("before", partition, Some(row)),
-        Cut::After(partition, row) => place("after", partition, Some(row)),
+    match bound {
+        EntityBound::TableStart => json!({ "at": "table start" }),
+        EntityBound::TableEnd => json!({ "at": "table end" }),
+        EntityBound::BeforePartition(partition) => place("before", partition, None),
+        EntityBound::AfterPartition(partition) => place("after", partition, None),
+        EntityBound::Before(partition, row) => place("before", partition, Some(row)),
+        EntityBound::After(partition, row) => place("after", partition, Some(row)),
     }
 }
 
@@ -102,7 +103,7 @@ fn ascii(json: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use partita_wire::parse_filter;
+    use partita_wire::table::parse_filter;
 
     #[test]
     fn a_plan_says_class_ranges_and_what_is_left() {

@@ -2,7 +2,8 @@
 
 use partita_model::{InvalidName, ParseETagError};
 use partita_table::{AccountLimit, BusyReason, Error};
-use partita_wire::{ErrorCode, Failure, code_of_limit};
+use partita_wire::table::code_of_limit;
+use partita_wire::{ErrorCode, Failure};
 use std::borrow::Cow;
 use std::time::Duration;
 

@@ -4,7 +4,8 @@ use super::super::context::{Asked, Call};
 use super::super::reply::Reply;
 use super::failure;
 use hyper::{StatusCode, header};
-use partita_wire::{EntityWriter, Failure, Select};
+use partita_wire::Failure;
+use partita_wire::table::{EntityWriter, Select};
 
 pub(super) async fn run(call: &Call<'_>, asked: &Asked<'_>) -> Result<Reply, Failure> {
     let table = super::table(call, asked, asked.table()).await?;

@@ -6,7 +6,8 @@ use super::failure;
 use hyper::StatusCode;
 use partita_model::TableName;
 use partita_table::Error;
-use partita_wire::{Failure, TableWriter};
+use partita_wire::Failure;
+use partita_wire::table::TableWriter;
 
 pub(super) async fn run(call: &Call<'_>, asked: &Asked<'_>) -> Result<Reply, Failure> {
     let missing = || failure::failure(Error::NoSuchTable);

@@ -6,7 +6,8 @@ use super::changes;
 use super::failure;
 use hyper::{StatusCode, header};
 use partita_table::{Changed, RowData};
-use partita_wire::{EntityWriter, Failure, Prefer, entity_url};
+use partita_wire::Failure;
+use partita_wire::table::{EntityWriter, Prefer, entity_url};
 
 pub(super) async fn run(call: &Call<'_>, asked: &Asked<'_>, body: &[u8]) -> Result<Reply, Failure> {
     let change = changes::insert(body)?;

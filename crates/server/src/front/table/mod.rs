@@ -29,7 +29,8 @@ use bytes::Bytes;
 use partita_model::limits::PAGE_ENTITIES_MAX;
 use partita_model::{Filter, TableName};
 use partita_table::Table;
-use partita_wire::{Failure, Operation, Query, parse_filter, parse_top};
+use partita_wire::table::{Operation, check_query_options, parse_filter, parse_top};
+use partita_wire::{Failure, Query};
 use std::sync::Arc;
 
 /// Does what is asked.
@@ -80,7 +81,7 @@ fn table_name(asked: &Asked<'_>) -> Result<TableName, Failure> {
 
 /// What both kinds of query share: the filter, and the most rows of the page.
 fn page_options(query: Query<'_>) -> Result<(Option<Filter>, usize), Failure> {
-    query.check_options()?;
+    check_query_options(query)?;
     let filter = query
         .get("$filter")?
         .map(|text| parse_filter(&text))

@@ -5,8 +5,9 @@ use super::super::reply::{NEXT_PARTITION_KEY, NEXT_ROW_KEY, Reply, X_PARTITA_EXP
 use super::explain;
 use super::failure;
 use hyper::StatusCode;
-use partita_table::{Cut, Page, Query, Span, Table};
-use partita_wire::{EntityToken, EntityWriter, Failure, KeyBound, KeyRange, Select};
+use partita_table::{Page, Query, Table};
+use partita_wire::Failure;
+use partita_wire::table::{EntityWriter, Select, read_entity_token, write_entity_token};
 
 /// A row of a page takes about this many bytes of JSON, until its size is known.
 const ROW_BYTES: usize = 256;
@@ -18,26 +19,16 @@ pub(super) async fn run(call: &Call<'_>, asked: &Asked<'_>) -> Result<Reply, Fai
         .get("$select")?
         .map(|text| Select::parse(&text))
         .transpose()?;
-    let token = EntityToken::parse(
+    let from = read_entity_token(
         query.get("NextPartitionKey")?.as_deref(),
         query.get("NextRowKey")?.as_deref(),
     )?;
-    let from = token.map(
-        |EntityToken {
-             partition_key,
-             row_key,
-         }| partita_table::EntityToken {
-            partition_key,
-            row_key,
-        },
-    );
-    let allowed = asked.access.key_range().map(span);
     let table = super::table(call, asked, asked.table()).await?;
     let query = Query {
         filter: filter.as_ref(),
         top,
         from: from.as_ref(),
-        allowed: allowed.as_ref(),
+        allowed: asked.access.range(),
         row_bytes_more: select.as_ref().map_or(0, Select::null_bytes),
     };
     let page = call
@@ -53,19 +44,12 @@ pub(super) async fn run(call: &Call<'_>, asked: &Asked<'_>) -> Result<Reply, Fai
         let text = explain::page(call.front.service(), &table, &page);
         reply = reply.header(X_PARTITA_EXPLAIN, &text);
     }
-    let Some(partita_table::EntityToken {
-        partition_key,
-        row_key,
-    }) = page.next
-    else {
+    let Some(next) = page.next else {
         return Ok(reply);
     };
-    let next = EntityToken {
-        partition_key,
-        row_key,
-    };
-    let reply = reply.header(NEXT_PARTITION_KEY, &next.partition_key_text());
-    Ok(match next.row_key_text() {
+    let token = write_entity_token(&next);
+    let reply = reply.header(NEXT_PARTITION_KEY, &token.next_partition_key);
+    Ok(match token.next_row_key {
         Some(text) => reply.header(NEXT_ROW_KEY, &text),
         None => reply,
     })
@@ -96,31 +80,4 @@ fn write_page(
     }
     writer.end_page(&mut body);
     Ok(body)
-}
-
-/// The part of a table that a signature reaches.
-fn span(range: &KeyRange) -> Span {
-    let start = match &range.low {
-        None => Cut::TableStart,
-        Some(KeyBound {
-            partition_key,
-            row_key: None,
-        }) => Cut::BeforePartition(partition_key.clone()),
-        Some(KeyBound {
-            partition_key,
-            row_key: Some(row),
-        }) => Cut::Before(partition_key.clone(), row.clone()),
-    };
-    let end = match &range.high {
-        None => Cut::TableEnd,
-        Some(KeyBound {
-            partition_key,
-            row_key: None,
-        }) => Cut::AfterPartition(partition_key.clone()),
-        Some(KeyBound {
-            partition_key,
-            row_key: Some(row),
-        }) => Cut::After(partition_key.clone(), row.clone()),
-    };
-    Span { start, end }
 }

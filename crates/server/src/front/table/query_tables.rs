@@ -4,13 +4,14 @@ use super::super::context::{Asked, Call};
 use super::super::reply::{NEXT_TABLE_NAME, Reply};
 use super::failure;
 use hyper::StatusCode;
-use partita_wire::{Failure, TableToken, TableWriter};
+use partita_wire::Failure;
+use partita_wire::table::{TableWriter, read_table_token, write_table_token};
 
 pub(super) async fn run(call: &Call<'_>, asked: &Asked<'_>) -> Result<Reply, Failure> {
     let query = asked.target.query;
     let (filter, top) = super::page_options(query)?;
-    let token = TableToken::parse(query.get("NextTableName")?.as_deref())?;
-    let from = token.as_ref().map(|token| token.folded_name.as_str());
+    let token = read_table_token(query.get("NextTableName")?.as_deref())?;
+    let from = token.as_deref();
     let account = &asked.account.name;
     let page = call
         .front
@@ -30,12 +31,10 @@ pub(super) async fn run(call: &Call<'_>, asked: &Asked<'_>) -> Result<Reply, Fai
     writer.end_page(&mut body);
     let reply = Reply::of_tables(StatusCode::OK).body(call.level.content_type(), body);
     Ok(match page.next {
-        Some(next) => {
-            let token = TableToken {
-                folded_name: next.folded,
-            };
-            reply.header(NEXT_TABLE_NAME, &token.text(next.created))
-        }
+        Some(next) => reply.header(
+            NEXT_TABLE_NAME,
+            &write_table_token(&next.folded, next.created),
+        ),
         None => reply,
     })
 }

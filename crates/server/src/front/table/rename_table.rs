@@ -5,7 +5,8 @@ use super::super::reply::Reply;
 use super::failure;
 use hyper::StatusCode;
 use partita_model::TableName;
-use partita_wire::{Failure, read_rename};
+use partita_wire::Failure;
+use partita_wire::table::read_rename;
 
 pub(super) async fn run(call: &Call<'_>, asked: &Asked<'_>, body: &[u8]) -> Result<Reply, Failure> {
     let from = super::table_name(asked)?;

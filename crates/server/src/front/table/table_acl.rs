@@ -4,6 +4,7 @@ use super::super::context::{Asked, Call};
 use super::super::reply::Reply;
 use super::failure;
 use hyper::StatusCode;
+use partita_wire::table::POLICY_PERMISSIONS;
 use partita_wire::{Failure, read_signed_identifiers, write_signed_identifiers};
 
 pub(super) async fn get(call: &Call<'_>, asked: &Asked<'_>) -> Result<Reply, Failure> {
@@ -15,7 +16,7 @@ pub(super) async fn get(call: &Call<'_>, asked: &Asked<'_>) -> Result<Reply, Fai
 
 pub(super) async fn set(call: &Call<'_>, asked: &Asked<'_>, body: &[u8]) -> Result<Reply, Failure> {
     let name = super::table_name(asked)?;
-    let policies = read_signed_identifiers(body)?;
+    let policies = read_signed_identifiers(body, POLICY_PERMISSIONS)?;
     let set = call
         .front
         .service()

@@ -4,7 +4,8 @@ use super::super::context::{Asked, Call};
 use super::super::reply::Reply;
 use super::failure;
 use hyper::StatusCode;
-use partita_wire::{Failure, TableSettings, read_table_settings};
+use partita_wire::Failure;
+use partita_wire::table::{TableSettings, read_table_settings};
 
 pub(super) async fn get(call: &Call<'_>, asked: &Asked<'_>) -> Result<Reply, Failure> {
     let table = super::table(call, asked, asked.table()).await?;

@@ -2,12 +2,12 @@ mod heat;
 mod properties;
 
 use super::*;
-use crate::{BatchError, Error, KeyName, Service, ServiceSettings, Span, Table};
+use crate::{BatchError, Error, KeyName, Service, ServiceSettings, Table};
 use partita_cluster::{Epoch, PartitionMap, Served};
 use partita_engine::memory::MemoryEngine;
 use partita_model::{
-    AccountName, Comparison, Filter, Properties, PropertiesBuilder, Property, TableId, TableName,
-    TableSpace, Value, ValueRef,
+    AccountName, Comparison, EntityBound, EntityPosition, EntityRange, Filter, Properties,
+    PropertiesBuilder, Property, TableId, TableName, TableSpace, Value, ValueRef,
 };
 use partita_range::{Bounds, Range, RangeId};
 use partita_rt::SystemClock;
@@ -312,7 +312,7 @@ async fn tables_are_listed_by_folded_name_page_by_page() {
 fn page_query<'a>(
     filter: Option<&'a Filter>,
     top: usize,
-    from: Option<&'a EntityToken>,
+    from: Option<&'a EntityPosition>,
 ) -> Query<'a> {
     Query {
         filter,
@@ -395,7 +395,7 @@ async fn a_full_page_goes_on_only_if_a_row_that_passes_follows() {
         .query_entities(&table, page_query(Some(&even), 1, None))
         .await
         .unwrap();
-    let next = EntityToken {
+    let next = EntityPosition {
         partition_key: "p".into(),
         row_key: Some("2".into()),
     };
@@ -494,9 +494,9 @@ async fn a_signature_hides_what_it_does_not_allow() {
             .await
             .unwrap();
     }
-    let allowed = Span {
-        start: crate::Cut::Before("p".into(), "b".into()),
-        end: crate::Cut::After("p".into(), "b".into()),
+    let allowed = EntityRange {
+        start: EntityBound::Before("p".into(), "b".into()),
+        end: EntityBound::After("p".into(), "b".into()),
     };
     let query = Query {
         allowed: Some(&allowed),

@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use partita_model::{DateTime, EdmType, Guid, Value};
-use partita_wire::push_value_text;
+use partita_wire::table::push_value_text;
 use std::borrow::Cow;
 
 /// The text of a value: that of the protocol, but that minus zero stays what it is.

@@ -3,7 +3,8 @@
 use super::super::FormatError;
 use super::super::any::ReadEntities;
 use partita_client::Entity;
-use partita_wire::{Failure, RowReader, read_row};
+use partita_wire::Failure;
+use partita_wire::table::{RowReader, read_row};
 use std::io::{BufRead, Read as _};
 use std::sync::Arc;
 

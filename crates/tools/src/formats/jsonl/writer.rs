@@ -3,7 +3,7 @@
 use super::super::FormatError;
 use partita_client::Entity;
 use partita_model::ValueRef;
-use partita_wire::write_entity;
+use partita_wire::table::write_entity;
 use std::io::Write;
 
 /// Bytes that are gathered before they are written.

@@ -13,7 +13,7 @@ use super::FileError;
 use super::fields::{Fields, Span, integer};
 use crate::type_names::type_of;
 use partita_client::{DateTime, EdmType, Entity, Value};
-use partita_wire::read_value_text;
+use partita_wire::table::read_value_text;
 use toml::de::DeValue;
 
 /// Reads a row: its keys, and the other keys as properties.
@@ -107,7 +107,7 @@ fn text(value: &DeValue<'_>) -> Option<String> {
         DeValue::Float(number) => {
             let number: f64 = number.as_str().parse().ok()?;
             let mut text = String::new();
-            partita_wire::push_value_text(Value::Double(number).as_ref(), &mut text);
+            partita_wire::table::push_value_text(Value::Double(number).as_ref(), &mut text);
             Some(text)
         }
         DeValue::Datetime(time) if time.offset.is_some() && time.time.is_some() => {

@@ -2,18 +2,19 @@
 
 use super::{query, row};
 use crate::scan::{
-    Bounds, Continuation, LongPartitions, MemoryRow, Page, PageRequest, PageSource, Part,
-    ScanError, SourceError, Step, Strategy, Tokens, execute,
+    Bounds, LongPartitions, MemoryRow, Page, PageRequest, PageSource, Part, ScanError, SourceError,
+    Step, Strategy, Tokens, execute,
 };
 use futures::FutureExt as _;
-use partita_wire::EntityToken;
+use partita_model::{ContinuationToken, EntityPosition};
+use partita_wire::table::write_entity_token;
 
 fn begin() -> Step {
     Strategy::Prefix.plan(&Bounds::default(), &[], 1).remove(0)
 }
 
 /// A server that answers with one page whatever is asked.
-struct Stubborn(Vec<(&'static str, &'static str)>, Option<Continuation>);
+struct Stubborn(Vec<(&'static str, &'static str)>, Option<ContinuationToken>);
 
 impl PageSource for Stubborn {
     type Row = MemoryRow;
@@ -74,19 +75,15 @@ fn a_token_that_does_not_advance_is_found_out() {
     assert!(result.steps[0].continuation.is_some());
 }
 
-fn token(partition_key: &str, row_key: Option<&str>) -> Continuation {
-    let token = EntityToken {
+fn token(partition_key: &str, row_key: Option<&str>) -> ContinuationToken {
+    write_entity_token(&EntityPosition {
         partition_key: partition_key.to_owned(),
         row_key: row_key.map(str::to_owned),
-    };
-    Continuation {
-        next_partition_key: token.partition_key_text(),
-        next_row_key: token.row_key_text(),
-    }
+    })
 }
 
 /// What is left behind the row ("ab", "5") of a part, if the page with it has that token.
-fn left(part: &Part, continuation: Continuation) -> Vec<String> {
+fn left(part: &Part, continuation: ContinuationToken) -> Vec<String> {
     let query = query(|options| {
         options.tokens = Tokens::NextRow;
         options.long_partitions = LongPartitions::ByRowKey;
@@ -116,7 +113,7 @@ fn a_token_is_read_for_what_it_says() {
         ]
     );
     assert_eq!(left(&part, token("x", Some("1"))), ["PartitionKey ge 'x'"]);
-    let unknown = Continuation {
+    let unknown = ContinuationToken {
         next_partition_key: "a form of its own".to_owned(),
         next_row_key: None,
     };

@@ -3,12 +3,12 @@
 
 use super::{query, row, sort};
 use crate::scan::{
-    self, Bounds, Continuation, Emit, Frontier, FrontierOptions, Keyed as _, LongPartitions, Lower,
-    MemoryRow, MemoryTable, Order, Page, PageRequest, PageSource, Query, ResumeToken, SourceError,
-    Step, Tokens, Upper, execute,
+    self, Bounds, Emit, Frontier, FrontierOptions, Keyed as _, LongPartitions, Lower, MemoryRow,
+    MemoryTable, Order, Page, PageRequest, PageSource, Query, ResumeToken, SourceError, Step,
+    Tokens, Upper, execute,
 };
 use futures::FutureExt as _;
-use partita_model::Value;
+use partita_model::{ContinuationToken, Value};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::sync::Mutex;
@@ -131,7 +131,7 @@ struct Flaky {
     table: MemoryTable,
     /// Pages that are still answered.
     good: usize,
-    tokens: Vec<(Option<String>, Continuation)>,
+    tokens: Vec<(Option<String>, ContinuationToken)>,
 }
 
 impl Flaky {

@@ -134,7 +134,6 @@ pub(super) fn add(counts: &mut Counts, word: &str) {
 mod tests {
     use super::*;
     use partita_client::GiveUp;
-    use partita_wire::Operation;
     use std::time::Duration;
 
     fn event(
@@ -144,7 +143,7 @@ mod tests {
         decision: Decision,
     ) -> AttemptEvent<'static> {
         AttemptEvent {
-            operation: Operation::InsertEntity,
+            operation: "InsertEntity",
             attempt,
             client_request_id: "",
             request_id: None,

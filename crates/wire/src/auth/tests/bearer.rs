@@ -1,4 +1,5 @@
 use super::*;
+use crate::ServiceKind;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use proptest::prelude::*;
@@ -40,15 +41,15 @@ fn claims() -> Value {
     })
 }
 
-fn basic(claims: &Value) -> Result<Access, ErrorCode> {
+fn basic(claims: &Value) -> Result<TokenRoles, ErrorCode> {
     BearerRules::basic()
-        .verify(&unsigned(claims), ACCOUNT, &caller())
+        .verify(&unsigned(claims), ACCOUNT, ServiceKind::Table, &caller())
         .map_err(|failure| failure.code)
 }
 
 #[test]
-fn basic_rules_believe_claims() {
-    assert_eq!(basic(&claims()), Ok(Access::role(Role::Contributor)));
+fn basic_rules_trust_claims() {
+    assert_eq!(basic(&claims()), Ok(TokenRoles::Unrestricted));
     for (claim, value) in [
         ("aud", json!("https://storage.azure.com/")),
         ("aud", json!(["x", "e406a681-f3d4-42a8-90b6-c2b029497af1"])),
@@ -88,29 +89,19 @@ fn basic_rules_believe_claims() {
 }
 
 #[test]
-fn roles_cut_rights_down() {
+fn roles_are_those_of_the_token() {
     let with = |roles: Value| {
         let mut claims = claims();
         claims["roles"] = roles;
         basic(&claims)
     };
-    assert_eq!(
-        with(json!(["Storage Table Data Reader"])),
-        Ok(Access::role(Role::Reader))
-    );
-    assert_eq!(
-        with(json!("76199698-9eea-4c19-bc75-cec21354c6b6")),
-        Ok(Access::role(Role::Reader))
-    );
-    let both = json!([
-        "Storage Table Data Reader",
-        "Storage Table Data Contributor"
-    ]);
-    assert_eq!(with(both), Ok(Access::role(Role::Contributor)));
-    assert_eq!(
-        with(json!(["Owner"])),
-        Err(ErrorCode::AuthorizationPermissionMismatch)
-    );
+    let named = |names: &[&str]| {
+        let names = names.iter().map(|name| (*name).to_owned());
+        Ok(TokenRoles::Named(names.collect()))
+    };
+    assert_eq!(with(json!(["A", "B"])), named(&["A", "B"]));
+    assert_eq!(with(json!("A")), named(&["A"]));
+    assert_eq!(with(json!([])), named(&[]));
 }
 
 #[test]
@@ -119,29 +110,38 @@ fn tokens_need_tls() {
         https: false,
         ..caller()
     };
-    let refused = BearerRules::basic().verify(&unsigned(&claims()), ACCOUNT, &plain);
+    let refused =
+        BearerRules::basic().verify(&unsigned(&claims()), ACCOUNT, ServiceKind::Table, &plain);
     assert_eq!(code(refused), ErrorCode::AuthenticationFailed);
 }
 
 #[test]
 fn rsa_signatures() {
     assert_eq!(
-        rsa().verify(TOKEN, ACCOUNT, &caller()),
-        Ok(Access::role(Role::Reader))
+        rsa().verify(TOKEN, ACCOUNT, ServiceKind::Table, &caller()),
+        Ok(TokenRoles::Named(vec![
+            "Storage Table Data Reader".to_owned()
+        ]))
     );
     let late = Caller {
         now: time("2099-01-01"),
         ..caller()
     };
     assert_eq!(
-        code(rsa().verify(TOKEN, ACCOUNT, &late)),
+        code(rsa().verify(TOKEN, ACCOUNT, ServiceKind::Table, &late)),
         ErrorCode::MissingCredentials
     );
     let other_key = json!({"keys": [{"kty": "RSA", "kid": "key-2", "n": MODULUS, "e": "AQAB"}]});
-    assert!(rules(&other_key).verify(TOKEN, ACCOUNT, &caller()).is_err());
+    assert!(
+        rules(&other_key)
+            .verify(TOKEN, ACCOUNT, ServiceKind::Table, &caller())
+            .is_err()
+    );
     let unnamed = json!({"keys": [{"kty": "RSA", "n": format!("AA{MODULUS}"), "e": "AQAB"}]});
     assert!(
-        rules(&unnamed).verify(TOKEN, ACCOUNT, &caller()).is_err(),
+        rules(&unnamed)
+            .verify(TOKEN, ACCOUNT, ServiceKind::Table, &caller())
+            .is_err(),
         "another modulus"
     );
 }
@@ -169,17 +169,22 @@ fn p256_signatures_and_the_algorithm_of_the_key() {
     };
     let token = |alg: &str| token_of(alg, json!(["Storage Table Data Contributor"]));
     assert_eq!(
-        rules.verify(&token("ES256"), ACCOUNT, &caller()),
-        Ok(Access::role(Role::Contributor))
+        rules.verify(&token("ES256"), ACCOUNT, ServiceKind::Table, &caller()),
+        Ok(TokenRoles::Named(vec![
+            "Storage Table Data Contributor".to_owned()
+        ]))
     );
-    // Anybody whom the issuer knows may have such a token.
-    for roles in [json!(null), json!([]), json!(["Owner"])] {
-        let refused = rules.verify(&token_of("ES256", roles), ACCOUNT, &caller());
-        assert_eq!(code(refused), ErrorCode::AuthorizationPermissionMismatch);
-    }
+    // Any user of the issuer may have such a token.
+    let refused = rules.verify(
+        &token_of("ES256", json!(null)),
+        ACCOUNT,
+        ServiceKind::Table,
+        &caller(),
+    );
+    assert_eq!(code(refused), ErrorCode::AuthorizationPermissionMismatch);
     for alg in ["none", "HS256", "RS256", "ES384"] {
         assert_eq!(
-            code(rules.verify(&token(alg), ACCOUNT, &caller())),
+            code(rules.verify(&token(alg), ACCOUNT, ServiceKind::Table, &caller())),
             ErrorCode::MissingCredentials,
             "{alg}"
         );
@@ -216,13 +221,13 @@ proptest! {
     fn a_changed_token_is_refused(at in 0..TOKEN.len() - 1, to in "[A-Za-z0-9_-]") {
         let mut token = TOKEN.to_owned();
         token.replace_range(at..=at, &to);
-        prop_assert_eq!(rsa().verify(&token, ACCOUNT, &caller()).is_ok(), token == TOKEN);
+        prop_assert_eq!(rsa().verify(&token, ACCOUNT, ServiceKind::Table, &caller()).is_ok(), token == TOKEN);
     }
 
     #[test]
     fn any_token_is_read_or_refused(token: String, shaped in "[A-Za-z0-9_.-]{0,60}", bytes: Vec<u8>) {
         for token in [&token, &shaped] {
-            prop_assert!(BearerRules::basic().verify(token, ACCOUNT, &caller()).is_err());
+            prop_assert!(BearerRules::basic().verify(token, ACCOUNT, ServiceKind::Table, &caller()).is_err());
         }
         let _ = Jwks::parse(&bytes);
     }

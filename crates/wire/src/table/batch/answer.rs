@@ -14,7 +14,8 @@
 //! | failure | that of its code | 3.0; | Content-Type |
 
 use super::reader::ContentId;
-use crate::{ErrorCode, Failure, MetadataLevel, Occurrence, Prefer};
+use crate::table::{MetadataLevel, Prefer, write_error_json};
+use crate::{ErrorCode, Failure, Occurrence};
 use partita_model::ETag;
 use std::io::Write as _;
 
@@ -222,7 +223,7 @@ fn push_outcome(content_id: Option<&str>, outcome: &PartOutcome<'_>, out: &mut V
             .push(out);
             push_header("Content-Type", level.content_type(), out);
             out.extend_from_slice(b"\r\n");
-            failure.write_json(occurrence, out);
+            write_error_json(failure, occurrence, out);
         }
     }
 }

@@ -85,7 +85,8 @@ fn answer(section: &[u8]) -> Option<AnswerPart<'_>> {
 mod tests {
     use super::super::{BatchRequestWriter, BatchWriter, PartOutcome, read_batch};
     use super::*;
-    use crate::{ErrorBody, ErrorCode, Failure, MetadataLevel, Method, Occurrence};
+    use crate::table::MetadataLevel;
+    use crate::{ErrorBody, ErrorCode, Failure, Method, Occurrence};
     use partita_model::{DateTime, ETag};
     use proptest::prelude::*;
 

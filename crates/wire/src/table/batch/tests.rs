@@ -1,5 +1,6 @@
 use super::*;
-use crate::{ErrorCode, Failure, MetadataLevel, Occurrence, Prefer};
+use crate::table::{MetadataLevel, Prefer};
+use crate::{ErrorCode, Failure, Occurrence};
 use partita_model::{DateTime, ETag};
 use proptest::prelude::*;
 

@@ -76,7 +76,7 @@ pub fn write_table_name(table: &str, out: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
+    use crate::table::{
         PageReader, push_value_text, read_entity, read_row, read_table_name, read_value_text,
     };
     use partita_model::{DateTime, Guid, Properties, PropertiesBuilder, Value};
@@ -123,7 +123,7 @@ mod tests {
         builder.finish()
     }
 
-    fn listed(row: crate::RowReader<'_, '_>) -> Result<Model, crate::Failure> {
+    fn listed(row: crate::table::RowReader<'_, '_>) -> Result<Model, crate::Failure> {
         let mut model = Model::new();
         row.properties(|_, name, value| model.push((name.to_owned(), value.to_value())))?;
         Ok(model)

@@ -11,8 +11,8 @@
 //! - bounded: members by [`MEMBERS_MAX`], nesting by the scanner, everything else by the body.
 
 use super::limit::code_of_limit;
-use super::scanner::{Scanner, Token, unescape};
 use super::typed_value::{Scratch, unreadable};
+use crate::json::{Scanner, Token};
 use crate::{ErrorCode, Failure};
 use partita_model::{EdmType, EntityDraft, LimitError, PropertiesBuilder};
 use smallvec::SmallVec;
@@ -185,15 +185,7 @@ fn is_annotation(name: &str) -> bool {
 /// The text of a string value.
 #[inline]
 pub(super) fn text_of(token: Token<'_>) -> Result<Cow<'_, str>, Failure> {
-    match token {
-        Token::Plain(text) => Ok(Cow::Borrowed(text)),
-        Token::Escaped(raw) => {
-            let mut text = String::with_capacity(raw.len());
-            unescape(raw, &mut text).ok_or_else(unreadable)?;
-            Ok(Cow::Owned(text))
-        }
-        Token::Number(_) | Token::Boolean(_) | Token::Null | Token::Nested => Err(unreadable()),
-    }
+    token.text().ok_or_else(unreadable)
 }
 
 /// The type that an annotation names.

@@ -5,7 +5,7 @@
 //! (js--special_characters_should_handle_partition_and_row_keys_with_special_chars: `A''aaa_bbbb2%22`;
 //! python--test_table_entity_test_query_special_chars: `%3A%40`, `%2B%2C%24`, `%3D%26%20`).
 
-use crate::cut;
+use crate::split;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
@@ -63,7 +63,7 @@ fn push_key(key: &str, out: &mut Vec<u8>) {
         out.extend_from_slice(key.as_bytes());
         return;
     }
-    for (index, part) in cut::all(key, b'\'').enumerate() {
+    for (index, part) in split::all(key, b'\'').enumerate() {
         if index > 0 {
             out.extend_from_slice(b"''");
         }

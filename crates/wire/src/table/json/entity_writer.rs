@@ -16,7 +16,7 @@
 use super::double::push_double;
 use super::entity_url::push_entity_path;
 use super::text::{push_string, push_text};
-use crate::MetadataLevel;
+use crate::table::MetadataLevel;
 use crate::table::select::{Names, Select};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -7,9 +7,9 @@
 //! page beside `value` are passed over. A null (a property that `$select` names and the row lacks) is no property.
 
 use super::entity_reader::{Member, Members, text_of};
-use super::scanner::{Scanner, Token};
 use super::typed_value::{Scratch, unreadable};
 use crate::Failure;
+use crate::json::{Scanner, Token};
 use partita_model::{DateTime, ValueRef};
 use std::borrow::Cow;
 

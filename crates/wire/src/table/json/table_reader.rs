@@ -1,8 +1,8 @@
 //! Reads the name from the body of Create Table.
 
 use super::entity_reader::text_of;
-use super::scanner::{Scanner, Token};
 use super::typed_value::unreadable;
+use crate::json::{Scanner, Token};
 use crate::{ErrorCode, Failure};
 
 /// Reads `{"TableName":"…"}`; other members are ignored. Whether the text is a table's name is left to

@@ -4,7 +4,7 @@
 //! python--test_table_test_list_tables for the list).
 
 use super::text::push_text;
-use crate::MetadataLevel;
+use crate::table::MetadataLevel;
 
 /// Writes tables of one account in one form.
 #[derive(Debug)]

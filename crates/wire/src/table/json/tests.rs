@@ -1,5 +1,6 @@
 use super::*;
-use crate::{ErrorCode, Failure, MetadataLevel, Select};
+use crate::table::{MetadataLevel, Select};
+use crate::{ErrorCode, Failure};
 use partita_model::{
     DateTime, Entity, EntityDraft, Guid, Properties, PropertiesBuilder, Value, ValueRef,
 };

@@ -12,7 +12,7 @@
 //! OData library that the service is built on.
 
 use super::double::push_double;
-use super::scanner::{Token, unescape};
+use crate::json::{Token, unescape};
 use crate::{ErrorCode, Failure};
 use base64::Engine as _;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};

@@ -21,17 +21,17 @@ fn query_parameters() {
 }
 
 #[test]
-fn signatures_are_not_shown() {
+fn signatures_are_not_logged() {
     let query = Query::new("sv=1&sig=secret&SIG=secret&%73ig=secret&%FF=secret");
-    let shown = format!("{query:?}");
+    let logged = format!("{query:?}");
     assert!(
-        !shown.contains("secret") && shown.contains("\"sv\": \"1\""),
-        "{shown}"
+        !logged.contains("secret") && logged.contains("\"sv\": \"1\""),
+        "{logged}"
     );
 }
 
 #[test]
-fn timeouts_and_options() {
+fn timeouts() {
     let timeout = |text| {
         Query::new(text)
             .timeout_seconds()
@@ -51,13 +51,5 @@ fn timeouts_and_options() {
     assert_eq!(
         timeout("timeout="),
         Err(ErrorCode::InvalidQueryParameterValue)
-    );
-    assert_eq!(
-        Query::new("$filter=x&$top=1&skip=1").check_options(),
-        Ok(())
-    );
-    assert_eq!(
-        code(Query::new("%24OrderBy=x").check_options()),
-        ErrorCode::NotImplemented
     );
 }

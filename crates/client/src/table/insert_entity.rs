@@ -1,0 +1,23 @@
+//! Insert Entity.
+
+use super::read_back::Write;
+use super::table_request::{JSON_BODY, table_request, without_content};
+use super::{TableClient, body_of, etag_of};
+use crate::{ETag, Entity, Result};
+use partita_wire::Method;
+use partita_wire::table::Operation;
+
+impl TableClient {
+    /// Inserts an entity that does not exist yet, and returns its version.
+    ///
+    /// # Errors
+    /// 409 EntityAlreadyExists; 404 TableNotFound; 400 for what breaks a limit.
+    pub async fn create_entity(&self, entity: &Entity) -> Result<ETag> {
+        let request = table_request(Operation::InsertEntity, Method::Post, self.path());
+        let request = without_content(request).with_body(JSON_BODY, body_of(entity));
+        match self.pipeline().send(&request).await {
+            Ok(reply) => Ok(etag_of(&reply)),
+            Err(failed) => self.told_apart(failed, &Write::Set(entity)).await,
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! Ranges of entities: parts of a table in key order, between two bounds.
+//!
+//! One type for all who speak of parts of a table: the key range of a shared access signature, the spans that the query
+//! planner reads, the position at which a query resumes. It orders keys as [`crate::TableSpace`] encodes them, without
+//! encoding them.
+
+use crate::{EntityPosition, TableSpace, compare_utf16};
+use bytes::Bytes;
+use std::cmp::Ordering;
+
+/// A bound between the rows of a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EntityBound {
+    /// Before every row.
+    TableStart,
+    /// Before every row of the partition.
+    BeforePartition(String),
+    /// After every row of the partition.
+    AfterPartition(String),
+    /// Before the row with this PartitionKey and RowKey.
+    Before(String, String),
+    /// After the row with this PartitionKey and RowKey.
+    After(String, String),
+    /// After every row.
+    TableEnd,
+}
+
+/// Where a bound lies within its partition; the variants are in key order.
+#[derive(PartialEq, Eq)]
+enum WithinPartition<'a> {
+    Row { row_key: &'a str, is_after: bool },
+    End,
+}
+
+impl EntityBound {
+    /// Before the row of the position; without a RowKey, before its partition.
+    #[must_use]
+    pub fn before(position: EntityPosition) -> Self {
+        match position.row_key {
+            None => Self::BeforePartition(position.partition_key),
+            Some(row_key) => Self::Before(position.partition_key, row_key),
+        }
+    }
+
+    /// After the row of the position; without a RowKey, after its partition.
+    #[must_use]
+    pub fn after(position: EntityPosition) -> Self {
+        match position.row_key {
+            None => Self::AfterPartition(position.partition_key),
+            Some(row_key) => Self::After(position.partition_key, row_key),
+        }
+    }
+
+    /// The least key after the bound, in a table.
+    #[must_use]
+    pub fn key(&self, table: &TableSpace) -> Bytes {
+        match self {
+            Self::TableStart => table.prefix().clone(),
+            Self::BeforePartition(partition) => table.partition(partition),
+            Self::AfterPartition(partition) => table.partition_end(partition),
+            Self::Before(partition, row) => table.entity(partition, row),
+            Self::After(partition, row) => table.after_entity(partition, row),
+            Self::TableEnd => table.end(),
+        }
+    }
+
+    /// The order of two bounds of one table. The start of a partition equals the bound before its empty RowKey, because
+    /// no row lies between them.
+    #[must_use]
+    pub fn compare(&self, other: &Self) -> Ordering {
+        match (self.within_partition(), other.within_partition()) {
+            (Ok((partition, within)), Ok((other_partition, other_within))) => {
+                compare_utf16(partition, other_partition)
+                    .then_with(|| within.compare(&other_within))
+            }
+            (Ok(_), Err(end)) => end.reverse(),
+            (Err(end), Ok(_)) => end,
+            (Err(end), Err(other_end)) => end.cmp(&other_end),
+        }
+    }
+
+    /// The partition of the bound and where in it the bound lies. At an end of the table: how it compares to every
+    /// partition.
+    fn within_partition(&self) -> Result<(&str, WithinPartition<'_>), Ordering> {
+        let row = |row_key, is_after| WithinPartition::Row { row_key, is_after };
+        match self {
+            Self::TableStart => Err(Ordering::Less),
+            Self::BeforePartition(partition) => Ok((partition, row("", false))),
+            Self::Before(partition, row_key) => Ok((partition, row(row_key, false))),
+            Self::After(partition, row_key) => Ok((partition, row(row_key, true))),
+            Self::AfterPartition(partition) => Ok((partition, WithinPartition::End)),
+            Self::TableEnd => Err(Ordering::Greater),
+        }
+    }
+}
+
+impl WithinPartition<'_> {
+    fn compare(&self, other: &Self) -> Ordering {
+        match (self, other) {
+            (
+                Self::Row { row_key, is_after },
+                Self::Row {
+                    row_key: other_key,
+                    is_after: other_after,
+                },
+            ) => compare_utf16(row_key, other_key).then(is_after.cmp(other_after)),
+            (Self::Row { .. }, Self::End) => Ordering::Less,
+            (Self::End, Self::Row { .. }) => Ordering::Greater,
+            (Self::End, Self::End) => Ordering::Equal,
+        }
+    }
+}
+
+/// The rows of a table between two bounds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EntityRange {
+    /// The bound before its first row.
+    pub start: EntityBound,
+    /// The bound after its last row.
+    pub end: EntityBound,
+}
+
+impl EntityRange {
+    /// Every row of a table.
+    #[must_use]
+    pub const fn whole_table() -> Self {
+        Self {
+            start: EntityBound::TableStart,
+            end: EntityBound::TableEnd,
+        }
+    }
+
+    /// The rows from one position through another, both included. A position without a RowKey includes its whole
+    /// partition.
+    #[must_use]
+    pub fn inclusive(low: Option<EntityPosition>, high: Option<EntityPosition>) -> Self {
+        Self {
+            start: low.map_or(EntityBound::TableStart, EntityBound::before),
+            end: high.map_or(EntityBound::TableEnd, EntityBound::after),
+        }
+    }
+
+    /// Whether it has no bounds.
+    #[must_use]
+    pub const fn is_whole_table(&self) -> bool {
+        matches!(
+            (&self.start, &self.end),
+            (EntityBound::TableStart, EntityBound::TableEnd)
+        )
+    }
+
+    /// Whether no row can lie in it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.start.compare(&self.end).is_ge()
+    }
+
+    /// Whether the row with these keys lies in it.
+    #[must_use]
+    pub fn contains(&self, partition_key: &str, row_key: &str) -> bool {
+        let row = WithinPartition::Row {
+            row_key,
+            is_after: false,
+        };
+        let compare_to = |bound: &EntityBound| match bound.within_partition() {
+            Ok((partition, within)) => {
+                compare_utf16(partition_key, partition).then_with(|| row.compare(&within))
+            }
+            Err(end) => end.reverse(),
+        };
+        compare_to(&self.start).is_ge() && compare_to(&self.end).is_lt()
+    }
+
+    /// The rows that lie in both ranges; `None` where there are none.
+    #[must_use]
+    pub fn intersection(&self, other: &Self) -> Option<Self> {
+        let start = match self.start.compare(&other.start) {
+            Ordering::Less => &other.start,
+            Ordering::Equal | Ordering::Greater => &self.start,
+        };
+        let end = match self.end.compare(&other.end) {
+            Ordering::Greater => &other.end,
+            Ordering::Equal | Ordering::Less => &self.end,
+        };
+        start.compare(end).is_lt().then(|| Self {
+            start: start.clone(),
+            end: end.clone(),
+        })
+    }
+
+    /// PartitionKey and RowKey where the range holds a single row.
+    #[must_use]
+    pub fn point(&self) -> Option<(&str, &str)> {
+        match (&self.start, &self.end) {
+            (EntityBound::Before(partition, row), EntityBound::After(end_partition, end_row))
+                if partition == end_partition && row == end_row =>
+            {
+                Some((partition, row))
+            }
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TableId;
+    use proptest::prelude::*;
+
+    /// Few enough keys that equal ones and prefixes of each other are frequent.
+    fn key() -> impl Strategy<Value = String> {
+        "[\u{0}\u{1}a\u{FFFF}\u{10000}]{0,2}"
+    }
+
+    fn bound() -> impl Strategy<Value = EntityBound> {
+        use EntityBound as B;
+        prop_oneof![
+            Just(B::TableStart),
+            key().prop_map(B::BeforePartition),
+            key().prop_map(B::AfterPartition),
+            (key(), key()).prop_map(|(partition, row)| B::Before(partition, row)),
+            (key(), key()).prop_map(|(partition, row)| B::After(partition, row)),
+            Just(B::TableEnd),
+        ]
+    }
+
+    fn range() -> impl Strategy<Value = EntityRange> {
+        (bound(), bound()).prop_map(|(start, end)| EntityRange { start, end })
+    }
+
+    fn space() -> TableSpace {
+        TableSpace::new("acc", TableId(7))
+    }
+
+    #[test]
+    fn positions_without_a_row_key_include_their_partition() {
+        let position = |partition: &str, row: Option<&str>| EntityPosition {
+            partition_key: partition.to_owned(),
+            row_key: row.map(str::to_owned),
+        };
+        let range =
+            EntityRange::inclusive(Some(position("b", None)), Some(position("d", Some("5"))));
+        for (partition, row, inside) in [
+            ("a", "z", false),
+            ("b", "", true),
+            ("c", "z", true),
+            ("d", "5", true),
+            ("d", "50", false),
+            ("da", "", false),
+        ] {
+            assert_eq!(range.contains(partition, row), inside, "{partition} {row}");
+        }
+        assert!(EntityRange::inclusive(None, None).is_whole_table());
+        let point = EntityRange::inclusive(
+            Some(position("p", Some("r"))),
+            Some(position("p", Some("r"))),
+        );
+        assert_eq!(point.point(), Some(("p", "r")));
+    }
+
+    proptest! {
+        #[test]
+        fn bounds_are_ordered_as_their_keys(a in bound(), b in bound()) {
+            prop_assert_eq!(a.compare(&b), a.key(&space()).cmp(&b.key(&space())));
+        }
+
+        #[test]
+        fn rows_lie_in_a_range_as_their_keys_do(range in range(), partition in key(), row in key()) {
+            let space = space();
+            let encoded = space.entity(&partition, &row);
+            let inside = range.start.key(&space) <= encoded && encoded < range.end.key(&space);
+            prop_assert_eq!(range.contains(&partition, &row), inside);
+            prop_assert!(!(inside && range.is_empty()));
+        }
+
+        #[test]
+        fn an_intersection_holds_the_rows_of_both(a in range(), b in range(), partition in key(), row in key()) {
+            let inside = |range: &EntityRange| range.contains(&partition, &row);
+            let both = a.intersection(&b);
+            prop_assert_eq!(both.as_ref().is_some_and(inside), inside(&a) && inside(&b));
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! The terms that every kind of shared access signature shares: times, addresses, protocol, version. Read and checked by
+//! servers, written by clients.
+
+use super::Caller;
+use super::key::{AccountKeys, Signature};
+use crate::{ErrorCode, Failure, Query, Version, push_query_parameter};
+use partita_model::DateTime;
+use std::borrow::Cow;
+use std::net::IpAddr;
+
+/// The version that signatures are made for: that of the Table SDKs.
+const VERSION: (&str, Version) = ("2019-02-02", Version::from_date(20_190_202));
+
+/// When, from where and how a signature can be used.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SasTerms {
+    /// The start, to the second. Servers whose clock is behind refuse a start of now: omit it, or set it back some
+    /// minutes.
+    pub start: Option<DateTime>,
+    /// The expiry, to the second. Only a service signature with a stored policy may omit it.
+    pub expiry: Option<DateTime>,
+    /// `sip`: an address, or two with `-` between them.
+    pub addresses: Option<String>,
+    /// Whether plain HTTP is refused.
+    pub https_only: bool,
+}
+
+impl SasTerms {
+    /// The version that signatures are made for.
+    pub(crate) const VERSION: Version = VERSION.1;
+
+    pub(crate) fn signed<'a>(&'a self, permissions: &'a str) -> SignedTerms<'a> {
+        let time = |at: Option<DateTime>| at.map(to_seconds).unwrap_or_default();
+        let protocols = if self.https_only {
+            "https"
+        } else {
+            "https,http"
+        };
+        SignedTerms {
+            version: VERSION.0.into(),
+            permissions: permissions.into(),
+            start: time(self.start).into(),
+            expiry: time(self.expiry).into(),
+            addresses: self.addresses.as_deref().unwrap_or_default().into(),
+            protocols: protocols.into(),
+            signature: None,
+        }
+    }
+}
+
+/// The parameters that all kinds share, decoded once: the texts are signed as they are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SignedTerms<'a> {
+    /// `sv`
+    pub(crate) version: Cow<'a, str>,
+    /// `sp`
+    pub(crate) permissions: Cow<'a, str>,
+    /// `st`
+    pub(crate) start: Cow<'a, str>,
+    /// `se`
+    pub(crate) expiry: Cow<'a, str>,
+    /// `sip`
+    pub(crate) addresses: Cow<'a, str>,
+    /// `spr`
+    pub(crate) protocols: Cow<'a, str>,
+    /// `sig`; `None` where the text cannot be a signature.
+    pub(super) signature: Option<Signature>,
+}
+
+impl<'a> SignedTerms<'a> {
+    pub(crate) fn parse(query: Query<'a>) -> Result<Self, Failure> {
+        Ok(Self {
+            version: text(query, "sv")?,
+            permissions: text(query, "sp")?,
+            start: text(query, "st")?,
+            expiry: text(query, "se")?,
+            addresses: text(query, "sip")?,
+            protocols: text(query, "spr")?,
+            signature: query
+                .get_base64("sig")?
+                .and_then(|signature| Signature::from_base64(&signature)),
+        })
+    }
+
+    /// Whether `sig` is one of the keys' signature over the parts, joined.
+    pub(crate) fn is_signed_by(&self, keys: &AccountKeys, parts: &[&str]) -> bool {
+        self.signature
+            .is_some_and(|signature| keys.verify(parts, &signature))
+    }
+
+    /// The version, unless it is older than the first one with this kind of signature.
+    pub(crate) fn version_since(&self, oldest: Version) -> Result<Version, Failure> {
+        Version::parse(&self.version)
+            .filter(|version| *version >= oldest)
+            .ok_or_else(|| {
+                Failure::authentication(
+                    "sv is missing or names no version with this kind of signature",
+                )
+            })
+    }
+
+    /// Checks the caller's address and protocol.
+    pub(crate) fn check_caller(&self, caller: &Caller) -> Result<(), Failure> {
+        match &*self.protocols {
+            "" | "https,http" | "http,https" => {}
+            "https" if caller.https => {}
+            "https" => return Err(ErrorCode::AuthorizationProtocolMismatch.into()),
+            _ => {
+                return Err(Failure::authentication(
+                    "spr is neither https nor https,http",
+                ));
+            }
+        }
+        if self.addresses.is_empty() {
+            return Ok(());
+        }
+        let (first, last) = parse_addresses(&self.addresses).ok_or_else(|| {
+            Failure::authentication("sip is neither an address nor a range of addresses")
+        })?;
+        let fits = |address: IpAddr| {
+            let address = address.to_canonical();
+            address.is_ipv4() == first.is_ipv4() && first <= address && address <= last
+        };
+        if caller.address.is_some_and(fits) {
+            return Ok(());
+        }
+        let place = caller.address.map_or_else(
+            || "unknown".to_owned(),
+            |address| address.to_canonical().to_string(),
+        );
+        Err(Failure::with_message(
+            ErrorCode::AuthorizationSourceIpMismatch,
+            format!(
+                "This request is not authorized to perform this operation using this source IP {place}."
+            ),
+        ))
+    }
+}
+
+/// The decoded value of a parameter; empty where it is absent, because both are signed alike.
+pub(crate) fn text<'a>(query: Query<'a>, name: &str) -> Result<Cow<'a, str>, Failure> {
+    Ok(query.get(name)?.unwrap_or_default())
+}
+
+/// Reads `st` or `se`: a date, or a date and time in UTC; `None` where it is empty.
+pub(crate) fn parse_time(name: &str, text: &str) -> Result<Option<DateTime>, Failure> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    DateTime::parse(text)
+        .map(Some)
+        .map_err(|_| Failure::authentication(format!("{name} is not a time in UTC")))
+}
+
+/// Checks that a signature is valid now. The start has no tolerance: clients set it back to allow for clock skew.
+pub(crate) fn check_times(
+    start: Option<DateTime>,
+    expiry: DateTime,
+    now: DateTime,
+) -> Result<(), Failure> {
+    if let Some(start) = start.filter(|start| now < *start) {
+        return Err(Failure::authentication(format!(
+            "the signature is good from {start} on, now it is {now}"
+        )));
+    }
+    if now > expiry {
+        return Err(Failure::authentication(format!(
+            "the signature was good until {expiry}, now it is {now}"
+        )));
+    }
+    Ok(())
+}
+
+/// The query of the shared parameters; an empty one is omitted, which is signed alike.
+pub(crate) fn push_terms(terms: &SignedTerms<'_>) -> String {
+    let SignedTerms {
+        version,
+        permissions,
+        start,
+        expiry,
+        addresses,
+        protocols,
+        signature: _,
+    } = terms;
+    let mut query = String::with_capacity(256);
+    let parameters = [
+        ("sv", version),
+        ("sp", permissions),
+        ("st", start),
+        ("se", expiry),
+        ("sip", addresses),
+        ("spr", protocols),
+    ];
+    push_unless_empty(&parameters, &mut query);
+    query
+}
+
+/// Appends the parameters that are not empty.
+pub(crate) fn push_unless_empty(parameters: &[(&str, &Cow<'_, str>)], query: &mut String) {
+    for (name, value) in parameters {
+        if !value.is_empty() {
+            push_query_parameter(name, value, query);
+        }
+    }
+}
+
+/// `2024-01-02T03:04:05Z`: the form has no fractions of a second.
+fn to_seconds(at: DateTime) -> String {
+    let (year, month, day, hour, minute, second, _) = at.fields();
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+}
+
+fn parse_addresses(text: &str) -> Option<(IpAddr, IpAddr)> {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    let first: IpAddr = first.trim().parse().ok()?;
+    let last: IpAddr = last.trim().parse().ok()?;
+    (first.is_ipv4() == last.is_ipv4() && first <= last).then_some((first, last))
+}

@@ -1,0 +1,34 @@
+//! The storage services, and how credentials and hosts name them.
+
+/// A storage service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ServiceKind {
+    /// Tables of entities.
+    Table,
+    /// Queues of messages.
+    Queue,
+    /// Containers of blobs.
+    Blob,
+}
+
+impl ServiceKind {
+    /// Its letter in `ss` of an account SAS.
+    #[must_use]
+    pub const fn letter(self) -> &'static str {
+        match self {
+            Self::Table => "t",
+            Self::Queue => "q",
+            Self::Blob => "b",
+        }
+    }
+
+    /// Its label in hosts (`account.table.core.windows.net`) and in the resource that a service SAS signs.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Table => "table",
+            Self::Queue => "queue",
+            Self::Blob => "blob",
+        }
+    }
+}

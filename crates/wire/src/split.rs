@@ -1,0 +1,38 @@
+//! Splitting text at an ASCII character.
+//!
+//! The standard library's search takes some hundred instructions, most of them before it looks at the first byte. A
+//! request's head is split a dozen times, at texts of about twenty bytes; `memchr` does it in a fifth of that.
+
+use memchr::memchr;
+
+/// The texts before and after the first `byte`, which is ASCII.
+pub(crate) fn once(text: &str, byte: u8) -> Option<(&str, &str)> {
+    let at = memchr(byte, text.as_bytes())?;
+    Some((text.get(..at)?, text.get(at + 1..)?))
+}
+
+/// The pieces between the `byte`s, which are ASCII: at least one, which may be empty.
+pub(crate) fn all(text: &str, byte: u8) -> impl Iterator<Item = &str> {
+    let mut rest = Some(text);
+    std::iter::from_fn(move || {
+        let whole = rest?;
+        let (piece, after) =
+            once(whole, byte).map_or((whole, None), |(piece, after)| (piece, Some(after)));
+        rest = after;
+        Some(piece)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn pieces_equal_those_of_the_standard_library(text in "[a-c;é]{0,40}") {
+            prop_assert_eq!(super::once(&text, b';'), text.split_once(';'));
+            let pieces: Vec<&str> = super::all(&text, b';').collect();
+            prop_assert_eq!(pieces, text.split(';').collect::<Vec<_>>());
+        }
+    }
+}

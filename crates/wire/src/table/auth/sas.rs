@@ -1,0 +1,263 @@
+//! Shared access signatures of a table (service document "Create a service SAS"): verified by servers, made by clients.
+//!
+//! The string to sign has, joined by line feeds:
+//! ```text
+//! since 2015-04-05:         sp st se canonical si sip spr sv spk srk epk erk
+//! 2012-02-12 to 2015-02-21: sp st se canonical si         sv spk srk epk erk
+//! canonical: /table/account/table since 2015-02-21, before that /account/table; the table in lower case
+//! ```
+//! Missing and empty parameters are signed alike, so they mean the same: an empty `epk` is not a bound.
+
+use super::Access;
+use crate::auth::{
+    Letters, SignedTerms, check_times, mismatch, parse_time, push_terms, push_unless_empty, text,
+};
+use crate::{
+    AccountKey, AccountKeys, Caller, ErrorCode, Failure, Query, SasTerms, ServiceKind, ServiceSas,
+    Version, push_query_parameter,
+};
+use partita_model::{AccessPolicy, DateTime, EntityPosition, EntityRange, SignedIdentifier};
+use std::borrow::Cow;
+
+const OLDEST: Version = Version::from_date(20_120_212);
+const SERVICE_IN_RESOURCE: Version = Version::from_date(20_150_221);
+const ADDRESS_AND_PROTOCOL: Version = Version::from_date(20_150_405);
+
+/// The terms of a new table SAS (service document "Create a service SAS").
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableSasTerms {
+    /// `tn`
+    pub table: String,
+    /// `sp`, letters of `raud` in this order; empty where the stored policy has them.
+    pub permissions: String,
+    /// When, from where, how.
+    pub terms: SasTerms,
+    /// `si`: a stored policy of the table.
+    pub policy_id: Option<String>,
+    /// `spk` and `srk`: the first entity that it grants access to. Without a RowKey, the first partition.
+    pub low: Option<EntityPosition>,
+    /// `epk` and `erk`: the last entity. Without a RowKey, the last partition.
+    pub high: Option<EntityPosition>,
+}
+
+impl TableSasTerms {
+    /// The signature as a query string, to be appended to any URL of the table.
+    #[must_use]
+    pub fn sign(&self, account: &str, key: &AccountKey) -> String {
+        let sas = TableSas {
+            terms: self.terms.signed(&self.permissions),
+            table: self.table.to_ascii_lowercase(),
+            policy_id: self.policy_id.as_deref().unwrap_or_default().into(),
+            low: keys_of(self.low.as_ref()),
+            high: keys_of(self.high.as_ref()),
+        };
+        let mut query = push_terms(&sas.terms);
+        push_query_parameter("tn", &self.table, &mut query);
+        let ([spk, srk], [epk, erk]) = (&sas.low, &sas.high);
+        let optional = [
+            ("si", &sas.policy_id),
+            ("spk", spk),
+            ("srk", srk),
+            ("epk", epk),
+            ("erk", erk),
+        ];
+        push_unless_empty(&optional, &mut query);
+        push_query_parameter(
+            "sig",
+            &key.sign(&sas.parts(account, SasTerms::VERSION)),
+            &mut query,
+        );
+        query
+    }
+}
+
+fn keys_of(position: Option<&EntityPosition>) -> [Cow<'_, str>; 2] {
+    let partition_key = position.map_or("", |position| &position.partition_key);
+    let row_key = position.and_then(|position| position.row_key.as_deref());
+    [partition_key.into(), row_key.unwrap_or_default().into()]
+}
+
+/// A table SAS as sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableSas<'a> {
+    terms: SignedTerms<'a>,
+    /// `tn`, in lower case.
+    table: String,
+    policy_id: Cow<'a, str>,
+    low: [Cow<'a, str>; 2],
+    high: [Cow<'a, str>; 2],
+}
+
+/// A table SAS whose signature is verified. Its terms are still to be checked, with the stored policy if it names one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VerifiedTableSas<'a>(TableSas<'a>);
+
+impl<'a> ServiceSas<'a> for TableSas<'a> {
+    fn is_in(query: Query<'a>) -> bool {
+        query.has("tn")
+    }
+
+    fn parse(query: Query<'a>) -> Result<Self, Failure> {
+        Ok(Self {
+            terms: SignedTerms::parse(query)?,
+            table: text(query, "tn")?.to_ascii_lowercase(),
+            policy_id: text(query, "si")?,
+            low: [text(query, "spk")?, text(query, "srk")?],
+            high: [text(query, "epk")?, text(query, "erk")?],
+        })
+    }
+}
+
+impl<'a> TableSas<'a> {
+    /// Checks the signature against the keys of the account addressed.
+    ///
+    /// # Errors
+    /// 403 AuthenticationFailed.
+    pub fn verify(
+        self,
+        account: &str,
+        keys: &AccountKeys,
+    ) -> Result<VerifiedTableSas<'a>, Failure> {
+        let terms = &self.terms;
+        let version = terms.version_since(OLDEST)?;
+        if version < ADDRESS_AND_PROTOCOL
+            && !(terms.addresses.is_empty() && terms.protocols.is_empty())
+        {
+            // These versions do not sign them: an attacker could remove or add them.
+            return Err(Failure::authentication("sip and spr need a newer sv"));
+        }
+        let parts = self.parts(account, version);
+        if !terms.is_signed_by(keys, &parts) {
+            return Err(mismatch(&parts));
+        }
+        Ok(VerifiedTableSas(self))
+    }
+
+    /// The string to sign, in pieces.
+    fn parts<'p>(&'p self, account: &'p str, version: Version) -> [&'p str; 28] {
+        let terms = &self.terms;
+        let service = if version >= SERVICE_IN_RESOURCE {
+            ["/", ServiceKind::Table.label(), "/"]
+        } else {
+            ["", "", "/"]
+        };
+        let [service_start, service, service_end] = service;
+        let extra = if version >= ADDRESS_AND_PROTOCOL {
+            [&*terms.addresses, "\n", &*terms.protocols, "\n"]
+        } else {
+            [""; 4]
+        };
+        let [sip, sip_end, spr, spr_end] = extra;
+        let ([spk, srk], [epk, erk]) = (&self.low, &self.high);
+        [
+            &*terms.permissions,
+            "\n",
+            &terms.start,
+            "\n",
+            &terms.expiry,
+            "\n",
+            service_start,
+            service,
+            service_end,
+            account,
+            "/",
+            &self.table,
+            "\n",
+            &self.policy_id,
+            "\n",
+            sip,
+            sip_end,
+            spr,
+            spr_end,
+            &terms.version,
+            "\n",
+            spk,
+            "\n",
+            srk,
+            "\n",
+            epk,
+            "\n",
+            erk,
+        ]
+    }
+}
+
+impl VerifiedTableSas<'_> {
+    /// The table, in lower case.
+    #[must_use]
+    pub fn table(&self) -> &str {
+        &self.0.table
+    }
+
+    /// The stored policy that the signature names: [`Self::access`] then needs the table's access control list.
+    #[must_use]
+    pub fn policy_id(&self) -> Option<&str> {
+        Some(&*self.0.policy_id).filter(|id| !id.is_empty())
+    }
+
+    /// Checks times, address and protocol. Permission, start and expiry each come from the signature or from the stored
+    /// policy, never from both.
+    ///
+    /// # Errors
+    /// 403 AuthenticationFailed (also for an unknown policy), AuthorizationSourceIPMismatch,
+    /// AuthorizationProtocolMismatch; 400 InvalidQueryParameterValue where a part is given on both sides.
+    pub fn access(
+        &self,
+        caller: &Caller,
+        policies: &[SignedIdentifier],
+    ) -> Result<Access, Failure> {
+        let terms = &self.0.terms;
+        let none = AccessPolicy::default();
+        let policy = match self.policy_id() {
+            None => &none,
+            Some(id) => policies
+                .iter()
+                .find(|identifier| identifier.id == id)
+                .map(|identifier| &identifier.policy)
+                .ok_or_else(|| {
+                    Failure::authentication("the table has no access policy of the name si")
+                })?,
+        };
+        let start = one_side("st", parse_time("st", &terms.start)?, policy.start)?;
+        let expiry: Option<DateTime> =
+            one_side("se", parse_time("se", &terms.expiry)?, policy.expiry)?;
+        let given = Some(&*terms.permissions).filter(|letters| !letters.is_empty());
+        let stored = policy
+            .permission
+            .as_deref()
+            .filter(|letters| !letters.is_empty());
+        let permissions = one_side("sp", given, stored)?;
+        let expiry = expiry.ok_or_else(|| Failure::authentication("no expiry is given"))?;
+        let permissions =
+            permissions.ok_or_else(|| Failure::authentication("no permission is given"))?;
+        check_times(start, expiry, caller.now)?;
+        terms.check_caller(caller)?;
+        let range = EntityRange::inclusive(position(&self.0.low), position(&self.0.high));
+        Ok(Access::table_sas(
+            self.0.table.clone(),
+            Letters::parse(permissions),
+            range,
+        ))
+    }
+}
+
+fn one_side<T>(name: &str, given: Option<T>, stored: Option<T>) -> Result<Option<T>, Failure> {
+    match (given, stored) {
+        (Some(_), Some(_)) => Err(Failure::new(ErrorCode::InvalidQueryParameterValue)
+            .detail("QueryParameterName", name)
+            .detail(
+                "Reason",
+                "it is given by the signature and by its stored policy",
+            )),
+        (given, stored) => Ok(given.or(stored)),
+    }
+}
+
+/// An end of the range. A RowKey alone is one of the partition with the empty key.
+fn position([partition_key, row_key]: &[Cow<'_, str>; 2]) -> Option<EntityPosition> {
+    let own = |text: &Cow<'_, str>| text.clone().into_owned();
+    (!partition_key.is_empty() || !row_key.is_empty()).then(|| EntityPosition {
+        partition_key: own(partition_key),
+        row_key: (!row_key.is_empty()).then(|| own(row_key)),
+    })
+}
