@@ -87,7 +87,7 @@ fn words(text: &mut String, bytes: usize, salt: u64) {
     let end = text.len() + bytes;
     let mut state = salt;
     while text.len() < end {
-        state = crate::rng::mix(state.wrapping_add(0x9e37_79b9_7f4a_7c15));
+        state = partita_load::mix(state.wrapping_add(0x9e37_79b9_7f4a_7c15));
         text.push_str(WORDS[(state % 8) as usize]);
         write!(text, "{:08x} ", state >> 32).expect("writing to a string cannot fail");
     }

@@ -24,7 +24,6 @@ mod prepare;
 mod process;
 pub mod project;
 pub mod report;
-pub mod rng;
 mod target;
 mod workload;
 

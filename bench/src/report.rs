@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use partita_load::thousands;
 use serde::Serialize;
 
 use crate::{LoadResult, TargetKind, WorkloadKind};
@@ -54,7 +55,7 @@ impl Measurement {
         rss_mib: f64,
     ) -> Self {
         let requests = (result.requests as f64).max(1.0);
-        let ms = |quantile| result.latency_us.value_at_quantile(quantile) as f64 / 1_000.0;
+        let ms = |quantile| result.latency.quantile_ms(quantile);
         Self {
             target: target.name(),
             workload: kind.name(),
@@ -213,8 +214,8 @@ impl Report {
                 "| {} | {} | {} | {} | {:.2} | {:.2} | {:.0} | {:.0} | {bare} | {azurite} |\n",
                 row.kind.title(),
                 row.connections,
-                grouped(row.requests_per_s),
-                grouped(row.entities_per_s),
+                thousands(row.requests_per_s.round()),
+                thousands(row.entities_per_s.round()),
                 row.p50_ms,
                 row.p99_ms,
                 row.server_cpu_us,
@@ -231,19 +232,6 @@ impl Report {
     pub fn json(&self) -> anyhow::Result<String> {
         Ok(serde_json::to_string_pretty(self)? + "\n")
     }
-}
-
-/// A number with commas between thousands.
-fn grouped(value: f64) -> String {
-    let digits = format!("{value:.0}");
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// The machine in a few words.

@@ -41,17 +41,20 @@ impl Head {
         };
         let mut start = 0;
         for end in memchr::memchr_iter(b'\n', input) {
-            let line = input.get(start..end).unwrap_or_default();
-            let line = line.strip_suffix(b"\r").unwrap_or(line);
-            start = end + 1;
-            if line.is_empty() {
-                head.bytes = start;
-                return Ok(Some(head));
-            }
-            if head.status == 0 {
-                head.status = status(line)?;
-            } else {
-                head.field(line)?;
+            let from = std::mem::replace(&mut start, end + 1);
+            let line = || {
+                let line = input.get(from..end).unwrap_or_default();
+                line.strip_suffix(b"\r").unwrap_or(line)
+            };
+            // Only three fields matter; their first letters rule out most others.
+            match input.get(from) {
+                _ if head.status == 0 => head.status = status(line())?,
+                Some(b'C' | b'c' | b'T' | b't') => head.field(line())?,
+                Some(b'\r' | b'\n') if line().is_empty() => {
+                    head.bytes = start;
+                    return Ok(Some(head));
+                }
+                _ => {}
             }
         }
         if input.len() > HEAD_BYTES_MAX {
@@ -61,25 +64,33 @@ impl Head {
     }
 
     fn field(&mut self, line: &[u8]) -> anyhow::Result<()> {
-        // Only three fields matter; their first letter rules out most others at once.
-        if !matches!(line.first(), Some(b'C' | b'c' | b'T' | b't')) {
-            return Ok(());
-        }
-        let Some(colon) = memchr::memchr(b':', line) else {
-            bail!("header line without a colon");
-        };
-        let (name, value) = line.split_at(colon);
-        let value = value.get(1..).unwrap_or_default().trim_ascii();
-        if name.eq_ignore_ascii_case(b"content-length") {
-            let text = std::str::from_utf8(value).context("content-length is not text")?;
-            self.body = BodyLength::Bytes(text.parse().context("content-length is no number")?);
-        } else if name.eq_ignore_ascii_case(b"transfer-encoding") {
+        if let Some(value) = value(line, b"content-length") {
+            let bytes = number(value).context("content-length is not a number")?;
+            self.body = BodyLength::Bytes(bytes);
+        } else if value(line, b"transfer-encoding").is_some() {
             self.body = BodyLength::Chunked;
-        } else if name.eq_ignore_ascii_case(b"connection") {
+        } else if let Some(value) = value(line, b"connection") {
             self.close = value.eq_ignore_ascii_case(b"close");
         }
         Ok(())
     }
+}
+
+/// The value of a header line with that name.
+fn value<'a>(line: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
+    let (found, value) = line.split_at_checked(name.len())?;
+    let value = value.strip_prefix(b":")?;
+    found.eq_ignore_ascii_case(name).then(|| value.trim_ascii())
+}
+
+/// A decimal number.
+fn number(digits: &[u8]) -> Option<u64> {
+    let add = |number: u64, digit: &u8| {
+        let digit = digit.is_ascii_digit().then(|| u64::from(digit - b'0'))?;
+        number.checked_mul(10)?.checked_add(digit)
+    };
+    let is_empty = digits.is_empty();
+    digits.iter().try_fold(0, add).filter(|_| !is_empty)
 }
 
 /// Finds a header by name in a complete head; for the blocking client, off the hot path.
@@ -95,12 +106,10 @@ pub(crate) fn find_header<'a>(head: &'a [u8], name: &str) -> Option<&'a str> {
 }
 
 fn status(line: &[u8]) -> anyhow::Result<u16> {
-    let digits = line
-        .strip_prefix(b"HTTP/1.1 ")
-        .and_then(|rest| rest.get(..3))
-        .and_then(|digits| std::str::from_utf8(digits).ok());
+    let digits = line.strip_prefix(b"HTTP/1.1 ");
     digits
-        .and_then(|digits| digits.parse().ok())
+        .and_then(|rest| number(rest.get(..3)?))
+        .and_then(|status| u16::try_from(status).ok())
         .with_context(|| format!("not a status line: {}", String::from_utf8_lossy(line)))
 }
 

@@ -2,7 +2,7 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::SocketAddr;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use mio::net::TcpStream;
@@ -19,7 +19,6 @@ pub(super) struct Connection {
     /// The request; belongs to the workload between two answers.
     pub(super) slot: Vec<u8>,
     sent_bytes: usize,
-    started: Instant,
     /// The part of a head that came without its end.
     partial: Vec<u8>,
     answer: Option<(Head, BodyReader)>,
@@ -32,7 +31,6 @@ pub(super) struct Connection {
 pub(super) struct Answer {
     pub(super) status: u16,
     pub(super) body_bytes: u64,
-    pub(super) latency: Duration,
     /// The server is about to close the connection.
     pub(super) close: bool,
 }
@@ -47,7 +45,6 @@ impl Connection {
             stream: TcpStream::from_std(stream),
             slot: Vec::new(),
             sent_bytes: 0,
-            started: Instant::now(),
             partial: Vec::new(),
             answer: None,
             sample: Vec::new(),
@@ -55,14 +52,14 @@ impl Connection {
     }
 
     /// Starts sending what is in the slot.
-    pub(super) fn start(&mut self, now: Instant) -> anyhow::Result<()> {
+    pub(super) fn start(&mut self) -> anyhow::Result<()> {
         self.sent_bytes = 0;
-        self.started = now;
         self.sample.clear();
         self.send()
     }
 
     /// Sends as much of the request as the socket takes.
+    #[inline]
     pub(super) fn send(&mut self) -> anyhow::Result<()> {
         while let Some(rest) = self
             .slot
@@ -83,6 +80,7 @@ impl Connection {
     ///
     /// One read suffices: a piece that fills the buffer is followed by another read, and any shorter one has emptied
     /// the socket, so that the edge-triggered wait will report the next.
+    #[inline]
     pub(super) fn receive(&mut self, buffer: &mut [u8]) -> anyhow::Result<Option<Answer>> {
         loop {
             let count = match self.stream.read(buffer) {
@@ -102,6 +100,7 @@ impl Connection {
         }
     }
 
+    #[inline]
     fn take(&mut self, piece: &[u8]) -> anyhow::Result<Option<Answer>> {
         let mut piece = piece;
         if self.answer.is_none() {
@@ -138,7 +137,6 @@ impl Connection {
         let answer = Answer {
             status: head.status,
             body_bytes: body.content_bytes(),
-            latency: self.started.elapsed(),
             close: head.close,
         };
         self.answer = None;

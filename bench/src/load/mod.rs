@@ -1,19 +1,18 @@
-//! The load driver: a few threads, each with its connections in one epoll set, each connection always with exactly one
-//! request under way.
+//! Load over raw connections: a few threads, each with its connections in one epoll set, each connection always with
+//! exactly one request under way.
 //!
-//! One request costs one write and one read system call; a wait serves every connection that is ready. Requests come
-//! prepared from a [`Workload`]; of answers only the head is read, the body is stepped over.
+//! When requests begin and what counts as latency is the shared load driver's ([`partita_load`]). One request costs one
+//! write and one read system call; a wait serves every connection that is ready. Requests come prepared from a
+//! [`Workload`]; of answers only the head is read, the body is skipped.
 
 mod connection;
-mod worker;
+mod thread;
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail};
-use hdrhistogram::Histogram;
+use anyhow::bail;
+use partita_load::{Counts, LatencyHistogram, Stage, StageCell};
 
 use crate::{Cpu, Workload, park_for};
 
@@ -47,7 +46,7 @@ pub struct LoadResult {
     /// Right answers.
     pub requests: u64,
     /// Answers that say that nothing was done, by `x-partita-reason` where there is one.
-    pub refused: BTreeMap<String, u64>,
+    pub refused: Counts,
     /// Wrong answers and broken connections.
     pub errors: u64,
     /// What the first error was.
@@ -56,16 +55,11 @@ pub struct LoadResult {
     pub body_bytes: u64,
     /// Time measured, seconds.
     pub elapsed_s: f64,
-    /// Time from sending a request to the end of its answer, microseconds.
-    pub latency_us: Histogram<u64>,
+    /// Time from sending a request to the end of its answer.
+    pub latency: LatencyHistogram,
     /// Processor time of the driver itself, seconds.
     pub driver_cpu_s: f64,
 }
-
-/// The stages of a run, as the threads see them.
-const WARMING: u8 = 0;
-const MEASURING: u8 = 1;
-const STOPPED: u8 = 2;
 
 impl Load<'_> {
     /// Runs it. `on_edge` is called when measuring starts and again when it ends, for samples of the server's
@@ -94,7 +88,7 @@ impl Load<'_> {
         self.drive(|stage| {
             park_for(self.shape.warm_up);
             let started = Instant::now();
-            stage.store(MEASURING, Ordering::Relaxed);
+            stage.set(Stage::Measuring);
             let worked = work()?;
             Ok((started.elapsed().as_secs_f64(), worked))
         })
@@ -103,34 +97,34 @@ impl Load<'_> {
     /// Lets the threads work while `lead` takes them through the stages; it returns the time measured, seconds.
     fn drive<T>(
         &self,
-        lead: impl FnOnce(&AtomicU8) -> anyhow::Result<(f64, T)>,
+        lead: impl FnOnce(&StageCell) -> anyhow::Result<(f64, T)>,
     ) -> anyhow::Result<(LoadResult, T)> {
         let shape = self.shape;
         if shape.threads == 0 || shape.connections < shape.threads {
             bail!("a load needs at least one connection for each thread");
         }
-        let workers = (0..shape.threads)
+        let threads = (0..shape.threads)
             .map(|thread| {
                 let connections = (shape.connections + thread) / shape.threads;
                 let workload = self.workload.for_thread(thread as u64);
-                worker::Worker::connect(self.addr, connections, workload)
+                thread::Thread::connect(self.addr, connections, workload)
             })
             .collect::<anyhow::Result<Vec<_>>>()?;
-        let stage = &AtomicU8::new(WARMING);
+        let stage = &StageCell::new();
         std::thread::scope(|scope| {
-            let threads: Vec<_> = workers
+            let threads: Vec<_> = threads
                 .into_iter()
-                .map(|worker| scope.spawn(move || worker.run(stage)))
+                .map(|thread| scope.spawn(move || thread.run(stage)))
                 .collect();
             let led = lead(stage);
             // Also after a failure, or the threads would never end.
-            stage.store(STOPPED, Ordering::Relaxed);
+            stage.set(Stage::Stopped);
             let mut result = LoadResult::empty();
             for thread in threads {
                 let part = thread
                     .join()
                     .map_err(|_| anyhow::anyhow!("a driver thread panicked"))??;
-                result.add(part).context("merging histograms")?;
+                result.merge(part);
             }
             let (elapsed_s, worked) = led?;
             result.elapsed_s = elapsed_s;
@@ -142,16 +136,16 @@ impl Load<'_> {
 /// Leads the threads through the stages; returns the time measured and the driver's processor time in it, seconds.
 fn conduct(
     shape: LoadShape,
-    stage: &AtomicU8,
+    stage: &StageCell,
     on_edge: &mut impl FnMut() -> anyhow::Result<()>,
 ) -> anyhow::Result<(f64, f64)> {
     park_for(shape.warm_up);
     on_edge()?;
     let cpu = Cpu::of("self")?;
     let started = Instant::now();
-    stage.store(MEASURING, Ordering::Relaxed);
+    stage.set(Stage::Measuring);
     park_for(shape.measured);
-    stage.store(STOPPED, Ordering::Relaxed);
+    stage.set(Stage::Stopped);
     let elapsed_s = started.elapsed().as_secs_f64();
     on_edge()?;
     Ok((elapsed_s, Cpu::of("self")?.total_s() - cpu.total_s()))
@@ -161,18 +155,17 @@ impl LoadResult {
     pub(crate) fn empty() -> Self {
         Self {
             requests: 0,
-            refused: BTreeMap::new(),
+            refused: Counts::new(),
             errors: 0,
             first_error: None,
             body_bytes: 0,
             elapsed_s: 0.0,
-            // Up to a minute, three digits: about 200 KB.
-            latency_us: Histogram::new_with_bounds(1, 60_000_000, 3).expect("the bounds are valid"),
+            latency: LatencyHistogram::default(),
             driver_cpu_s: 0.0,
         }
     }
 
-    fn add(&mut self, other: Self) -> anyhow::Result<()> {
+    fn merge(&mut self, other: Self) {
         self.requests += other.requests;
         for (reason, count) in other.refused {
             *self.refused.entry(reason).or_default() += count;
@@ -180,8 +173,7 @@ impl LoadResult {
         self.errors += other.errors;
         self.body_bytes += other.body_bytes;
         self.first_error = self.first_error.take().or(other.first_error);
-        self.latency_us.add(other.latency_us)?;
-        Ok(())
+        self.latency.merge(&other.latency);
     }
 
     /// Answers that say that nothing was done.

@@ -10,9 +10,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 pub use kind::WorkloadKind;
+use partita_load::{Random, mix};
 use template::Template;
 
-use crate::rng::{Rng, mix};
 use crate::{Account, entity};
 
 /// Partitions that the insert and batch workloads spread over.
@@ -23,7 +23,7 @@ pub(crate) const WRITE_PARTITIONS: u64 = 1_000;
 #[derive(Clone, Debug)]
 pub struct Workload {
     kind: WorkloadKind,
-    rng: Rng,
+    random: Random,
     /// Numbers the rows this source writes; never repeats in the life of a target.
     next_row: u64,
     template: Template,
@@ -55,7 +55,7 @@ impl Workload {
         };
         Self {
             kind,
-            rng: Rng::new(run),
+            random: Random::new(run),
             next_row: run << 40,
             template,
             gets: Arc::new(gets),
@@ -66,7 +66,7 @@ impl Workload {
     #[must_use]
     pub fn for_thread(&self, thread: u64) -> Self {
         let mut source = self.clone();
-        source.rng = Rng::new(mix(self.next_row) ^ thread);
+        source.random = Random::new(mix(self.next_row) ^ thread);
         source.next_row |= thread << 32;
         source
     }
@@ -87,20 +87,20 @@ impl Workload {
     pub(crate) fn fill(&mut self, slot: &mut Vec<u8>) {
         match self.kind {
             WorkloadKind::PointGet => {
-                let row = self.rng.below(entity::PREPARED_ROWS) as usize;
+                let row = self.random.below(entity::PREPARED_ROWS) as usize;
                 slot.clear();
                 slot.extend_from_slice(self.gets.request(row));
             }
             WorkloadKind::Page => {
                 let partition = self
-                    .rng
+                    .random
                     .below(entity::PREPARED_ROWS / entity::PARTITION_ROWS);
                 self.template.copy_to(slot);
                 self.template
                     .patch_keys(slot, &entity::key('p', partition), |_| String::new());
             }
             WorkloadKind::InsertMany | WorkloadKind::Batch => {
-                let partition = self.rng.below(WRITE_PARTITIONS);
+                let partition = self.random.below(WRITE_PARTITIONS);
                 self.fill_write(slot, partition);
             }
             WorkloadKind::InsertOne => self.fill_write(slot, 0),

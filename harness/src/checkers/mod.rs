@@ -19,8 +19,8 @@ use std::thread::Scope;
 
 use anyhow::{Context, bail};
 use partita_bench::client::Client;
-use partita_bench::rng::Rng;
 use partita_bench::{Account, ServerProcess};
+use partita_load::Random;
 
 use self::model::Key;
 use self::race::Races;
@@ -37,21 +37,24 @@ const WRITERS: u64 = 6;
 #[derive(Debug)]
 pub(crate) struct Checkers {
     account: Account,
-    rng: Rng,
+    random: Random,
     writers: Vec<Writer>,
     races: Races,
     reader: Reader,
 }
 
 impl Checkers {
-    pub(crate) fn new(account: &Account, rng: &mut Rng) -> Self {
+    pub(crate) fn new(account: &Account, random: &mut Random) -> Self {
         let writers: Vec<Writer> = (0..WRITERS)
-            .map(|index| Writer::new(index, rng.next_u64()))
+            .map(|index| Writer::new(index, random.next_u64()))
             .collect();
-        let reader = Reader::new(writers.iter().map(|writer| &writer.ledger), rng.next_u64());
+        let reader = Reader::new(
+            writers.iter().map(|writer| &writer.ledger),
+            random.next_u64(),
+        );
         Self {
             account: account.clone(),
-            rng: Rng::new(rng.next_u64()),
+            random: Random::new(random.next_u64()),
             writers,
             races: Races::default(),
             reader,
@@ -66,7 +69,7 @@ impl Checkers {
             faults.extend(self.reader.settle(&writer.ledger, &stored));
             faults.extend(writer.ledger.settle(&stored));
             let keys = &writer.ledger.keys;
-            let key = &keys[self.rng.below(keys.len() as u64) as usize];
+            let key = &keys[self.random.below(keys.len() as u64) as usize];
             let by_get = stored::get(client, key)?;
             if by_get.as_ref() != stored.get(key) {
                 faults.push(format!("{key:?}: get and scan differ: {by_get:?}"));

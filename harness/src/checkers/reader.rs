@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use partita_bench::Account;
 use partita_bench::client::Client;
-use partita_bench::rng::Rng;
+use partita_load::Random;
 
 use super::model::{Key, Ledger, Rows};
 use super::stored;
@@ -14,7 +14,7 @@ use super::stored;
 #[derive(Debug)]
 pub(crate) struct Reader {
     keys: Vec<Key>,
-    rng: Rng,
+    random: Random,
     /// The tag last seen of each row.
     seen: BTreeMap<Key, String>,
     /// What the server did wrong while it was up.
@@ -27,7 +27,7 @@ impl Reader {
             keys: ledgers
                 .flat_map(|ledger| ledger.keys.iter().cloned())
                 .collect(),
-            rng: Rng::new(seed),
+            random: Random::new(seed),
             seen: BTreeMap::new(),
             faults: Vec::new(),
         }
@@ -39,7 +39,7 @@ impl Reader {
             return;
         };
         loop {
-            let key = &self.keys[self.rng.below(self.keys.len() as u64) as usize];
+            let key = &self.keys[self.random.below(self.keys.len() as u64) as usize];
             match stored::get(&mut client, key) {
                 Ok(Some(row)) => {
                     self.seen.insert(key.clone(), row.etag.unwrap_or_default());

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use partita_bench::Account;
 use partita_bench::batch::{self, Batch};
 use partita_bench::client::{Client, Request, Response};
-use partita_bench::rng::Rng;
+use partita_load::Random;
 
 use super::TABLE;
 use super::model::{Change, Key, Ledger, Row, Stamp, payload};
@@ -35,7 +35,7 @@ pub(crate) fn next_stamp() -> Stamp {
 #[derive(Debug)]
 pub(crate) struct Writer {
     pub(crate) ledger: Ledger,
-    rng: Rng,
+    random: Random,
     /// What the server did wrong while it was up.
     pub(crate) faults: Vec<String>,
     /// Writes acknowledged.
@@ -62,7 +62,7 @@ impl Writer {
                 keys: keys.collect(),
                 ..Ledger::default()
             },
-            rng: Rng::new(seed),
+            random: Random::new(seed),
             faults: Vec::new(),
             acknowledged: 0,
         }
@@ -74,7 +74,7 @@ impl Writer {
             return;
         };
         while self.faults.is_empty() {
-            let outcome = match self.rng.below(100) {
+            let outcome = match self.random.below(100) {
                 0..15 => races.play(&mut client),
                 15..40 => self.batch(&mut client, addr, account),
                 _ => self.single(&mut client),
@@ -89,7 +89,7 @@ impl Writer {
     }
 
     fn single(&mut self, client: &mut Client) -> anyhow::Result<Option<String>> {
-        let index = self.rng.below(PARTITIONS * KEYS);
+        let index = self.random.below(PARTITIONS * KEYS);
         let step = self.step(index);
         let expected = self.expect(&[&step]);
         let body = step.body();
@@ -125,9 +125,9 @@ impl Writer {
         addr: SocketAddr,
         account: &Account,
     ) -> anyhow::Result<Option<String>> {
-        let partition = self.rng.below(PARTITIONS);
-        let first = self.rng.below(KEYS);
-        let count = 2 + self.rng.below(BATCH_MAX - 1);
+        let partition = self.random.below(PARTITIONS);
+        let first = self.random.below(KEYS);
+        let count = 2 + self.random.below(BATCH_MAX - 1);
         // Neighbouring rows, each once: a batch may name an entity only once.
         let steps: Vec<Step> = (0..count)
             .map(|offset| self.step((first + offset) % KEYS * PARTITIONS + partition))
@@ -181,9 +181,9 @@ impl Writer {
         let keys = &self.ledger.keys;
         let key = keys[index as usize % keys.len()].clone();
         let row = self.ledger.rows.get(&key);
-        let change = match (self.rng.below(100), row.is_some()) {
+        let change = match (self.random.below(100), row.is_some()) {
             (0..3, _) => Change::Insert,
-            (_, false) if self.rng.chance(96) => match self.rng.below(4) {
+            (_, false) if self.random.chance(96) => match self.random.below(4) {
                 0 => Change::UpsertMerge,
                 1 => Change::UpsertReplace,
                 _ => Change::Insert,
@@ -195,7 +195,7 @@ impl Writer {
             _ => Change::Delete,
         };
         let needs_tag = matches!(change, Change::Replace | Change::Merge | Change::Delete);
-        let stale = self.rng.chance(4);
+        let stale = self.random.chance(4);
         let if_match = needs_tag.then(|| match row.and_then(|row| row.etag.clone()) {
             Some(etag) if !stale => etag,
             _ => STALE_ETAG.to_owned(),

@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use partita_bench::client::Client;
-use partita_bench::rng::Rng;
 use partita_bench::{Account, ServerProcess, create_table, partita_command};
+use partita_load::Random;
 
 use crate::checkers::{Checkers, TABLE, fail_with_log};
 use crate::setup::{ServerProgram, scratch};
@@ -68,21 +68,21 @@ struct Run {
     program: PathBuf,
     directory: PathBuf,
     account: Account,
-    rng: Rng,
+    random: Random,
     checkers: Checkers,
     slowest_start: Duration,
 }
 
 impl Run {
     fn new(program: PathBuf, directory: PathBuf, seed: u64) -> Self {
-        let mut rng = Rng::new(seed);
+        let mut random = Random::new(seed);
         let account = Account::well_known();
         Self {
             program,
             directory,
-            checkers: Checkers::new(&account, &mut rng),
+            checkers: Checkers::new(&account, &mut random),
             account,
-            rng,
+            random,
             slowest_start: Duration::ZERO,
         }
     }
@@ -90,7 +90,7 @@ impl Run {
     fn rounds(mut self, rounds: u64) -> anyhow::Result<()> {
         let started = Instant::now();
         for round in 0..rounds {
-            if self.rng.chance(20) {
+            if self.random.chance(20) {
                 self.kill_while_starting()?;
             }
             let mut server = self.start()?;
@@ -117,7 +117,7 @@ impl Run {
             .stdout(std::process::Stdio::null())
             .stderr(std::process::Stdio::null())
             .spawn()?;
-        std::thread::park_timeout(Duration::from_millis(self.rng.below(60)));
+        std::thread::park_timeout(Duration::from_millis(self.random.below(60)));
         child.kill()?;
         child.wait()?;
         Ok(())
@@ -138,7 +138,7 @@ impl Run {
 
     fn load_and_kill(&mut self, server: &mut ServerProcess) -> anyhow::Result<()> {
         let addr = server.addr();
-        let load = Duration::from_millis(10 + self.rng.below(LOAD_MS_MAX));
+        let load = Duration::from_millis(10 + self.random.below(LOAD_MS_MAX));
         let checkers = &mut self.checkers;
         std::thread::scope(|scope| {
             checkers.load(scope, addr);

@@ -17,7 +17,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
 use partita_bench::client::{Client, Request};
-use partita_bench::{Account, ServerProcess, admin, create_table, partita_command, project, rng};
+use partita_bench::{Account, ServerProcess, admin, create_table, partita_command, project};
+use partita_load::mix;
 use serde_json::Value;
 
 use self::mount::SmallDisk;
@@ -213,7 +214,7 @@ impl Trial {
     fn read_some(&mut self, count: u64) -> anyhow::Result<()> {
         let rows = self.rows.len() as u64;
         for index in 0..count {
-            let number = rng::mix(index) % rows;
+            let number = mix(index) % rows;
             if self.rows.get(&number) != Some(&Fate::Written) {
                 continue;
             }
@@ -283,6 +284,6 @@ fn fill_up(path: &Path) -> anyhow::Result<()> {
 /// The text of a row: hexadecimal, so that compression saves half at most.
 fn text(number: u64) -> String {
     (0..TEXT_LEN / 16).fold(String::new(), |text, word| {
-        text + &format!("{:016x}", rng::mix((number << 20) + word))
+        text + &format!("{:016x}", mix((number << 20) + word))
     })
 }

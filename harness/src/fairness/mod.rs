@@ -10,7 +10,6 @@
 mod tenants;
 
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
@@ -18,8 +17,9 @@ use partita_bench::{
     Account, Load, LoadResult, LoadShape, ServerProcess, Workload, WorkloadKind, park_for,
     partita_command, prepare,
 };
+use partita_load::{Stage, StageCell};
 
-use self::tenants::{MEASURING, STOPPED, Seen, Tenant, WARMING, percentile_ms};
+use self::tenants::{Seen, Tenant};
 use crate::setup::{ServerProgram, scratch};
 
 const START_DEADLINE: Duration = Duration::from_secs(30);
@@ -94,8 +94,8 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
             rows.push(measure(arguments, server.addr(), abuse, tenants)?);
         }
     }
-    print(arguments, &mut rows);
-    check(arguments, &mut rows)
+    print(arguments, &rows);
+    check(arguments, &rows)
 }
 
 /// Lets the tenants work for a while, beside the abuser's load if there is one.
@@ -112,7 +112,7 @@ fn measure(
         .zip(accounts)
         .map(|(number, name)| Tenant::new(addr, Account::new(name, KEY)?, number))
         .collect::<anyhow::Result<Vec<_>>>()?;
-    let stage = &AtomicU8::new(WARMING);
+    let stage = &StageCell::new();
     std::thread::scope(|scope| {
         let threads: Vec<_> = tenants
             .iter_mut()
@@ -122,12 +122,12 @@ fn measure(
             Some((kind, run)) => put_load(arguments, addr, kind, run, stage).map(Some),
             None => {
                 park_for(WARM_UP);
-                stage.store(MEASURING, Ordering::Relaxed);
+                stage.set(Stage::Measuring);
                 park_for(measured);
                 Ok(None)
             }
         };
-        stage.store(STOPPED, Ordering::Relaxed);
+        stage.set(Stage::Stopped);
         let mut seen = Seen::default();
         for thread in threads {
             let ended = thread.join();
@@ -149,7 +149,7 @@ fn put_load(
     addr: SocketAddr,
     kind: WorkloadKind,
     run: u64,
-    stage: &AtomicU8,
+    stage: &StageCell,
 ) -> anyhow::Result<LoadResult> {
     let workload = Workload::new(kind, &Account::new(ABUSER, KEY)?, addr, run);
     let shape = LoadShape {
@@ -163,14 +163,15 @@ fn put_load(
         workload: &workload,
         shape,
     };
+    // The load is at an edge twice: where measuring begins, and where it ends.
+    let mut edges = [Stage::Measuring, Stage::Stopped].into_iter();
     load.run(|| {
-        // Called where measuring begins, and where it ends.
-        stage.fetch_add(1, Ordering::Relaxed);
+        edges.next().into_iter().for_each(|next| stage.set(next));
         Ok(())
     })
 }
 
-fn print(arguments: &Arguments, rows: &mut [Row]) {
+fn print(arguments: &Arguments, rows: &[Row]) {
     println!(
         "{} tenants with 50 requests a second each; {} connections of the abuser; {} s each; times in ms\n",
         arguments.tenants, arguments.connections, arguments.seconds
@@ -184,25 +185,25 @@ fn print(arguments: &Arguments, rows: &mut [Row]) {
             .load
             .as_ref()
             .map_or(0.0, |load| load.requests_per_s() * row.entities as f64);
-        let figures: Vec<String> = [&mut row.seen.inserts, &mut row.seen.gets]
+        let latencies: Vec<String> = [&row.seen.inserts, &row.seen.gets]
             .into_iter()
-            .flat_map(|times| [500, 990, 1_000].map(|at| percentile_ms(times, at)))
-            .map(|figure| format!("{figure:.1}"))
+            .flat_map(|latencies| [0.5, 0.99, 1.0].map(|at| latencies.quantile_ms(at)))
+            .map(|ms| format!("{ms:.1}"))
             .collect();
         println!(
             "| {} | {} | {entities:.0} | {} | {} |",
             row.abuser,
             row.tenants,
-            figures.join(" | "),
+            latencies.join(" | "),
             row.seen.refused
         );
     }
 }
 
-fn check(arguments: &Arguments, rows: &mut [Row]) -> anyhow::Result<()> {
+fn check(arguments: &Arguments, rows: &[Row]) -> anyhow::Result<()> {
     for row in rows {
-        let p99 = percentile_ms(&mut row.seen.inserts, 990);
-        if row.seen.inserts.is_empty() || row.seen.refused > 0 {
+        let p99 = row.seen.inserts.quantile_ms(0.99);
+        if row.seen.inserts.count() == 0 || row.seen.refused > 0 {
             bail!("beside {}, tenants were refused", row.abuser);
         }
         if arguments.p99_max_ms.is_some_and(|max| p99 > max) {

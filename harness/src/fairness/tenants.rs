@@ -1,12 +1,12 @@
 //! Modest tenants: each sends one request at a time, some tens a second, and notes how long the answer took.
 
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use partita_bench::client::{Client, Request};
 use partita_bench::{Account, create_table, entity, park_for};
+use partita_load::{LatencyHistogram, Stage, StageCell};
 
 /// The table of each tenant.
 const TABLE: &str = "modest";
@@ -14,17 +14,13 @@ const TABLE: &str = "modest";
 /// From one request of a tenant to the next: 50 a second.
 const PERIOD: Duration = Duration::from_millis(20);
 
-/// The stages of a measurement.
-pub(super) const WARMING: u8 = 0;
-pub(super) const MEASURING: u8 = 1;
-pub(super) const STOPPED: u8 = 2;
-
 /// What the tenants saw.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
-    /// Times of inserts and of point reads, microseconds.
-    pub(super) inserts: Vec<u64>,
-    pub(super) gets: Vec<u64>,
+    /// Latencies of inserts.
+    pub(super) inserts: LatencyHistogram,
+    /// Latencies of point reads.
+    pub(super) gets: LatencyHistogram,
     /// Answered with 503.
     pub(super) refused: u64,
 }
@@ -48,26 +44,26 @@ impl Tenant {
     }
 
     /// Inserts and reads in turn until the measurement stops.
-    pub(super) fn work(&mut self, stage: &AtomicU8) -> anyhow::Result<Seen> {
+    pub(super) fn work(&mut self, stage: &StageCell) -> anyhow::Result<Seen> {
         let mut seen = Seen::default();
         let mut next = Instant::now();
         for turn in 0_u64.. {
-            if stage.load(Ordering::Relaxed) == STOPPED {
+            if stage.get() == Stage::Stopped {
                 break;
             }
             let insert = turn.is_multiple_of(2);
             let sent = Instant::now();
             let status = if insert { self.insert()? } else { self.get()? };
-            let micros = u64::try_from(sent.elapsed().as_micros())?;
+            let latency = sent.elapsed();
             ensure!(
                 matches!(status, 200 | 204 | 503),
                 "a tenant was answered {status}"
             );
-            if stage.load(Ordering::Relaxed) == MEASURING {
+            if stage.get() == Stage::Measuring {
                 match (status, insert) {
                     (503, _) => seen.refused += 1,
-                    (_, true) => seen.inserts.push(micros),
-                    (_, false) => seen.gets.push(micros),
+                    (_, true) => seen.inserts.record(latency),
+                    (_, false) => seen.gets.record(latency),
                 }
             }
             next = (next + PERIOD).max(Instant::now());
@@ -107,29 +103,8 @@ impl Seen {
             gets,
             refused,
         } = other;
-        self.inserts.extend(inserts);
-        self.gets.extend(gets);
+        self.inserts.merge(&inserts);
+        self.gets.merge(&gets);
         self.refused += refused;
-    }
-}
-
-/// The time below which so many thousandths of the answers came, milliseconds.
-pub(super) fn percentile_ms(times: &mut [u64], per_mille: usize) -> f64 {
-    times.sort_unstable();
-    let rank = (times.len() * per_mille).div_ceil(1_000).max(1) - 1;
-    times.get(rank).map_or(0.0, |micros| *micros as f64 / 1e3)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn percentiles_are_of_the_sorted_times() {
-        let mut times: Vec<u64> = (1..=100).rev().map(|number| number * 1_000).collect();
-        assert_eq!(percentile_ms(&mut times, 500), 50.0);
-        assert_eq!(percentile_ms(&mut times, 990), 99.0);
-        assert_eq!(percentile_ms(&mut times, 1_000), 100.0);
-        assert_eq!(percentile_ms(&mut [], 990), 0.0);
     }
 }

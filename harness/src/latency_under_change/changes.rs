@@ -4,10 +4,8 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use partita_bench::rng::Rng;
 use partita_bench::{admin, park_for};
-
-use super::quantile;
+use partita_load::{LatencyHistogram, Random};
 
 /// How long changes may be refused one after the other, because ranges still rewrite what they share, before no more are tried.
 pub(super) const REFUSED_MAX: Duration = Duration::from_secs(120);
@@ -15,11 +13,13 @@ pub(super) const REFUSED_MAX: Duration = Duration::from_secs(120);
 /// Splits and merges, one after the other.
 pub(super) struct Changes {
     admin: SocketAddr,
-    rng: Rng,
+    random: Random,
     /// As many ranges at most; at least half of that.
     pub(super) ranges_max: usize,
-    splits_ms: Vec<f64>,
-    merges_ms: Vec<f64>,
+    splits: u64,
+    merges: u64,
+    /// How long writes waited for each of them.
+    waits: LatencyHistogram,
     refused: u64,
     undone: u64,
     pub(super) took: Duration,
@@ -31,10 +31,11 @@ impl Changes {
     pub(super) fn new(admin: SocketAddr, seed: u64, ranges_max: usize) -> Self {
         Self {
             admin,
-            rng: Rng::new(seed),
+            random: Random::new(seed),
             ranges_max,
-            splits_ms: Vec::new(),
-            merges_ms: Vec::new(),
+            splits: 0,
+            merges: 0,
+            waits: LatencyHistogram::default(),
             refused: 0,
             undone: 0,
             took: Duration::ZERO,
@@ -45,12 +46,12 @@ impl Changes {
 
     /// What was done until now does not count.
     pub(super) fn forget(&mut self) {
-        (self.splits_ms, self.merges_ms) = Default::default();
-        (self.refused, self.undone) = (0, 0);
+        (self.splits, self.merges, self.refused, self.undone) = (0, 0, 0, 0);
+        self.waits = LatencyHistogram::default();
     }
 
-    pub(super) fn done(&self) -> usize {
-        self.splits_ms.len() + self.merges_ms.len()
+    pub(super) fn done(&self) -> u64 {
+        self.splits + self.merges
     }
 
     /// Whether none has been made for long.
@@ -69,12 +70,12 @@ impl Changes {
     /// Tries a change of some range.
     pub(super) fn one(&mut self) -> anyhow::Result<()> {
         let ranges = admin::ranges(self.admin)?.ranges;
-        let index = self.rng.below(ranges.len() as u64) as usize;
+        let index = self.random.below(ranges.len() as u64) as usize;
         let range = ranges.get(index).context("there are no ranges")?;
         let split = match ranges.len() {
             count if count <= self.ranges_max / 2 => true,
             count if count >= self.ranges_max => false,
-            _ => self.rng.below(2) == 0,
+            _ => self.random.below(2) == 0,
         };
         self.change(range.id, split)
     }
@@ -84,11 +85,13 @@ impl Changes {
         let (status, answer) = admin::act(self.admin, range, action, "")?;
         match status {
             200 => {
-                let waits = match split {
-                    true => &mut self.splits_ms,
-                    false => &mut self.merges_ms,
+                let count = match split {
+                    true => &mut self.splits,
+                    false => &mut self.merges,
                 };
-                waits.push(answer["transit_ms"].as_f64().context("no transit_ms")?);
+                *count += 1;
+                let wait_ms = answer["transit_ms"].as_f64().context("no transit_ms")?;
+                self.waits.record_ms(wait_ms);
                 self.refused_since = None;
             }
             // Nothing to cut, no neighbour, or too many files shared just now.
@@ -109,14 +112,14 @@ impl Changes {
 
     /// How long writes waited for a change, at a quantile.
     pub(super) fn wait_ms(&self, at: f64) -> f64 {
-        quantile([self.splits_ms.as_slice(), &self.merges_ms].concat(), at)
+        self.waits.quantile_ms(at)
     }
 
     pub(super) fn print(&self) {
         println!(
             "{} splits and {} merges in {:.0} s ({} were refused, {} undone); writes waited for one p50 {:.0}, p99 {:.0}, at most {:.0} ms",
-            self.splits_ms.len(),
-            self.merges_ms.len(),
+            self.splits,
+            self.merges,
             self.took.as_secs_f64(),
             self.refused,
             self.undone,

@@ -36,7 +36,7 @@ const WARM_UP: Duration = Duration::from_secs(2);
 pub(crate) struct Arguments {
     /// Splits and merges
     #[arg(long, default_value_t = 200)]
-    changes: usize,
+    changes: u64,
     /// Snapshots, after the changes
     #[arg(long, default_value_t = 10)]
     snapshots: usize,
@@ -132,7 +132,7 @@ fn cut(mut changes: Changes, admin: SocketAddr) -> anyhow::Result<Changes> {
 }
 
 /// Makes so many changes, or as many as can be made.
-fn make(mut changes: Changes, count: usize) -> anyhow::Result<Changes> {
+fn make(mut changes: Changes, count: u64) -> anyhow::Result<Changes> {
     let started = Instant::now();
     while changes.done() < count && !changes.are_stuck() {
         let before = changes.done();
@@ -207,7 +207,7 @@ fn print(rows: &[(&str, &Seen)]) {
     println!("| --- | ---: | ---: | ---: | ---: | ---: | --- |");
     for (title, seen) in rows {
         for (kind, result) in seen.results() {
-            let ms = |quantile| result.latency_us.value_at_quantile(quantile) as f64 / 1_000.0;
+            let ms = |quantile| result.latency.quantile_ms(quantile);
             let refused: Vec<String> = result
                 .refused
                 .iter()
@@ -228,14 +228,6 @@ fn print(rows: &[(&str, &Seen)]) {
             );
         }
     }
-}
-
-/// The smallest value that no fewer than such a share of them reach.
-fn quantile(mut values: Vec<f64>, at: f64) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let last = values.len().saturating_sub(1);
-    let index = (at * last as f64).ceil() as usize;
-    values.get(index).copied().unwrap_or_default()
 }
 
 fn check(arguments: &Arguments, changes: &Changes, seen: &[Seen]) -> anyhow::Result<()> {

@@ -5,8 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use partita_bench::{admin, park_for};
-
-use super::quantile;
+use partita_load::LatencyHistogram;
 
 /// Between two of them.
 const REST: Duration = Duration::from_secs(1);
@@ -14,8 +13,10 @@ const REST: Duration = Duration::from_secs(1);
 /// What each snapshot took.
 #[derive(Default)]
 pub(super) struct Snapshots {
-    calls_ms: Vec<f64>,
-    pauses_ms: Vec<f64>,
+    /// How long each call took.
+    calls: LatencyHistogram,
+    /// How long each paused all writes.
+    pauses: LatencyHistogram,
 }
 
 impl Snapshots {
@@ -27,10 +28,9 @@ impl Snapshots {
             let (status, answer) =
                 admin::act_on_snapshot(admin, &format!("pause-{number}"), "create")?;
             ensure!(status == 200, "a snapshot was refused: {status} {answer}");
-            self.calls_ms
-                .push(started.elapsed().as_secs_f64() * 1_000.0);
-            self.pauses_ms
-                .push(answer["pause_ms"].as_f64().context("no pause_ms")?);
+            self.calls.record(started.elapsed());
+            let pause_ms = answer["pause_ms"].as_f64().context("no pause_ms")?;
+            self.pauses.record_ms(pause_ms);
             if let Some(before) = number.checked_sub(1) {
                 let (status, answer) =
                     admin::act_on_snapshot(admin, &format!("pause-{before}"), "delete")?;
@@ -41,14 +41,13 @@ impl Snapshots {
     }
 
     pub(super) fn print(&self) {
-        let ms = |values: &[f64], at| quantile(values.to_vec(), at);
         println!(
             "{} snapshots: taken in p50 {:.0}, at most {:.0} ms; all writes paused p50 {:.1}, at most {:.1} ms",
-            self.calls_ms.len(),
-            ms(&self.calls_ms, 0.5),
-            ms(&self.calls_ms, 1.0),
-            ms(&self.pauses_ms, 0.5),
-            ms(&self.pauses_ms, 1.0),
+            self.calls.count(),
+            self.calls.quantile_ms(0.5),
+            self.calls.quantile_ms(1.0),
+            self.pauses.quantile_ms(0.5),
+            self.pauses.quantile_ms(1.0),
         );
     }
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Context, ensure};
 use partita_bench::Account;
 use partita_bench::client::{Client, Request};
-use partita_bench::rng::Rng;
+use partita_load::Random;
 use serde_json::Value;
 
 use crate::checkers::TABLE;
@@ -28,11 +28,11 @@ pub(super) fn partition(number: u64) -> String {
 const BALLAST: usize = 24 << 10;
 
 /// Writes them all, once: from then on they have to be there.
-pub(super) fn plant(client: &mut Client, rng: &mut Rng) -> anyhow::Result<()> {
+pub(super) fn plant(client: &mut Client, random: &mut Random) -> anyhow::Result<()> {
     for number in 0..COUNT {
         // Does not compress well.
         let ballast: String = (0..BALLAST)
-            .map(|_| char::from(b' ' + 16 + u8::try_from(rng.below(64)).unwrap_or(0)))
+            .map(|_| char::from(b' ' + 16 + u8::try_from(random.below(64)).unwrap_or(0)))
             .collect();
         let entity = serde_json::json!({
             "PartitionKey": partition(number),
@@ -61,7 +61,7 @@ pub(super) fn plant(client: &mut Client, rng: &mut Rng) -> anyhow::Result<()> {
 pub(super) fn watch(
     addr: SocketAddr,
     account: &Account,
-    rng: &mut Rng,
+    random: &mut Random,
     stop: &AtomicBool,
     unfinished: &mut Option<Scan>,
     faults: &mut Vec<String>,
@@ -71,7 +71,7 @@ pub(super) fn watch(
         return 0;
     };
     while !stop.load(Ordering::Relaxed) {
-        let begin = || Scan::new(1 + rng.below(300));
+        let begin = || Scan::new(1 + random.below(300));
         let mut scan = unfinished.take().unwrap_or_else(begin);
         match scan.run(&mut client) {
             Ok(()) => scans += 1,

@@ -23,8 +23,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use partita_bench::client::Client;
-use partita_bench::rng::Rng;
 use partita_bench::{Account, ServerProcess, admin, create_table, partita_command};
+use partita_load::Random;
 
 use self::nemesis::Done;
 use crate::checkers::{Checkers, TABLE, fail_with_log};
@@ -81,7 +81,7 @@ struct Run {
     program: PathBuf,
     directory: PathBuf,
     account: Account,
-    rng: Rng,
+    random: Random,
     checkers: Checkers,
     /// Whether the rows that nobody changes are there.
     planted: bool,
@@ -95,14 +95,14 @@ struct Run {
 
 impl Run {
     fn new(program: PathBuf, directory: PathBuf, seed: u64) -> Self {
-        let mut rng = Rng::new(seed);
+        let mut random = Random::new(seed);
         let account = Account::well_known();
         Self {
             program,
             directory,
-            checkers: Checkers::new(&account, &mut rng),
+            checkers: Checkers::new(&account, &mut random),
             account,
-            rng,
+            random,
             planted: false,
             done: Done::default(),
             scans: 0,
@@ -139,33 +139,19 @@ impl Run {
     ) -> anyhow::Result<()> {
         let acknowledged = self.checkers.acknowledged();
         let Done {
-            splits_ms,
-            merges_ms,
+            splits,
+            merges,
+            waits,
             others,
             refused,
             undone,
             ..
         } = &self.done;
-        let mut transits: Vec<f64> = splits_ms.iter().chain(merges_ms).copied().collect();
-        transits.sort_by(f64::total_cmp);
-        let at = |share: f64| {
-            let last = transits.len().saturating_sub(1);
-            #[allow(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                clippy::cast_precision_loss,
-                reason = "an index"
-            )]
-            let index = (last as f64 * share).round() as usize;
-            transits.get(index).copied().unwrap_or_default()
-        };
-        let (p50, p99, max) = (at(0.5), at(0.99), at(1.0));
         println!(
-            "pressure: {} splits, {} merges, {others} other actions, {refused} refused, {undone} undone, {kills} kills in {:.0} s",
-            splits_ms.len(),
-            merges_ms.len(),
+            "pressure: {splits} splits, {merges} merges, {others} other actions, {refused} refused, {undone} undone, {kills} kills in {:.0} s",
             elapsed.as_secs_f64()
         );
+        let [p50, p99, max] = [0.5, 0.99, 1.0].map(|at| waits.quantile_ms(at));
         println!(
             "pressure: writes waited p50 {p50:.0} ms, p99 {p99:.0} ms, at most {max:.0} ms; slowest start {} ms",
             self.slowest_start.as_millis()
@@ -195,7 +181,7 @@ impl Run {
         let mut client = Client::connect(server.addr(), self.account.clone())?;
         create_table(&mut client, TABLE)?;
         if !self.planted {
-            canary_rows::plant(&mut client, &mut self.rng)?;
+            canary_rows::plant(&mut client, &mut self.random)?;
             self.planted = true;
         }
         self.checkers.compare(&mut client)
@@ -207,9 +193,11 @@ impl Run {
         admin: SocketAddr,
     ) -> anyhow::Result<()> {
         let addr = server.addr();
-        let load = Duration::from_millis(50 + self.rng.below(LOAD_MS_MAX));
-        let (mut pressing, mut watching) =
-            (Rng::new(self.rng.next_u64()), Rng::new(self.rng.next_u64()));
+        let load = Duration::from_millis(50 + self.random.below(LOAD_MS_MAX));
+        let (mut pressing, mut watching) = (
+            Random::new(self.random.next_u64()),
+            Random::new(self.random.next_u64()),
+        );
         let (stop, mut scan_faults) = (AtomicBool::new(false), Vec::new());
         let Self {
             account,

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use partita_bench::admin;
-use partita_bench::rng::Rng;
+use partita_load::{LatencyHistogram, Random};
 
 use super::canary_rows;
 use crate::checkers::TABLE;
@@ -16,10 +16,10 @@ const RANGES_MAX: usize = 12;
 /// What was done, and what of it went wrong.
 #[derive(Debug, Default)]
 pub(super) struct Done {
-    /// How long writes waited for each split, milliseconds.
-    pub(super) splits_ms: Vec<f64>,
-    /// How long for each merge.
-    pub(super) merges_ms: Vec<f64>,
+    pub(super) splits: u64,
+    pub(super) merges: u64,
+    /// How long writes waited for each split and merge.
+    pub(super) waits: LatencyHistogram,
     /// Other actions done.
     pub(super) others: u64,
     /// Actions that the server had a reason to refuse.
@@ -31,25 +31,25 @@ pub(super) struct Done {
 }
 
 /// Fires actions until told to stop, or until the server is gone.
-pub(super) fn press(admin: SocketAddr, rng: &mut Rng, stop: &AtomicBool, done: &mut Done) {
+pub(super) fn press(admin: SocketAddr, random: &mut Random, stop: &AtomicBool, done: &mut Done) {
     while !stop.load(Ordering::Relaxed) && done.faults.is_empty() {
-        if one(admin, rng, done).is_err() {
+        if one(admin, random, done).is_err() {
             // Killed meanwhile.
             return;
         }
-        std::thread::park_timeout(Duration::from_millis(rng.below(120)));
+        std::thread::park_timeout(Duration::from_millis(random.below(120)));
     }
 }
 
-fn one(admin: SocketAddr, rng: &mut Rng, done: &mut Done) -> anyhow::Result<()> {
+fn one(admin: SocketAddr, random: &mut Random, done: &mut Done) -> anyhow::Result<()> {
     let ranges = admin::ranges(admin)?.ranges;
-    let Some(range) = ranges.get(rng.below(ranges.len() as u64) as usize) else {
+    let Some(range) = ranges.get(random.below(ranges.len() as u64) as usize) else {
         return Ok(());
     };
-    let choice = rng.below(100);
+    let choice = random.below(100);
     let (action, body) = match choice {
         0..30 if ranges.len() < RANGES_MAX => ("split", String::new()),
-        30..45 if ranges.len() < RANGES_MAX => ("split", place(rng)),
+        30..45 if ranges.len() < RANGES_MAX => ("split", place(random)),
         0..75 => ("merge", String::new()),
         75..78 => ("flush", String::new()),
         // For a second, so that it keeps nothing from going in the end.
@@ -58,13 +58,20 @@ fn one(admin: SocketAddr, rng: &mut Rng, done: &mut Done) -> anyhow::Result<()> 
         88..94 => ("collect", String::new()),
         _ => (
             "freeze",
-            format!(r#"{{"milliseconds":{}}}"#, rng.below(150)),
+            format!(r#"{{"milliseconds":{}}}"#, random.below(150)),
         ),
     };
     let (status, answer) = admin::act(admin, range.id, action, &body)?;
     match (status, action) {
-        (200, "split") => done.splits_ms.extend(answer["transit_ms"].as_f64()),
-        (200, "merge") => done.merges_ms.extend(answer["transit_ms"].as_f64()),
+        (200, "split" | "merge") => {
+            let count = match action {
+                "split" => &mut done.splits,
+                _ => &mut done.merges,
+            };
+            *count += 1;
+            let wait_ms = answer["transit_ms"].as_f64();
+            wait_ms.into_iter().for_each(|ms| done.waits.record_ms(ms));
+        }
         (200, _) => done.others += 1,
         // Nothing to cut, no neighbour, gone meanwhile, or too long a lineage.
         (404 | 409, _) => done.refused += 1,
@@ -80,7 +87,7 @@ fn one(admin: SocketAddr, rng: &mut Rng, done: &mut Done) -> anyhow::Result<()> 
 }
 
 /// A place somewhere among the rows; mostly outside of the range, which the server has to notice.
-fn place(rng: &mut Rng) -> String {
-    let partition = canary_rows::partition(rng.below(canary_rows::COUNT));
+fn place(random: &mut Random) -> String {
+    let partition = canary_rows::partition(random.below(canary_rows::COUNT));
     format!(r#"{{"account":"devstoreaccount1","table":"{TABLE}","partition_key":"{partition}"}}"#)
 }

@@ -1,10 +1,9 @@
 //! A report for tests, as a run makes one.
 
-use super::figures::{Counts, Growth, Latency, OperationFigures, PartitionFigures, Point, Tries};
-use super::pattern::Pattern;
+use super::figures::{Growth, OperationFigures, PartitionFigures, Point, Tries};
 use super::report::{LoadFigures, REPORT_VERSION, Report, Settings};
-use super::schedule::Schedule;
 use super::verdict::{Targets, Verdict};
+use partita_load::{Counts, LatencySummary, Pattern, Schedule};
 
 /// A run of 60 seconds at 1,000/s: the busiest of three partitions takes most of it, and is refused from second 20 on.
 pub(super) fn report() -> Report {
@@ -61,7 +60,7 @@ pub(super) fn report() -> Report {
 }
 
 fn figures(operation: &str, done: u64, p50_us: u64) -> OperationFigures {
-    let latency = |p50_us: u64| Latency {
+    let latency = |p50_us: u64| LatencySummary {
         mean_us: p50_us as f64 * 1.2,
         p50_us,
         p90_us: p50_us * 2,

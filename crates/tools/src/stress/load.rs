@@ -1,10 +1,10 @@
 //! Filling a table before a run.
 
-use super::pattern::Keys;
 use super::target::TableTarget;
 use crate::batching::batches;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use partita_client::{Entity, TransactionAction};
+use partita_load::Keys;
 
 /// Most rows that are made at once, and most bytes of them.
 const CHUNK_ROWS: u64 = 10_000;

@@ -1,6 +1,6 @@
 //! What is done to a table, and how often each.
 
-use super::pattern::Random;
+use partita_load::Random;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;

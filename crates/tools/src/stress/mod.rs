@@ -22,32 +22,30 @@ mod figures;
 mod load;
 mod mix;
 mod page;
-mod pattern;
 mod recorder;
 mod report;
 mod requests;
 mod run;
 mod sample;
-mod schedule;
 pub mod shown;
 mod target;
 mod test;
 mod verdict;
 
-pub use compare::{Change, Judgement, compare, differences};
-pub use figures::{
-    Counts, Ending, Growth, Latency, Live, OperationFigures, PartitionFigures, Point, Tries,
+pub use partita_load::{
+    Counts, Keys, LatencySummary, PARTITIONS_MAX, Pattern, RunOptions, Schedule,
 };
+
+pub use compare::{Change, Judgement, compare, differences};
+pub use figures::{Ending, Growth, Live, OperationFigures, PartitionFigures, Point, Tries};
 pub use load::load;
 pub use mix::{InvalidMix, Kind, Mix};
 pub use page::html;
-pub use pattern::{Keys, PARTITIONS_MAX, Pattern};
 pub use recorder::Recorder;
 pub use report::{InvalidReport, LoadFigures, REPORT_BYTES_MAX, REPORT_VERSION, Report, Settings};
 pub use requests::{Request, Requests};
-pub use run::{GRACE, RunEnd, RunOptions, run};
+pub use run::{GRACE, RunEnd, run};
 pub use sample::{SAMPLE_KEYS_MAX, SAMPLE_ROWS_MAX, Sample, SampleError};
-pub use schedule::Schedule;
 pub use target::{Performed, RUN_PROPERTY, TableTarget, Target};
 pub use test::{Test, run_test};
 pub use verdict::{Judged, Scope, State, Targets, Verdict};

@@ -1,11 +1,10 @@
 //! The report of a run: all its settings and figures, as JSON of a version (`docs/format/stress.md`).
 
-use super::figures::{Counts, Growth, Measured, OperationFigures, PartitionFigures, Point, Tries};
+use super::figures::{Growth, Measured, OperationFigures, PartitionFigures, Point, Tries};
 use super::mix::{Kind, Mix};
-use super::pattern::Pattern;
 use super::run::RunEnd;
-use super::schedule::Schedule;
 use super::verdict::{Evidence, Targets, Verdict};
+use partita_load::{Counts, Pattern, Schedule};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 

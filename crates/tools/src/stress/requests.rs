@@ -1,7 +1,7 @@
 //! The operations of a run, by number: which kind, and on which rows. The same seed gives the same ones.
 
 use super::mix::{Kind, Mix};
-use super::pattern::{Keys, Random};
+use partita_load::{Keys, Random};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Apart from the numbers that rows' keys are made of.
@@ -128,8 +128,8 @@ impl Requests {
 
 #[cfg(test)]
 mod tests {
-    use super::super::pattern::Pattern;
     use super::*;
+    use partita_load::Pattern;
     use std::collections::BTreeSet;
 
     fn requests(mix: &str, loaded: u64, aim: Option<&str>) -> Requests {

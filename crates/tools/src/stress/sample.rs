@@ -1,12 +1,12 @@
 //! PartitionKeys taken from what others have: a list, or a table.
 
-use super::pattern::Random;
 use crate::scan::{
     Bounds, InvalidQuery, Keyed as _, Order, Query, QueryOptions, RunOptions, Scan, ScanError,
     Strategy,
 };
 use crate::source::TableSource;
 use partita_client::TableClient;
+use partita_load::Random;
 use serde::Deserialize;
 use std::io::{self, BufRead};
 use std::sync::Arc;

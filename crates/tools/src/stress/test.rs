@@ -1,13 +1,12 @@
 //! A whole run on a table that is filled already: operations, figures, report.
 
-use super::pattern::Keys;
 use super::recorder::Recorder;
 use super::report::{About, LoadFigures, Report, Settings};
 use super::requests::Requests;
-use super::run::{RunOptions, run};
-use super::schedule::Schedule;
+use super::run::run;
 use super::target::TableTarget;
 use partita_client::now;
+use partita_load::{Keys, RunOptions, Schedule};
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use partita_bench::rng;
+use partita_load::mix;
 
 /// The keys of an entity.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -32,10 +32,10 @@ pub(crate) type Stamp = u64;
 
 /// The text that the write with this stamp stores: the stamp, then up to 3 KB that follow from it.
 pub(crate) fn payload(stamp: Stamp) -> String {
-    let words = rng::mix(stamp) % 190;
+    let words = mix(stamp) % 190;
     let mut text = format!("{stamp:016x}");
     for word in 0..words {
-        text += &format!("{:016x}", rng::mix(stamp.wrapping_add(word)));
+        text += &format!("{:016x}", mix(stamp.wrapping_add(word)));
     }
     text
 }

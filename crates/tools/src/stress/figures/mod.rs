@@ -1,24 +1,22 @@
 //! What a run measures, counted as it goes on: bounded in memory however long it is.
 //!
 //! - Pure: whoever counts says when it was, as a time from the begin of the run.
-//! - *Response* is from the time an operation was due until its answer was whole, waits of the retry policy included; *service* is from
-//!   the time it was begun. In a closed loop they are the same; see [`super::schedule`].
+//! - *Response* is from the time an operation was due until its answer was complete, waits of the retry policy included; *service* is
+//!   from the time it was begun. In a closed loop they are the same; see [`partita_load::Schedule`].
 
-mod latency;
 mod partitions;
 mod series;
 mod tries;
 
-pub use latency::Latency;
 pub use partitions::{Growth, PartitionFigures};
 pub use series::Point;
-pub use tries::{Counts, Tries};
+pub use tries::Tries;
 
 pub(super) use tries::failure;
 
 use super::mix::Kind;
-use latency::Latencies;
 use partita_client::AttemptEvent;
+use partita_load::{Counts, LatencyHistogram, LatencySummary, Times, count};
 use partitions::Partitions;
 use serde::{Deserialize, Serialize};
 use series::{Series, tenths};
@@ -44,12 +42,12 @@ pub struct OperationFigures {
     /// Operations that succeeded a second, over the whole run.
     pub per_second: f64,
     /// Latency from the time they were due, of those that succeeded and those that failed.
-    pub response: Latency,
+    pub response: LatencySummary,
     /// Latency from the time they were begun.
-    pub service: Latency,
+    pub service: LatencySummary,
     /// In a closed loop: the latency that programs would see that do not wait for each other, corrected by the median as the interval at
     /// which they ask.
-    pub corrected: Option<Latency>,
+    pub corrected: Option<LatencySummary>,
 }
 
 /// How an operation ended.
@@ -74,22 +72,14 @@ pub(super) struct Ended<'a> {
     pub(super) served: &'a [(Option<String>, u64)],
 }
 
-/// Times of an operation, from the begin of the run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Times {
-    pub(super) due: Duration,
-    pub(super) began: Duration,
-    pub(super) ended: Duration,
-}
-
 #[derive(Debug)]
 struct Operations {
     done: u64,
     missing: u64,
     failed: u64,
     entities: u64,
-    response: Latencies,
-    service: Latencies,
+    response: LatencyHistogram,
+    service: LatencyHistogram,
 }
 
 /// What was measured so far.
@@ -147,8 +137,8 @@ impl Operations {
             missing: 0,
             failed: 0,
             entities: 0,
-            response: Latencies::new(),
-            service: Latencies::new(),
+            response: LatencyHistogram::default(),
+            service: LatencyHistogram::default(),
         }
     }
 
@@ -157,8 +147,8 @@ impl Operations {
         self.missing += other.missing;
         self.failed += other.failed;
         self.entities += other.entities;
-        self.response.add(&other.response);
-        self.service.add(&other.service);
+        self.response.merge(&other.response);
+        self.service.merge(&other.service);
     }
 
     fn figures(&self, name: &str, seconds: f64, is_closed: bool) -> OperationFigures {
@@ -169,8 +159,8 @@ impl Operations {
             failed: self.failed,
             entities: self.entities,
             per_second: tenths(self.done as f64 / seconds.max(1e-3)),
-            response: self.response.quantiles(),
-            service: self.service.quantiles(),
+            response: self.response.summary(),
+            service: self.service.summary(),
             corrected: is_closed.then(|| self.service.corrected()),
         }
     }
@@ -226,13 +216,11 @@ impl Figures {
             ending,
             served,
         } = ended;
-        let response = times.ended.saturating_sub(times.due);
+        let response = times.response();
         let entities = served.iter().map(|(_, entities)| entities).sum::<u64>();
         let operations = &mut self.operations[kind.index()];
         operations.response.record(response);
-        operations
-            .service
-            .record(times.ended.saturating_sub(times.began));
+        operations.service.record(times.service());
         operations.entities += entities;
         let one = self.series.at(times.ended);
         one.latencies.record(response);
@@ -241,7 +229,7 @@ impl Figures {
             Ending::Failed(word) => {
                 operations.failed += 1;
                 one.failed += 1;
-                tries::add(&mut self.failures, word);
+                count(&mut self.failures, word);
             }
             Ending::Done | Ending::Missing => {
                 operations.done += 1;

@@ -1,7 +1,7 @@
 //! What happened over time: in whiles of a second, or of more where a run is long.
 
 use super::super::mix::Kind;
-use super::latency::WhileLatencies;
+use partita_load::WindowHistogram;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ pub(super) struct While {
     pub(super) failed: u64,
     pub(super) refused: u64,
     pub(super) entities: u64,
-    pub(super) latencies: WhileLatencies,
+    pub(super) latencies: WindowHistogram,
 }
 
 /// All whiles of a run.
@@ -56,7 +56,7 @@ impl While {
             failed: 0,
             refused: 0,
             entities: 0,
-            latencies: WhileLatencies::new(),
+            latencies: WindowHistogram::default(),
         }
     }
 
@@ -67,7 +67,7 @@ impl While {
         self.failed += other.failed;
         self.refused += other.refused;
         self.entities += other.entities;
-        self.latencies.add(&other.latencies);
+        self.latencies.merge(&other.latencies);
     }
 
     fn point(&self, at: Duration, length: Duration) -> Point {

@@ -1,16 +1,8 @@
 //! What became of attempts: refusals by reason, and what the retry policy did.
 
 use partita_client::{AttemptEvent, Decision, Error, ErrorKind, GiveUp, RetryReason};
+use partita_load::{Counts, count};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
-
-/// Most words that are told apart; a server that answers ever other ones is not worth more.
-const WORDS_MAX: usize = 40;
-/// Where what comes after them is counted.
-const OTHER: &str = "other";
-
-/// Counts by word.
-pub type Counts = BTreeMap<String, u64>;
 
 /// What became of attempts.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -37,7 +29,7 @@ impl Tries {
     pub(super) fn count(&mut self, event: &AttemptEvent<'_>) -> bool {
         let refusal = refusal(event);
         if let Some(word) = &refusal {
-            add(&mut self.refused, word);
+            count(&mut self.refused, word);
         }
         match event.decision {
             Decision::Done => self.saved += u64::from(event.attempt > 1),
@@ -46,11 +38,11 @@ impl Tries {
                 wait,
                 asked,
             } => {
-                add(&mut self.retried, &cause(reason));
+                count(&mut self.retried, &cause(reason));
                 self.waited_ms += u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
                 self.waits_asked += u64::from(asked);
             }
-            Decision::GiveUp(why) => add(&mut self.given_up, given_up(why)),
+            Decision::GiveUp(why) => count(&mut self.given_up, given_up(why)),
         }
         refusal.is_some()
     }
@@ -117,17 +109,6 @@ pub(in crate::stress) fn failure(error: &Error) -> String {
         ErrorKind::Service | ErrorKind::Unreadable => "answer cannot be read",
     };
     word.to_owned()
-}
-
-/// Counts one more of that word.
-pub(super) fn add(counts: &mut Counts, word: &str) {
-    if let Some(count) = counts.get_mut(word) {
-        *count += 1;
-    } else if counts.len() < WORDS_MAX {
-        counts.insert(word.to_owned(), 1);
-    } else {
-        *counts.entry(OTHER.to_owned()).or_default() += 1;
-    }
 }
 
 #[cfg(test)]
@@ -206,15 +187,5 @@ mod tests {
             (1_501, 1, 1)
         );
         assert_eq!((tries.refused_sum(), tries.retried_sum()), (3, 3));
-    }
-
-    #[test]
-    fn words_without_end_take_bounded_room() {
-        let mut counts = Counts::new();
-        for number in 0..1_000 {
-            add(&mut counts, &number.to_string());
-        }
-        assert_eq!(counts.len(), WORDS_MAX + 1);
-        assert_eq!(counts.values().sum::<u64>(), 1_000);
     }
 }

@@ -96,7 +96,7 @@ pub(super) fn operations(report: &Report) -> String {
 
 /// Latency as the server took it, and as others would have met it.
 pub(super) fn service(report: &Report) -> String {
-    let one = |name: &str, latency: crate::stress::Latency| {
+    let one = |name: &str, latency: crate::stress::LatencySummary| {
         let times = [
             latency.p50_us,
             latency.p99_us,

@@ -1,17 +1,15 @@
-//! Workers that take operations by their numbers and do them when they are due.
+//! A run on tokio: the workers of [`partita_load::Run`] send operations to a [`Target`] until the end.
 //!
-//! - An operation is due at its time ([`super::Schedule`]). Where no worker is free then, it waits, and the wait is part of its latency.
-//! - The run ends after its time or its number of operations, or when it is told to. Operations under way have [`GRACE`] to end; what
-//!   has not ended then is counted as failed, with the time it took so far. What was due and never begun is counted too.
+//! The run ends after its time or its number of operations, or when it is told to. Operations under way have [`GRACE`] to end; what
+//! has not ended then is recorded as failed, with the time it took so far.
 
-use super::figures::{Ended, Ending, Times};
+use super::figures::{Ended, Ending};
 use super::mix::Kind;
 use super::recorder::{ABOUT, Recorder};
 use super::requests::{Request, Requests};
-use super::schedule::Schedule;
 use super::target::{Performed, Target};
+use partita_load::{Clock, Run, RunOptions, Sender, Times};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -19,23 +17,6 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 /// For operations under way at the end of a run: longer than a server's own bound for a page.
 pub const GRACE: Duration = Duration::from_secs(6);
-
-/// Timers wake a worker up to a millisecond late, and one more on a busy machine. A worker that slept was not kept from its work by the
-/// server, so this much is not charged to it.
-const TIMER_GRAIN: Duration = Duration::from_millis(2);
-
-/// How a run goes.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct RunOptions {
-    /// When operations begin.
-    pub schedule: Schedule,
-    /// How many at once, at least 1.
-    pub workers: usize,
-    /// How long operations are begun; without end if none.
-    pub duration: Option<Duration>,
-    /// How many operations; without end if none.
-    pub operations: Option<u64>,
-}
 
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -48,25 +29,14 @@ pub struct RunEnd {
     pub not_begun: u64,
 }
 
-/// What a run is told.
+/// What the workers are told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Told {
+enum Signal {
     Go,
     /// Begin nothing more.
     Stop,
     /// End now.
-    Now,
-}
-
-struct Shared<T> {
-    target: T,
-    requests: Arc<Requests>,
-    recorder: Arc<Recorder>,
-    options: RunOptions,
-    begin: Instant,
-    next: AtomicU64,
-    begun: AtomicU64,
-    told: watch::Receiver<Told>,
+    Abort,
 }
 
 /// Runs operations until the end. Each time `stop` is ready, the run is told to stop: the second time at once.
@@ -79,22 +49,24 @@ pub async fn run<T: Target>(
     options: RunOptions,
     stop: impl AsyncFn(),
 ) -> RunEnd {
-    let (tell, told) = watch::channel(Told::Go);
+    let (tell, signal) = watch::channel(Signal::Go);
     let begin = recorder.begin();
-    let shared = Arc::new(Shared {
-        target,
-        requests,
-        recorder,
-        options,
-        begin,
-        next: AtomicU64::new(0),
-        begun: AtomicU64::new(0),
-        told,
-    });
+    let run = Arc::new(Run::new(options));
+    let target = Arc::new(target);
     let mut workers = JoinSet::new();
     for number in 0..options.workers.max(1) {
-        let shared = Arc::clone(&shared);
-        workers.spawn(async move { shared.work(number).await });
+        let run = Arc::clone(&run);
+        let clock = TokioClock {
+            begin,
+            signal: signal.clone(),
+        };
+        let mut sender = TargetSender {
+            target: Arc::clone(&target),
+            requests: Arc::clone(&requests),
+            recorder: Arc::clone(&recorder),
+            signal: signal.clone(),
+        };
+        workers.spawn(async move { run.work(number, &clock, &mut sender).await });
     }
     let mut all = std::pin::pin!(joined(&mut workers));
     let deadline = async {
@@ -111,10 +83,10 @@ pub async fn run<T: Target>(
         () = deadline => false,
     };
     if !has_ended {
-        let _ = tell.send(Told::Stop);
+        let _ = tell.send(Signal::Stop);
         let at = begin.elapsed();
         let at = options.duration.map_or(at, |duration| at.min(duration));
-        shared.recorder.stopped(at);
+        recorder.stopped(at);
         let has_ended = tokio::select! {
             biased;
             () = &mut all => true,
@@ -122,21 +94,21 @@ pub async fn run<T: Target>(
             () = sleep(GRACE) => false,
         };
         if !has_ended {
-            let _ = tell.send(Told::Now);
+            let _ = tell.send(Signal::Abort);
             all.await;
         }
     }
-    // What was waited for at the end is no part of the time in which operations were begun.
+    // The grace at the end is not part of the time in which operations were begun.
     let at = begin.elapsed();
     let at = options.duration.map_or(at, |duration| at.min(duration));
     RunEnd {
         at,
         is_interrupted,
-        not_begun: shared.not_begun(at),
+        not_begun: run.not_begun(at),
     }
 }
 
-/// All workers have ended. A worker that panicked takes the run along.
+/// Waits until all workers have ended. A worker that panicked makes the run panic.
 async fn joined(workers: &mut JoinSet<()>) {
     while let Some(ended) = workers.join_next().await {
         if let Err(error) = ended
@@ -147,127 +119,75 @@ async fn joined(workers: &mut JoinSet<()>) {
     }
 }
 
-impl<T: Target> Shared<T> {
-    async fn work(&self, number: usize) {
-        let begins = self
-            .options
-            .schedule
-            .worker_begins(number, self.options.workers);
-        if begins > Duration::ZERO && !self.slept_until(begins).await {
-            return;
-        }
-        while self.is_going(self.begin.elapsed()) {
-            let number = self.next.fetch_add(1, Ordering::Relaxed);
-            if self
-                .options
-                .operations
-                .is_some_and(|operations| number >= operations)
-            {
-                return;
-            }
-            let due = match self.options.schedule.due(number) {
-                None => self.begin.elapsed(),
-                Some(due) => match self.wait(due).await {
-                    Some(due) => due,
-                    None => return,
-                },
-            };
-            self.operate(number, due).await;
-        }
+/// The time of a run by tokio's clock, which tests can pause.
+struct TokioClock {
+    begin: Instant,
+    signal: watch::Receiver<Signal>,
+}
+
+impl Clock for TokioClock {
+    fn elapsed(&self) -> Duration {
+        self.begin.elapsed()
     }
 
-    fn is_going(&self, at: Duration) -> bool {
-        let in_time = self.options.duration.is_none_or(|duration| at < duration);
-        in_time && *self.told.borrow() == Told::Go
+    fn is_stopped(&self) -> bool {
+        *self.signal.borrow() != Signal::Go
     }
 
-    /// Waits until an operation is due. Gives the time from which its latency counts; none when the run ends before.
-    async fn wait(&self, due: Duration) -> Option<Duration> {
-        if self
-            .options
-            .duration
-            .is_some_and(|duration| due >= duration)
-        {
-            return None;
-        }
-        if self.begin.elapsed() >= due {
-            return Some(due);
-        }
-        if !self.slept_until(due).await {
-            return None;
-        }
-        let woke = self.begin.elapsed();
-        Some(if woke.saturating_sub(due) <= TIMER_GRAIN {
-            woke
-        } else {
-            due
-        })
-    }
-
-    /// Sleeps until that time; false when the run stops before.
-    async fn slept_until(&self, at: Duration) -> bool {
-        let mut told = self.told.clone();
+    async fn sleep_until(&self, at: Duration) -> bool {
+        let mut signal = self.signal.clone();
         tokio::select! {
             biased;
-            _ = told.wait_for(|told| *told != Told::Go) => false,
+            _ = signal.wait_for(|signal| *signal != Signal::Go) => false,
             () = sleep_until(self.begin + at) => true,
         }
     }
+}
 
-    async fn operate(&self, number: u64, due: Duration) {
+/// Sends the operations of one worker to the target, and records them.
+struct TargetSender<T> {
+    target: Arc<T>,
+    requests: Arc<Requests>,
+    recorder: Arc<Recorder>,
+    signal: watch::Receiver<Signal>,
+}
+
+impl<T: Target> Sender for TargetSender<T> {
+    type Request = Request;
+    type Outcome = (Kind, Performed);
+
+    fn prepare(&mut self, number: u64) -> Request {
         let request = self.requests.nth(number);
-        let (kind, partition_key) = (request.kind, request.partition_key.clone());
-        self.begun.fetch_add(1, Ordering::Relaxed);
+        let entities = request.row_keys.len() as u64;
         self.recorder
-            .began(kind, &partition_key, request.row_keys.len() as u64);
-        let began = self.begin.elapsed();
-        let about = (kind != Kind::Scan).then_some(partition_key);
-        let performed = ABOUT.scope(about, self.perform(request)).await;
+            .began(request.kind, &request.partition_key, entities);
+        request
+    }
+
+    async fn send(&mut self, request: Request) -> (Kind, Performed) {
+        let kind = request.kind;
+        let about = (kind != Kind::Scan).then(|| request.partition_key.clone());
+        let signal = &mut self.signal;
+        let performed = async {
+            tokio::select! {
+                biased;
+                performed = self.target.perform(request) => performed,
+                _ = signal.wait_for(|signal| *signal == Signal::Abort) => Performed {
+                    ending: Ending::Failed("not finished at the end".to_owned()),
+                    served: Vec::new(),
+                },
+            }
+        };
+        (kind, ABOUT.scope(about, performed).await)
+    }
+
+    fn record(&mut self, times: Times, (kind, performed): (Kind, Performed)) {
         self.recorder.ended(&Ended {
             kind,
-            times: Times {
-                due: due.min(began),
-                began,
-                ended: self.begin.elapsed(),
-            },
+            times,
             ending: &performed.ending,
             served: &performed.served,
         });
-    }
-
-    async fn perform(&self, request: Request) -> Performed {
-        let mut told = self.told.clone();
-        tokio::select! {
-            biased;
-            performed = self.target.perform(request) => performed,
-            _ = told.wait_for(|told| *told == Told::Now) => Performed {
-                ending: Ending::Failed("not finished at the end".to_owned()),
-                served: Vec::new(),
-            },
-        }
-    }
-
-    /// Operations that were due by then and never begun.
-    fn not_begun(&self, at: Duration) -> u64 {
-        let begun = self.begun.load(Ordering::Relaxed);
-        let most = self.options.operations.unwrap_or(u64::MAX >> 12);
-        let is_due = |number: u64| {
-            self.options
-                .schedule
-                .due(number)
-                .is_some_and(|due| due < at)
-        };
-        // The least number that is not due yet: all before it are.
-        let (mut low, mut high) = (0, most);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if is_due(middle) {
-                low = middle + 1
-            } else {
-                high = middle
-            }
-        }
-        low.saturating_sub(begun)
     }
 }
 

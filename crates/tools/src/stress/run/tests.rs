@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::stress::figures::Measured;
-use crate::stress::pattern::{Keys, Pattern};
+use partita_load::{Keys, Pattern, Schedule};
 
 /// Takes a time for each request, which may depend on when it comes.
 struct Slow<F>(F, Instant);
@@ -28,8 +28,6 @@ fn rate(per_second: f64, ramp_seconds: f64) -> Schedule {
         steps: 0,
     }
 }
-
-const CLOSED: Schedule = Schedule::Closed { ramp_seconds: 0.0 };
 
 fn options(schedule: Schedule, workers: usize, seconds: u64) -> RunOptions {
     RunOptions {
@@ -67,7 +65,7 @@ async fn never() {
 
 #[tokio::test(start_paused = true)]
 async fn a_closed_loop_is_as_fast_as_its_answers() {
-    let (end, measured) = ran(|_| ms(20), options(CLOSED, 4, 10), never).await;
+    let (end, measured) = ran(|_| ms(20), options(Schedule::CLOSED, 4, 10), never).await;
     // Four workers, fifty a second each.
     assert_eq!(measured.all.done, 2_000);
     assert_eq!(
@@ -121,7 +119,7 @@ async fn who_waits_for_a_stalled_server_is_counted() {
     // Who looks only at the time of the server sees nothing of it.
     assert!(all.service.p99_us < 2_000, "{all:?}");
 
-    let (_, closed) = ran(stall, options(CLOSED, 1, 10), never).await;
+    let (_, closed) = ran(stall, options(Schedule::CLOSED, 1, 10), never).await;
     let (all, corrected) = (&closed.all, closed.all.corrected.unwrap());
     assert!(all.response.p99_us < 2_000, "{all:?}");
     assert!(
@@ -190,7 +188,7 @@ async fn operations_bound_a_run_to_the_number() {
     let bounded = RunOptions {
         duration: None,
         operations: Some(77),
-        ..options(CLOSED, 10, 0)
+        ..options(Schedule::CLOSED, 10, 0)
     };
     let (end, measured) = ran(|_| ms(5), bounded, never).await;
     assert_eq!((measured.all.done, end.at, end.not_begun), (77, ms(40), 0));
@@ -202,7 +200,7 @@ async fn operations_bound_a_run_to_the_number() {
 async fn a_run_that_is_stopped_lets_what_is_under_way_end() {
     let (end, measured) = ran(
         |_| ms(700),
-        options(CLOSED, 3, 3_600),
+        options(Schedule::CLOSED, 3, 3_600),
         async || sleep(ms(1_000)).await,
     )
     .await;
@@ -213,7 +211,7 @@ async fn a_run_that_is_stopped_lets_what_is_under_way_end() {
 
 #[tokio::test(start_paused = true)]
 async fn what_hangs_at_the_end_is_a_failure_with_its_time() {
-    let (end, measured) = ran(|_| ms(100_000), options(CLOSED, 2, 5), never).await;
+    let (end, measured) = ran(|_| ms(100_000), options(Schedule::CLOSED, 2, 5), never).await;
     assert_eq!((measured.all.done, measured.all.failed), (0, 2));
     assert_eq!(measured.failures["not finished at the end"], 2);
     assert!(
@@ -225,7 +223,7 @@ async fn what_hangs_at_the_end_is_a_failure_with_its_time() {
     // Told twice, it ends at once.
     let stopped = ran(
         |_| ms(100_000),
-        options(CLOSED, 2, 50),
+        options(Schedule::CLOSED, 2, 50),
         async || sleep(ms(1_000)).await,
     )
     .await;

@@ -1,8 +1,9 @@
 //! Which change would help. Each piece of advice says what was seen, what to do, and what that costs.
 
-use super::{End, Evidence, Judged, Scope, State, whole};
+use super::{End, Evidence, Judged, Scope, State};
 use crate::stress::mix::Kind;
 use crate::stress::report::KEPT;
+use partita_load::thousands;
 
 /// Of a target, how much of it a bucket should take: hashes are uneven, and load has peaks.
 const BUCKET_FILL: f64 = 0.7;
@@ -46,7 +47,7 @@ fn keys(evidence: &Evidence<'_>, judged: &[Judged]) -> Option<String> {
     let how_many = match evidence.at_a_rate || !by_target {
         true => format!(
             "{buckets} buckets (each then takes about {}/s)",
-            whole(worst.asked_per_second / buckets as f64)
+            thousands(worst.asked_per_second / buckets as f64)
         ),
         false => format!(
             "at least {buckets} buckets (a closed loop slows down with the server: --rate would tell how many)"
@@ -69,7 +70,7 @@ fn keys(evidence: &Evidence<'_>, judged: &[Judged]) -> Option<String> {
          range does not help, as the next rows lie behind the split again. Put a bucket before the time: \
          PartitionKey = hash(RowKey) % {buckets} + '-' + time, {how_many}. The newest rows are then read by {buckets} queries, one for each \
          bucket, and merged.",
-        whole(written)
+        thousands(written)
     ))
 }
 
@@ -134,7 +135,7 @@ fn scans(evidence: &Evidence<'_>) -> Option<String> {
     Some(format!(
         "{part:.1} % of the operations scan the whole table (p99 {} ms, and growing with the table). Give the query both ends of its \
          PartitionKey, keep a second table whose keys are what is searched for, or read by keys.",
-        whole(ms)
+        thousands(ms)
     ))
 }
 
@@ -176,7 +177,7 @@ fn retries(evidence: &Evidence<'_>) -> Option<String> {
         format!(
             "{} operations failed because the client's retry budget was empty: more than every fifth was refused, and trying again \
              would only have added load. Programs with other clients would have waited longer and longer instead.",
-            whole(budget as f64)
+            thousands(budget as f64)
         )
     })
 }
@@ -203,7 +204,7 @@ fn failures(evidence: &Evidence<'_>) -> Option<String> {
     (other > 0).then(|| {
         format!(
             "{} operations failed for reasons that have nothing to do with load; the list of failures names them.",
-            whole(other as f64)
+            thousands(other as f64)
         )
     })
 }

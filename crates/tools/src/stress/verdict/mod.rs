@@ -12,6 +12,7 @@ mod advice;
 
 use super::figures::{Growth, PartitionFigures, Tries};
 use super::mix::Kind;
+use partita_load::thousands;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -307,8 +308,8 @@ fn headline(evidence: &Evidence<'_>, judged: &[Judged], state: State) -> String 
         let scope = scope.name();
         format!(
             "{} entities/s asked of one {scope}, {} promised ({:.1} times)",
-            whole(*asked_per_second),
-            whole(*target_per_second),
+            thousands(*asked_per_second),
+            thousands(*target_per_second),
             one.ratio()
         )
     });
@@ -335,25 +336,8 @@ fn headline(evidence: &Evidence<'_>, judged: &[Judged], state: State) -> String 
 fn operations(count: u64) -> String {
     match count {
         1 => "1 operation".to_owned(),
-        _ => format!("{} operations", whole(count as f64)),
+        _ => format!("{} operations", thousands(count as f64)),
     }
-}
-
-/// A figure as people read it: `12,345`, `7.5`.
-#[must_use]
-pub fn whole(value: f64) -> String {
-    if value < 100.0 && value.fract() != 0.0 {
-        return format!("{value:.1}");
-    }
-    let digits = format!("{value:.0}");
-    let mut out = String::with_capacity(digits.len() + 4);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 #[cfg(test)]

@@ -320,16 +320,3 @@ fn without_targets_only_refusals_and_failures_count() {
     };
     assert_eq!(verdict_of(&hiccup).state, State::Within);
 }
-
-#[test]
-fn numbers_are_written_for_people() {
-    for (value, text) in [
-        (0.0, "0"),
-        (7.25, "7.2"),
-        (99.0, "99"),
-        (999.6, "1,000"),
-        (1_234_567.0, "1,234,567"),
-    ] {
-        assert_eq!(whole(value), text);
-    }
-}

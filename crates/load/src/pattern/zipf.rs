@@ -1,9 +1,11 @@
-//! Zipf's distribution: the k-th most wanted of n things is wanted k to the power of s times less often than the first.
+//! Zipf's distribution: rank k of n is drawn `k^s` times less often than rank 1.
 //!
 //! By rejection-inversion (Hörmann and Derflinger, "Rejection-inversion to generate variates from monotone discrete distributions",
-//! 1996): no table, so a million partitions cost nothing, and about 1.1 tries for a number.
+//! 1996): it needs no table, so a million partitions cost nothing, and about 1.1 tries a number.
+//!
+//! Ours, because the same seed has to give the same keys in every version: reports of stress tests are compared across versions.
 
-use super::random::Random;
+use crate::Random;
 
 /// The distribution over 1 to n.
 #[derive(Debug, Clone)]
@@ -16,7 +18,7 @@ pub(super) struct Zipf {
 }
 
 impl Zipf {
-    /// Of so many things (at least 1), with an exponent above 0.
+    /// Over ranks 1 to `count` (at least 1), with an exponent above 0.
     pub(super) fn new(count: u64, exponent: f64) -> Self {
         let mut zipf = Self {
             count: count as f64,
@@ -31,7 +33,7 @@ impl Zipf {
         zipf
     }
 
-    /// A rank: 1 is the most wanted.
+    /// A rank: 1 is the most frequent.
     pub(super) fn rank(&self, random: &mut Random) -> u64 {
         loop {
             let area = self.area_last + random.fraction() * (self.area_first - self.area_last);

@@ -1,16 +1,16 @@
 //! When operations begin.
 //!
 //! ```text
-//! closed loop     worker 1  ├─op─┤├──op──┤├op┤…       the next begins when the one before has ended: as fast as the server lets
-//!                 worker 2  ├──op──┤├op┤├─op─┤…       so many programs that wait for their answers
+//! closed loop     worker 1  ├─op─┤├──op──┤├op┤…       the next begins when the one before has ended: as fast as the server
+//!                 worker 2  ├──op──┤├op┤├─op─┤…       answers that many callers
 //!
-//! at a rate       due       │  │  │  │  │  │  │       each has its time, whatever became of the others: users do not wait
-//!                 worker 1  ├────op────┤├op┤          for each other. Latency counts from the time it was due, so a server that
-//!                 worker 2     ├op┤  ├op┤             stalls is charged for everybody it keeps waiting
+//! at a rate       due       │  │  │  │  │  │  │       each has its time, independent of the others, as users do not wait for
+//!                 worker 1  ├────op────┤├op┤          each other. Latency counts from the time it was due, so a server that
+//!                 worker 2     ├op┤  ├op┤             stalls is charged for every operation it delays
 //! ```
-//! A ramp lets the rate grow from nothing to its height, steadily or in steps; in a closed loop, the number of workers.
+//! A ramp raises the rate from 0 to its height, steadily or in steps; in a closed loop, the number of workers.
 
-use super::shown::whole;
+use crate::thousands;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
@@ -21,16 +21,16 @@ use std::time::Duration;
 pub enum Schedule {
     /// Each worker's next when its last has ended.
     Closed {
-        /// Until all workers have begun, in seconds.
+        /// Time until all workers have begun, in seconds.
         ramp_seconds: f64,
     },
-    /// So many a second.
+    /// A fixed number a second.
     Rate {
         /// Operations a second, above 0.
         per_second: f64,
-        /// Until that rate is reached, in seconds; it counts from nothing.
+        /// Time until that rate is reached, in seconds; it begins at 0.
         ramp_seconds: f64,
-        /// Equal steps in which it is reached; 0 for steadily.
+        /// Equal steps in which it is reached; 0 for a steady ramp.
         steps: u32,
     },
 }
@@ -39,7 +39,7 @@ impl fmt::Display for Schedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Closed { .. } => f.write_str("closed loop")?,
-            Self::Rate { per_second, .. } => write!(f, "{}/s", whole(*per_second))?,
+            Self::Rate { per_second, .. } => write!(f, "{}/s", thousands(*per_second))?,
         }
         let (Self::Closed { ramp_seconds } | Self::Rate { ramp_seconds, .. }) = self;
         if *ramp_seconds > 0.0 {
@@ -53,6 +53,9 @@ impl fmt::Display for Schedule {
 }
 
 impl Schedule {
+    /// A closed loop whose workers all begin at once.
+    pub const CLOSED: Self = Self::Closed { ramp_seconds: 0.0 };
+
     const fn steps(&self) -> u32 {
         match self {
             Self::Closed { .. } => 0,
@@ -60,14 +63,14 @@ impl Schedule {
         }
     }
 
-    /// How long it takes to its height.
+    /// How long the ramp takes.
     #[must_use]
     pub fn ramp(&self) -> Duration {
         let (Self::Closed { ramp_seconds } | Self::Rate { ramp_seconds, .. }) = *self;
         seconds(ramp_seconds)
     }
 
-    /// When the operation of that number, from 0, is due after the begin; `None` where it is due when a worker is free.
+    /// When the operation of that number, from 0, is due, from the begin of the run; `None` in a closed loop.
     #[must_use]
     pub fn due(&self, number: u64) -> Option<Duration> {
         let Self::Rate {
@@ -101,7 +104,7 @@ impl Schedule {
         )))
     }
 
-    /// The rate at that time after the begin; `None` in a closed loop.
+    /// The rate at that time of the run; `None` in a closed loop.
     #[must_use]
     pub fn rate_at(&self, at_seconds: f64) -> Option<f64> {
         let Self::Rate {

@@ -1,65 +1,63 @@
-//! Where rows lie: patterns of PartitionKeys, as designs of tables have them.
+//! Key patterns: how the PartitionKeys of a table are distributed, as common table designs distribute them.
 //!
 //! | pattern | PartitionKeys |
 //! | --- | --- |
 //! | single | one for all rows |
-//! | uniform | so many, each as likely as the others |
-//! | zipf | so many, the k-th wanted `k^exponent` times less often than the first; the most wanted lie scattered among the others |
-//! | append | ever greater ones, as times and counters make them: each so many rows, one after the other |
-//! | prepend | ever smaller ones, as times counted down make them, so that the newest row comes first |
-//! | sampled | those of a list, each as often as it stands there |
+//! | uniform | a fixed number, all equally likely |
+//! | zipf | a fixed number, the k-th used `k^exponent` times less often than the first; the busiest are scattered among the others |
+//! | append | growing, like timestamps and counters: a new one after a fixed number of rows |
+//! | prepend | shrinking, like timestamps counted down, so that the newest row comes first |
+//! | sampled | those of a list, each as often as it occurs there |
 //!
-//! Rows have numbers. The keys of a row follow from its number and the seed, so nothing has to be kept of rows that were written.
+//! Rows are numbered. The keys of a row follow from its number and the seed, so written rows need not be remembered.
 
-mod random;
 mod zipf;
 
-pub(crate) use random::Random;
-
+use crate::Random;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
 use zipf::Zipf;
 
-/// Most partitions of a pattern: their names have ten digits at most.
+/// Most partitions of a pattern: their names have at most ten digits.
 pub const PARTITIONS_MAX: u64 = 1_000_000_000;
 
-/// The first partition of [`Pattern::Prepend`], from where they go down.
+/// The first partition of [`Pattern::Prepend`]; the next ones count down.
 const PREPEND_FROM: u64 = 9_999_999_999;
 
-/// Which partitions rows lie in.
+/// The distribution of rows over partitions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Pattern {
-    /// All in one.
+    /// One partition.
     Single,
-    /// In so many, 1 to [`PARTITIONS_MAX`].
+    /// Partitions that are all equally likely.
     Uniform {
-        /// How many.
+        /// How many, 1 to [`PARTITIONS_MAX`].
         partitions: u64,
     },
-    /// In so many, a few of which are wanted most.
+    /// Partitions of which a few are busiest.
     Zipf {
         /// How many, 1 to [`PARTITIONS_MAX`].
         partitions: u64,
-        /// How unevenly, above 0: at 1 the second is wanted half as often as the first.
+        /// How skewed, above 0: at 1 the second is used half as often as the first.
         exponent: f64,
     },
-    /// Each behind the ones before.
+    /// Growing PartitionKeys.
     Append {
         /// Rows of each partition, at least 1.
         partition_rows: u64,
     },
-    /// Each before the ones before.
+    /// Shrinking PartitionKeys.
     Prepend {
         /// Rows of each partition, at least 1.
         partition_rows: u64,
     },
-    /// As others have them.
+    /// PartitionKeys of a list or of another table.
     Sampled {
-        /// Where the keys were taken from, in words.
+        /// A description of where the keys come from.
         source: String,
-        /// How many there are in the sample, each as often as it was found.
+        /// Keys in the sample, each as often as it was found.
         keys: u64,
     },
 }
@@ -68,7 +66,7 @@ impl fmt::Display for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Single => f.write_str("a single partition"),
-            Self::Uniform { partitions } => write!(f, "{partitions} partitions, all alike"),
+            Self::Uniform { partitions } => write!(f, "{partitions} partitions, equally likely"),
             Self::Zipf {
                 partitions,
                 exponent,
@@ -100,15 +98,15 @@ impl fmt::Display for Pattern {
 pub struct Keys {
     pattern: Pattern,
     seed: u64,
-    /// What all RowKeys begin with, so that no run meets the rows of another.
+    /// The prefix of all RowKeys, so that runs do not touch each other's rows.
     run: String,
     zipf: Option<Zipf>,
     sample: Arc<[String]>,
 }
 
 impl Keys {
-    /// The keys of a pattern. `run` is what all RowKeys begin with; `sample` the keys of [`Pattern::Sampled`], which must not be
-    /// empty there, and is not looked at elsewhere.
+    /// The keys of a pattern. `run` is the prefix of all RowKeys. `sample` has the keys of [`Pattern::Sampled`], which needs at
+    /// least one; other patterns ignore it.
     #[must_use]
     pub fn new(pattern: Pattern, seed: u64, run: &str, sample: Vec<String>) -> Self {
         let zipf = match pattern {
@@ -168,13 +166,13 @@ impl Keys {
     }
 }
 
-/// The name of a partition, all of one length so that their order is that of their numbers.
+/// The name of a partition. All have one length, so their order is that of their numbers.
 fn named(place: u64, partitions: u64) -> String {
     let width = partitions.saturating_sub(1).max(1).ilog10() as usize + 1;
     format!("p{place:0width$}")
 }
 
-/// A place for a rank from 0 on: neighbours in rank lie far apart, and every place is taken once.
+/// The partition of a rank, from 0: neighbouring ranks lie far apart, and every partition has one rank.
 fn scattered(rank: u64, partitions: u64) -> u64 {
     let partitions = u128::from(partitions.max(1));
     let mut step = (partitions * 618 / 1000).max(1);

@@ -1,0 +1,200 @@
+//! Latencies, as HDR histograms of bounded size. Histograms of several workers are merged without loss.
+
+use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// Three digits: 0.1 %, in 200 KiB at most.
+const DIGITS: u8 = 3;
+/// The longest latency that is told from longer ones: an hour.
+const LONGEST_US: u64 = 3_600_000_000;
+
+/// Quantiles of latencies, in microseconds; all 0 without any.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LatencySummary {
+    /// The mean.
+    pub mean_us: f64,
+    /// The median.
+    pub p50_us: u64,
+    /// The 90th percentile.
+    pub p90_us: u64,
+    /// The 99th percentile.
+    pub p99_us: u64,
+    /// The 99.9th percentile.
+    pub p999_us: u64,
+    /// The longest.
+    pub max_us: u64,
+}
+
+/// Latencies to three digits. Its memory is allocated at once, so recording never allocates.
+#[derive(Debug, Clone)]
+pub struct LatencyHistogram(Histogram<u64>);
+
+impl Default for LatencyHistogram {
+    fn default() -> Self {
+        let histogram = Histogram::new_with_bounds(1, LONGEST_US, DIGITS);
+        Self(histogram.expect("the bounds are valid: 1, more than twice that, up to 5 digits"))
+    }
+}
+
+impl LatencyHistogram {
+    /// Records one latency.
+    #[inline]
+    pub fn record(&mut self, latency: Duration) {
+        self.0.saturating_record(micros(latency));
+    }
+
+    /// Records a latency in milliseconds, as the admin API reports them; what is negative or not a number counts as none.
+    pub fn record_ms(&mut self, ms: f64) {
+        self.record(Duration::try_from_secs_f64(ms / 1e3).unwrap_or_default());
+    }
+
+    /// Adds the latencies of another worker.
+    pub fn merge(&mut self, other: &Self) {
+        self.0.add(&other.0).expect("both have the same bounds");
+    }
+
+    /// How many were recorded.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.0.len()
+    }
+
+    /// The latency that this share of them, 0 to 1, did not exceed, in milliseconds; 0 without any.
+    #[must_use]
+    pub fn quantile_ms(&self, quantile: f64) -> f64 {
+        self.0.value_at_quantile(quantile) as f64 / 1e3
+    }
+
+    /// The usual quantiles.
+    #[must_use]
+    pub fn summary(&self) -> LatencySummary {
+        let quantile = |quantile| self.0.value_at_quantile(quantile);
+        if self.0.is_empty() {
+            return LatencySummary::default();
+        }
+        LatencySummary {
+            mean_us: (self.0.mean() * 10.0).round() / 10.0,
+            p50_us: quantile(0.5),
+            p90_us: quantile(0.9),
+            p99_us: quantile(0.99),
+            p999_us: quantile(0.999),
+            max_us: self.0.max(),
+        }
+    }
+
+    /// The quantiles for callers that send at even intervals and do not wait for answers. For each latency longer than the
+    /// median, it adds those of the requests that they would have sent meanwhile (HdrHistogram's correction by an expected
+    /// interval).
+    #[must_use]
+    pub fn corrected(&self) -> LatencySummary {
+        let interval = self.0.value_at_quantile(0.5);
+        Self(self.0.clone_correct(interval)).summary()
+    }
+}
+
+/// Latencies of one window of time, to two digits, as a run has many windows. It grows with its content, to about 10 KiB.
+#[derive(Debug, Clone)]
+pub struct WindowHistogram(Histogram<u32>);
+
+impl Default for WindowHistogram {
+    fn default() -> Self {
+        Self(Histogram::new(2).expect("two digits are allowed"))
+    }
+}
+
+impl WindowHistogram {
+    /// Records one latency.
+    pub fn record(&mut self, latency: Duration) {
+        let recorded = self.0.record(micros(latency).min(LONGEST_US));
+        recorded.expect("the histogram resizes itself");
+    }
+
+    /// Adds the latencies of another window.
+    pub fn merge(&mut self, other: &Self) {
+        self.0.add(&other.0).expect("the histogram resizes itself");
+    }
+
+    /// The latency that this share of them, 0 to 1, did not exceed; none without any.
+    #[must_use]
+    pub fn quantile_us(&self, quantile: f64) -> Option<u64> {
+        (!self.0.is_empty()).then(|| self.0.value_at_quantile(quantile))
+    }
+}
+
+#[inline]
+fn micros(latency: Duration) -> u64 {
+    u64::try_from(latency.as_micros())
+        .unwrap_or(u64::MAX)
+        .max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(ms: impl IntoIterator<Item = u64>) -> LatencyHistogram {
+        let mut latencies = LatencyHistogram::default();
+        for ms in ms {
+            latencies.record(Duration::from_millis(ms));
+        }
+        latencies
+    }
+
+    fn near(found: u64, ms: u64) -> bool {
+        found.abs_diff(ms * 1_000) <= ms
+    }
+
+    #[test]
+    fn quantiles_of_known_latencies() {
+        let found = of(1..=1_000).summary();
+        assert!(
+            near(found.p50_us, 500) && near(found.p90_us, 900) && near(found.p99_us, 990),
+            "{found:?}"
+        );
+        assert!(
+            near(found.p999_us, 999) && near(found.max_us, 1_000),
+            "{found:?}"
+        );
+        assert!((500_000.0..502_000.0).contains(&found.mean_us), "{found:?}");
+        let none = LatencyHistogram::default();
+        assert_eq!(none.summary(), LatencySummary::default());
+        assert_eq!(none.corrected(), LatencySummary::default());
+        assert_eq!(none.quantile_ms(0.99), 0.0);
+        // Longer than the histogram's bound.
+        assert!(of([100_000_000]).summary().max_us <= 2 * LONGEST_US);
+    }
+
+    #[test]
+    fn workers_are_merged_without_loss() {
+        let mut merged = of((1..=1_000).step_by(2));
+        merged.merge(&of((2..=1_000).step_by(2)));
+        assert_eq!(merged.summary(), of(1..=1_000).summary());
+        assert_eq!(merged.count(), 1_000);
+    }
+
+    #[test]
+    fn milliseconds_are_recorded_and_read() {
+        let mut latencies = LatencyHistogram::default();
+        for ms in [0.5, 33.0, f64::NAN, -1.0] {
+            latencies.record_ms(ms);
+        }
+        assert_eq!(latencies.count(), 4);
+        assert!((latencies.quantile_ms(1.0) - 33.0).abs() < 0.05);
+    }
+
+    #[test]
+    fn a_stall_counts_for_every_request_it_would_have_delayed() {
+        // 99 requests of 10 ms, and one of a second: a hundred others would have been sent meanwhile.
+        let latencies = of(std::iter::repeat_n(10, 99).chain([1_000]));
+        assert!(near(latencies.summary().p90_us, 10));
+        let corrected = latencies.corrected();
+        assert!(near(corrected.p50_us, 10), "{corrected:?}");
+        // Of 198, the longest tenth is from 810 ms on.
+        assert!(
+            (780_000..830_000).contains(&corrected.p90_us),
+            "{corrected:?}"
+        );
+    }
+}

@@ -1,0 +1,94 @@
+//! Random numbers by SplitMix64: the same for the same seed in every version, and cheap enough for several a request.
+//!
+//! A report names its seed, and the same seed has to give the same keys again. Generators of other crates may change their
+//! numbers with a release, so this one is ours.
+
+/// A generator: a counter, mixed. Its state is one number, so each row and each operation can have a sequence of its own.
+#[derive(Debug, Clone)]
+pub struct Random(u64);
+
+/// The golden ratio's fraction in 64 bits: steps of it meet every number, and neighbours lie far apart.
+const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
+
+impl Random {
+    /// The sequence of a seed.
+    #[must_use]
+    pub const fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// The sequence of a numbered row or operation under a seed.
+    #[must_use]
+    pub const fn of(seed: u64, number: u64) -> Self {
+        Self(mix(seed ^ mix(number.wrapping_add(STEP))))
+    }
+
+    /// The next 64 bits.
+    #[inline]
+    pub const fn next_u64(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(STEP);
+        mix(self.0)
+    }
+
+    /// A number below the bound, which is above 0.
+    #[inline]
+    pub fn below(&mut self, bound: u64) -> u64 {
+        let wide = u128::from(self.next_u64()) * u128::from(bound);
+        u64::try_from(wide >> 64).unwrap_or_default()
+    }
+
+    /// A fraction: at least 0, below 1.
+    pub fn fraction(&mut self) -> f64 {
+        (self.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// True in `percent` of 100 cases.
+    pub fn chance(&mut self, percent: u64) -> bool {
+        self.below(100) < percent
+    }
+}
+
+/// A bijective scramble of 64 bits: different inputs give different outputs, and neighbours end up far apart.
+///
+/// Source: Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014.
+#[must_use]
+#[inline]
+pub const fn mix(mut value: u64) -> u64 {
+    value = (value ^ (value >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    value = (value ^ (value >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    value ^ (value >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_numbers_are_those_of_the_paper() {
+        // The first of the sequence whose counter starts at 0, as its reference implementation prints them.
+        let mut random = Random::new(0);
+        assert_eq!(random.next_u64(), 0xE220_A839_7B1D_CDAF);
+        assert_eq!(random.next_u64(), 0x6E78_9E6A_A1B9_65F4);
+    }
+
+    #[test]
+    fn sequences_are_even_and_differ() {
+        let mut counts = [0_u32; 10];
+        for number in 0..100_000 {
+            counts[usize::try_from(Random::of(7, number).below(10)).unwrap()] += 1;
+        }
+        assert!(
+            counts.iter().all(|count| (9_500..10_500).contains(count)),
+            "{counts:?}"
+        );
+        assert_ne!(Random::of(7, 1).next_u64(), Random::of(8, 1).next_u64());
+        let mean = (0..10_000)
+            .map(|number| Random::of(1, number).fraction())
+            .sum::<f64>()
+            / 10_000.0;
+        assert!((0.49..0.51).contains(&mean), "{mean}");
+        let mut random = Random::new(1);
+        let hits = (0..10_000).filter(|_| random.chance(30)).count();
+        assert!((2_800..3_200).contains(&hits), "{hits}");
+    }
+}

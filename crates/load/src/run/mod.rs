@@ -1,0 +1,200 @@
+//! Workers that take operations by number and send them when they are due.
+//!
+//! - An operation is due at its time ([`Schedule`]). When no worker is free then, it waits, and the wait counts as latency.
+//! - The run ends after its time, after its number of operations, or when the clock says that it is stopped.
+//! - Operations that were due before the end and never begun are counted ([`Run::not_begun`]).
+//!
+//! No runtime is named here: a worker is a future, and the runtime that polls it brings the [`Clock`].
+
+use crate::Schedule;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// A timer wakes a worker up to a millisecond late, and one more on a busy machine. The server did not cause that delay, so
+/// this much is not charged to it.
+const TIMER_GRAIN: Duration = Duration::from_millis(2);
+
+/// When the operations of a run begin, and when it ends.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RunOptions {
+    /// When operations begin.
+    pub schedule: Schedule,
+    /// Operations at the same time, at least 1.
+    pub workers: usize,
+    /// How long operations are begun; without end if none.
+    pub duration: Option<Duration>,
+    /// How many operations; without end if none.
+    pub operations: Option<u64>,
+}
+
+/// Times of an operation, from the begin of its run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Times {
+    /// When it was due. In a closed loop that is when it began.
+    pub due: Duration,
+    /// When it was sent.
+    pub began: Duration,
+    /// When its answer was complete.
+    pub ended: Duration,
+}
+
+impl Times {
+    /// Latency from the time it was due.
+    #[must_use]
+    #[inline]
+    pub const fn response(&self) -> Duration {
+        self.ended.saturating_sub(self.due)
+    }
+
+    /// Latency from the time it was sent.
+    #[must_use]
+    #[inline]
+    pub const fn service(&self) -> Duration {
+        self.ended.saturating_sub(self.began)
+    }
+}
+
+/// How one worker sends its requests: over a raw connection, or through the SDK.
+pub trait Sender {
+    /// A request that is ready to be sent.
+    type Request;
+    /// What a request came to.
+    type Outcome;
+
+    /// Makes the request of that number. The time that it takes is not part of the request's latency.
+    fn prepare(&mut self, number: u64) -> Self::Request;
+
+    /// Sends a request and waits until its answer is complete.
+    fn send(&mut self, request: Self::Request) -> impl Future<Output = Self::Outcome>;
+
+    /// Takes note of a request that has ended.
+    fn record(&mut self, times: Times, outcome: Self::Outcome);
+}
+
+/// The time of a run, as its runtime has it.
+pub trait Clock {
+    /// Time since the run began.
+    fn elapsed(&self) -> Duration;
+
+    /// Whether workers are told to begin nothing more.
+    fn is_stopped(&self) -> bool;
+
+    /// Waits until that time of the run; false when the run is stopped before. A closed loop without a ramp never waits.
+    fn sleep_until(&self, at: Duration) -> impl Future<Output = bool>;
+}
+
+/// What the workers of a run share.
+#[derive(Debug)]
+pub struct Run {
+    options: RunOptions,
+    /// The number of the next operation.
+    next: AtomicU64,
+    /// Operations sent; counted at a rate only.
+    begun: AtomicU64,
+}
+
+impl Run {
+    /// A run that has not begun.
+    #[must_use]
+    pub const fn new(options: RunOptions) -> Self {
+        Self {
+            options,
+            next: AtomicU64::new(0),
+            begun: AtomicU64::new(0),
+        }
+    }
+
+    /// Lets the worker of that number, from 0, work until the run ends.
+    ///
+    /// Cancel safe as far as its sender is: a request under way may have happened.
+    pub async fn work(&self, worker: usize, clock: &impl Clock, sender: &mut impl Sender) {
+        let RunOptions {
+            schedule,
+            workers,
+            operations,
+            ..
+        } = self.options;
+        let begins = schedule.worker_begins(worker, workers);
+        if begins > Duration::ZERO && !clock.sleep_until(begins).await {
+            return;
+        }
+        while !self.has_ended(clock) {
+            let number = self.next.fetch_add(1, Ordering::Relaxed);
+            if operations.is_some_and(|operations| number >= operations) {
+                return;
+            }
+            let due = match schedule.due(number) {
+                None => None,
+                Some(due) => match self.wait(due, clock).await {
+                    None => return,
+                    due => due,
+                },
+            };
+            let request = sender.prepare(number);
+            if due.is_some() {
+                self.begun.fetch_add(1, Ordering::Relaxed);
+            }
+            let began = clock.elapsed();
+            let outcome = sender.send(request).await;
+            let times = Times {
+                due: due.map_or(began, |due| due.min(began)),
+                began,
+                ended: clock.elapsed(),
+            };
+            sender.record(times, outcome);
+        }
+    }
+
+    fn has_ended(&self, clock: &impl Clock) -> bool {
+        let is_over = |duration| clock.elapsed() >= duration;
+        clock.is_stopped() || self.options.duration.is_some_and(is_over)
+    }
+
+    /// Waits until an operation is due. Returns the time from which its latency counts; none when the run ends before.
+    async fn wait(&self, due: Duration, clock: &impl Clock) -> Option<Duration> {
+        if self
+            .options
+            .duration
+            .is_some_and(|duration| due >= duration)
+        {
+            return None;
+        }
+        if clock.elapsed() >= due {
+            return Some(due);
+        }
+        if !clock.sleep_until(due).await {
+            return None;
+        }
+        let woke = clock.elapsed();
+        Some(if woke.saturating_sub(due) <= TIMER_GRAIN {
+            woke
+        } else {
+            due
+        })
+    }
+
+    /// Operations that were due before that time and never begun, because all workers were busy. None in a closed loop.
+    #[must_use]
+    pub fn not_begun(&self, at: Duration) -> u64 {
+        let begun = self.begun.load(Ordering::Relaxed);
+        let most = self.options.operations.unwrap_or(u64::MAX >> 12);
+        let is_due = |number: u64| {
+            let due = self.options.schedule.due(number);
+            due.is_some_and(|due| due < at)
+        };
+        // The lowest number that is not due yet: all before it are.
+        let (mut low, mut high) = (0, most);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if is_due(middle) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low.saturating_sub(begun)
+    }
+}
+
+#[cfg(test)]
+mod tests;

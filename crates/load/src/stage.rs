@@ -1,0 +1,62 @@
+//! The stages of a measurement, as its workers see them.
+
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// How far a measurement is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// Requests are sent and not recorded.
+    WarmingUp,
+    /// Requests are recorded.
+    Measuring,
+    /// Workers end.
+    Stopped,
+}
+
+/// The stage of a measurement, shared by its workers. Reading it costs a relaxed load.
+#[derive(Debug, Default)]
+pub struct StageCell(AtomicU8);
+
+impl StageCell {
+    /// A measurement that warms up.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(AtomicU8::new(0))
+    }
+
+    /// The stage now.
+    #[must_use]
+    #[inline]
+    pub fn get(&self) -> Stage {
+        match self.0.load(Ordering::Relaxed) {
+            0 => Stage::WarmingUp,
+            1 => Stage::Measuring,
+            _ => Stage::Stopped,
+        }
+    }
+
+    /// Goes on to a stage.
+    pub fn set(&self, stage: Stage) {
+        let number = match stage {
+            Stage::WarmingUp => 0,
+            Stage::Measuring => 1,
+            Stage::Stopped => 2,
+        };
+        self.0.store(number, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stage_is_read_as_it_was_set() {
+        let cell = StageCell::new();
+        assert_eq!(cell.get(), Stage::WarmingUp);
+        for stage in [Stage::Measuring, Stage::Stopped, Stage::WarmingUp] {
+            cell.set(stage);
+            assert_eq!(cell.get(), stage);
+        }
+    }
+}
