@@ -11,9 +11,9 @@ use partita_table::BusyReason;
 use partita_wire::ErrorCode;
 use partita_wire::Operation;
 
-use super::latency::{Histogram, Latencies};
+use super::latency::{Latencies, Recorder};
 
-/// Beyond this many threads, threads share shards. A shard is about 40 KB once it is used.
+/// Beyond this many threads, threads share shards. A shard is about 60 KB.
 const SHARDS: usize = 8;
 
 /// The operations, and one more place for requests that never became one.
@@ -100,7 +100,7 @@ struct PerOperation {
     bytes_in: AtomicU64,
     bytes_out: AtomicU64,
     entities_out: AtomicU64,
-    latency: Histogram,
+    latency: Recorder,
 }
 
 impl Default for Metrics {

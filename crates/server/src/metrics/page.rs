@@ -269,8 +269,8 @@ mod tests {
         }
     }
 
-    #[test]
-    fn the_page_holds_what_was_counted() {
+    /// A page with every family.
+    fn full_page() -> String {
         let metrics = Metrics::new();
         metrics.request(&Answered {
             operation: Some(Operation::GetEntity),
@@ -298,7 +298,39 @@ mod tests {
             },
             process: Process::read(),
         };
-        let page = page(&metrics.read(), &around);
+        page(&metrics.read(), &around)
+    }
+
+    /// Every family's help, type, and names of samples with their labels; no values.
+    fn outline(page: &str) -> String {
+        let mut lines: Vec<String> = Vec::new();
+        for line in page.lines() {
+            let outline = match (line.starts_with('#'), line.split_once('{')) {
+                (true, _) => line.to_owned(),
+                (false, None) => line.split(' ').next().unwrap().to_owned(),
+                (false, Some((name, labels))) => {
+                    let labels = labels.split_once('}').unwrap().0.split("\",");
+                    let names: Vec<_> = labels
+                        .map(|label| label.split_once('=').unwrap().0)
+                        .collect();
+                    format!("{name}{{{}}}", names.join(","))
+                }
+            };
+            if !lines.contains(&outline) {
+                lines.push(outline);
+            }
+        }
+        lines.join("\n") + "\n"
+    }
+
+    #[test]
+    fn names_types_help_and_labels_are_as_published() {
+        assert_eq!(outline(&full_page()), include_str!("families.txt"));
+    }
+
+    #[test]
+    fn the_page_shows_the_counts() {
+        let page = full_page();
         for line in [
             "partita_build_info{version=\"1.2.3\"} 1",
             "partita_requests_total{operation=\"QueryEntity\",status=\"4xx\"} 1",
