@@ -12,7 +12,6 @@
 
 pub mod backup;
 mod balance;
-pub mod heat_history;
 mod key_text;
 mod manager;
 mod map_store;
@@ -20,7 +19,6 @@ mod partition_map;
 mod snapshot;
 
 pub use balance::{Action, BalanceSettings, Balancer, Cut, Observed};
-pub use heat_history::HeatHistory;
 pub use manager::{
     ChangeRefused, LINEAGE_MAX, Listed, Load, Manager, ManagerError, Merged, RANGES_MAX,
     SNAPSHOTS_MAX, SnapshotError, Split, Taken, rate,

@@ -19,7 +19,6 @@
 mod cache;
 mod follow;
 mod gate;
-pub mod heat;
 mod key_filter;
 mod lock_table;
 mod range;
@@ -27,7 +26,6 @@ mod row_memory;
 
 pub use cache::CacheStats;
 pub use follow::Lost;
-pub use heat::Heat;
 pub use partita_engine::RangeId;
 pub use range::{Bounds, Done, Follower, InTransit, Locked, Range};
 pub use row_memory::{KeyFilterStats, RowMemory};

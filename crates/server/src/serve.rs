@@ -14,11 +14,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use partita_cluster::heat_history::Archive;
 use partita_cluster::{Balancer, Manager, ManagerError, ObjectMapStore};
 use partita_engine::memory::MemoryEngineSet;
 use partita_engine::slate::{self, SlateEngineSet};
 use partita_engine::{EngineSet, OpenError};
+use partita_heat::history::Archive;
 use partita_range::RowMemory;
 use partita_rt::object_store::ObjectStore;
 use partita_rt::object_store::memory::InMemory;

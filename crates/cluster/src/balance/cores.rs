@@ -5,7 +5,7 @@
 //! is given its share of that, but never more than its requests can have taken: a range with one request a second does not take
 //! a processor, whatever else does.
 
-use partita_range::heat::Window;
+use partita_heat::Window;
 
 /// What a request takes at most, in microseconds, and what it takes more for each row, and for each byte of bodies, as rows may be
 /// large. About twice or more of what was measured on two cores that others used too (`docs/ranges.md`): a get 35 to 54, an insert 50

@@ -1,5 +1,5 @@
 use super::*;
-use partita_range::heat::{Counts, Latency, Window};
+use partita_heat::{Counts, Latency, Window};
 
 const ROUND: Duration = Duration::from_secs(10);
 

@@ -9,7 +9,7 @@
 //! minute saw, and nothing else: heat is not data, so no failure of it stops a server.
 
 use super::Manager;
-use crate::heat_history::{Archive, HeatHistory};
+use partita_heat::history::{Archive, HeatHistory};
 use partita_rt::Clock;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -66,12 +66,12 @@ fn minute(now: SystemTime) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::heat_history::{MapShape, Metric};
     use crate::map_store::ObjectMapStore;
     use partita_engine::memory::MemoryEngineSet;
+    use partita_heat::history::{MapShape, Metric};
+    use partita_heat::{Access, Request};
     use partita_model::{TableId, TableSpace};
     use partita_range::RangeId;
-    use partita_range::heat::{Access, Request};
     use partita_rt::Tasks;
     use partita_rt::object_store::memory::InMemory;
     use partita_rt::object_store::path::Path;

@@ -2,9 +2,9 @@
 
 use super::{ChangeRefused, Manager};
 use crate::balance::{Action, Balancer, Cut, Observed, cores};
-use crate::heat_history::{Archive, HeatHistory, RangeWindow, until_next_window};
 use futures::future::BoxFuture;
-use partita_range::heat::{Counts, Latency, SplitAdvice, Window};
+use partita_heat::history::{Archive, Extent, HeatHistory, RangeWindow, until_next_window};
+use partita_heat::{Counts, Latency, SplitAdvice, Window};
 use partita_range::{Bounds, Range, RangeId};
 use partita_rt::{Clock, Shutdown};
 use std::collections::HashMap;
@@ -179,8 +179,10 @@ impl Manager {
             .zip(&windows)
             .chain(replaced)
             .map(|(bounds, window)| RangeWindow {
-                start: bounds.start.clone(),
-                end: bounds.end.clone(),
+                extent: Extent {
+                    start: bounds.start.clone(),
+                    end: bounds.end.clone(),
+                },
                 window,
             })
             .collect();

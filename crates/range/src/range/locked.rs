@@ -2,10 +2,10 @@
 
 use super::{Done, Range};
 use crate::gate::Pass;
-use crate::heat::Access;
 use crate::lock_table::Locks;
 use bytes::Bytes;
 use partita_engine::{Batch, KeyRange, ReadError, ScanHint, WriteError};
+use partita_heat::Access;
 use partita_rt::{Bug, Clock, SystemClock, is_planted};
 use std::ops::Bound;
 use std::sync::Arc;

@@ -7,12 +7,12 @@ pub use locked::Locked;
 use crate::RowMemory;
 use crate::follow::Lost;
 use crate::gate::Gate;
-use crate::heat::{Access, Heat, Request};
 use crate::lock_table::LockTable;
 use bytes::Bytes;
 use partita_engine::{
     Batch, Engine, KeyRange, RangeId, ReadError, Scan, ScanHint, Write, WriteError,
 };
+use partita_heat::{Access, Heat, Request};
 use partita_model::{indivisible_prefix, table_prefix};
 use std::convert::Infallible;
 use std::fmt;

@@ -4,9 +4,8 @@ use std::time::{Duration, SystemTime};
 
 use hyper::StatusCode;
 use partita_cluster::Manager;
-use partita_cluster::heat_history::{HeatMap, MapShape, Metric, PartitionRow};
+use partita_heat::history::{Extent, HeatMap, MapShape, Metric, PartitionRow};
 use partita_model::TableSpace;
-use partita_range::Bounds;
 use partita_table::{Service, TableNames};
 use serde_json::{Value, json};
 
@@ -195,9 +194,9 @@ fn wish(query: Option<&str>, now: SystemTime) -> Result<Wish, Refused> {
 }
 
 /// The keys of a table, `NAME` or `ACCOUNT/NAME`; all keys without one.
-fn keys(table: Option<&str>, names: &TableNames) -> Result<Bounds, Answer> {
+fn keys(table: Option<&str>, names: &TableNames) -> Result<Extent, Answer> {
     let Some(table) = table else {
-        return Ok(Bounds::all());
+        return Ok(Extent::all());
     };
     let (account, name) = match table.split_once('/') {
         Some((account, name)) => (Some(account), name),
@@ -206,7 +205,7 @@ fn keys(table: Option<&str>, names: &TableNames) -> Result<Bounds, Answer> {
     match *names.find(account, name) {
         [(account, id)] => {
             let space = TableSpace::new(account, id);
-            Ok(Bounds {
+            Ok(Extent {
                 start: space.prefix().clone(),
                 end: Some(space.end()),
             })

@@ -2,7 +2,7 @@
 
 use hyper::StatusCode;
 use partita_cluster::{Manager, Served};
-use partita_range::heat::{HotPartition, Pattern, SplitAdvice, TableGrowth};
+use partita_heat::{HotPartition, Pattern, SplitAdvice, TableGrowth};
 use partita_table::{Service, TableNames};
 use serde_json::{Value, json};
 

@@ -242,8 +242,8 @@ mod tests {
     use super::*;
     use partita_cluster::ObjectMapStore;
     use partita_engine::memory::MemoryEngineSet;
+    use partita_heat::Access;
     use partita_model::{TableId, TableSpace};
-    use partita_range::heat::Access;
     use partita_range::{Done, RangeId};
     use partita_rt::object_store::memory::InMemory;
     use partita_rt::{ManualClock, Tasks};

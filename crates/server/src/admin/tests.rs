@@ -263,9 +263,7 @@ impl Heated {
                 bytes_in: 10,
                 ..Default::default()
             };
-            route
-                .range
-                .note(&key, partita_range::heat::Access::Insert, done);
+            route.range.note(&key, partita_heat::Access::Insert, done);
         }
     }
 

@@ -3,8 +3,8 @@
 
 use super::*;
 use crate::balance::{BalanceSettings, Balancer};
+use partita_heat::{Access, Request};
 use partita_range::Done;
-use partita_range::heat::{Access, Request};
 use partita_rt::{Clock, ManualClock};
 use std::time::SystemTime;
 

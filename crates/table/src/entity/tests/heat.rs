@@ -1,7 +1,7 @@
 //! What the heat of a range sees of requests, on a clock that stands.
 
 use super::*;
-use partita_range::heat::Window;
+use partita_heat::Window;
 use partita_rt::ManualClock;
 use std::pin::pin;
 use std::task::Waker;

@@ -3,11 +3,12 @@
 //! Decoding takes any bytes: it neither panics nor takes memory beyond a small multiple of their length, and of the keys that they
 //! stand for.
 
+use super::extent::Extent;
 use super::load::Load;
-use super::slot::{CELLS_MAX, Cell, Extent, Happened, Keys, SPOTS_MAX, Slot, Spot, Time};
+use super::slot::{CELLS_MAX, Cell, Happened, Keys, SPOTS_MAX, Slot, Spot, Time};
 use super::tiers::Tier;
+use crate::{COARSE_BUCKETS, CoarseLatency, Counts};
 use bytes::{Buf, BufMut, Bytes};
-use partita_range::heat::{COARSE_BUCKETS, CoarseLatency, Counts};
 use std::collections::BTreeSet;
 use std::fmt;
 use thiserror::Error;

@@ -16,6 +16,7 @@
 //! to the newest slot until it has caught up; slots more than an hour ahead of it are forgotten.
 
 mod archive;
+mod extent;
 mod grid;
 mod load;
 mod map;
@@ -24,16 +25,15 @@ mod segment;
 mod slot;
 mod tiers;
 
-use bytes::Bytes;
+use crate::Window;
 use parking_lot::Mutex;
-use partita_range::Bounds;
-use partita_range::heat::Window;
-use slot::{Cell, Extent, Happened, Keys, SPOTS_MAX, Slot, Spot, Time};
+use slot::{Cell, Happened, Keys, SPOTS_MAX, Slot, Spot, Time};
 use std::cmp::Reverse;
 use std::time::{Duration, SystemTime};
 use tiers::Tiers;
 
 pub use archive::{Archive, SaveError};
+pub use extent::Extent;
 pub use grid::Metric;
 pub use map::{HeatMap, KeyRow, MapShape};
 pub use partitions::PartitionRow;
@@ -44,10 +44,8 @@ pub const WINDOW: Duration = Duration::from_secs(10);
 /// A window of one range.
 #[derive(Clone, Debug)]
 pub struct RangeWindow<'w> {
-    /// The range's first key at that time; empty for the first range.
-    pub start: Bytes,
-    /// The first key behind it; `None` for the last range.
-    pub end: Option<Bytes>,
+    /// Where the range lay at that time.
+    pub extent: Extent,
     /// What happened.
     pub window: &'w Window,
 }
@@ -89,7 +87,7 @@ impl HeatHistory {
     /// A grid of times and keys. Takes some milliseconds for a day of 64 busy ranges.
     #[must_use]
     pub fn map(&self, from: SystemTime, to: SystemTime, shape: MapShape) -> HeatMap {
-        self.map_within(from, to, shape, &Bounds::all())
+        self.map_within(from, to, shape, &Extent::all())
     }
 
     /// The part of it that has keys between the bounds. A range that has others too is in it with all its load.
@@ -99,7 +97,7 @@ impl HeatHistory {
         from: SystemTime,
         to: SystemTime,
         shape: MapShape,
-        keys: &Bounds,
+        keys: &Extent,
     ) -> HeatMap {
         self.with(|tiers| map::draw(tiers, (from, to), shape, keys))
     }
@@ -112,7 +110,7 @@ impl HeatHistory {
         from: SystemTime,
         to: SystemTime,
         shape: MapShape,
-        keys: &Bounds,
+        keys: &Extent,
     ) -> Vec<PartitionRow> {
         self.with(|tiers| partitions::draw(tiers, (from, to), shape, keys))
     }
@@ -155,10 +153,7 @@ impl Default for HeatHistory {
 /// What happened in the windows.
 fn happened(ranges: &[RangeWindow<'_>], keys: &mut Keys) -> Happened {
     let cells = ranges.iter().map(|range| Cell {
-        extent: keys.extents.of(Extent {
-            start: range.start.clone(),
-            end: range.end.clone(),
-        }),
+        extent: keys.extents.of(range.extent.clone()),
         load: load::Load::of(range.window),
     });
     let cells = cells.collect();

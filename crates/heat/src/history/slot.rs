@@ -1,9 +1,10 @@
 //! A piece of time: what happened in which pieces of the key space, and in the hottest partitions.
 
+use super::extent::Extent;
 use super::load::Load;
+use crate::PARTITIONS_MAX;
 use bytes::Bytes;
-use partita_range::heat::PARTITIONS_MAX;
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::hash::Hash;
 use std::sync::Arc;
@@ -16,50 +17,6 @@ pub(super) const SPOTS_MAX: usize = PARTITIONS_MAX;
 
 /// Counts tens of seconds since 1970.
 pub(super) type Time = u32;
-
-/// A contiguous piece of the key space, as some range served it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Extent {
-    /// Its first key.
-    pub(super) start: Bytes,
-    /// The first key behind it; `None` when it has no end.
-    pub(super) end: Option<Bytes>,
-}
-
-impl Ord for Extent {
-    fn cmp(&self, other: &Self) -> Ordering {
-        let ends = || compare_ends(self.end.as_ref(), other.end.as_ref());
-        self.start.cmp(&other.start).then_with(ends)
-    }
-}
-
-impl PartialOrd for Extent {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Extent {
-    /// The least piece that holds both.
-    fn union(&self, other: &Self) -> Self {
-        let (a, b) = (self.end.as_ref(), other.end.as_ref());
-        let end = if compare_ends(a, b).is_lt() { b } else { a };
-        Self {
-            start: self.start.clone().min(other.start.clone()),
-            end: end.cloned(),
-        }
-    }
-}
-
-/// Ends in key order: no end is behind every key.
-fn compare_ends(a: Option<&Bytes>, b: Option<&Bytes>) -> Ordering {
-    match (a, b) {
-        (Some(a), Some(b)) => a.cmp(b),
-        (None, None) => Ordering::Equal,
-        (None, Some(_)) => Ordering::Greater,
-        (Some(_), None) => Ordering::Less,
-    }
-}
 
 /// What happened in one extent.
 #[derive(Clone, Debug, PartialEq, Eq)]

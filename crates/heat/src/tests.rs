@@ -1,5 +1,5 @@
 use super::*;
-use crate::heat::counters::mix;
+use crate::counters::mix;
 use std::collections::HashMap;
 use std::sync::Barrier;
 use std::sync::atomic::AtomicBool;

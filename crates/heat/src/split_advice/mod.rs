@@ -4,9 +4,9 @@
 //! because the load on it moves on to what is made next, and that is on one side of any cut. A cut beside it is as good as any, if the
 //! rest of the load is worth it: reads all over an old table, or a second table.
 
-use crate::heat::growth::GrowingEnd;
-use crate::heat::hex_key::serialize_hex;
-use crate::heat::load_sample::Sampled;
+use crate::growth::GrowingEnd;
+use crate::hex_key::serialize_hex;
+use crate::load_sample::Sampled;
 use bytes::Bytes;
 use serde::Serialize;
 

@@ -20,6 +20,7 @@ mod coarse_latency;
 mod counters;
 mod growth;
 mod hex_key;
+pub mod history;
 mod latency;
 mod load_sample;
 mod request;

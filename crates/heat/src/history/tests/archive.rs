@@ -80,8 +80,10 @@ async fn a_day_of_64_busy_ranges_stays_within_its_bounds() {
         .collect();
     let key = |number: u32| Bytes::from(format!(" account tableid8partition-{number:06}"));
     let ranges = (0..64).map(|number| RangeWindow {
-        start: key(number),
-        end: (number < 63).then(|| key(number + 1)),
+        extent: Extent {
+            start: key(number),
+            end: (number < 63).then(|| key(number + 1)),
+        },
         window: &busy,
     });
     let ranges: Vec<RangeWindow<'_>> = ranges.collect();
@@ -201,8 +203,10 @@ async fn what_comes_while_it_is_saved_is_saved_next() {
     assert!(futures::poll!(saving.as_mut()).is_pending());
     let window = reads(7);
     let range = RangeWindow {
-        start: Bytes::new(),
-        end: None,
+        extent: Extent {
+            start: Bytes::new(),
+            end: None,
+        },
         window: &window,
     };
     history.record(now + std::time::Duration::from_secs(1), &[range]);

@@ -4,9 +4,10 @@ mod partitions;
 use super::slot::CELLS_MAX;
 use super::tiers::Tier;
 use super::*;
-use partita_range::heat::{
+use crate::{
     Access, CoarseLatency, Counts, Heat, Latency, PARTITIONS_MAX, PartitionWindow, Request,
 };
+use bytes::Bytes;
 use partita_rt::{Clock, ManualClock};
 use std::time::Instant;
 
@@ -141,7 +142,10 @@ impl World {
         let ends = self.starts.iter().skip(1).cloned().map(Some).chain([None]);
         let ranges = self.starts.iter().cloned().zip(ends).zip(&windows);
         let ranges: Vec<RangeWindow<'_>> = ranges
-            .map(|((start, end), window)| RangeWindow { start, end, window })
+            .map(|((start, end), window)| RangeWindow {
+                extent: Extent { start, end },
+                window,
+            })
             .collect();
         self.clock.advance(WINDOW);
         for history in histories {
@@ -278,8 +282,10 @@ fn a_clock_set_back_loses_nothing() {
     let one = reads(1);
     let record = || {
         let range = RangeWindow {
-            start: Bytes::new(),
-            end: None,
+            extent: Extent {
+                start: Bytes::new(),
+                end: None,
+            },
             window: &one,
         };
         history.record(clock.now(), &[range]);
@@ -319,8 +325,10 @@ fn more_ranges_than_a_slot_tells_apart_are_joined() {
         .map(|number| reads(if number % 100 == 50 { 1_000 } else { 1 }))
         .collect();
     let ranges = (0_u32..).zip(&windows).map(|(number, window)| RangeWindow {
-        start: key(number),
-        end: (number < 999).then(|| key(number + 1)),
+        extent: Extent {
+            start: key(number),
+            end: (number < 999).then(|| key(number + 1)),
+        },
         window,
     });
     history.record(clock.now(), &ranges.collect::<Vec<_>>());
@@ -352,8 +360,10 @@ fn a_map_shows_where_and_when() {
         let ranges = ranges.iter().zip(&windows);
         let ranges: Vec<RangeWindow<'_>> = ranges
             .map(|((start, end, _), window)| RangeWindow {
-                start: Bytes::from(*start),
-                end: end.map(Bytes::from),
+                extent: Extent {
+                    start: Bytes::from(*start),
+                    end: end.map(Bytes::from),
+                },
                 window,
             })
             .collect();
@@ -413,8 +423,10 @@ fn a_map_within_bounds_has_the_ranges_that_overlap_them() {
     let starts = ["", "g", "n", "t"];
     let ranges: Vec<RangeWindow<'_>> = (0..4)
         .map(|at| RangeWindow {
-            start: starts[at].into(),
-            end: starts.get(at + 1).map(|end| Bytes::from(*end)),
+            extent: Extent {
+                start: starts[at].into(),
+                end: starts.get(at + 1).map(|end| Bytes::from(*end)),
+            },
             window: &windows[at],
         })
         .collect();
@@ -426,7 +438,7 @@ fn a_map_within_bounds_has_the_ranges_that_overlap_them() {
             columns: 1,
             rows,
         };
-        let keys = Bounds {
+        let keys = Extent {
             start: keys.0.into(),
             end: keys.1.map(Bytes::from),
         };
@@ -462,8 +474,10 @@ fn percentiles_add_up_over_windows_and_ranges() {
             ("b", None, &slow),
         ];
         let ranges = windows.map(|(start, end, window)| RangeWindow {
-            start: start.into(),
-            end: end.map(Bytes::from),
+            extent: Extent {
+                start: start.into(),
+                end: end.map(Bytes::from),
+            },
             window,
         });
         history.record(clock.now(), &ranges);

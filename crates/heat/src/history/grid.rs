@@ -3,7 +3,7 @@
 use super::load::Load;
 use super::slot::Slot;
 use super::tiers::{Tier, Tiers};
-use partita_range::heat::{COARSE_BUCKETS, Counts, coarse_percentile_us};
+use crate::{COARSE_BUCKETS, Counts, coarse_percentile_us};
 use serde::Serialize;
 use std::time::SystemTime;
 

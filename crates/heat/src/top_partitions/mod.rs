@@ -7,9 +7,9 @@
 //! - `floor` is at most the total over [`COUNTERS`], as long as keys are 128 bytes long on average. Longer ones leave fewer
 //!   counters; the bounds that are given with each partition hold then too.
 
-use crate::heat::coarse_latency::CoarseLatency;
-use crate::heat::hex_key::serialize_hex;
-use crate::heat::window::{Counts, PartitionWindow};
+use crate::coarse_latency::CoarseLatency;
+use crate::hex_key::serialize_hex;
+use crate::window::{Counts, PartitionWindow};
 use bytes::Bytes;
 use foldhash::fast::RandomState;
 use serde::Serialize;

@@ -1,11 +1,11 @@
-//! What counting the heat of a range costs on this machine, in nanoseconds a request: `cargo run --release -p partita-range
+//! What counting the heat of a range costs on this machine, in nanoseconds a request: `cargo run --release -p partita-heat
 //! --example heat_cost`.
 //!
 //! Each figure is the best of 60 windows of 400,000 requests, closing the window included: 40,000 requests a second, ten
 //! seconds. With fewer the sample is denser and the cost is higher, and matters less.
 #![allow(clippy::print_stdout, reason = "a measuring program prints")]
 
-use partita_range::heat::{Access, Heat, Request};
+use partita_heat::{Access, Heat, Request};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 

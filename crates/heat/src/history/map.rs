@@ -5,12 +5,12 @@
 //! that was one range then and several later is spread evenly over them; what happened in a slot longer than a column, over
 //! the columns. So a map's sum is the sum of what happened in its time.
 
+use super::extent::Extent;
 use super::grid::{Grid, Metric, ShownSlot, Times};
-use super::slot::{Extent, Slot};
+use super::slot::Slot;
 use super::tiers::Tiers;
+use crate::serialize_hex;
 use bytes::Bytes;
-use partita_range::Bounds;
-use partita_range::heat::serialize_hex;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -69,7 +69,7 @@ pub(super) fn draw(
     tiers: &Tiers,
     (from, to): (SystemTime, SystemTime),
     shape: MapShape,
-    keys: &Bounds,
+    keys: &Extent,
 ) -> HeatMap {
     let time = Times::new(from, to, shape.columns);
     let shown = time.slots(tiers);
@@ -139,7 +139,7 @@ impl<'s> Pieces<'s> {
     }
 
     /// The pieces that have keys between the bounds.
-    fn overlapping(&self, keys: &Bounds) -> Range<usize> {
+    fn overlapping(&self, keys: &Extent) -> Range<usize> {
         let behind = |key: &Bytes| self.starts.partition_point(|start| *start <= key.as_ref());
         let first = behind(&keys.start).saturating_sub(1);
         let end = keys.end.as_ref();

@@ -1,6 +1,6 @@
 //! What a range or a partition, or several, did during some time, small enough to be kept for a day.
 
-use partita_range::heat::{CoarseLatency, Counts, PartitionWindow, Window};
+use crate::{CoarseLatency, Counts, PartitionWindow, Window};
 
 /// Counts and latencies that can be added up.
 #[derive(Clone, Debug, PartialEq, Eq)]
