@@ -61,7 +61,7 @@ definitions! {
     COMMIT_ROWS = Counter "partita_commit_rows_total" "Rows written by them.";
     COMMIT_BYTES = Counter "partita_commit_bytes_total" "Bytes written by them.";
     COMMIT_REFUSED = Counter "partita_commit_refused_total" "Engine batches that were refused and did not happen.";
-    COMMIT_UNKNOWN = Counter "partita_commit_unknown_total" "Engine batches of which nobody knows whether they happened.";
+    COMMIT_UNKNOWN = Counter "partita_commit_unknown_total" "Engine batches whose outcome is unknown.";
     GROUP_BATCHES = Histogram "partita_commit_group_batches" "Engine batches that shared one commit.";
     GROUP_BYTES = Histogram "partita_commit_group_bytes" "Bytes of one commit.";
     SYNC_DURATION = Histogram "partita_log_sync_duration_seconds" "Time of one write and sync of the log.";
