@@ -1,22 +1,14 @@
 //! Latencies of requests in log-linear buckets, recorded without a lock.
 //!
-//! One recording is an index computation and two relaxed additions. Buckets are those of the `histogram` crate with 16 to a
-//! doubling, so that a percentile is at most 1/16 above the truth, from 1 µs to 67 s; the heat of ranges uses the same
-//! buckets. A latency counts as `v` if it is more than `v` and at most `v + 1` microseconds: the bounds are inclusive at the
+//! One recording is an index computation and two relaxed additions. Buckets are those of the heat of ranges, 16 to a doubling,
+//! so that a percentile is at most 1/16 above the truth, from 1 µs to 67 s. A latency counts as `v` if it is more than `v` and at most `v + 1` microseconds: the bounds are inclusive at the
 //! upper end, as Prometheus defines `le`.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use histogram::{AtomicHistogram, Histogram};
-
-/// 16 buckets to a doubling.
-const GROUPING_POWER: u8 = 4;
-/// The last bucket ends at 2^26 µs, 67 s: requests end after 30 s. Longer latencies count as this one.
-const MAX_POWER: u8 = 26;
-const VALUE_MAX: u64 = (1 << MAX_POWER) - 1;
-
-const VALID: &str = "the constants are valid parameters of a histogram";
+use partita_heat::{LATENCY_BUCKETS, LATENCY_US_MAX};
 
 /// Records latencies.
 #[derive(Debug)]
@@ -29,7 +21,7 @@ impl Default for Recorder {
     fn default() -> Recorder {
         Recorder {
             sum_us: AtomicU64::new(0),
-            counts: AtomicHistogram::new(GROUPING_POWER, MAX_POWER).expect(VALID),
+            counts: AtomicHistogram::with_config(&LATENCY_BUCKETS),
         }
     }
 }
@@ -39,7 +31,7 @@ impl Recorder {
         let value = latency.saturating_sub(Duration::from_nanos(1)).as_micros();
         let value = u64::try_from(value).unwrap_or(u64::MAX - 1);
         self.sum_us.fetch_add(value + 1, Ordering::Relaxed);
-        let counted = self.counts.increment(value.min(VALUE_MAX));
+        let counted = self.counts.increment(value.min(LATENCY_US_MAX));
         debug_assert!(counted.is_ok(), "{value} is not above the largest value");
     }
 
@@ -62,7 +54,7 @@ impl Default for Latencies {
     fn default() -> Latencies {
         Latencies {
             sum_us: 0,
-            counts: Histogram::new(GROUPING_POWER, MAX_POWER).expect(VALID),
+            counts: Histogram::with_config(&LATENCY_BUCKETS),
         }
     }
 }
@@ -140,6 +132,6 @@ mod tests {
         recorder.record(Duration::MAX);
         let recorded = latencies(&recorder);
         assert_eq!(recorded.count(), 2);
-        assert_eq!(recorded.percentile_us(1000), Some(1 << MAX_POWER));
+        assert_eq!(recorded.percentile_us(1000), Some(LATENCY_US_MAX + 1));
     }
 }
