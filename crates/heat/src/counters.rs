@@ -44,7 +44,7 @@ pub(super) struct Shard {
 impl Counters {
     pub(super) fn new() -> Self {
         Self {
-            shards: Box::new([const { Shard::new() }; SHARDS]),
+            shards: Box::new(std::array::from_fn(|_| Shard::new())),
         }
     }
 
@@ -72,7 +72,7 @@ impl Counters {
 }
 
 impl Shard {
-    const fn new() -> Self {
+    fn new() -> Self {
         Self {
             reads: AtomicU64::new(0),
             writes: AtomicU64::new(0),

@@ -1,25 +1,27 @@
-//! How long requests took: a fixed histogram, log-linear.
+//! Latencies of requests, in the buckets that all of Partita uses: those of the `histogram` crate with [`LATENCY_BUCKETS`].
 //!
-//! Values below 16 µs have a bucket each; above, every doubling has 16 buckets, so a bucket is at most 1/16 of its value
-//! wide. The last one ends at 67 s and takes all that is longer.
+//! Below 32 µs each microsecond has a bucket; above, every doubling has 16, so a bucket is at most 1/16 of its value wide. The
+//! last one ends at 67 s and takes all longer latencies. Histograms of the same buckets add up: over windows, ranges and
+//! processes.
 
+use histogram::{AtomicHistogram32, Config, Histogram32};
 use std::ops::AddAssign;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// Buckets to a doubling, as a power of two.
-const FINENESS: u32 = 4;
-const LINEAR: u64 = 1 << FINENESS;
-/// The last doubling ends at 2^26 µs, 67 s: requests end after 30 s.
-const DOUBLINGS: usize = 22;
-/// All buckets.
-const BUCKETS: usize = (1 << FINENESS) * (DOUBLINGS + 1);
+const DOUBLINGS: u8 = 26;
+
+/// 16 buckets to a doubling up to 2^26 µs, 67 s: requests end after 30 s.
+pub const LATENCY_BUCKETS: Config = match Config::new(4, DOUBLINGS) {
+    Ok(config) => config,
+    Err(_) => panic!("the parameters of the histogram are invalid"),
+};
+
+/// The largest value of a bucket, in microseconds. Longer latencies count as this one.
+pub const LATENCY_US_MAX: u64 = (1 << DOUBLINGS) - 1;
 
 /// Latencies of one window, in microseconds.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Latency {
-    buckets: Box<[u32; BUCKETS]>,
-}
+pub struct Latency(Histogram32);
 
 impl std::fmt::Debug for Latency {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -32,9 +34,9 @@ impl std::fmt::Debug for Latency {
 /// Some latencies that differ by at most 1/16.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LatencyBucket {
-    /// The least of them, in microseconds.
+    /// The lower bound, in microseconds, inclusive.
     pub from_us: u64,
-    /// The least one that is more than all of them, in microseconds.
+    /// The upper bound, in microseconds, exclusive.
     pub to_us: u64,
     /// How many there are; more than 0.
     pub count: u32,
@@ -44,25 +46,27 @@ impl Latency {
     /// No request.
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            buckets: Box::new([0; BUCKETS]),
-        }
+        Self(Histogram32::with_config(&LATENCY_BUCKETS))
     }
 
     /// How many requests were counted.
     #[must_use]
     pub fn count(&self) -> u64 {
-        self.buckets.iter().map(|&count| u64::from(count)).sum()
+        self.0
+            .as_slice()
+            .iter()
+            .map(|&count| u64::from(count))
+            .sum()
     }
 
-    /// The buckets with requests in them, from quick to slow.
+    /// The buckets with requests in them, from short to long.
     pub fn buckets(&self) -> impl Iterator<Item = LatencyBucket> + '_ {
-        let counted = self.buckets.iter().enumerate();
-        counted
+        let buckets = self.0.iter().zip(self.0.as_slice());
+        buckets
             .filter(|(_, count)| **count > 0)
-            .map(|(index, &count)| LatencyBucket {
-                from_us: bucket_start(index),
-                to_us: bucket_start(index + 1),
+            .map(|(bucket, &count)| LatencyBucket {
+                from_us: bucket.start(),
+                to_us: bucket.end() + 1,
                 count,
             })
     }
@@ -85,7 +89,8 @@ impl Latency {
 
 impl AddAssign<&Self> for Latency {
     fn add_assign(&mut self, other: &Self) {
-        for (sum, count) in self.buckets.iter_mut().zip(other.buckets.iter()) {
+        let counts = self.0.as_mut_slice().iter_mut();
+        for (sum, count) in counts.zip(other.0.as_slice()) {
             *sum = sum.saturating_add(*count);
         }
     }
@@ -99,50 +104,26 @@ impl Default for Latency {
 
 /// The window being counted, of some of the threads.
 #[derive(Debug)]
-pub(super) struct Recorder {
-    buckets: [AtomicU32; BUCKETS],
-}
+pub(super) struct Recorder(AtomicHistogram32);
 
 impl Recorder {
-    pub(super) const fn new() -> Self {
-        Self {
-            buckets: [const { AtomicU32::new(0) }; BUCKETS],
-        }
+    pub(super) fn new() -> Self {
+        Self(AtomicHistogram32::with_config(&LATENCY_BUCKETS))
     }
 
+    /// One relaxed addition.
     pub(super) fn add(&self, latency: Duration) {
         let us = u64::try_from(latency.as_micros()).unwrap_or(u64::MAX);
-        if let Some(bucket) = self.buckets.get(bucket_of(us)) {
-            bucket.fetch_add(1, Ordering::Relaxed);
-        }
+        let counted = self.0.increment(us.min(LATENCY_US_MAX));
+        debug_assert!(counted.is_ok(), "{us} is not above the largest value");
     }
 
     /// Moves what was counted over to `sum`.
     pub(super) fn drain(&self, sum: &mut Latency) {
-        for (bucket, sum) in self.buckets.iter().zip(sum.buckets.iter_mut()) {
-            // Most are zero, and reading a zero costs less than swapping it; what comes in between is in the next window.
-            if bucket.load(Ordering::Relaxed) > 0 {
-                *sum = sum.saturating_add(bucket.swap(0, Ordering::Relaxed));
-            }
+        // Reading zeros is cheaper than swapping them, and most threads are idle in most windows.
+        if self.0.load().as_slice().iter().any(|count| *count > 0) {
+            *sum += &Latency(self.0.drain());
         }
-    }
-}
-
-fn bucket_of(us: u64) -> usize {
-    if us < LINEAR {
-        return us as usize;
-    }
-    let doubling = us.ilog2() - FINENESS;
-    let within = (us >> doubling) - LINEAR;
-    let index = ((doubling as usize + 1) << FINENESS) + within as usize;
-    index.min(BUCKETS - 1)
-}
-
-fn bucket_start(index: usize) -> u64 {
-    let (row, within) = (index >> FINENESS, index as u64 % LINEAR);
-    match row.checked_sub(1) {
-        None => within,
-        Some(doubling) => (LINEAR + within) << doubling,
     }
 }
 
@@ -162,13 +143,21 @@ mod tests {
     }
 
     #[test]
-    fn buckets_follow_each_other_and_hold_their_starts() {
-        for index in 0..BUCKETS {
-            assert_eq!(bucket_of(bucket_start(index)), index);
-            assert_eq!(bucket_of(bucket_start(index + 1) - 1), index);
-        }
-        assert_eq!(bucket_start(BUCKETS), 1 << 26);
-        assert_eq!(bucket_of(u64::MAX), BUCKETS - 1);
+    fn buckets_are_narrow_and_the_last_takes_the_rest() {
+        let ends = latency_of(&[0, 31, 32, 33, 34, 1 << 20, LATENCY_US_MAX, u64::MAX / 1_000]);
+        let buckets: Vec<_> = ends.buckets().collect();
+        let bounds: Vec<_> = buckets.iter().map(|one| (one.from_us, one.to_us)).collect();
+        let mebi = 1 << 20;
+        let expected = [
+            (0, 1),
+            (31, 32),
+            (32, 34),
+            (34, 36),
+            (mebi, mebi + mebi / 16),
+            (LATENCY_US_MAX + 1 - (1 << 21), LATENCY_US_MAX + 1),
+        ];
+        assert_eq!(bounds, expected);
+        assert_eq!((buckets[2].count, buckets[5].count), (2, 2));
     }
 
     #[test]

@@ -39,7 +39,7 @@ use top_partitions::{Took, TopPartitions};
 pub use coarse_latency::{COARSE_BUCKETS, CoarseLatency, coarse_percentile_us};
 pub use growth::{Pattern, TableGrowth};
 pub use hex_key::{HexKey, serialize_hex};
-pub use latency::{Latency, LatencyBucket};
+pub use latency::{LATENCY_BUCKETS, LATENCY_US_MAX, Latency, LatencyBucket};
 pub use request::{Access, Request};
 pub use split_advice::{SIDE_SHARE_MIN, SplitAdvice};
 pub use top_partitions::{Activity, HotPartition};

@@ -4,13 +4,13 @@ use super::coarse_latency::CoarseLatency;
 use super::latency::Latency;
 use super::request::REQUEST_LOAD;
 use bytes::Bytes;
-use serde::Serialize;
 use serde::ser::{SerializeStruct, Serializer};
+use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
 use std::time::Duration;
 
 /// What happened in a range during some time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Requests that read.
     pub reads: u64,

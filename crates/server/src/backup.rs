@@ -1,4 +1,4 @@
-//! What can be done with a backup without a server: reading all of it, and making a data directory from it.
+//! Operations on a backup that need no server: verifying it, and restoring it into a new data directory.
 
 pub use partita_cluster::backup::{
     Backup, BackupError, Finding, Progress, Verified, restore, verify,

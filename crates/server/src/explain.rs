@@ -1,6 +1,6 @@
-//! What a filter would read, told without a server: `partita explain`.
+//! `partita explain`: the query plan of a filter, without a server.
 //!
-//! The same planner as the server's, and the same JSON as its `x-partita-explain` header, less what only a run can tell.
+//! Uses the server's planner. The JSON is that of the `x-partita-explain` header, without the counts of an execution.
 
 use partita_model::{EntityBound, EntityRange};
 use partita_table::{Plan, QueryClass};
@@ -9,50 +9,50 @@ use serde_json::Value;
 
 use crate::front;
 
-/// A filter and its plan.
+/// The plan of a filter.
 #[derive(Debug)]
 pub struct Explained(Plan);
 
-/// The filter is not one.
+/// The text is not a valid filter.
 #[derive(Debug, thiserror::Error)]
 #[error("not a filter: {0}")]
 pub struct InvalidFilter(String);
 
-/// Pieces of the table that are told one by one.
-const SPANS_SHOWN: usize = 20;
+/// Key ranges listed one by one; more are only counted.
+const SPANS_LISTED: usize = 20;
 
 impl Explained {
     /// Plans the text of a `$filter`.
     ///
     /// # Errors
-    /// What the service would answer to it.
+    /// The error that the service would answer.
     pub fn new(filter: &str) -> Result<Explained, InvalidFilter> {
         let filter =
             parse_filter(filter).map_err(|failure| InvalidFilter(failure.text().to_owned()))?;
         Ok(Explained(Plan::new(Some(&filter))))
     }
 
-    /// For programs.
+    /// The plan for programs.
     pub fn as_json(&self) -> Value {
         front::explain_plan(&self.0)
     }
 
-    /// For people: class, what is read, what is tested.
+    /// The plan as text: query class, key ranges read, conditions tested per row.
     pub fn as_text(&self) -> String {
         let plan = &self.0;
         let class = plan.class();
         let mut text = format!("class  {class}: {}\n", meaning(class));
         if plan.spans.is_empty() {
-            text.push_str("reads  nothing: no row can pass\n");
+            text.push_str("reads  nothing: no row can match\n");
         }
-        for (index, span) in plan.spans.iter().take(SPANS_SHOWN).enumerate() {
+        for (index, span) in plan.spans.iter().take(SPANS_LISTED).enumerate() {
             let label = if index == 0 { "reads" } else { "" };
             text.push_str(&format!("{label:5}  {}\n", span_text(span)));
         }
-        if plan.spans.len() > SPANS_SHOWN {
+        if plan.spans.len() > SPANS_LISTED {
             text.push_str(&format!(
-                "       and {} pieces more\n",
-                plan.spans.len() - SPANS_SHOWN
+                "       and {} more key ranges\n",
+                plan.spans.len() - SPANS_LISTED
             ));
         }
         match &plan.residual {
@@ -65,10 +65,14 @@ impl Explained {
 
 fn meaning(class: QueryClass) -> &'static str {
     match class {
-        QueryClass::Point => "single entities by their whole keys, the cheapest there is",
-        QueryClass::RowRangeScan => "a piece of single partitions, costs what it reads",
-        QueryClass::PartitionRangeScan => "a range of partitions, costs what it reads",
-        QueryClass::FullTableScan => "reads the whole table, however little passes",
+        QueryClass::Point => "single entities by PartitionKey and RowKey; the cheapest class",
+        QueryClass::RowRangeScan => {
+            "part of single partitions; cost is proportional to the rows read"
+        }
+        QueryClass::PartitionRangeScan => {
+            "a range of partitions; cost is proportional to the rows read"
+        }
+        QueryClass::FullTableScan => "the whole table, however few rows match",
     }
 }
 
@@ -108,7 +112,7 @@ fn bound_text(bound: &EntityBound) -> String {
     }
 }
 
-/// As a filter would have it, with what a terminal would act on escaped.
+/// A key as a literal of the filter language, with control characters escaped.
 fn quoted(key: &str) -> String {
     let mut text = String::from("'");
     for letter in key.chars() {
@@ -131,46 +135,46 @@ mod tests {
     }
 
     #[test]
-    fn each_class_reads_as_prose() {
+    fn each_class_is_described() {
         assert_eq!(
             text("PartitionKey eq 'it''s' and RowKey eq 'b'"),
-            "class  point: single entities by their whole keys, the cheapest there is\n\
+            "class  point: single entities by PartitionKey and RowKey; the cheapest class\n\
              reads  row 'b' of partition 'it''s'\n\
              tests  nothing: every row read is returned\n"
         );
         assert_eq!(
             text("PartitionKey eq 'a' and RowKey ge 'b' and n gt 5"),
-            "class  row range scan: a piece of single partitions, costs what it reads\n\
+            "class  row range scan: part of single partitions; cost is proportional to the rows read\n\
              reads  from before row 'b' of partition 'a' to after partition 'a'\n\
              tests  n gt 5, on each row read\n"
         );
         assert_eq!(
             text("PartitionKey gt 'a'"),
-            "class  partition range scan: a range of partitions, costs what it reads\n\
+            "class  partition range scan: a range of partitions; cost is proportional to the rows read\n\
              reads  from after partition 'a' to the end of the table\n\
              tests  nothing: every row read is returned\n"
         );
         assert_eq!(
             text("n eq 1"),
-            "class  full table scan: reads the whole table, however little passes\n\
+            "class  full table scan: the whole table, however few rows match\n\
              reads  every row\n\
              tests  n eq 1, on each row read\n"
         );
     }
 
     #[test]
-    fn several_pieces_stand_below_each_other() {
+    fn many_key_ranges_are_listed_up_to_a_limit() {
         let keys: Vec<String> = (10..40).map(|n| format!("PartitionKey eq '{n}'")).collect();
         let text = text(&keys.join(" or "));
         assert!(
             text.contains("reads  partition '10'\n       partition '11'\n"),
             "{text}"
         );
-        assert!(text.contains("       and 10 pieces more\n"), "{text}");
+        assert!(text.contains("       and 10 more key ranges\n"), "{text}");
     }
 
     #[test]
-    fn nonsense_is_refused_and_terminals_are_safe() {
+    fn invalid_filters_are_refused_and_control_characters_escaped() {
         assert!(Explained::new("PartitionKey eq").is_err());
         assert!(
             !text("PartitionKey eq '\u{1b}[2J'")

@@ -1,7 +1,7 @@
-//! Work that takes longer than a request of the admin port: started by one, asked after by others.
+//! Background jobs of the admin port: work that takes longer than a request. One request starts a job, others query it.
 //!
-//! - A job runs to its end whoever goes away; when the server stops it is broken off.
-//! - The last [`JOBS_MAX`] are remembered, until the process ends.
+//! - A job runs to its end, even if the client that started it disconnects; stopping the server cancels it.
+//! - The last [`JOBS_MAX`] jobs are kept in memory until the process ends.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -12,10 +12,10 @@ use parking_lot::Mutex;
 use partita_rt::Tasks;
 use serde_json::{Value, json};
 
-/// Jobs remembered; the oldest that ended is forgotten first.
+/// Jobs kept; the oldest finished one is dropped first.
 const JOBS_MAX: usize = 100;
 
-/// Jobs at work at the same time: each reads a snapshot as fast as it can.
+/// Jobs that run at the same time: each reads a snapshot as fast as it can.
 const RUNNING_MAX: usize = 4;
 
 /// All jobs of the process.
@@ -29,10 +29,10 @@ pub(crate) struct Jobs {
 #[derive(Debug)]
 pub(crate) struct Job {
     id: u64,
-    /// What it does, in a word.
+    /// What it does, in one word.
     kind: &'static str,
-    /// What it was asked for.
-    asked: Value,
+    /// The parameters of the request that started it.
+    params: Value,
     /// Rows so far.
     pub(crate) rows: AtomicU64,
     /// Bytes so far.
@@ -48,13 +48,13 @@ enum State {
 }
 
 impl Job {
-    /// How far it is.
+    /// Sets its progress.
     pub(crate) fn note(&self, rows: u64, bytes: u64) {
         self.rows.store(rows, Ordering::Relaxed);
         self.bytes.store(bytes, Ordering::Relaxed);
     }
 
-    /// As the admin port shows it.
+    /// The job as the admin port reports it.
     pub(crate) fn as_json(&self) -> Value {
         let (state, result, error) = match &*self.state.lock() {
             State::Running => ("running", Value::Null, Value::Null),
@@ -64,7 +64,7 @@ impl Job {
         json!({
             "id": self.id,
             "kind": self.kind,
-            "asked": self.asked,
+            "asked": self.params,
             "state": state,
             "rows": self.rows.load(Ordering::Relaxed),
             "bytes": self.bytes.load(Ordering::Relaxed),
@@ -79,12 +79,12 @@ impl Job {
 }
 
 impl Jobs {
-    /// Starts a job as one of `tasks`; `None` when too many are at work.
+    /// Starts a job as one of `tasks`; `None` when too many are running.
     pub(crate) fn start<F, W>(
         &self,
         tasks: &Tasks,
         kind: &'static str,
-        asked: Value,
+        params: Value,
         work: F,
     ) -> Option<Arc<Job>>
     where
@@ -98,31 +98,32 @@ impl Jobs {
         let job = Arc::new(Job {
             id: self.last.fetch_add(1, Ordering::Relaxed) + 1,
             kind,
-            asked,
+            params,
             rows: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
             state: Mutex::new(State::Running),
         });
         jobs.insert(job.id, Arc::clone(&job));
-        let ended = jobs.iter().find(|(_, job)| !job.is_running());
-        if let Some((oldest, _)) = ended.filter(|_| jobs.len() > JOBS_MAX) {
+        let finished = jobs.iter().find(|(_, job)| !job.is_running());
+        if let Some((oldest, _)) = finished.filter(|_| jobs.len() > JOBS_MAX) {
             let oldest = *oldest;
             jobs.remove(&oldest);
         }
         drop(jobs);
-        let (shutdown, work, known) = (tasks.shutdown(), work(Arc::clone(&job)), Arc::clone(&job));
+        let (shutdown, work, started) =
+            (tasks.shutdown(), work(Arc::clone(&job)), Arc::clone(&job));
         tasks.spawn(kind, async move {
             let ended = tokio::select! {
                 ended = work => ended,
                 () = shutdown.requested() => Err("the server stopped".to_owned()),
             };
-            *known.state.lock() = match ended {
+            *started.state.lock() = match ended {
                 Ok(result) => {
-                    tracing::info!(job = known.id, kind, "a job is done");
+                    tracing::info!(job = started.id, kind, "job finished");
                     State::Done(result)
                 }
                 Err(error) => {
-                    tracing::warn!(job = known.id, kind, error, "a job failed");
+                    tracing::warn!(job = started.id, kind, error, "job failed");
                     State::Failed(error)
                 }
             };
@@ -130,12 +131,12 @@ impl Jobs {
         Some(job)
     }
 
-    /// All that are remembered, the latest first.
+    /// All jobs kept, the latest first.
     pub(crate) fn list(&self) -> Vec<Arc<Job>> {
         self.jobs.lock().values().rev().cloned().collect()
     }
 
-    /// One of them.
+    /// The job with this id, if it is kept.
     pub(crate) fn find(&self, id: u64) -> Option<Arc<Job>> {
         self.jobs.lock().get(&id).cloned()
     }
@@ -146,7 +147,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn jobs_end_and_are_forgotten_in_the_end() {
+    async fn jobs_finish_and_old_ones_are_dropped() {
         let (jobs, tasks) = (Jobs::default(), Tasks::new());
         let mut held = Vec::new();
         for _ in 0..RUNNING_MAX {
@@ -181,15 +182,12 @@ mod tests {
             }
         }
         assert!(jobs.list().len() <= JOBS_MAX + RUNNING_MAX);
-        assert!(
-            jobs.find(1).unwrap().is_running(),
-            "one at work is not forgotten"
-        );
+        assert!(jobs.find(1).unwrap().is_running(), "a running job is kept");
         tasks.shut_down();
         while jobs.find(1).unwrap().is_running() {
             tokio::task::yield_now().await;
         }
-        let broken_off = jobs.find(1).unwrap().as_json();
-        assert_eq!(broken_off["error"], "the server stopped");
+        let cancelled = jobs.find(1).unwrap().as_json();
+        assert_eq!(cancelled["error"], "the server stopped");
     }
 }

@@ -1,4 +1,4 @@
-//! The `server` room: HTTP front, settings, TLS, admin API, metrics. See ARCHITECTURE.md.
+//! The server: HTTP front, settings, TLS, logging, metrics and the admin port. See ARCHITECTURE.md.
 
 pub mod admin;
 pub mod backup;

@@ -1,16 +1,16 @@
-//! Room for connections among the files that the system lets a process open.
+//! The limit of open files, divided between connections and the store.
 //!
-//! Every connection is an open file. A crowd of clients that used up the last one would keep the store from opening its
-//! own files, and so stop writes: connections get what the store surely does not need.
+//! Every connection is an open file. If clients used all of them, the store could not open its own files and writes would fail.
+//! So connections get the limit less a reserve for the store.
 
-/// Files kept for the store, its log, the admin port, and the runtime.
-const FILES_KEPT: u64 = 256;
+/// Files reserved for the store, its WAL, the admin port and the runtime.
+const FILES_RESERVED: u64 = 256;
 
-/// Connections that are allowed however small the system's limit is.
+/// Connections allowed even if the limit is lower than the reserve.
 const CONNECTIONS_MIN: usize = 16;
 
-/// Asks the system for as many open files as it gives without being told by its administrator, and returns how many
-/// connections of those wanted there is room for. Tells the operator when it is fewer.
+/// Raises the limit of open files as far as the system allows, and returns how many of the wanted connections fit. Logs a
+/// warning if that is fewer.
 pub(crate) fn room_for(connections_wanted: usize) -> usize {
     let limit = raise();
     let room = connections(limit, connections_wanted);
@@ -19,7 +19,7 @@ pub(crate) fn room_for(connections_wanted: usize) -> usize {
             connections_wanted,
             connections_max = room,
             open_files_max = limit,
-            "the system's limit of open files leaves room for fewer connections than set"
+            "fewer connections than --connections-max: the limit of open files is too low; raise it (ulimit -n)"
         );
     }
     room
@@ -29,11 +29,11 @@ fn connections(files_max: Option<u64>, wanted: usize) -> usize {
     let Some(files_max) = files_max else {
         return wanted;
     };
-    let room = usize::try_from(files_max.saturating_sub(FILES_KEPT)).unwrap_or(usize::MAX);
+    let room = usize::try_from(files_max.saturating_sub(FILES_RESERVED)).unwrap_or(usize::MAX);
     wanted.min(room.max(CONNECTIONS_MIN))
 }
 
-/// Raises the soft limit to the hard one. Returns what holds afterwards, None for no limit.
+/// Raises the soft limit to the hard limit. Returns the limit afterwards, `None` for unlimited.
 #[cfg(unix)]
 fn raise() -> Option<u64> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -42,14 +42,14 @@ fn raise() -> Option<u64> {
         current: before.maximum,
         maximum: before.maximum,
     };
-    // Some systems have a hard limit that they do not grant; then the old one holds.
+    // Some systems do not grant their own hard limit; then the old limit stays.
     match setrlimit(Resource::Nofile, raised) {
         Ok(()) => before.maximum,
         Err(_) => before.current,
     }
 }
 
-/// Elsewhere sockets are not files.
+/// On other systems sockets are not files.
 #[cfg(not(unix))]
 fn raise() -> Option<u64> {
     None
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_store_keeps_its_files() {
+    fn files_are_reserved_for_the_store() {
         assert_eq!(connections(None, 5000), 5000);
         assert_eq!(connections(Some(1024), 5000), 768);
         assert_eq!(connections(Some(1024), 100), 100);
@@ -70,7 +70,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn the_limit_is_raised_as_far_as_it_goes() {
+    fn the_limit_is_raised_to_the_hard_limit() {
         use rustix::process::{Resource, getrlimit};
         let limit = raise();
         assert_eq!(limit, getrlimit(Resource::Nofile).current);

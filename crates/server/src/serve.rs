@@ -1,12 +1,12 @@
-//! The life of a server: from settings to open ports, and back down without losing a request.
+//! Starts and stops a server: from settings to open ports, and back without losing a request.
 //!
 //! ```text
-//! start: bind both ports → admin answers "starting" → load certificates → open data → table port serves → ready
-//! stop:  table port closes → requests under way end (or the drain timeout passes) → background work ends → data closes
+//! start: bind both ports → admin port answers "starting" → load certificates → open data → table port serves → ready
+//! stop:  close the table port → wait for running requests (drain timeout) → end background work → close the data
 //! ```
 //!
-//! Ports come first: a second server finds its port taken before it touches any data, and an operator can watch the data
-//! being opened. Clients that connect early wait in the listen queue.
+//! Ports are bound first: a second server fails on its port before it touches data, and the admin port reports the progress
+//! of opening the data. Clients that connect early wait in the listen queue. After a stop, every acknowledged write is durable.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -34,16 +34,16 @@ use crate::metrics::Metrics;
 use crate::standing::{Listening, Standing};
 use crate::{admin, open_files, tls};
 
-/// How long background work and the admin port may take to end, once no request is under way.
+/// Time for background work and the admin port to end, after the last request.
 const BACKGROUND_DRAIN: Duration = Duration::from_secs(5);
 
-/// Added to what a request may take by its timeouts, before a dropped table's rows count as final.
+/// Added to the longest time that a request can take, before the rows of a dropped table are deleted.
 const DROP_GRACE_SPARE: Duration = Duration::from_secs(20);
 
-/// The folder of the store in which the history of heat is kept.
+/// The folder of the store for the heat history.
 const HEAT_FOLDER: &str = "heat";
 
-/// Why a server does not start. Each needs a person.
+/// Why a server does not start. None of these goes away by a retry.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// An address cannot be listened on.
@@ -58,28 +58,28 @@ pub enum Error {
         /// The system's reason.
         source: std::io::Error,
     },
-    /// HTTPS cannot be served.
+    /// The certificates cannot be used.
     #[error("cannot serve HTTPS")]
     Tls(#[from] tls::Error),
     /// The data directory cannot be used.
     #[error("cannot use the data directory")]
     DataDir(#[from] data_dir::Error),
-    /// An account of the settings cannot be served.
+    /// An account of the settings is invalid.
     #[error(transparent)]
     Account(#[from] InvalidAccount),
     /// The keys of the token issuer cannot be read.
-    #[error("cannot read the issuer's keys in {}", path.display())]
+    #[error("cannot read the keys of the token issuer from {} (--oauth-jwks)", path.display())]
     Jwks {
         /// The file of `--oauth-jwks`.
         path: PathBuf,
         /// Why not.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// A setting goes into a header that cannot carry it.
+    /// A setting has characters that are not allowed in the header that carries it.
     #[error(transparent)]
     Unsendable(#[from] Unsendable),
     /// The data cannot be opened.
-    #[error("cannot open the data in {}", path.display())]
+    #[error("cannot open the data directory {}", path.display())]
     Open {
         /// The data directory.
         path: PathBuf,
@@ -87,7 +87,7 @@ pub enum Error {
         source: OpenError,
     },
     /// The ranges of the data cannot be opened.
-    #[error("cannot open the data in {}", path.display())]
+    #[error("cannot open the data directory {}", path.display())]
     Ranges {
         /// The data directory.
         path: PathBuf,
@@ -107,8 +107,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts a server; it serves when this returns. To be called on the runtime on which it shall run. Not cancel safe:
-    /// dropped halfway, what was started goes with the runtime.
+    /// Starts a server on the current runtime; it serves when this returns. Not cancel safe: if the future is dropped, tasks
+    /// already started run until the runtime ends.
     ///
     /// # Errors
     /// See [`Error`].
@@ -192,7 +192,7 @@ impl Server {
         self.standing.listening
     }
 
-    /// Under `--tls dev`, the certificate that clients have to trust.
+    /// The authority certificate that clients have to trust; with `--tls dev` only.
     pub fn authority(&self) -> Option<&PathBuf> {
         self.authority.as_ref()
     }
@@ -203,8 +203,8 @@ impl Server {
         self.manager.databases().close().await;
     }
 
-    /// Ends it: no new requests, those under way get the drain timeout, then the data closes. Returns the names of tasks
-    /// that did not end in time; nothing acknowledged is lost even then.
+    /// Stops the server: refuses new requests, gives running ones the drain timeout, then closes the data. Returns the names
+    /// of tasks that did not end in time; even then no acknowledged write is lost.
     pub fn stop(self) -> BoxFuture<'static, Vec<&'static str>> {
         Box::pin(async move {
             let mut late = self
@@ -223,14 +223,14 @@ impl Server {
 
 fn service_settings(limits: &Limits) -> ServiceSettings {
     ServiceSettings {
-        // Longer than any request takes, its body and its answer included.
+        // Longer than any request, including its body and its answer.
         drop_grace: limits.request_timeout + 2 * limits.stall_timeout + DROP_GRACE_SPARE,
         transactions_max: limits.batches_max,
         ..ServiceSettings::default()
     }
 }
 
-/// Which bearer tokens are taken. Blocking: reads a small file.
+/// The rules for bearer tokens. Blocking: reads a small file.
 fn bearer_rules(oauth: &Oauth) -> Result<Option<BearerRules>, Error> {
     let (issuer, audiences, path) = match oauth {
         Oauth::Off => return Ok(None),
@@ -254,7 +254,7 @@ fn bearer_rules(oauth: &Oauth) -> Result<Option<BearerRules>, Error> {
     )))
 }
 
-/// Where a client that is challenged gets a token: the issuer's, or what Azurite names.
+/// The URL in the challenge where clients get a token: the issuer's, or the one that Azurite sends.
 fn authorization_uri(oauth: &Oauth) -> String {
     match oauth {
         Oauth::Verified { issuer, .. } => {
@@ -284,8 +284,8 @@ async fn bind(
     })
 }
 
-/// Opens the data: its databases, and the ranges that its partition map names. Says where their heat is kept: nowhere, where
-/// nothing outlives the process.
+/// Opens the data: its databases, and the ranges of its partition map. Returns the archive of the heat history too, if data
+/// outlives the process.
 async fn open_ranges(
     store: &Store,
     background: Tasks,

@@ -1,6 +1,6 @@
-//! Accounts and their keys, in the form that Azurite made usual: `name:key1[:key2];name2:key`.
+//! Accounts and their keys, in Azurite's text form: `name:key1[:key2];name2:key`.
 //!
-//! Promises: a key never shows in `Debug` output or in an error; at least one account exists; names are unique.
+//! Promises: no `Debug` output and no error shows a key; there is at least one account; names are unique.
 
 use std::fmt;
 
@@ -8,25 +8,25 @@ use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig, general_purpose};
 
-/// The account that every emulator serves, and that `UseDevelopmentStorage=true` means.
+/// The account that every emulator serves, meant by `UseDevelopmentStorage=true`.
 pub const WELL_KNOWN_ACCOUNT: &str = "devstoreaccount1";
 
-/// Its key, printed in the service's documentation ("Use the Azurite emulator"), so known to everybody.
+/// Its key. It is public: the service's document "Use the Azurite emulator" prints it.
 pub const WELL_KNOWN_KEY: &str =
     "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
 
-/// Node's decoder takes keys without their padding, so Azurite does, so people have such keys.
+/// Node's decoder, and so Azurite, accepts keys without padding.
 const LENIENT: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// The secret with which requests of an account are signed.
+/// The secret that signs the requests of an account.
 #[derive(Clone, PartialEq, Eq)]
 pub struct AccountKey(Vec<u8>);
 
 impl AccountKey {
-    /// The decoded key, as the signature needs it. Never empty.
+    /// The decoded key, as signing needs it. Never empty.
     pub fn bytes(&self) -> &[u8] {
         &self.0
     }
@@ -36,7 +36,7 @@ impl AccountKey {
         general_purpose::STANDARD.encode(&self.0)
     }
 
-    /// True if this is the key that everybody knows.
+    /// True for the public key of the emulators.
     pub fn is_well_known(&self) -> bool {
         self.to_base64() == WELL_KNOWN_KEY
     }
@@ -67,27 +67,27 @@ impl Account {
     }
 }
 
-/// What is wrong with a text of accounts. Says which account, never a key.
+/// Why a text of accounts is invalid. Names the account, never shows a key.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum AccountsError {
-    /// No account at all.
-    #[error("it names no account")]
+    /// No account.
+    #[error("expected at least one account, as NAME:KEY")]
     Empty,
     /// The name breaks the service's rule ("Storage account overview").
-    #[error("account name {0:?} is not 3 to 24 lower-case letters and digits")]
+    #[error("invalid account name {0:?}: expected 3 to 24 lower-case letters and digits")]
     Name(String),
     /// The same name twice.
-    #[error("account {0} stands there twice")]
+    #[error("account {0} is given twice")]
     Twice(String),
     /// No key, or more than two.
-    #[error("account {0} has {1} keys, one or two are needed")]
+    #[error("account {0} has {1} keys: expected one or two")]
     KeyCount(String, usize),
     /// A key that is not base64, or is empty.
     #[error("key {1} of account {0} is not base64")]
     Key(String, usize),
 }
 
-/// Reads `name:key1[:key2];name2:key`. A trailing semicolon and blanks around the parts are fine.
+/// Reads `name:key1[:key2];name2:key`. A trailing semicolon and blanks around the parts are allowed.
 pub(crate) fn parse(text: &str) -> Result<Vec<Account>, AccountsError> {
     let mut accounts: Vec<Account> = Vec::new();
     for part in text
@@ -107,7 +107,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Account>, AccountsError> {
     Ok(accounts)
 }
 
-/// The account of a server to which nothing was said about accounts.
+/// The account of a server without settings of accounts.
 pub(crate) fn well_known() -> Vec<Account> {
     parse(&format!("{WELL_KNOWN_ACCOUNT}:{WELL_KNOWN_KEY}"))
         .expect("the well-known account is well formed")
@@ -118,7 +118,7 @@ fn parse_account(part: &str) -> Result<Account, AccountsError> {
     let name = fields.next().unwrap_or_default();
     let legal = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     if !(3..=24).contains(&name.len()) || !name.bytes().all(legal) {
-        // A text longer than any name may be a key in the wrong place, and keys are not printed.
+        // A text longer than any name may be a misplaced key, and keys are not printed.
         let shown = if name.len() > 24 { "(too long)" } else { name };
         return Err(AccountsError::Name(shown.to_owned()));
     }

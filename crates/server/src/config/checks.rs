@@ -1,4 +1,4 @@
-//! From texts to typed settings, and the rules that span several of them.
+//! Reads the texts of settings into typed settings, and checks the rules that involve several of them.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -18,10 +18,10 @@ use super::targets::targets;
 use super::values::{Source, Values};
 
 impl Settings {
-    /// Reads every value and checks what must hold between them.
+    /// Reads every value and checks the rules between them.
     ///
     /// # Errors
-    /// A value is unusable, or two exclude each other. The error names the setting and where it was given.
+    /// A value is invalid, or two settings exclude or require each other. The error names the settings and the layer.
     pub fn from_values(values: &Values) -> Result<Settings, Error> {
         values.switch(&c::LOOSE)?;
         let settings = Settings {
@@ -39,7 +39,7 @@ impl Settings {
         check_ports(&settings)?;
         if settings.oauth != Oauth::Off && !settings.tls.is_on() {
             return Err(Error::Conflict(
-                "bearer tokens need HTTPS: give --cert and --key, or --tls dev".to_owned(),
+                "bearer tokens need HTTPS: add --cert and --key, or --tls dev".to_owned(),
             ));
         }
         Ok(settings)
@@ -73,13 +73,13 @@ fn store(values: &Values) -> Result<Store, Error> {
     let location = values.of(&c::LOCATION);
     if in_memory && location.source != Source::Default {
         return Err(Error::Conflict(format!(
-            "--in-memory (by {}) and --location (by {}) exclude each other",
+            "--in-memory (from {}) and --location (from {}) exclude each other",
             values.of(&c::IN_MEMORY).source,
             location.source
         )));
     }
     if location.text.is_empty() {
-        return Err(location.wrong("a directory is needed".to_owned()));
+        return Err(location.invalid("expected a directory".to_owned()));
     }
     let directory = PathBuf::from(&location.text);
     Ok(Store {
@@ -102,7 +102,7 @@ fn backup_places(values: &Values) -> Result<Vec<partita_rt::Place>, Error> {
     let parsed = places.iter().map(|place| partita_rt::Place::parse(place));
     parsed
         .collect::<Result<_, _>>()
-        .map_err(|error| values.of(&c::BACKUP_PLACES).wrong(error.to_string()))
+        .map_err(|error| values.of(&c::BACKUP_PLACES).invalid(error.to_string()))
 }
 
 fn balance(values: &Values) -> Result<Option<BalanceSettings>, Error> {
@@ -135,9 +135,8 @@ fn balance(values: &Values) -> Result<Option<BalanceSettings>, Error> {
 fn accounts(values: &Values) -> Result<Vec<Account>, Error> {
     match values.text(&c::ACCOUNTS) {
         None => Ok(accounts::well_known()),
-        Some(text) => {
-            accounts::parse(text).map_err(|error| values.of(&c::ACCOUNTS).wrong(error.to_string()))
-        }
+        Some(text) => accounts::parse(text)
+            .map_err(|error| values.of(&c::ACCOUNTS).invalid(error.to_string())),
     }
 }
 
@@ -164,7 +163,7 @@ fn tls(values: &Values) -> Result<Tls, Error> {
                 password: password.unwrap_or_default().to_owned(),
             }),
             false => Err(Error::Conflict(
-                "--cert needs --key (PEM) or --pwd (PFX)".to_owned(),
+                "--cert needs --key (for PEM) or --pwd (for PFX)".to_owned(),
             )),
         },
         (false, Some(_), Some(_), Some(_)) => Err(Error::Conflict(
@@ -174,7 +173,7 @@ fn tls(values: &Values) -> Result<Tls, Error> {
     }
 }
 
-/// A PFX file with an empty password needs no `--pwd`, so its name has to tell.
+/// A PFX file with an empty password needs no `--pwd`, so it is recognised by its name.
 fn is_pfx(path: &str) -> bool {
     let path = path.to_ascii_lowercase();
     path.ends_with(".pfx") || path.ends_with(".p12")
@@ -193,7 +192,7 @@ fn oauth(values: &Values) -> Result<Oauth, Error> {
         (false, None, None) if audiences.is_empty() => Ok(Oauth::Off),
         (true, None, None) if audiences.is_empty() => Ok(Oauth::Basic),
         (true, ..) => Err(Error::Conflict(
-            "--oauth basic and --oauth-issuer, -audience, -jwks exclude each other".to_owned(),
+            "--oauth basic excludes --oauth-issuer, --oauth-audience and --oauth-jwks".to_owned(),
         )),
         (false, Some(issuer), Some(jwks)) if !audiences.is_empty() => Ok(Oauth::Verified {
             issuer: issuer.to_owned(),
@@ -201,7 +200,7 @@ fn oauth(values: &Values) -> Result<Oauth, Error> {
             jwks: jwks.into(),
         }),
         _ => Err(Error::Conflict(
-            "--oauth-issuer, --oauth-audience and --oauth-jwks need each other".to_owned(),
+            "--oauth-issuer, --oauth-audience and --oauth-jwks must be given together".to_owned(),
         )),
     }
 }
@@ -209,8 +208,18 @@ fn oauth(values: &Values) -> Result<Oauth, Error> {
 fn limits(values: &Values) -> Result<Limits, Error> {
     Ok(Limits {
         connections_max: count(values, &c::CONNECTIONS_MAX)?,
-        header_bytes_max: size_at_least(values, &c::HEADER_BYTES_MAX, 8 << 10)?,
-        body_bytes_max: size_at_least(values, &c::BODY_BYTES_MAX, 64 << 10)?,
+        header_bytes_max: size(
+            values,
+            &c::HEADER_BYTES_MAX,
+            8 << 10,
+            "a size from 8KiB to 1GiB",
+        )?,
+        body_bytes_max: size(
+            values,
+            &c::BODY_BYTES_MAX,
+            64 << 10,
+            "a size from 64KiB to 1GiB",
+        )?,
         request_timeout: time(values, &c::REQUEST_TIMEOUT)?,
         header_timeout: time(values, &c::HEADER_TIMEOUT)?,
         stall_timeout: time(values, &c::STALL_TIMEOUT)?,
@@ -220,8 +229,8 @@ fn limits(values: &Values) -> Result<Limits, Error> {
     })
 }
 
-/// Not below what the `Keep-Alive` header promises: a client that trusts it would send its next request into a connection
-/// just closed.
+/// At least the timeout in the `Keep-Alive` header: a client that relies on it would otherwise send its next request on a
+/// closed connection.
 fn idle_timeout(values: &Values) -> Result<Duration, Error> {
     let keep_alive = time(values, &c::TABLE_KEEP_ALIVE)?;
     let idle = time(values, &c::IDLE_TIMEOUT)?;
@@ -229,15 +238,15 @@ fn idle_timeout(values: &Values) -> Result<Duration, Error> {
         return Ok(idle);
     }
     match values.of(&c::IDLE_TIMEOUT).source {
-        // Azurite has the one flag only, and people raise it.
+        // Azurite has only --tableKeepAliveTimeout, so raising that one alone has to work.
         Source::Default => Ok(keep_alive + KEEP_ALIVE_SPARE),
         _ => Err(Error::Conflict(format!(
-            "--idle-timeout ({idle:?}) is shorter than the --table-keep-alive ({keep_alive:?}) promised to clients"
+            "--idle-timeout ({idle:?}) is shorter than --table-keep-alive ({keep_alive:?}): expected at least the same time"
         ))),
     }
 }
 
-/// For a request that is on its way when the promise ends.
+/// Time for a request that is sent just before the announced timeout.
 const KEEP_ALIVE_SPARE: Duration = Duration::from_secs(5);
 
 fn log(values: &Values) -> Result<Log, Error> {
@@ -257,7 +266,7 @@ fn log(values: &Values) -> Result<Log, Error> {
     })
 }
 
-/// Whoever reaches a port where the well-known key is good can read and delete everything.
+/// Refuses the public key on an address that other machines reach: they could read and delete all data.
 fn check_exposure(values: &Values, settings: &Settings) -> Result<(), Error> {
     let known = settings
         .accounts
@@ -267,8 +276,8 @@ fn check_exposure(values: &Values, settings: &Settings) -> Result<(), Error> {
     match known {
         Some(account) if !is_loopback(&settings.table.host) && !allowed => {
             Err(Error::Conflict(format!(
-                "{} is reachable from other machines, and account {} has the key that everybody knows: \
-             give --accounts NAME:KEY, or --allow-well-known-key if that is meant",
+                "--table-host {} is reachable from other machines, and account {} has the public well-known key: \
+                 add --accounts NAME:KEY, or --allow-well-known-key to accept that key",
                 settings.table.host,
                 account.name()
             )))
@@ -282,14 +291,14 @@ fn check_ports(settings: &Settings) -> Result<(), Error> {
         && settings.admin.host == settings.table.host;
     match same {
         true => Err(Error::Conflict(format!(
-            "--admin-port and --table-port are both {}",
+            "--admin-port and --table-port are both {}: choose another port for one of them",
             settings.table.port
         ))),
         false => Ok(()),
     }
 }
 
-/// True if only this machine reaches the address. A name is trusted when the standard reserves it for loopback.
+/// True if only this machine reaches the address. Names count if the standard reserves them for loopback.
 fn is_loopback(host: &str) -> bool {
     match host.parse::<IpAddr>() {
         Ok(address) => address.is_loopback(),
@@ -325,26 +334,19 @@ fn count(values: &Values, setting: &'static Setting) -> Result<usize, Error> {
 }
 
 fn time(values: &Values, setting: &'static Setting) -> Result<Duration, Error> {
-    values.read(
-        setting,
-        "a time above zero such as 30s, 500ms or 2m",
-        |text| {
-            quantity::time(text)
-                .filter(|time| !time.is_zero() && *time <= Duration::from_secs(86_400))
-        },
-    )
+    let want = "a duration from 1ms to 24h, such as 30s or 2m";
+    values.read(setting, want, |text| {
+        quantity::time(text).filter(|time| !time.is_zero() && *time <= Duration::from_secs(86_400))
+    })
 }
 
-fn size_at_least(
+/// A size from `bytes_min` to 1 GiB; `want` says so.
+fn size(
     values: &Values,
     setting: &'static Setting,
     bytes_min: u64,
+    want: &'static str,
 ) -> Result<usize, Error> {
-    let want = if bytes_min == 8 << 10 {
-        "a size of 8KiB to 1GiB"
-    } else {
-        "a size of 64KiB to 1GiB"
-    };
     values.read(setting, want, |text| {
         let bytes = quantity::bytes(text).filter(|bytes| (bytes_min..=1 << 30).contains(bytes))?;
         usize::try_from(bytes).ok()

@@ -1,7 +1,8 @@
-//! Defaults, file, environment, flags: the layers in which settings are given, each overriding the one before.
+//! The layers in which settings are given: defaults, file, environment, flags; each overrides the one before.
 //!
-//! Unknown keys of the file are refused, with the nearest known one. Unknown `PARTITA_` variables are warned about only:
-//! a container platform sets such names by itself for a service that happens to be called "partita".
+//! An unknown key of the file is an error that names the most similar known key. An unknown `PARTITA_` variable is only a
+//! warning: container platforms set such names for a service called "partita". Values stay text here, because that is what
+//! three of the four layers have; the file's numbers, lists and tables are written as a flag would have them.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +15,7 @@ use super::values::{Source, Values};
 /// The variable that names the settings file when no flag does.
 pub const FILE_VARIABLE: &str = "PARTITA_CONFIG";
 
-/// What was given in each layer, still as text.
+/// The texts given in each layer.
 #[derive(Debug, Default)]
 pub struct Layers {
     file: Option<(PathBuf, String)>,
@@ -24,12 +25,12 @@ pub struct Layers {
 }
 
 impl Layers {
-    /// No layer but the defaults.
+    /// The defaults only.
     pub fn new() -> Layers {
         Layers::default()
     }
 
-    /// Takes the variables that concern settings out of an environment, and those only.
+    /// Adds the environment; variables that do not concern settings are ignored.
     pub fn environment(mut self, variables: impl IntoIterator<Item = (String, String)>) -> Layers {
         let ours = |name: &str| {
             name.starts_with("PARTITA_") || name == "AZURITE_ACCOUNTS" || name == "AZURITE_DB"
@@ -41,7 +42,7 @@ impl Layers {
         self
     }
 
-    /// One flag of the command line. Later ones override, lists add up.
+    /// Adds one flag of the command line. A repeated flag overrides, or adds to a list.
     pub fn flag(mut self, setting: &'static Setting, text: String) -> Layers {
         let given = self
             .flags
@@ -58,13 +59,13 @@ impl Layers {
         self
     }
 
-    /// The settings file named on the command line.
+    /// Names the settings file, as the command line does.
     pub fn config_flag(mut self, path: PathBuf) -> Layers {
         self.config_flag = Some(path);
         self
     }
 
-    /// Reads the settings file, if one is named.
+    /// Reads the settings file that a flag or [`FILE_VARIABLE`] names, if any.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -84,23 +85,23 @@ impl Layers {
         Ok(self)
     }
 
-    /// The settings file's text, for those who have it already.
+    /// Adds the text of a settings file that has been read.
     pub fn file_text(mut self, path: PathBuf, text: String) -> Layers {
         self.file = Some((path, text));
         self
     }
 
-    /// Lays the layers over each other. The second part are warnings for the operator.
+    /// Merges the layers. Returns the values, and warnings for the operator.
     ///
     /// # Errors
-    /// The file is not TOML, or has a key that does not exist.
+    /// The file is not TOML, has an unknown key, or a value of an invalid type.
     pub fn resolve(self) -> Result<(Values, Vec<String>), Error> {
         let mut values = Values::defaults();
         let mut warnings = Vec::new();
         if let Some((path, text)) = &self.file {
-            lay_file(&mut values, path, text)?;
+            merge_file(&mut values, path, text)?;
         }
-        lay_variables(&mut values, &self.variables, &mut warnings);
+        merge_variables(&mut values, &self.variables, &mut warnings);
         for (setting, text) in self.flags {
             values.set(setting, text, Source::Flag(setting.flag));
         }
@@ -108,7 +109,7 @@ impl Layers {
     }
 }
 
-fn lay_file(values: &mut Values, path: &Path, text: &str) -> Result<(), Error> {
+fn merge_file(values: &mut Values, path: &Path, text: &str) -> Result<(), Error> {
     let table: toml::Table = match toml::from_str(text) {
         Ok(table) => table,
         Err(error) => {
@@ -131,9 +132,10 @@ fn lay_file(values: &mut Values, path: &Path, text: &str) -> Result<(), Error> {
             });
         };
         let Some(text) = text_of(setting, value) else {
-            return Err(Error::Shape {
+            return Err(Error::Type {
                 path: path.to_owned(),
                 key,
+                expected: expected_type(setting),
             });
         };
         values.set(setting, text, Source::File(path.to_owned()));
@@ -141,7 +143,7 @@ fn lay_file(values: &mut Values, path: &Path, text: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Dotted keys and their values; a table that is itself a setting (`accounts`, `targets.tables`) stays whole.
+/// Lists dotted keys with their values. A table that is itself a setting (`accounts`, `targets.tables`) is one value.
 fn flatten<'a>(prefix: &str, table: &'a toml::Table, entries: &mut Vec<(String, &'a toml::Value)>) {
     for (name, value) in table {
         let key = if prefix.is_empty() {
@@ -158,7 +160,7 @@ fn flatten<'a>(prefix: &str, table: &'a toml::Table, entries: &mut Vec<(String, 
     }
 }
 
-/// The value as a flag would have given it. None if its shape fits no setting.
+/// The value as the text of a flag; `None` if its type does not fit the setting.
 fn text_of(setting: &Setting, value: &toml::Value) -> Option<String> {
     match value {
         toml::Value::String(text) => Some(text.clone()),
@@ -175,7 +177,22 @@ fn text_of(setting: &Setting, value: &toml::Value) -> Option<String> {
     }
 }
 
-/// `[accounts]` with `name = "key"` or `name = ["key", "key2"]`, in the one-line form.
+/// The types that a key of the file takes, for errors.
+fn expected_type(setting: &Setting) -> &'static str {
+    match setting.takes {
+        Takes::Switch => "true or false",
+        Takes::One(_) if setting.key == catalog::ACCOUNTS.key => {
+            "a text, or a table of names with one or two keys"
+        }
+        Takes::One(_) if setting.key == catalog::TARGET_TABLES.key => {
+            "a text, or a table of names with their targets"
+        }
+        Takes::One(_) => "a text or a number",
+        Takes::Many(_) => "a text, or a list of texts",
+    }
+}
+
+/// `[accounts]` with `name = "key"` or `name = ["key", "key2"]` as the text of the flag.
 fn accounts_text(table: &toml::Table) -> Option<String> {
     let mut text = String::new();
     for (name, keys) in table {
@@ -193,8 +210,12 @@ fn strings(items: &[toml::Value]) -> Option<Vec<&str>> {
     items.iter().map(toml::Value::as_str).collect()
 }
 
-fn lay_variables(values: &mut Values, variables: &[(String, String)], warnings: &mut Vec<String>) {
-    // Azurite's names first, so that ours win over them.
+fn merge_variables(
+    values: &mut Values,
+    variables: &[(String, String)],
+    warnings: &mut Vec<String>,
+) {
+    // Azurite's names first, so that ours override them.
     for (name, text) in variables {
         match name.as_str() {
             "AZURITE_ACCOUNTS" => values.set(
@@ -202,8 +223,10 @@ fn lay_variables(values: &mut Values, variables: &[(String, String)], warnings: 
                 text.clone(),
                 Source::Variable(name.clone()),
             ),
-            "AZURITE_DB" => warnings
-                .push("AZURITE_DB has no effect: the store is always the embedded one".to_owned()),
+            "AZURITE_DB" => warnings.push(
+                "variable AZURITE_DB has no effect: data is always kept in the embedded store"
+                    .to_owned(),
+            ),
             _ => {}
         }
     }
@@ -220,19 +243,19 @@ fn lay_variables(values: &mut Values, variables: &[(String, String)], warnings: 
     }
 }
 
-/// The variable that was meant, for one that names no setting; `ours` is what follows the prefix.
+/// A suggestion for a variable that names no setting; `ours` is its name without the prefix.
 fn hint(ours: &str) -> String {
     let variables: Vec<String> = catalog::ALL.iter().map(|known| known.variable()).collect();
-    let ends = variables
+    let names = variables
         .iter()
         .filter_map(|name| name.strip_prefix("PARTITA_"));
-    match nearest(ours, ends) {
+    match nearest(ours, names) {
         Some(near) => format!("; did you mean PARTITA_{near}?"),
         None => String::new(),
     }
 }
 
-/// The name most like a mistyped one, if any is like it at all.
+/// The known name that is most similar to a mistyped one, if any is similar.
 fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
     let scored = known.map(|candidate| (strsim::jaro_winkler(name, candidate), candidate));
     let best = scored.max_by(|a, b| a.0.total_cmp(&b.0))?;

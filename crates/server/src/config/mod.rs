@@ -1,16 +1,18 @@
-//! Settings: what the operator can say, in which layers, and what it amounts to.
+//! Settings of the server: how they are given, which layer wins, and what they mean.
 //!
 //! ```text
 //! defaults < settings file (TOML) < environment (PARTITA_*) < flags
 //! ```
 //!
-//! [`Layers`] collects texts, [`Values`] keeps for each setting the text that won and its [`Source`], [`Settings`] is
-//! the typed result that the rest of the server sees. [`ALL`] describes every setting once; flags, variables and keys of
-//! the file are made from it. Promises:
+//! [`ALL`] describes every setting once; flags, variables and keys of the file are made from it. [`Layers`] collects texts,
+//! [`Values`] holds the winning text of each setting with its [`Source`], and [`Settings`] is the typed result that the rest
+//! of the server uses. Promises:
 //!
-//! - an unknown key of the file is an error that names the nearest known one;
-//! - a wrong value is an error that names the setting and the layer it came from;
-//! - no error and no display shows a key or a password.
+//! - an unknown key of the file is an error that names the most similar known key;
+//! - an invalid value is an error that names the setting, its layer and what is expected;
+//! - no error and no output shows an account key or a password.
+//!
+//! `docs/design/0004-libraries.md` says why this is not figment.
 
 mod accounts;
 mod catalog;
@@ -38,7 +40,7 @@ pub use setting::{Accepted, Setting, Takes};
 pub use show::{as_json, as_table};
 pub use values::{Source, Value, Values};
 
-/// Why the settings cannot be used. The text tells the operator what to change.
+/// Why the settings are refused. The text tells the operator what to change.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The settings file cannot be read.
@@ -57,37 +59,39 @@ pub enum Error {
         /// The parser's reason, with line and column.
         error: String,
     },
-    /// The settings file has a key that does not exist.
+    /// The settings file has an unknown key.
     #[error("settings file {}: unknown key {key}{}", path.display(), suggestion(nearest.as_deref()))]
     UnknownKey {
         /// The file.
         path: PathBuf,
         /// The key.
         key: String,
-        /// The known key most like it.
+        /// The most similar known key.
         nearest: Option<String>,
     },
-    /// The settings file gives a key a value of the wrong shape, such as a list for a number.
-    #[error("settings file {}: the value of {key} has the wrong shape", path.display())]
-    Shape {
+    /// A value of the settings file has a type that does not fit its key, such as a list for a number.
+    #[error("settings file {}: invalid type of {key}: expected {expected}", path.display())]
+    Type {
         /// The file.
         path: PathBuf,
         /// The key.
         key: String,
+        /// What the key takes.
+        expected: &'static str,
     },
-    /// A value that cannot be used.
-    #[error("{key} = {text:?} (by {layer}): {problem}")]
+    /// An invalid value.
+    #[error("invalid value {text:?} of {key} (from {layer}): {problem}")]
     Value {
         /// The setting's key.
         key: &'static str,
-        /// What was given; hidden for secrets.
+        /// The text given; hidden for secrets.
         text: String,
-        /// Where it was given.
+        /// The layer that gave it.
         layer: Source,
-        /// What would be right.
+        /// What is wrong with it, or what is expected.
         problem: String,
     },
-    /// Settings that exclude or need each other.
+    /// Settings that exclude or require each other.
     #[error("{0}")]
     Conflict(String),
 }

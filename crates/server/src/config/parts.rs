@@ -1,4 +1,4 @@
-//! The settings as types that cannot be wrong, one struct per part of the server.
+//! Typed settings, checked and complete, one struct per part of the server.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,14 +8,14 @@ use partita_table::TargetSettings;
 
 use super::accounts::Account;
 
-/// Everything the server is told at start. Read once; nothing changes while it runs.
+/// All settings of a server. Read once at start; constant while it runs.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// Where and how tables are served.
     pub table: TableListener,
     /// The admin port.
     pub admin: AdminListener,
-    /// Where the data lies.
+    /// Where data is stored.
     pub store: Store,
     /// The accounts, at least one, names unique.
     pub accounts: Vec<Account>,
@@ -23,11 +23,11 @@ pub struct Settings {
     pub tls: Tls,
     /// Bearer tokens.
     pub oauth: Oauth,
-    /// Bounds for everything a stranger controls.
+    /// Bounds of what clients can use.
     pub limits: Limits,
     /// Scalability targets; none by default.
     pub targets: TargetSettings,
-    /// What is logged, and where.
+    /// What is logged, and where to.
     pub log: Log,
 }
 
@@ -38,11 +38,11 @@ pub struct TableListener {
     pub host: String,
     /// 0 picks a free port.
     pub port: u16,
-    /// What the `Keep-Alive` header promises, whole seconds.
+    /// The timeout in the `Keep-Alive` header, whole seconds.
     pub keep_alive: Duration,
-    /// Host names of the form `account.suffix` (or `account-secondary.suffix`) name the account.
+    /// Host names of the form `account.suffix` (or `account-secondary.suffix`) select the account.
     pub host_suffixes: Vec<String>,
-    /// Azurite's rule: any host name with a dot that is no address names the account with its first label.
+    /// Azurite's rule: the first label of any host name with a dot that is not an address is the account.
     pub product_style_url: bool,
 }
 
@@ -51,35 +51,35 @@ pub struct TableListener {
 pub struct AdminListener {
     /// An address, or a name that resolves to one.
     pub host: String,
-    /// None when switched off by port 0.
+    /// `None` when disabled by port 0.
     pub port: Option<u16>,
 }
 
-/// Where the data lies, and the memory spent on it.
+/// Where data is stored, and the memory used for it.
 #[derive(Debug, Clone)]
 pub struct Store {
     /// Directory or memory.
     pub place: Place,
-    /// The directory setting, which `--tls dev` uses even when entities stay in memory.
+    /// The directory setting; `--tls dev` uses it even when data is kept in memory.
     pub location: PathBuf,
-    /// Memory for blocks of the store, in bytes.
+    /// Memory for the block cache, in bytes.
     pub block_cache_bytes: u64,
-    /// Memory for single entities, in bytes.
+    /// Memory for the entity cache, in bytes.
     pub entity_cache_bytes: u64,
-    /// How long files that nobody needs any more are kept for scans that began before.
+    /// How long unused files are kept for scans that started earlier.
     pub garbage_age: Duration,
     /// Where backups and restored stores may be written.
     pub backup_places: Vec<partita_rt::Place>,
-    /// When ranges are split and merged unasked, if at all.
+    /// When ranges are split and merged automatically; `None` for never.
     pub balance: Option<BalanceSettings>,
 }
 
-/// What holds the entities.
+/// What holds the data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
     /// This directory; acknowledged writes survive a power cut.
     Directory(PathBuf),
-    /// This process; everything is gone when it ends.
+    /// The memory of this process; data is lost when it ends.
     Memory,
 }
 
@@ -88,16 +88,16 @@ pub enum Place {
 pub enum Tls {
     /// Plain HTTP.
     Off,
-    /// HTTPS by a local authority made by the server itself.
+    /// HTTPS with a certificate of the server's own local authority.
     Dev,
-    /// HTTPS by a certificate chain and its key, both PEM.
+    /// HTTPS with a certificate chain and its key, both PEM.
     Pem {
         /// The chain, leaf first.
         cert: PathBuf,
         /// The private key (PKCS#8, PKCS#1 or SEC1).
         key: PathBuf,
     },
-    /// HTTPS by a PFX (PKCS#12) file that holds both.
+    /// HTTPS with a PFX (PKCS#12) file that holds both.
     Pfx {
         /// The file.
         file: PathBuf,
@@ -107,7 +107,7 @@ pub enum Tls {
 }
 
 impl Tls {
-    /// True when the table port speaks HTTPS.
+    /// True when the table port serves HTTPS.
     pub fn is_on(&self) -> bool {
         *self != Tls::Off
     }
@@ -136,10 +136,10 @@ impl std::fmt::Debug for Tls {
     }
 }
 
-/// Which bearer tokens are taken.
+/// Which bearer tokens are accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Oauth {
-    /// None: they get the 401 challenge.
+    /// None: requests with a token get 401 with a challenge.
     Off,
     /// Azurite's `--oauth basic`: claims are checked, signatures are not.
     Basic,
@@ -154,11 +154,11 @@ pub enum Oauth {
     },
 }
 
-/// Bounds for everything a stranger controls. The protocol's own limits (entity size, filter depth, operations of a
-/// batch) are fixed and live with the protocol.
+/// Bounds of what clients can use. The protocol's own limits (entity size, filter depth, operations of a batch) are fixed
+/// and defined with the protocol.
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// Open client connections; further ones wait in the listen queue.
+    /// Open client connections; more connections wait in the listen queue.
     pub connections_max: usize,
     /// Request line and headers together, in bytes.
     pub header_bytes_max: usize,
@@ -166,33 +166,33 @@ pub struct Limits {
     pub body_bytes_max: usize,
     /// From the end of a request's headers to the start of the answer.
     pub request_timeout: Duration,
-    /// For the headers of one request, and for the TLS handshake.
+    /// For receiving the headers of a request, and for the TLS handshake.
     pub header_timeout: Duration,
-    /// For a client that neither sends nor takes a byte within a request.
+    /// Within a request, without a byte sent or received.
     pub stall_timeout: Duration,
     /// For a connection between requests.
     pub idle_timeout: Duration,
-    /// For requests under way at shutdown.
+    /// For running requests at shutdown.
     pub drain_timeout: Duration,
-    /// Entity group transactions under way at once; further ones wait.
+    /// Entity group transactions at once; more of them wait.
     pub batches_max: usize,
 }
 
-/// What is logged, and where.
+/// What is logged, and where to.
 #[derive(Debug, Clone)]
 pub struct Log {
-    /// Lowest level that is shown; `Error` under `--silent`.
+    /// The least severe level that is logged; `Error` under `--silent`.
     pub level: tracing::Level,
-    /// Text for people or JSON for collectors.
+    /// Text for reading or JSON for collectors.
     pub format: LogFormat,
-    /// Every request is appended here.
+    /// The file to which every request is appended.
     pub debug_file: Option<PathBuf>,
 }
 
-/// The form of a log line.
+/// The format of a log line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogFormat {
-    /// One line for people.
+    /// Plain text.
     Text,
     /// One JSON object.
     Json,

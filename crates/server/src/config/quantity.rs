@@ -1,4 +1,4 @@
-//! Sizes and times as people write them: `64KiB`, `4MiB`, `30s`, `500ms`.
+//! Sizes and durations as text: `64KiB`, `4MiB`, `30s`, `500ms`.
 
 use std::time::Duration;
 
@@ -9,14 +9,20 @@ const UNITS_BYTES: [(&str, u64); 4] = [
     ("B", 1),
 ];
 
-const UNITS_MS: [(&str, u64); 3] = [("ms", 1), ("s", 1_000), ("m", 60_000)];
+const UNITS_MS: [(&str, u64); 5] = [
+    ("ms", 1),
+    ("s", 1_000),
+    ("m", 60_000),
+    ("h", 3_600_000),
+    ("d", 86_400_000),
+];
 
-/// A number of bytes: digits, and B, KiB, MiB or GiB if wanted. None if it is anything else or too large.
+/// A number of bytes: digits, then optionally B, KiB, MiB or GiB. `None` for anything else and for overflow.
 pub(crate) fn bytes(text: &str) -> Option<u64> {
     scaled(text, &UNITS_BYTES, 1)
 }
 
-/// A time: digits, and ms, s or m; seconds when no unit is given, as Azurite's flags have it.
+/// A duration: digits, then optionally ms, s, m, h or d. Without a unit seconds, as in Azurite's flags.
 pub(crate) fn time(text: &str) -> Option<Duration> {
     scaled(text, &UNITS_MS, 1_000).map(Duration::from_millis)
 }
@@ -52,6 +58,7 @@ mod tests {
         assert_eq!(time("5"), Some(Duration::from_secs(5)));
         assert_eq!(time("500ms"), Some(Duration::from_millis(500)));
         assert_eq!(time("2m"), Some(Duration::from_secs(120)));
+        assert_eq!(time("24h"), time("1d"));
     }
 
     #[test]
@@ -68,7 +75,7 @@ mod tests {
         ] {
             assert_eq!(bytes(text), None, "{text}");
         }
-        assert_eq!(time("1h"), None);
+        assert_eq!(time("1w"), None);
         assert_eq!(time("18446744073709551615m"), None);
     }
 }

@@ -1,4 +1,4 @@
-//! `partita config show`: every setting, its value, and the layer the value came from. Secrets stay hidden.
+//! `partita config show`: every setting, its value, and the layer that gave it. Secrets are hidden.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use super::catalog;
 use super::setting::Takes;
 use super::values::{Source, Value, Values};
 
-/// Lines of key, value and source, in columns.
+/// The settings as text, in columns: key, value, source.
 pub fn as_table(values: &Values) -> String {
     let rows: Vec<[String; 3]> = values
         .iter()
@@ -36,7 +36,7 @@ pub fn as_table(values: &Values) -> String {
     table
 }
 
-/// One object per setting: key, value, source, and what names it elsewhere.
+/// The settings as JSON, one object each: key, value, source, flag and variable.
 pub fn as_json(values: &Values) -> Json {
     let entry = |value: &Value| {
         let (layer, name) = match &value.source {
@@ -85,7 +85,7 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// Names and numbers of keys.
+/// The accounts' names with the number of their keys.
 fn accounts_shown(text: &str) -> String {
     let accounts = match text {
         "" => Ok(accounts::well_known()),

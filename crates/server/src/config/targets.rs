@@ -1,4 +1,4 @@
-//! Scalability targets in words: presets, single figures, and tables with figures of their own.
+//! Scalability targets: presets, single rates that override the preset, and targets of single tables.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -15,7 +15,7 @@ use super::values::Values;
 const RATE: &str = "a whole number a second from 1 to 4294967295, or `off`";
 const BYTE_RATE: &str = "a size a second from 1 to 4294967295 bytes, such as 10MiB, or `off`";
 
-/// The targets of all settings together.
+/// Reads the targets from all settings that concern them.
 pub(super) fn targets(values: &Values) -> Result<TargetSettings, Error> {
     let preset = values.read(
         &c::TARGETS,
@@ -29,66 +29,67 @@ pub(super) fn targets(values: &Values) -> Result<TargetSettings, Error> {
     )?;
     let mut targets = preset;
     let of_each = &mut targets.tables;
-    let figures: [(&'static Setting, &mut Rates); 3] = [
+    let rates: [(&'static Setting, &mut Rates); 3] = [
         (&c::TARGET_PARTITION_ENTITIES, &mut of_each.partition),
         (&c::TARGET_TABLE_ENTITIES, &mut of_each.table),
         (&c::TARGET_ACCOUNT_ENTITIES, &mut targets.account),
     ];
-    for (setting, rates) in figures {
-        if let Some(rate) = figure(values, setting, RATE, entities)? {
+    for (setting, rates) in rates {
+        if let Some(rate) = rate(values, setting, RATE, entities)? {
             rates.entities = rate;
         }
     }
-    let figures: [(&'static Setting, &mut Rates); 3] = [
+    let rates: [(&'static Setting, &mut Rates); 3] = [
         (&c::TARGET_PARTITION_BYTES, &mut targets.tables.partition),
         (&c::TARGET_TABLE_BYTES, &mut targets.tables.table),
         (&c::TARGET_ACCOUNT_BYTES, &mut targets.account),
     ];
-    for (setting, rates) in figures {
-        if let Some(rate) = figure(values, setting, BYTE_RATE, bytes)? {
+    for (setting, rates) in rates {
+        if let Some(rate) = rate(values, setting, BYTE_RATE, bytes)? {
             rates.bytes = rate;
         }
     }
     if let Some(text) = values.text(&c::TARGET_TABLES) {
         let named = named(text, targets.tables);
-        targets.named = named.map_err(|problem| values.of(&c::TARGET_TABLES).wrong(problem))?;
+        targets.named = named.map_err(|problem| values.of(&c::TARGET_TABLES).invalid(problem))?;
     }
     Ok(targets)
 }
 
-/// A rate; `Some(None)` is none at all.
-type Figure = Option<NonZeroU32>;
+/// A rate per second; `None` for no limit.
+type Rate = Option<NonZeroU32>;
 
-fn figure(
+/// The rate of a setting; `None` when not set.
+fn rate(
     values: &Values,
     setting: &'static Setting,
     want: &'static str,
-    parse: impl Fn(&str) -> Option<Figure>,
-) -> Result<Option<Figure>, Error> {
+    parse: impl Fn(&str) -> Option<Rate>,
+) -> Result<Option<Rate>, Error> {
     values.read(setting, want, |text| match text {
         "" => Some(None),
         text => parse(text).map(Some),
     })
 }
 
-fn entities(text: &str) -> Option<Figure> {
+fn entities(text: &str) -> Option<Rate> {
     or_off(text, |text| text.parse().ok())
 }
 
-fn bytes(text: &str) -> Option<Figure> {
+fn bytes(text: &str) -> Option<Rate> {
     or_off(text, |text| {
         NonZeroU32::new(u32::try_from(quantity::bytes(text)?).ok()?)
     })
 }
 
-fn or_off(text: &str, parse: impl Fn(&str) -> Figure) -> Option<Figure> {
+fn or_off(text: &str, parse: impl Fn(&str) -> Rate) -> Option<Rate> {
     match text.trim() {
         "off" => Some(None),
         text => parse(text).map(Some),
     }
 }
 
-/// Reads `NAME:partition-entities=100:table-bytes=1MiB;NAME2:...`; what is not named is as for other tables.
+/// Reads `NAME:partition-entities=100:table-bytes=1MiB;NAME2:...`; rates that are not given are those of other tables.
 fn named(text: &str, others: TableTargets) -> Result<BTreeMap<String, TableTargets>, String> {
     let mut named = BTreeMap::new();
     let parts = text.split(';').map(str::trim);
@@ -96,7 +97,9 @@ fn named(text: &str, others: TableTargets) -> Result<BTreeMap<String, TableTarge
         let mut fields = part.split(':').map(str::trim);
         let name = fields.next().unwrap_or_default();
         if TableName::new(name).is_err() {
-            return Err(format!("{name:?} is no name of a table"));
+            return Err(format!(
+                "invalid table name {name:?}: expected 3 to 63 letters and digits, a letter first"
+            ));
         }
         let mut targets = others;
         for field in fields {
@@ -106,13 +109,13 @@ fn named(text: &str, others: TableTargets) -> Result<BTreeMap<String, TableTarge
                 .is_none()
             {
                 return Err(format!(
-                    "{field:?} is not one of partition-entities, partition-bytes, table-entities and table-bytes, with {RATE} \
-                     or a size"
+                    "invalid target {field:?} of table {name}: expected partition-entities, partition-bytes, table-entities \
+                     or table-bytes, with {RATE}, or a size"
                 ));
             }
         }
         if named.insert(name.to_lowercase(), targets).is_some() {
-            return Err(format!("table {name} stands there twice"));
+            return Err(format!("table {name} is given twice"));
         }
     }
     Ok(named)
@@ -129,12 +132,12 @@ fn set(targets: &mut TableTargets, key: &str, text: &str) -> Option<()> {
     Some(())
 }
 
-/// `[targets.tables.NAME]` of the file, in the one-line form.
+/// `[targets.tables.NAME]` of the file as the text of the setting; `None` if its type does not fit.
 pub(super) fn tables_text(tables: &toml::Table) -> Option<String> {
     let mut text = String::new();
-    for (name, figures) in tables {
+    for (name, targets) in tables {
         text.push_str(name);
-        for (key, value) in figures.as_table()? {
+        for (key, value) in targets.as_table()? {
             let value = match value {
                 toml::Value::String(value) => value.clone(),
                 toml::Value::Integer(value) => value.to_string(),
@@ -169,12 +172,12 @@ mod tests {
         Layers::new().file_text(PathBuf::from("p.toml"), text.to_owned())
     }
 
-    fn rate(tokens: u32) -> Figure {
+    fn limit(tokens: u32) -> Rate {
         NonZeroU32::new(tokens)
     }
 
     #[test]
-    fn nothing_is_limited_unless_asked_for() {
+    fn nothing_is_limited_by_default() {
         assert!(of(Layers::new()).unwrap().is_off());
         assert_eq!(
             of(flags(&[(&c::TARGETS, "azure")])).unwrap(),
@@ -187,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn single_figures_go_over_the_preset() {
+    fn single_rates_override_the_preset() {
         let targets = of(flags(&[
             (&c::TARGETS, "azure"),
             (&c::TARGET_PARTITION_ENTITIES, "7"),
@@ -198,13 +201,13 @@ mod tests {
         assert_eq!(targets.tables.partition, Rates::entities(7));
         let account = Rates {
             entities: None,
-            bytes: rate(10 << 20),
+            bytes: limit(10 << 20),
         };
         assert_eq!(targets.account, account);
     }
 
     #[test]
-    fn tables_have_figures_of_their_own() {
+    fn tables_have_their_own_targets() {
         let text = "[targets]\npreset = 'classic'\ntable-entities = 900\n[targets.tables.Orders]\npartition-entities = 100\n\
                     table-entities = 'off'\n[targets.tables.logs]\ntable-bytes = '1MiB'\n";
         let from_file = of(file(text)).unwrap();
@@ -220,18 +223,18 @@ mod tests {
         let (orders, logs) = (from_file.named["orders"], from_file.named["logs"]);
         assert_eq!(
             (orders.partition.entities, orders.table.entities),
-            (rate(100), None)
+            (limit(100), None)
         );
         assert_eq!(
             (logs.partition.entities, logs.table.entities),
-            (rate(500), rate(900))
+            (limit(500), limit(900))
         );
-        assert_eq!(logs.table.bytes, rate(1 << 20));
+        assert_eq!(logs.table.bytes, limit(1 << 20));
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
-        for (text, said) in [
+    fn errors_name_the_setting() {
+        for (text, expected) in [
             ("[targets]\npreset = 'gcp'", "`off`, `azure` or `classic`"),
             (
                 "[targets]\npartition-entities = 0",
@@ -244,20 +247,23 @@ mod tests {
             ),
             (
                 "[targets.tables.orders]\nrows = 5",
-                "\"rows=5\" is not one of",
+                "invalid target \"rows=5\" of table orders",
             ),
-            ("[targets.tables.orders]\ntable-bytes = 1.5", "wrong shape"),
+            (
+                "[targets.tables.orders]\ntable-bytes = 1.5",
+                "invalid type of targets.tables",
+            ),
             (
                 "[targets.tables.x]\ntable-bytes = 5",
-                "\"x\" is no name of a table",
+                "invalid table name \"x\"",
             ),
             (
                 "[targets]\ntables = 'abc:table-bytes=5;ABC:table-bytes=6'",
-                "stands there twice",
+                "is given twice",
             ),
         ] {
             let refused = of(file(text)).unwrap_err();
-            assert!(refused.contains(said), "{refused}");
+            assert!(refused.contains(expected), "{refused}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Layers, typed settings and the rules between them.
+//! Layers, typed settings and the rules between them; the document and its example.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -58,7 +58,7 @@ fn every_name_means_one_setting() {
 }
 
 #[test]
-fn nothing_given_is_a_server_for_this_machine() {
+fn defaults_serve_this_machine() {
     let settings = settings(Layers::new()).unwrap();
     assert_eq!(
         (settings.table.host.as_str(), settings.table.port),
@@ -133,7 +133,7 @@ fn repeated_flags_override_and_lists_add_up() {
 }
 
 #[test]
-fn faults_of_the_file_are_named() {
+fn errors_of_the_file_name_the_key() {
     let file = |text: &str| {
         let layers = Layers::new().file_text(PathBuf::from("p.toml"), text.to_owned());
         layers.resolve().unwrap_err().to_string()
@@ -145,7 +145,7 @@ fn faults_of_the_file_are_named() {
     assert_eq!(file("zzz = 1"), "settings file p.toml: unknown key zzz");
     assert_eq!(
         file("[table]\nport = [1]"),
-        "settings file p.toml: the value of table.port has the wrong shape"
+        "settings file p.toml: invalid type of table.port: expected a text or a number"
     );
     assert_eq!(
         file("table = 3"),
@@ -175,7 +175,7 @@ fn the_file_may_list_accounts_as_a_table() {
 }
 
 #[test]
-fn azurites_variables_are_understood_and_ours_win() {
+fn azurites_variables_are_read_and_ours_override_them() {
     let azurite = ("AZURITE_ACCOUNTS", "theirs:a2V5");
     let of = |pairs: &[(&str, &str)]| {
         let (values, warnings) = Layers::new()
@@ -199,7 +199,7 @@ fn azurites_variables_are_understood_and_ours_win() {
     assert_eq!(
         warnings,
         [
-            "AZURITE_DB has no effect: the store is always the embedded one",
+            "variable AZURITE_DB has no effect: data is always kept in the embedded store",
             "variable PARTITA_TABEL_PORT names no setting; did you mean PARTITA_TABLE_PORT?",
             "variable PARTITA_Q names no setting",
         ]
@@ -207,25 +207,25 @@ fn azurites_variables_are_understood_and_ours_win() {
 }
 
 #[test]
-fn wrong_values_name_setting_and_layer() {
+fn invalid_values_name_setting_and_layer() {
     assert_eq!(
         refused(&[("table-port", "99999")]),
-        "table.port = \"99999\" (by flag --table-port): a port from 0 to 65535 is needed"
+        "invalid value \"99999\" of table.port (from flag --table-port): expected a port from 0 to 65535"
     );
-    assert!(refused(&[("request-timeout", "0")]).contains("a time above zero"));
+    assert!(refused(&[("request-timeout", "0")]).contains("a duration from 1ms"));
     assert!(refused(&[("body-bytes-max", "1KiB")]).contains("64KiB to 1GiB"));
     assert!(refused(&[("log-level", "loud")]).contains("log.level"));
     assert!(refused(&[("table-host", "a b")]).contains("table.host"));
     assert!(refused(&[("batches-max", "0")]).contains("limits.batches-max"));
-    assert!(refused(&[("location", "")]).contains("a directory is needed"));
+    assert!(refused(&[("location", "")]).contains("expected a directory"));
 }
 
 #[test]
-fn a_wrong_account_hides_its_key() {
+fn errors_of_accounts_hide_keys() {
     let text = refused(&[("accounts", "abc:c2VjcmV0:c2VjcmV0:c2VjcmV0")]);
     assert_eq!(
         text,
-        "accounts = \"(hidden)\" (by flag --accounts): account abc has 3 keys, one or two are needed"
+        "invalid value \"(hidden)\" of accounts (from flag --accounts): account abc has 3 keys: expected one or two"
     );
 }
 
@@ -233,7 +233,7 @@ fn a_wrong_account_hides_its_key() {
 fn memory_and_a_location_exclude_each_other() {
     assert_eq!(
         refused(&[("in-memory", "true"), ("location", "d")]),
-        "--in-memory (by flag --in-memory) and --location (by flag --location) exclude each other"
+        "--in-memory (from flag --in-memory) and --location (from flag --location) exclude each other"
     );
     let settings = settings(with_flags(&[("in-memory", "true")])).unwrap();
     assert_eq!(settings.store.place, Place::Memory);
@@ -267,13 +267,13 @@ fn the_well_known_key_stays_on_this_machine_unless_allowed() {
     ] {
         settings(with_flags(&[("table-host", host)])).unwrap();
     }
-    // The key is what everybody has, whatever the account is called, and also as a second key.
+    // The key is public under any account name, and as a second key too.
     let accounts = format!("abc:a2V5:{WELL_KNOWN_KEY}");
     assert!(refused(&[("table-host", "0.0.0.0"), ("accounts", &accounts)]).contains("account abc"));
 }
 
 #[test]
-fn tls_is_one_of_three_ways() {
+fn tls_has_three_modes() {
     let tls = |flags: &[(&str, &str)]| settings(with_flags(flags)).map(|settings| settings.tls);
     assert_eq!(tls(&[("tls", "dev")]).unwrap(), Tls::Dev);
     assert_eq!(
@@ -306,7 +306,7 @@ fn tls_is_one_of_three_ways() {
 }
 
 #[test]
-fn bearer_tokens_need_https_and_whole_sets() {
+fn bearer_tokens_need_https_and_all_their_settings() {
     assert!(refused(&[("oauth", "basic")]).contains("need HTTPS"));
     let tls = ("tls", "dev");
     let issuer = ("oauth-issuer", "https://issuer.example/");
@@ -336,7 +336,7 @@ fn bearer_tokens_need_https_and_whole_sets() {
 }
 
 #[test]
-fn ports_and_promises_that_cannot_hold_are_refused() {
+fn conflicting_ports_and_timeouts_are_refused() {
     assert!(refused(&[("admin-port", "10002")]).contains("both 10002"));
     assert!(refused(&[("idle-timeout", "2s")]).contains("--table-keep-alive"));
     let raised = settings(with_flags(&[("table-keep-alive", "120")])).unwrap();
@@ -344,7 +344,7 @@ fn ports_and_promises_that_cannot_hold_are_refused() {
 }
 
 #[test]
-fn silence_beats_the_level() {
+fn silent_overrides_the_level() {
     let flags = [
         ("silent", "true"),
         ("log-level", "trace"),
@@ -364,7 +364,7 @@ fn showing_hides_secrets_and_names_sources() {
     let flags = [
         ("accounts", "abc:c2VjcmV0"),
         ("cert", "c.pfx"),
-        ("pwd", "geheim"),
+        ("pwd", "hidden-word"),
         ("silent", "true"),
     ];
     let (values, _) = with_flags(&flags).resolve().unwrap();
@@ -372,7 +372,7 @@ fn showing_hides_secrets_and_names_sources() {
     let json = as_json(&values).to_string();
     for shown in [&table, &json] {
         assert!(
-            !shown.contains("c2VjcmV0") && !shown.contains("geheim"),
+            !shown.contains("c2VjcmV0") && !shown.contains("hidden-word"),
             "{shown}"
         );
         assert!(
@@ -398,7 +398,7 @@ fn showing_hides_secrets_and_names_sources() {
     assert_eq!(silent.unwrap()["value"], true);
 }
 
-/// The row of a setting in the document for users.
+/// The row of a setting in `docs/settings.md`.
 fn documented(setting: &Setting) -> String {
     let mut flags = format!("`--{}`", setting.flag);
     for alias in setting.aliases {
@@ -416,7 +416,7 @@ fn documented(setting: &Setting) -> String {
 }
 
 #[test]
-fn the_document_lists_every_setting_as_it_is() {
+fn the_document_lists_every_setting() {
     let document = include_str!("../../../../docs/settings.md");
     let rows = ALL.iter().map(|setting| documented(setting));
     let missing: Vec<String> = rows
@@ -430,7 +430,7 @@ fn the_document_lists_every_setting_as_it_is() {
 }
 
 #[test]
-fn the_documents_example_is_a_settings_file() {
+fn the_documents_example_is_valid() {
     let document = include_str!("../../../../docs/settings.md");
     let example = document
         .split("```toml\n")

@@ -1,4 +1,7 @@
-//! The text of every setting and where it came from: what is left once the layers have been laid over each other.
+//! The result of merging the layers: the text of every setting and the layer that gave it.
+//!
+//! Typed settings are read from these texts by [`Values::read`] and its siblings, which name setting and layer in their errors
+//! and never show a secret.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -10,7 +13,7 @@ use super::setting::Setting;
 /// Where a value came from, lowest layer first.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Source {
-    /// Nobody said anything.
+    /// No layer gave a value.
     Default,
     /// The settings file.
     File(PathBuf),
@@ -38,7 +41,7 @@ pub struct Value {
     pub setting: &'static Setting,
     /// As written; lists joined by commas; empty means "not set".
     pub text: String,
-    /// The layer that won.
+    /// The layer that gave it.
     pub source: Source,
 }
 
@@ -62,13 +65,13 @@ impl Values {
         self.0.iter()
     }
 
-    /// Lays one value over what is there.
+    /// Overrides one value.
     pub(crate) fn set(&mut self, setting: &'static Setting, text: String, source: Source) {
-        let slot = self
+        let value = self
             .0
             .iter_mut()
             .find(|value| value.setting.key == setting.key);
-        *slot.expect("every setting has a value") = Value {
+        *value.expect("every setting has a value") = Value {
             setting,
             text,
             source,
@@ -81,7 +84,7 @@ impl Values {
         value.expect("every setting has a value")
     }
 
-    /// The value read by `parse`; `want` says what would have been right.
+    /// The value as read by `parse`; `want` describes valid values for the error.
     pub(crate) fn read<T>(
         &self,
         setting: &'static Setting,
@@ -89,7 +92,7 @@ impl Values {
         parse: impl FnOnce(&str) -> Option<T>,
     ) -> Result<T, Error> {
         let value = self.of(setting);
-        parse(&value.text).ok_or_else(|| value.wrong(format!("{want} is needed")))
+        parse(&value.text).ok_or_else(|| value.invalid(format!("expected {want}")))
     }
 
     /// A switch: `true` or `false`.
@@ -101,24 +104,24 @@ impl Values {
         })
     }
 
-    /// A text, None when not set.
+    /// A text; `None` when not set.
     pub(crate) fn text(&self, setting: &'static Setting) -> Option<&str> {
         Some(self.of(setting).text.as_str()).filter(|text| !text.is_empty())
     }
 
-    /// A list, blanks and empty parts left out.
+    /// A list, without blanks and empty items.
     pub(crate) fn list(&self, setting: &'static Setting) -> Vec<String> {
-        let parts = self.of(setting).text.split(',').map(str::trim);
-        parts
-            .filter(|part| !part.is_empty())
+        let items = self.of(setting).text.split(',').map(str::trim);
+        items
+            .filter(|item| !item.is_empty())
             .map(str::to_owned)
             .collect()
     }
 }
 
 impl Value {
-    /// The error that this value is unusable. A secret's text is left out.
-    pub(crate) fn wrong(&self, problem: String) -> Error {
+    /// The error for an invalid value, without the text of a secret.
+    pub(crate) fn invalid(&self, problem: String) -> Error {
         let text = if self.setting.secret {
             "(hidden)"
         } else {

@@ -1,8 +1,7 @@
-//! Lines to stderr by a thread of their own, so that no request ever waits for whoever reads them.
+//! Writes log lines to stderr from a thread of its own, so that no request waits for the reader of stderr.
 //!
-//! A parent process that started the server with a pipe and does not read it would otherwise stop the server with the
-//! first full pipe. Bounds: 1,024 lines wait; further ones are dropped and counted, and the count is told once there is
-//! room again.
+//! Otherwise a parent process that does not read the server's pipe would block the server as soon as the pipe is full. Bounds:
+//! 1,024 lines are queued; more lines are dropped and counted, and the count is logged as soon as there is room again.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -16,7 +15,7 @@ use tracing_subscriber::fmt::MakeWriter;
 
 const LINES_MAX: usize = 1024;
 
-/// How long the end of the process waits for the last lines to be taken.
+/// How long the end of the process waits for the queued lines to be written.
 const END_WAIT: Duration = Duration::from_millis(500);
 
 enum Message {
@@ -24,14 +23,14 @@ enum Message {
     End,
 }
 
-/// Where lines are handed over.
+/// The queue to the writing thread.
 #[derive(Debug, Clone)]
 pub(super) struct Console {
     lines: SyncSender<Message>,
     dropped: Arc<AtomicU64>,
 }
 
-/// Keeps the thread that writes. When dropped, waits a little for the lines handed over so far.
+/// The guard of the writing thread. When dropped, waits briefly until the queued lines are written.
 #[derive(Debug)]
 #[must_use]
 pub struct Writing {
@@ -49,7 +48,7 @@ pub(super) fn start(sink: impl Write + Send + 'static) -> io::Result<(Console, W
         .name("log".to_owned())
         .spawn(move || {
             write(sink, &handed_over, &counted);
-            // Nobody waits any more if this fails.
+            // Fails if the guard no longer waits, which is fine.
             let _ = end.send(());
         })?;
     let console = Console {
@@ -61,13 +60,13 @@ pub(super) fn start(sink: impl Write + Send + 'static) -> io::Result<(Console, W
 
 fn write(mut sink: impl Write, lines: &Receiver<Message>, dropped: &AtomicU64) {
     while let Ok(Message::Line(line)) = lines.recv() {
-        // There is nobody to tell that stderr is gone.
+        // If stderr is closed, there is no other place to report it.
         let _ = sink.write_all(&line);
         let missing = dropped.swap(0, Ordering::Relaxed);
         if missing > 0 {
             let _ = writeln!(
                 sink,
-                "({missing} lines of log were dropped: nobody took them in time)"
+                "({missing} log lines were dropped: stderr was not read in time)"
             );
         }
     }
@@ -78,7 +77,7 @@ impl Drop for Writing {
     fn drop(&mut self) {
         if self.lines.try_send(Message::End).is_ok() {
             match self.ended.recv_timeout(END_WAIT) {
-                // Ended, gone, or stuck with a reader that takes nothing: the process ends anyway.
+                // Written, closed, or blocked by a reader: the process ends in any case.
                 Ok(()) | Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
             }
         }
@@ -118,7 +117,7 @@ mod tests {
 
     use super::*;
 
-    /// Takes a line only when told to, and keeps what it took.
+    /// A sink that accepts one write for each permission, and keeps the bytes.
     struct Slow {
         allowed: Receiver<()>,
         taken: Arc<Mutex<Vec<u8>>>,
@@ -126,7 +125,7 @@ mod tests {
 
     impl Write for Slow {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            // Once the permissions end, everything is taken.
+            // When the sender of permissions is dropped, every write is accepted.
             let _ = self.allowed.recv();
             self.taken.lock().unwrap().write(bytes)
         }
@@ -137,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_takes_nothing_stops_nobody() {
+    fn a_blocked_reader_blocks_no_writer() {
         let (allow, allowed) = channel();
         let taken = Arc::new(Mutex::new(Vec::new()));
         let (console, writing) = start(Slow {
@@ -157,7 +156,7 @@ mod tests {
         writing.ended.recv().unwrap();
         let text = String::from_utf8(taken.lock().unwrap().clone()).unwrap();
         assert!(text.starts_with("0\n"), "{text}");
-        assert!(text.contains("lines of log were dropped"), "{text}");
+        assert!(text.contains("log lines were dropped"), "{text}");
         assert!(
             text.lines().count() <= LINES_MAX + 3,
             "{}",
@@ -166,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_lines_are_written_before_the_end() {
+    fn queued_lines_are_written_before_the_end() {
         let taken = Arc::new(Mutex::new(Vec::new()));
         let (allow, allowed) = channel();
         drop(allow);

@@ -1,11 +1,11 @@
-//! Logs: where `tracing` events go.
+//! Logging: sends `tracing` events to stderr and to the debug file.
 //!
-//! - stderr gets events of our own crates at the level of the settings, and warnings of the libraries below. Text for
-//!   people, or one JSON object to a line.
-//! - The file of `--debug` gets our own events down to debug, among them one for each request ([`REQUESTS`]).
+//! - stderr gets events of Partita's crates at the configured level, and warnings of libraries: plain text, or one JSON object
+//!   per line.
+//! - The file of `--debug` gets events of Partita's crates at level debug, among them one for each request ([`REQUESTS`]).
 //!
-//! What may be logged at all is the callers' duty: request ids, names, sizes, codes, the text that should have been
-//! signed. Never keys, signatures or values of entities.
+//! Promises: no request waits for the reader of stderr; a panic is logged like any event. What is logged is up to the callers:
+//! request ids, names, sizes, codes and strings to sign are allowed; keys, signatures and entity values are not.
 
 mod console;
 
@@ -27,18 +27,18 @@ use crate::config::{Log, LogFormat};
 
 pub use console::Writing;
 
-/// The target of events that tell of single requests, at debug level: one when a request is answered, and one with the
-/// text that should have been signed when a signature is wrong.
+/// The target of events about single requests, at level debug: one for each answer, and one with the expected string to sign
+/// when a signature is wrong.
 pub const REQUESTS: &str = "partita::request";
 
-/// Targets of our own crates begin like this; those of libraries do not.
+/// Prefix of the targets of Partita's crates.
 const OURS: &str = "partita";
 
 /// Why logging cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The file of `--debug` cannot be opened.
-    #[error("the debug file {} cannot be opened", path.display())]
+    #[error("cannot open the debug file {} (--debug)", path.display())]
     DebugFile {
         /// The file.
         path: PathBuf,
@@ -46,14 +46,14 @@ pub enum Error {
         source: std::io::Error,
     },
     /// The thread that writes to stderr cannot be started.
-    #[error("the thread for log lines does not start")]
+    #[error("cannot start the thread that writes the log")]
     Thread(#[source] std::io::Error),
-    /// Logging was started before in this process.
-    #[error("logging has been started before")]
+    /// Logging is running already in this process.
+    #[error("logging was started twice in one process")]
     StartedBefore,
 }
 
-/// Starts logging for the whole process. Keep what is returned until its end: dropping it writes the last lines.
+/// Starts logging for the whole process. Keep the returned guard until the process ends: dropping it writes the last lines.
 ///
 /// # Errors
 /// The debug file cannot be opened, no thread can be started, or this is not the first call.
@@ -76,7 +76,7 @@ pub fn start(log: &Log) -> Result<Writing, Error> {
     Ok(writing)
 }
 
-/// A broken invariant, told like every other event: it ends its task, and the server goes on.
+/// Logs a panic, which is a broken invariant: it ends its task, and the server continues.
 fn log_panic(panic: &PanicHookInfo<'_>) {
     let backtrace = Backtrace::capture();
     tracing::error!(
@@ -105,7 +105,7 @@ where
             .with_target(OURS, level),
     );
     let file = debug_file.map(|file| {
-        // Lines are short and the file is for finding faults: no buffer, so that nothing is missing after a crash.
+        // Not buffered, so that no line is lost in a crash.
         lines(log.format, false, Mutex::new(file))
             .with_filter(Targets::new().with_target(OURS, log.level.max(Level::DEBUG)))
     });
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn the_console_keeps_to_its_level_and_the_file_has_every_request() {
+    fn the_console_respects_its_level_and_the_file_has_every_request() {
         let (console, file) = logged(Level::INFO, LogFormat::Text);
         assert!(
             console.contains("listening port=7") && console.contains("library warning"),

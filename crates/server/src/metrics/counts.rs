@@ -1,7 +1,7 @@
-//! What is counted on the way of a request: nothing but relaxed additions to atomics made beforehand.
+//! Counters of requests and connections: atomics created at start, changed by relaxed additions only.
 //!
-//! Threads count into shards of their own, so that two cores do not pull one cache line back and forth; readers add the
-//! shards up. A reading is not one instant: figures may differ by the requests that ended while it was taken.
+//! Each thread counts in a shard, so that cores do not contend for cache lines; reading sums the shards. A reading is not a
+//! snapshot of one instant: counts may differ by the requests that end while it is taken.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
@@ -11,27 +11,27 @@ use partita_table::BusyReason;
 use partita_wire::ErrorCode;
 use partita_wire::table::{ERROR_CODES, Operation};
 
-use super::latency::{Histogram, Latencies};
+use super::latency::{Latencies, Recorder};
 
-/// Beyond this many threads, threads share shards. A shard is about 40 KB once it is used.
+/// With more threads than this, threads share shards. A shard is about 60 KB.
 const SHARDS: usize = 8;
 
-/// The operations, and one more place for requests that never became one.
+/// The operations, and one index for requests that were not recognised as any.
 const OPERATIONS: usize = Operation::ALL.len() + 1;
 
 /// Classes of status: 1xx and 2xx, 3xx, 4xx, 5xx.
 pub(crate) const CLASSES: [&str; 4] = ["2xx", "3xx", "4xx", "5xx"];
 
-/// An answered request, as the front saw it.
+/// An answered request, as the front reports it.
 #[derive(Debug, Clone, Copy)]
 pub struct Answered {
-    /// None when the request did not parse so far.
+    /// `None` if the request was invalid before its operation was known.
     pub operation: Option<Operation>,
-    /// The status that was sent.
+    /// The HTTP status of the answer.
     pub status: u16,
-    /// The storage error code that was sent, if any.
+    /// The storage error code of the answer, if any.
     pub code: Option<ErrorCode>,
-    /// Why it was not executed: one of [`BusyReason::WORDS`], if it was not.
+    /// The reason why it was not executed, one of [`BusyReason::WORDS`]; `None` if it was.
     pub busy: Option<&'static str>,
     /// From the end of the request's headers to the end of the answer.
     pub latency: Duration,
@@ -43,14 +43,14 @@ pub struct Answered {
     pub entities_out: u64,
 }
 
-/// Why a connection ended other than by its client's wish.
+/// Why a connection ended, other than by its client closing it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConnectionFault {
     /// The TLS handshake failed or took too long.
     Tls,
-    /// Headers did not come in time, or no byte moved within a request.
+    /// Headers did not arrive in time, or no byte was sent or received within a request.
     Slow,
-    /// What came was not HTTP, or broke a limit of size.
+    /// The bytes received are not HTTP, or exceed a size limit.
     Protocol,
     /// The connection broke.
     Broken,
@@ -64,7 +64,7 @@ impl ConnectionFault {
         ConnectionFault::Broken,
     ];
 
-    /// The label of metrics.
+    /// The value of the label `reason`.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             ConnectionFault::Tls => "tls",
@@ -75,7 +75,7 @@ impl ConnectionFault {
     }
 }
 
-/// The counts of a server. Shared by reference or `Arc`; every method may be called from any thread.
+/// The counters of a server. Shared by reference or `Arc`; every method may be called from any thread.
 #[derive(Debug)]
 pub struct Metrics {
     shards: Box<[Shard]>,
@@ -86,7 +86,7 @@ pub struct Metrics {
     connections_failed: [AtomicU64; ConnectionFault::ALL.len()],
 }
 
-/// Aligned so that no two shards touch one cache line (128 bytes: processors fetch lines in pairs).
+/// Aligned so that no two shards share a cache line (128 bytes: processors fetch lines in pairs).
 #[derive(Debug)]
 #[repr(align(128))]
 struct Shard {
@@ -100,7 +100,7 @@ struct PerOperation {
     bytes_in: AtomicU64,
     bytes_out: AtomicU64,
     entities_out: AtomicU64,
-    latency: Histogram,
+    latency: Recorder,
 }
 
 impl Default for Metrics {
@@ -128,7 +128,7 @@ impl Metrics {
         Metrics::default()
     }
 
-    /// Counts a request as under way until the guard is dropped.
+    /// Counts a request as in flight until the guard is dropped.
     pub fn in_flight(&self) -> InFlight<'_> {
         self.shard().in_flight.fetch_add(1, Ordering::Relaxed);
         InFlight { metrics: self }
@@ -167,21 +167,21 @@ impl Metrics {
         OpenConnection { metrics: self }
     }
 
-    /// Counts a connection that ended by a fault.
+    /// Counts a connection that ended with a fault.
     pub fn connection_failed(&self, fault: ConnectionFault) {
         if let Some(count) = self.connections_failed.get(fault as usize) {
             count.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// Everything counted so far.
+    /// Reads all counters.
     pub(crate) fn read(&self) -> Reading {
         let operation = |(index, operation)| self.read_operation(index, operation);
         let known = Operation::ALL.iter().copied().map(Some).chain([None]);
         let load = |count: &AtomicI64| count.load(Ordering::Relaxed);
         Reading {
             operations: known.enumerate().map(operation).collect(),
-            // A guard may be dropped on another thread than it was made on: single shards may be negative.
+            // A guard may be dropped by another thread than the one that made it: single shards may be negative.
             busy: self.busy.each_ref().map(load_count),
             in_flight: self.shards.iter().map(|shard| load(&shard.in_flight)).sum(),
             connections: load(&self.connections),
@@ -243,7 +243,7 @@ fn load_count(count: &AtomicU64) -> u64 {
     count.load(Ordering::Relaxed)
 }
 
-/// An addition that leaves the cache line alone when there is nothing to add.
+/// Adds to a counter, without touching its cache line when there is nothing to add.
 fn add(count: &AtomicU64, more: u64) {
     if more > 0 {
         count.fetch_add(more, Ordering::Relaxed);
@@ -258,7 +258,7 @@ fn error_index(operation: usize, code: ErrorCode) -> usize {
     operation * ERROR_CODES.len() + code.index()
 }
 
-/// A request under way.
+/// A request in flight.
 #[derive(Debug)]
 #[must_use]
 pub struct InFlight<'a> {
@@ -287,7 +287,7 @@ impl Drop for OpenConnection<'_> {
     }
 }
 
-/// Everything that was counted.
+/// The values of all counters.
 #[derive(Debug)]
 pub(crate) struct Reading {
     pub(crate) operations: Vec<OperationReading>,
@@ -299,7 +299,7 @@ pub(crate) struct Reading {
     pub(crate) connections_failed: [u64; ConnectionFault::ALL.len()],
 }
 
-/// What was counted of one operation.
+/// The values of one operation's counters.
 #[derive(Debug)]
 pub(crate) struct OperationReading {
     pub(crate) name: &'static str,
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_executed_counts_by_its_reason() {
+    fn refused_requests_count_by_reason() {
         let metrics = Metrics::new();
         for (word, times) in (1..)
             .zip(BusyReason::WORDS)

@@ -1,8 +1,8 @@
-//! Every figure of the metrics page: name, kind, unit (in the name) and help.
+//! Every metric of the page: name with unit, type and help.
 //!
-//! Names are promises to people's dashboards: they are added, never changed.
+//! Names are added, never changed: dashboards rely on them.
 
-/// What Prometheus calls the type.
+/// A metric type of Prometheus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Counter,
@@ -20,7 +20,7 @@ impl Kind {
     }
 }
 
-/// One figure, or a family of them told apart by labels.
+/// One metric family: samples with one name, distinguished by labels.
 #[derive(Debug)]
 pub(crate) struct Definition {
     pub(crate) name: &'static str,
@@ -33,7 +33,7 @@ macro_rules! definitions {
         $(pub(crate) const $constant: Definition =
             Definition { name: $name, kind: Kind::$kind, help: $help };)+
 
-        /// Every definition, for the test of names and for the document.
+        /// Every definition, for the tests of names and of the document.
         #[cfg(test)]
         pub(crate) const ALL: &[Definition] = &[$($constant,)+];
     };
@@ -61,7 +61,7 @@ definitions! {
     COMMIT_ROWS = Counter "partita_commit_rows_total" "Rows written by them.";
     COMMIT_BYTES = Counter "partita_commit_bytes_total" "Bytes written by them.";
     COMMIT_REFUSED = Counter "partita_commit_refused_total" "Engine batches that were refused and did not happen.";
-    COMMIT_UNKNOWN = Counter "partita_commit_unknown_total" "Engine batches of which nobody knows whether they happened.";
+    COMMIT_UNKNOWN = Counter "partita_commit_unknown_total" "Engine batches whose outcome is unknown.";
     GROUP_BATCHES = Histogram "partita_commit_group_batches" "Engine batches that shared one commit.";
     GROUP_BYTES = Histogram "partita_commit_group_bytes" "Bytes of one commit.";
     SYNC_DURATION = Histogram "partita_log_sync_duration_seconds" "Time of one write and sync of the log.";
@@ -90,7 +90,7 @@ mod tests {
     fn names_follow_the_rules_of_prometheus() {
         let mut names = std::collections::BTreeSet::new();
         for Definition { name, kind, help } in ALL {
-            assert!(names.insert(name), "{name} stands there twice");
+            assert!(names.insert(name), "{name} is defined twice");
             assert!(
                 name.bytes()
                     .all(|byte| byte.is_ascii_lowercase() || byte == b'_'),
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn every_figure_stands_in_the_document() {
+    fn the_document_lists_every_metric() {
         let document = include_str!("../../../../docs/admin-api.md");
         for Definition { name, .. } in ALL {
             assert!(

@@ -1,6 +1,8 @@
-//! The text form that Prometheus reads ("Exposition formats", text format 0.0.4).
+//! The text format of Prometheus ("Exposition formats", text format 0.0.4).
 //!
-//! Promise: whatever a label or help text holds, the page stays well formed.
+//! Promises: the page is well formed, whatever label values and help texts contain; counters keep their full names in `TYPE`
+//! and `HELP`. (The prometheus-client crate writes OpenMetrics, where the latter differ; see
+//! `docs/design/0004-libraries.md`.)
 
 use std::fmt::{Display, Write as _};
 
@@ -9,28 +11,28 @@ use super::definitions::{Definition, Kind};
 /// The content type of the page.
 pub(crate) const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// A page being written, one family after the other.
+/// A page under construction, family by family.
 #[derive(Debug, Default)]
 pub(crate) struct Page {
     text: String,
 }
 
-const TAKES_ANY: &str = "a String takes any text";
+const INFALLIBLE: &str = "writing to a String does not fail";
 
 impl Page {
-    /// Begins a family of figures.
+    /// Starts a family.
     pub(crate) fn family(&mut self, definition: &Definition) {
         self.family_named(definition.name, definition.kind, definition.help);
     }
 
-    /// Begins a family whose name was not known beforehand.
+    /// Starts a family without a definition: one that the engine names.
     pub(crate) fn family_named(&mut self, name: &str, kind: Kind, help: &str) {
         let help = help.replace('\\', "\\\\").replace('\n', "\\n");
         let kind = kind.as_str();
-        write!(self.text, "# HELP {name} {help}\n# TYPE {name} {kind}\n").expect(TAKES_ANY);
+        write!(self.text, "# HELP {name} {help}\n# TYPE {name} {kind}\n").expect(INFALLIBLE);
     }
 
-    /// One figure of the family begun last.
+    /// Adds a sample to the current family.
     pub(crate) fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: impl Display) {
         self.text.push_str(name);
         for (index, (label, text)) in labels.iter().enumerate() {
@@ -39,21 +41,21 @@ impl Page {
                 .replace('\\', "\\\\")
                 .replace('"', "\\\"")
                 .replace('\n', "\\n");
-            write!(self.text, "{label}=\"{text}\"").expect(TAKES_ANY);
+            write!(self.text, "{label}=\"{text}\"").expect(INFALLIBLE);
         }
         if !labels.is_empty() {
             self.text.push('}');
         }
-        writeln!(self.text, " {value}").expect(TAKES_ANY);
+        writeln!(self.text, " {value}").expect(INFALLIBLE);
     }
 
-    /// A family of one figure without labels.
+    /// Adds a family of one sample without labels.
     pub(crate) fn single(&mut self, definition: &Definition, value: impl Display) {
         self.family(definition);
         self.sample(definition.name, &[], value);
     }
 
-    /// A histogram of the family begun last: bounds with the counts not above them, the whole count and the sum.
+    /// Adds a histogram to the current family: upper bounds with cumulative counts, the total count and the sum.
     pub(crate) fn histogram(
         &mut self,
         name: &str,
@@ -87,7 +89,7 @@ mod tests {
     use crate::metrics::definitions::{DURATION, UPTIME};
 
     #[test]
-    fn a_page_reads_as_prometheus_wants_it() {
+    fn the_page_has_the_text_format_of_prometheus() {
         let mut page = Page::default();
         page.single(&UPTIME, 1.5);
         page.family_named("odd", Kind::Gauge, "two\nlines \\");

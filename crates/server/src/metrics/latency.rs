@@ -1,160 +1,113 @@
-//! Latencies counted into fixed buckets, without a lock.
+//! Latencies of requests in log-linear buckets, recorded without a lock.
 //!
-//! Buckets are log-linear: eight to each power of two of microseconds, so that a percentile is at most 12.5 % above the
-//! truth, from 1 µs to 67 s. A bucket holds what is above the bound of the one before and not above its own, which is
-//! what Prometheus means by `le`.
+//! One recording is an index computation and two relaxed additions. Buckets are those of the heat of ranges, 16 to a doubling,
+//! so that a percentile is at most 1/16 above the truth, from 1 µs to 67 s. A latency counts as `v` if it is more than `v` and at most `v + 1` microseconds: the bounds are inclusive at the
+//! upper end, as Prometheus defines `le`.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-const SUB_BITS: u32 = 3;
-const SUBS: usize = 1 << SUB_BITS;
-/// The last power of two that is told apart: 2^25 µs is 33.5 s.
-const EXPONENT_MAX: u32 = 25;
-const BUCKETS: usize = (EXPONENT_MAX as usize - SUB_BITS as usize + 2) * SUBS;
+use histogram::{AtomicHistogram, Histogram};
+use partita_heat::{LATENCY_BUCKETS, LATENCY_US_MAX};
 
-/// Latencies being counted.
+/// Records latencies.
 #[derive(Debug)]
-pub(crate) struct Histogram {
+pub(crate) struct Recorder {
     sum_us: AtomicU64,
-    buckets: [AtomicU64; BUCKETS],
+    counts: AtomicHistogram,
 }
 
-impl Default for Histogram {
-    fn default() -> Histogram {
-        Histogram {
+impl Default for Recorder {
+    fn default() -> Recorder {
+        Recorder {
             sum_us: AtomicU64::new(0),
-            buckets: [const { AtomicU64::new(0) }; BUCKETS],
+            counts: AtomicHistogram::with_config(&LATENCY_BUCKETS),
         }
     }
 }
 
-impl Histogram {
+impl Recorder {
     pub(crate) fn record(&self, latency: Duration) {
-        let us = micros_rounded_up(latency);
-        self.sum_us.fetch_add(us, Ordering::Relaxed);
-        if let Some(bucket) = self.buckets.get(index(us)) {
-            bucket.fetch_add(1, Ordering::Relaxed);
-        }
+        let value = latency.saturating_sub(Duration::from_nanos(1)).as_micros();
+        let value = u64::try_from(value).unwrap_or(u64::MAX - 1);
+        self.sum_us.fetch_add(value + 1, Ordering::Relaxed);
+        let counted = self.counts.increment(value.min(LATENCY_US_MAX));
+        debug_assert!(counted.is_ok(), "{value} is not above the largest value");
     }
 
-    /// Adds what was counted to `latencies`.
+    /// Adds the recorded latencies to `latencies`.
     pub(crate) fn add_to(&self, latencies: &mut Latencies) {
         latencies.sum_us += self.sum_us.load(Ordering::Relaxed);
-        for (total, bucket) in latencies.buckets.iter_mut().zip(&self.buckets) {
-            *total += bucket.load(Ordering::Relaxed);
-        }
+        let added = latencies.counts.checked_add_assign(&self.counts.load());
+        added.expect("equal parameters, and fewer requests than 2^64");
     }
 }
 
-/// Latencies that were counted.
+/// Recorded latencies.
 #[derive(Debug, Clone)]
 pub(crate) struct Latencies {
     sum_us: u64,
-    buckets: Vec<u64>,
+    counts: Histogram,
 }
 
 impl Default for Latencies {
     fn default() -> Latencies {
         Latencies {
             sum_us: 0,
-            buckets: vec![0; BUCKETS],
+            counts: Histogram::with_config(&LATENCY_BUCKETS),
         }
     }
 }
 
 impl Latencies {
     pub(crate) fn count(&self) -> u64 {
-        self.buckets.iter().sum()
+        self.counts.as_slice().iter().sum()
     }
 
     pub(crate) fn sum_us(&self) -> u64 {
         self.sum_us
     }
 
-    /// The latency in microseconds that `per_mille` of all requests did not exceed; an upper bound, at most 12.5 % too
-    /// high. None if nothing was counted.
-    pub(crate) fn percentile_us(&self, per_mille: u64) -> Option<u64> {
-        let count = self.count();
-        let rank = (count * per_mille).div_ceil(1000).max(1);
-        let mut seen = 0;
-        for (index, bucket) in self.buckets.iter().enumerate() {
-            seen += bucket;
-            if seen >= rank {
-                return Some(bound_us(index));
-            }
-        }
-        None
+    /// The latency in microseconds that `per_mille` of all requests did not exceed: an upper bound, at most 1/16 too high.
+    /// `None` without requests.
+    pub(crate) fn percentile_us(&self, per_mille: u32) -> Option<u64> {
+        let quantile = f64::from(per_mille) / 1000.0;
+        let bucket = self.counts.quantile_bucket(quantile).ok()??;
+        Some(bucket.end() + 1)
     }
 
-    /// For each power of two from 2^`from` to 2^`to` microseconds: the bound, and how many latencies were not above it.
+    /// For each power of two from 2^`from` to 2^`to` microseconds: the bound, and how many latencies were at most that.
     pub(crate) fn at_powers_of_two(&self, from: u32, to: u32) -> impl Iterator<Item = (u64, u64)> {
         (from..=to).map(|exponent| {
             let bound = 1_u64 << exponent;
-            let below = self.buckets.iter().take(index(bound) + 1).sum();
-            (bound, below)
+            let within = self.counts.iter().take_while(|one| one.end() < bound);
+            (bound, within.map(|bucket| bucket.count()).sum())
         })
     }
-}
-
-fn micros_rounded_up(latency: Duration) -> u64 {
-    u64::try_from(latency.as_nanos().div_ceil(1000))
-        .unwrap_or(u64::MAX)
-        .max(1)
-}
-
-/// The bucket of a latency of `us` ≥ 1 microseconds.
-fn index(us: u64) -> usize {
-    let below = us.saturating_sub(1);
-    if below < SUBS as u64 {
-        return below as usize;
-    }
-    let exponent = below.ilog2();
-    let sub = (below >> (exponent - SUB_BITS)) as usize & (SUBS - 1);
-    let index = (exponent - SUB_BITS + 1) as usize * SUBS + sub;
-    index.min(BUCKETS - 1)
-}
-
-/// The largest latency, in microseconds, that falls into bucket `index` (the last one takes everything above it too).
-fn bound_us(index: usize) -> u64 {
-    let next = index as u64 + 1;
-    if next < SUBS as u64 {
-        return next;
-    }
-    let (row, sub) = (next / SUBS as u64, next % SUBS as u64);
-    (SUBS as u64 + sub) << (row - 1)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn each_latency_lies_between_the_bounds_of_its_bucket() {
-        let mut us = 1;
-        while us < 1 << 26 {
-            let index = index(us);
-            assert!(us <= bound_us(index), "{us} in {index}");
-            assert!(index == 0 || us > bound_us(index - 1), "{us} in {index}");
-            us += 1 + us / 37;
-        }
-        assert_eq!(index(u64::MAX), BUCKETS - 1);
-        assert_eq!(bound_us(BUCKETS - 1), 1 << 26);
+    fn latencies(recorder: &Recorder) -> Latencies {
+        let mut latencies = Latencies::default();
+        recorder.add_to(&mut latencies);
+        latencies
     }
 
     #[test]
-    fn percentiles_are_upper_bounds_within_an_eighth() {
-        let histogram = Histogram::default();
+    fn percentiles_are_upper_bounds_within_a_sixteenth() {
+        let recorder = Recorder::default();
         for us in 1..=1000 {
-            histogram.record(Duration::from_micros(us));
+            recorder.record(Duration::from_micros(us));
         }
-        let mut latencies = Latencies::default();
-        histogram.add_to(&mut latencies);
-        assert_eq!((latencies.count(), latencies.sum_us()), (1000, 500_500));
-        for (per_mille, truth) in [(500, 500), (990, 990), (999, 999)] {
-            let percentile = latencies.percentile_us(per_mille).unwrap();
+        let recorded = latencies(&recorder);
+        assert_eq!((recorded.count(), recorded.sum_us()), (1000, 500_500));
+        for (per_mille, truth) in [(500, 500), (990, 990), (999, 999), (1000, 1000)] {
+            let percentile = recorded.percentile_us(per_mille).unwrap();
             assert!(
-                (truth..=truth + truth / 8).contains(&percentile),
+                (truth..=truth + truth / 16).contains(&percentile),
                 "{per_mille}: {percentile}"
             );
         }
@@ -162,14 +115,23 @@ mod tests {
     }
 
     #[test]
-    fn a_latency_on_the_bound_counts_as_not_above_it() {
-        let histogram = Histogram::default();
+    fn a_latency_on_the_bound_is_within_it() {
+        let recorder = Recorder::default();
         for nanos in [0, 1, 64_000, 64_001, 128_000, 90_000_000_000] {
-            histogram.record(Duration::from_nanos(nanos));
+            recorder.record(Duration::from_nanos(nanos));
         }
-        let mut latencies = Latencies::default();
-        histogram.add_to(&mut latencies);
-        let bounds: Vec<_> = latencies.at_powers_of_two(6, 8).collect();
+        let recorded = latencies(&recorder);
+        let bounds: Vec<_> = recorded.at_powers_of_two(6, 8).collect();
         assert_eq!(bounds, [(64, 3), (128, 5), (256, 5)]);
+    }
+
+    #[test]
+    fn no_latency_is_too_long() {
+        let recorder = Recorder::default();
+        recorder.record(Duration::from_secs(90));
+        recorder.record(Duration::MAX);
+        let recorded = latencies(&recorder);
+        assert_eq!(recorded.count(), 2);
+        assert_eq!(recorded.percentile_us(1000), Some(LATENCY_US_MAX + 1));
     }
 }

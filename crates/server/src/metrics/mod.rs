@@ -1,7 +1,9 @@
-//! Metrics: counting on the way of a request, and the page on which Prometheus reads the counts.
+//! Metrics of requests and connections, and the page that Prometheus scrapes.
 //!
-//! The front calls [`Metrics`]; a request costs a handful of relaxed additions and no allocation. The admin port renders
-//! the page. `definitions` holds every figure with name, unit and help.
+//! The front counts in [`Metrics`]: a request costs a few relaxed additions, no lock, no allocation and no look-up by name. The
+//! admin port renders the page from the counts and from the engine's own. `definitions` lists every metric with name, unit
+//! and help. Metric names, types and labels never change: dashboards rely on them (a golden test compares them with
+//! `families.txt`).
 
 mod counts;
 mod definitions;

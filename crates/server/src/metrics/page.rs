@@ -1,4 +1,6 @@
-//! The metrics page: what was counted, and what the engine, the ranges' memory and the operating system say.
+//! The metrics page: the counters of requests and connections, and metrics of the engine, the caches and the process.
+//!
+//! Rendered on request only; nothing here is on the path of a table request.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -12,13 +14,13 @@ use super::definitions::{self as d, Definition, Kind};
 use super::exposition::Page;
 use super::process::Process;
 
-/// What the page needs besides the counts.
+/// What the page shows besides the counters.
 #[derive(Debug)]
 pub(crate) struct Surroundings {
     pub(crate) version: &'static str,
     pub(crate) uptime: Duration,
     pub(crate) ready: bool,
-    /// None until the data is open.
+    /// `None` until the data is open.
     pub(crate) engine: Option<Stats>,
     pub(crate) entity_cache: CacheStats,
     pub(crate) key_filter: KeyFilterStats,
@@ -49,7 +51,7 @@ pub(crate) fn page(reading: &Reading, around: &Surroundings) -> String {
     page.single(&d::KEY_FILTER_KEYS, around.key_filter.keys);
     page.single(&d::KEY_FILTER_BYTES, around.key_filter.bytes);
     if let Some(stats) = &around.engine {
-        engine_figures(&mut page, stats);
+        engine_metrics(&mut page, stats);
     }
     if let Some(process) = around.process {
         page.single(&d::RESIDENT_BYTES, process.resident_bytes);
@@ -83,7 +85,7 @@ fn requests(page: &mut Page, reading: &Reading) {
     for (word, count) in BusyReason::WORDS.iter().zip(reading.busy) {
         page.sample(d::BUSY.name, &[("reason", word)], count);
     }
-    // Operations nobody asked for are left out: a histogram has many lines.
+    // Operations without requests are left out: a histogram has many lines.
     page.family(&d::DURATION);
     for operation in reading
         .operations
@@ -153,8 +155,8 @@ fn engine(page: &mut Page, stats: &Stats) {
     page.single(&d::BLOCK_CACHE_BYTES, stats.cache_bytes);
 }
 
-/// A distribution of the engine; `scale` of its units are one of the page's. Of its buckets, bounded by powers of two, the
-/// page shows those with `exponents`: where values are to be expected.
+/// A distribution of the engine, divided by `scale`. Its buckets are bounded by powers of two; the page shows those of
+/// `exponents`, the expected values.
 fn distribution(
     page: &mut Page,
     definition: &Definition,
@@ -179,41 +181,41 @@ fn distribution(
     );
 }
 
-/// Figures of the engine's own making, under `partita_engine_`, one family for each name.
-fn engine_figures(page: &mut Page, stats: &Stats) {
-    let mut figures: Vec<_> = stats.metrics.iter().collect();
-    figures.sort_by(|a, b| a.name.cmp(&b.name));
+/// Metrics that the engine names itself, with the prefix `partita_engine_`, one family for each name.
+fn engine_metrics(page: &mut Page, stats: &Stats) {
+    let mut metrics: Vec<_> = stats.metrics.iter().collect();
+    metrics.sort_by(|a, b| a.name.cmp(&b.name));
     let mut family = None;
-    for figure in figures {
-        let mut name: String = figure.name.chars().map(name_char).collect();
+    for metric in metrics {
+        let mut name: String = metric.name.chars().map(name_char).collect();
         name.insert_str(0, "partita_engine_");
-        if figure.counter && !name.ends_with("_total") {
+        if metric.counter && !name.ends_with("_total") {
             name.push_str("_total");
         }
         if family.as_ref() != Some(&name) {
-            let kind = if figure.counter {
+            let kind = if metric.counter {
                 Kind::Counter
             } else {
                 Kind::Gauge
             };
-            page.family_named(&name, kind, &figure.help);
+            page.family_named(&name, kind, &metric.help);
         }
-        let label_names: Vec<String> = figure
+        let label_names: Vec<String> = metric
             .labels
             .iter()
             .map(|(label, _)| label.chars().map(name_char).collect())
             .collect();
         let labels: Vec<(&str, &str)> = label_names
             .iter()
-            .zip(&figure.labels)
+            .zip(&metric.labels)
             .map(|(name, (_, text))| (name.as_str(), text.as_str()))
             .collect();
-        page.sample(&name, &labels, figure.value);
+        page.sample(&name, &labels, metric.value);
         family = Some(name);
     }
 }
 
-/// Names of the page are letters, digits and underscores.
+/// A character of a metric or label name: a lower-case letter, a digit or an underscore.
 fn name_char(letter: char) -> char {
     if letter.is_ascii_alphanumeric() {
         letter.to_ascii_lowercase()
@@ -269,8 +271,8 @@ mod tests {
         }
     }
 
-    #[test]
-    fn the_page_holds_what_was_counted() {
+    /// A page with every family.
+    fn full_page() -> String {
         let metrics = Metrics::new();
         metrics.request(&Answered {
             operation: Some(Operation::GetEntity),
@@ -298,7 +300,39 @@ mod tests {
             },
             process: Process::read(),
         };
-        let page = page(&metrics.read(), &around);
+        page(&metrics.read(), &around)
+    }
+
+    /// Every family's help, type, and names of samples with their labels; no values.
+    fn outline(page: &str) -> String {
+        let mut lines: Vec<String> = Vec::new();
+        for line in page.lines() {
+            let outline = match (line.starts_with('#'), line.split_once('{')) {
+                (true, _) => line.to_owned(),
+                (false, None) => line.split(' ').next().unwrap().to_owned(),
+                (false, Some((name, labels))) => {
+                    let labels = labels.split_once('}').unwrap().0.split("\",");
+                    let names: Vec<_> = labels
+                        .map(|label| label.split_once('=').unwrap().0)
+                        .collect();
+                    format!("{name}{{{}}}", names.join(","))
+                }
+            };
+            if !lines.contains(&outline) {
+                lines.push(outline);
+            }
+        }
+        lines.join("\n") + "\n"
+    }
+
+    #[test]
+    fn names_types_help_and_labels_are_as_published() {
+        assert_eq!(outline(&full_page()), include_str!("families.txt"));
+    }
+
+    #[test]
+    fn the_page_shows_the_counts() {
+        let page = full_page();
         for line in [
             "partita_build_info{version=\"1.2.3\"} 1",
             "partita_requests_total{operation=\"QueryEntity\",status=\"4xx\"} 1",
@@ -325,7 +359,7 @@ mod tests {
                 "{line} is missing:\n{page}"
             );
         }
-        // Each family is introduced once, and no histogram of an operation nobody asked for is there.
+        // Each family has one TYPE line, and operations without requests have no histogram.
         assert_eq!(
             page.matches("# TYPE partita_engine_db_ops_total counter")
                 .count(),

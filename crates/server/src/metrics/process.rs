@@ -1,6 +1,6 @@
-//! What the operating system says about the process. Read from `/proc` when the page is asked for; None elsewhere.
+//! Metrics of the process, read from `/proc` for each page; `None` on systems without it.
 
-/// Figures of the process.
+/// Memory, processor time and open files of the process.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Process {
     pub(crate) resident_bytes: u64,
@@ -8,7 +8,7 @@ pub(crate) struct Process {
     pub(crate) open_files: u64,
 }
 
-/// Ticks of `/proc/self/stat` in a second: fixed at 100 in Linux's interface to programs, whatever the kernel's own rate.
+/// Ticks per second in `/proc/self/stat`: 100 in Linux's interface to programs, independent of the kernel's own rate.
 const TICKS_PER_SECOND: f64 = 100.0;
 
 impl Process {
@@ -32,8 +32,8 @@ fn resident_bytes(status: &str) -> Option<u64> {
 }
 
 fn cpu_seconds(stat: &str) -> Option<f64> {
-    // The program's name stands in brackets and may hold anything, so count from the last bracket: user and system time
-    // are the 14th and 15th field (proc(5)), the 12th and 13th after it.
+    // The program's name is in parentheses and may contain any character, so count from the last parenthesis: user and
+    // system time are fields 14 and 15 (proc(5)), the 12th and 13th after it.
     let (_, fields) = stat.rsplit_once(')')?;
     let mut fields = fields.split_whitespace().skip(11);
     let mut ticks = || fields.next()?.parse::<f64>().ok();
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kernels_files_are_read() {
+    fn proc_files_are_parsed() {
         let stat = "7 (a ) b) S 1 2 3 4 5 6 7 8 9 10 250 50 0 0";
         assert_eq!(cpu_seconds(stat), Some(3.0));
         assert_eq!(

@@ -1,9 +1,8 @@
-//! The local authority of `--tls dev`: a key and a certificate made once, which sign a fresh server certificate at each
-//! start.
+//! The local certificate authority of `--tls dev`: created once, it signs a new server certificate at each start.
 //!
-//! Clients trust the authority, so it has to stay; the server's own certificate does not, and one made anew always has
-//! the names that are served now and never runs out. Its key exists in memory only. The authority's key is a file that
-//! only its owner may read: who has it can pose as any site towards a client that trusts the authority.
+//! Clients trust the authority, so its key and certificate are kept as files. The server's certificate is not: a new one always has
+//! the current host names and never expires, and its key exists in memory only. The authority's key is readable by its owner
+//! only: with it, any site can be impersonated towards clients that trust the authority.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Write as _};
@@ -18,7 +17,7 @@ use rustls_pki_types::PrivatePkcs8KeyDer;
 
 use super::{Error, Identity};
 
-/// The variables by which clients trust a certificate: Node's, Python requests', and those of OpenSSL and Rust.
+/// The variables that make clients trust a certificate: of Node, of Python requests, of OpenSSL and Rust.
 pub const TRUST_VARIABLES: [&str; 3] =
     ["NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE"];
 
@@ -28,11 +27,11 @@ const KEY: &str = "ca-key.pem";
 
 const DAY: Duration = Duration::from_secs(86_400);
 const AUTHORITY_DAYS: u32 = 3650;
-/// Apple's clients take no server certificate that is good for more than 825 days.
+/// Apple's clients refuse server certificates that are valid for more than 825 days.
 const SERVER_DAYS: u32 = 820;
 
-/// Makes a server certificate for `names`, and the authority first if it is not there. Returns the identity and the path
-/// of the authority's certificate.
+/// Creates a server certificate for `names`, and first the authority if it is missing. Returns the identity and the path of
+/// the authority's certificate.
 pub(super) fn issue(
     directory: &Path,
     names: &[String],
@@ -40,7 +39,7 @@ pub(super) fn issue(
 ) -> Result<(Identity, PathBuf), Error> {
     let certificate = directory.join(CERTIFICATE);
     let key = directory.join(KEY);
-    fs::create_dir_all(directory).map_err(|source| io("make", directory, source))?;
+    fs::create_dir_all(directory).map_err(|source| io("create", directory, source))?;
     let pair = match fs::read_to_string(&key) {
         Ok(pem) => KeyPair::from_pem(&pem).map_err(|error| Error::Content {
             path: key.clone(),
@@ -49,7 +48,7 @@ pub(super) fn issue(
         })?,
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let pair = KeyPair::generate()?;
-            // A certificate without its key is of no use to anybody.
+            // A certificate without its key is useless.
             remove(&certificate)?;
             write_private(&key, &pair.serialize_pem())?;
             pair
@@ -60,7 +59,7 @@ pub(super) fn issue(
     if !certificate.exists() {
         write(&certificate, &params.self_signed(&pair)?.pem())?;
     }
-    // Name and key are all that an issuer needs, and the name is always the same: the certificate need not be read.
+    // An issuer needs only name and key, and the name is constant: the certificate is not read.
     let issuer = Issuer::new(params, pair);
     let server_pair = KeyPair::generate()?;
     let server = server_params(names, now)?.signed_by(&server_pair, &issuer)?;
@@ -93,12 +92,12 @@ fn named(name: &str) -> DistinguishedName {
     distinguished
 }
 
-/// From a day ago, for clients whose clock is behind.
+/// Starts a day ago, for clients whose clock is slow.
 fn validity(now: SystemTime, days: u32) -> (time::OffsetDateTime, time::OffsetDateTime) {
     ((now - DAY).into(), (now + DAY * days).into())
 }
 
-/// Writes a file that only its owner may read, whole or not at all.
+/// Writes a file that only its owner may read, completely or not at all.
 fn write_private(path: &Path, text: &str) -> Result<(), Error> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);

@@ -1,4 +1,4 @@
-//! Certificates and keys out of files that an operator brings.
+//! Reads certificates and keys from the operator's PEM and PFX files.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use rustls_pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 
 use super::{Error, Identity};
 
-/// A chain and a key out of PEM files; both may lie in one.
+/// Reads a chain and a key from PEM files; one file may contain both.
 pub(super) fn pem(cert: &Path, key: &Path) -> Result<Identity, Error> {
     let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&read(cert)?).collect();
     let chain = chain.map_err(|error| content(cert, "certificate", error.to_string()))?;
@@ -16,16 +16,16 @@ pub(super) fn pem(cert: &Path, key: &Path) -> Result<Identity, Error> {
         return Err(content(
             cert,
             "certificate",
-            "it is not PEM, or holds other things".to_owned(),
+            "not a PEM file with a CERTIFICATE section".to_owned(),
         ));
     }
-    // The error tells the kind of fault and never quotes the key.
+    // The error names the kind of fault and never quotes the key.
     let key_der = PrivateKeyDer::from_pem_slice(&read(key)?);
     let key_der = key_der.map_err(|error| content(key, "private key", error.to_string()))?;
     Ok((chain, key_der))
 }
 
-/// The first key with its chain out of a PFX (PKCS#12) file.
+/// Reads the first key with its chain from a PFX (PKCS#12) file.
 pub(super) fn pfx(file: &Path, password: &str) -> Result<Identity, Error> {
     let store = KeyStore::from_pkcs12(&read(file)?, password, Pkcs12ImportPolicy::Strict);
     let store =
@@ -34,7 +34,7 @@ pub(super) fn pfx(file: &Path, password: &str) -> Result<Identity, Error> {
         return Err(content(
             file,
             "private key",
-            "no key comes with its certificate".to_owned(),
+            "no key with a matching certificate".to_owned(),
         ));
     };
     let chain = found

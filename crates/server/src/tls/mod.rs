@@ -1,7 +1,7 @@
-//! HTTPS on the table port: certificates from PEM or PFX files, or from a local authority made on the spot.
+//! HTTPS on the table port: certificates from PEM or PFX files, or from a local authority that the server creates.
 //!
-//! Promises: TLS 1.2 and 1.3 by `rustls` with `ring`; HTTP/1.1 is the only protocol offered; a certificate and a key that
-//! do not belong together are refused at start; no error shows a password or a key.
+//! Promises: TLS 1.2 and 1.3 by `rustls` with `ring`; HTTP/1.1 is the only protocol offered; a certificate and a key that do not
+//! match are refused at start; no error shows a password or a key.
 
 mod authority;
 mod files;
@@ -26,44 +26,44 @@ pub enum Error {
     /// A file cannot be read or written.
     #[error("cannot {what} {}", path.display())]
     Io {
-        /// What was tried.
+        /// The operation.
         what: &'static str,
         /// The file or directory.
         path: PathBuf,
         /// The system's reason.
         source: std::io::Error,
     },
-    /// A file does not hold what it should.
-    #[error("{} holds no usable {what}: {reason}", path.display())]
+    /// A file does not contain what is expected.
+    #[error("no valid {what} in {}: {reason}", path.display())]
     Content {
         /// The file.
         path: PathBuf,
-        /// What was looked for.
+        /// The expected content.
         what: &'static str,
-        /// Why it was not found.
+        /// Why it is not valid.
         reason: String,
     },
-    /// Certificate and key do not go together, or the key is of a kind that is not supported.
-    #[error("the certificate and its key cannot be used")]
+    /// The certificate does not match its key, or the key's type is not supported.
+    #[error("cannot use the certificate with its key")]
     Rejected(#[from] rustls::Error),
-    /// A certificate could not be made.
-    #[error("the local authority cannot make a certificate")]
+    /// A certificate cannot be created.
+    #[error("the local authority cannot create a certificate")]
     Authority(#[from] rcgen::Error),
 }
 
 /// A certificate chain, leaf first, and the leaf's key.
 type Identity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
 
-/// What the table port needs to speak HTTPS.
+/// What the table port needs to serve HTTPS.
 #[derive(Debug, Clone)]
 pub struct Loaded {
     /// For the acceptor.
     pub config: Arc<ServerConfig>,
-    /// The certificate that clients have to trust; under `--tls dev` only.
+    /// The authority certificate that clients have to trust; with `--tls dev` only.
     pub authority: Option<PathBuf>,
 }
 
-/// Loads or makes what the settings ask for. None for plain HTTP. Blocking: reads and writes a few small files.
+/// Loads the certificate of the settings, or creates it. `None` for plain HTTP. Blocking: reads and writes a few small files.
 ///
 /// # Errors
 /// See [`Error`].
@@ -92,13 +92,13 @@ fn server_config((chain, key): Identity) -> Result<Arc<ServerConfig>, Error> {
         .with_no_client_auth()
         .with_single_cert(chain, key)?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    // Tickets spare a client that comes back the signature, and the server a table of sessions.
+    // Session tickets: returning clients need no new signature, and the server stores no sessions.
     config.ticketer = rustls::crypto::ring::Ticketer::new()?;
     Ok(Arc::new(config))
 }
 
-/// Where the local authority lives: with the data, or, when there is none, where users' settings are kept, so that
-/// clients go on trusting it.
+/// The directory of the local authority: in the data directory or, with data in memory, in the user's settings directory, so
+/// that clients that trust it keep working.
 pub fn authority_directory(settings: &Settings) -> PathBuf {
     let of_user = || {
         let absolute = |name: &str| {
@@ -117,12 +117,12 @@ pub fn authority_directory(settings: &Settings) -> PathBuf {
     home.join("tls")
 }
 
-/// The certificate of the authority in `directory`, whether it is there yet or not.
+/// The path of the authority's certificate in `directory`; the file may not exist yet.
 pub fn authority_certificate(directory: &Path) -> PathBuf {
     directory.join(authority::CERTIFICATE)
 }
 
-/// Every name under which clients of this machine may call the server.
+/// Every host name under which clients may connect to the server.
 fn names(settings: &Settings) -> Vec<String> {
     let mut names: Vec<String> = ["localhost", "127.0.0.1", "::1", "*.localhost"]
         .map(str::to_owned)
@@ -135,7 +135,7 @@ fn names(settings: &Settings) -> Vec<String> {
         .chain(["localhost"]);
     for suffix in suffixes {
         names.push(format!("*.{suffix}"));
-        // Some clients refuse wildcards under a reserved or a top-level name.
+        // Some clients refuse wildcards below reserved or top-level names.
         for account in &settings.accounts {
             names.push(format!("{}.{suffix}", account.name()));
             names.push(format!("{}-secondary.{suffix}", account.name()));

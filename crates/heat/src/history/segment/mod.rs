@@ -1,32 +1,30 @@
-//! The bytes of a stored piece of heat. `docs/format/heat.md` is the same in prose; numbers are little endian.
+//! Segments: stored slots of one tier over some time, as `docs/format/heat.md` describes them.
 //!
-//! Decoding takes any bytes: it neither panics nor takes memory beyond a small multiple of their length, and of the keys that they
-//! stand for.
+//! A segment is a serde document, written by postcard and packed by zstd, which adds the checksum. Decoding accepts any bytes:
+//! it neither panics nor needs memory beyond a small multiple of [`DOCUMENT_BYTES_MAX`], and it returns only slots that
+//! keep the bounds of the history.
 
 use super::extent::Extent;
 use super::load::Load;
 use super::slot::{CELLS_MAX, Cell, Happened, Keys, SPOTS_MAX, Slot, Spot, Time};
 use super::tiers::Tier;
 use crate::{COARSE_BUCKETS, CoarseLatency, Counts};
-use bytes::{Buf, BufMut, Bytes};
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
 use thiserror::Error;
 
-const MAGIC: [u8; 8] = *b"PARTHEAT";
-const VERSION: u32 = 2;
-/// The one before it, which knew nothing of partitions.
-const VERSION_OF_RANGES: u32 = 1;
-const HEADER_BYTES: usize = 24;
-const CHECKSUM_BYTES: usize = 4;
-/// Longest key: names of an account and two keys of 512 characters, escaped, are less.
-const KEY_BYTES_MAX: usize = 8 << 10;
-/// All keys together, so that few bytes cannot stand for many: an hour's slots with the longest keys have less.
-const KEYS_BYTES_MAX: usize = 64 << 20;
-/// Greatest count: 256 TiB in a slot. So sums cannot overflow, whatever an object says.
+/// Version 3. Versions 1 and 2 began with [`OLD_MAGIC`] and are not read: the history is a day of statistics.
+const VERSION: u32 = 3;
+const OLD_MAGIC: &[u8] = b"PARTHEAT";
+const ZSTD_LEVEL: i32 = 3;
+/// Unpacked. An hour of slots with other busy partitions in each, all with the longest keys, is smaller.
+const DOCUMENT_BYTES_MAX: usize = 32 << 20;
+/// Largest count, 256 TiB in a slot, so that sums of stored counts cannot overflow.
 const COUNT_MAX: u64 = 1 << 48;
 
-/// What an object is called, which says what is in it: slots of a tier, from a time up to another.
+/// The name of a segment, which says what it holds: slots of a tier, from a time up to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct SegmentName {
     pub(super) from: Time,
@@ -35,7 +33,7 @@ pub(super) struct SegmentName {
 }
 
 impl SegmentName {
-    /// Reads a name as it is written; `None` for any other.
+    /// Parses a name exactly as it is written; `None` for any other text.
     pub(super) fn parse(name: &str) -> Option<Self> {
         let mut parts = name.splitn(3, '-').map(str::parse);
         let (from, to, span) = (
@@ -59,15 +57,51 @@ impl fmt::Display for SegmentName {
     }
 }
 
-/// Why an object is passed over.
+/// Why a segment is not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub(super) enum SegmentFault {
-    /// It is damaged, or was never a piece of heat.
-    #[error("it is damaged")]
+    /// Damaged bytes, or not a segment.
+    #[error("damaged")]
     Damaged,
-    /// A later version of Partita wrote it.
-    #[error("its version, {0}, is unknown")]
+    /// Another version of Partita wrote it.
+    #[error("unsupported version {0}")]
     Version(u32),
+}
+
+/// What follows the version in a segment.
+#[derive(Serialize, Deserialize)]
+struct Document {
+    /// As in the name.
+    span: Time,
+    from: Time,
+    to: Time,
+    /// Every key that the slots refer to by index, in order, each once.
+    keys: Vec<Vec<u8>>,
+    slots: Vec<StoredSlot>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredSlot {
+    start: Time,
+    cells: Vec<StoredCell>,
+    /// The hottest partitions: the key of each, and its load.
+    partitions: Vec<(u32, StoredLoad)>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredCell {
+    start: u32,
+    /// `None` for a cell without end.
+    end: Option<u32>,
+    /// `None` for an idle cell.
+    load: Option<Box<StoredLoad>>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredLoad {
+    counts: Counts,
+    /// Latency buckets with requests: the index and the number of requests.
+    latency: Vec<(u8, u32)>,
 }
 
 /// The bytes of some slots, which are in order of time and within the name's.
@@ -75,301 +109,154 @@ pub(super) fn encode<'s>(
     name: SegmentName,
     slots: impl Iterator<Item = &'s Slot> + Clone,
 ) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(4 << 10);
-    bytes.put_slice(&MAGIC);
-    bytes.put_u32_le(VERSION);
-    bytes.put_u32_le(name.tier.span());
-    bytes.put_u32_le(name.from);
-    bytes.put_u32_le(name.to);
-    let cells = slots.clone().flat_map(Slot::cells);
-    let extents = cells.map(|cell| &*cell.extent);
-    let ends = extents.flat_map(|extent| std::iter::once(&extent.start).chain(&extent.end));
+    let document = document(name, slots);
+    let document =
+        postcard::to_allocvec(&(VERSION, document)).expect("the document's types serialize");
+    let mut zstd = zstd::bulk::Compressor::new(ZSTD_LEVEL).expect("the level is valid");
+    zstd.include_checksum(true)
+        .expect("the parameter exists in every zstd");
+    zstd.compress(&document)
+        .expect("zstd compresses any bytes into a buffer of its bound")
+}
+
+fn document<'s>(name: SegmentName, slots: impl Iterator<Item = &'s Slot> + Clone) -> Document {
+    let extents = slots.clone().flat_map(Slot::cells).map(|cell| &cell.extent);
+    let bounds = extents.flat_map(|extent| std::iter::once(&extent.start).chain(&extent.end));
     let partitions = slots.clone().flat_map(Slot::spots);
-    let keys = ends.chain(partitions.map(|spot| &*spot.partition));
+    let keys = bounds.chain(partitions.map(|spot| &*spot.partition));
     let keys: Vec<&Bytes> = keys.collect::<BTreeSet<_>>().into_iter().collect();
-    put_keys(&mut bytes, &keys);
-    put_varint(&mut bytes, slots.clone().count() as u64);
-    for slot in slots {
-        put_varint(&mut bytes, u64::from(slot.start - name.from));
-        put_varint(&mut bytes, slot.cells().len() as u64);
-        for cell in slot.cells() {
-            put_cell(&mut bytes, cell, &keys);
-        }
-        put_varint(&mut bytes, slot.spots().len() as u64);
-        for spot in slot.spots() {
-            put_varint(&mut bytes, index(&keys, &spot.partition));
-            put_load(&mut bytes, &spot.load);
-        }
-    }
-    bytes.put_u32_le(crc32fast::hash(&bytes));
-    bytes
-}
-
-/// Keys in order, each without what it shares with the one before.
-fn put_keys(bytes: &mut Vec<u8>, keys: &[&Bytes]) {
-    put_varint(bytes, keys.len() as u64);
-    let mut last: &[u8] = &[];
-    for key in keys {
-        let common = last.iter().zip(key.iter()).take_while(|(a, b)| a == b);
-        let common = common.count();
-        let rest = key.get(common..).unwrap_or_default();
-        put_varint(bytes, common as u64);
-        put_varint(bytes, rest.len() as u64);
-        bytes.put_slice(rest);
-        last = key;
+    let index = |key: &Bytes| keys.binary_search(&key).map_or(0, |index| index as u32);
+    let cell = |cell: &Cell| StoredCell {
+        start: index(&cell.extent.start),
+        end: cell.extent.end.as_ref().map(index),
+        load: cell
+            .load
+            .as_ref()
+            .map(|load| Box::new(StoredLoad::from(&**load))),
+    };
+    let partition = |spot: &Spot| (index(&spot.partition), StoredLoad::from(&*spot.load));
+    let slot = |slot: &Slot| StoredSlot {
+        start: slot.start,
+        cells: slot.cells().iter().map(cell).collect(),
+        partitions: slot.spots().iter().map(partition).collect(),
+    };
+    let slots = slots.map(slot).collect();
+    Document {
+        span: name.tier.span(),
+        from: name.from,
+        to: name.to,
+        keys: keys.iter().map(|key| key.to_vec()).collect(),
+        slots,
     }
 }
 
-/// Where a key is among them.
-fn index(keys: &[&Bytes], key: &Bytes) -> u64 {
-    keys.binary_search(&key).map_or(0, |at| at as u64)
-}
-
-fn put_cell(bytes: &mut Vec<u8>, cell: &Cell, keys: &[&Bytes]) {
-    let Extent { start, end } = &*cell.extent;
-    put_varint(bytes, index(keys, start));
-    put_varint(bytes, end.as_ref().map_or(0, |end| index(keys, end) + 1));
-    match &cell.load {
-        Some(load) => put_load(bytes, load),
-        None => bytes.put_u8(0),
-    }
-}
-
-fn put_load(bytes: &mut Vec<u8>, Load { counts, latency }: &Load) {
-    let latency = latency.buckets();
-    let counted = latency.iter().filter(|count| **count > 0).count();
-    // One more than the buckets that follow, so that it differs from an idle cell's.
-    bytes.put_u8(counted as u8 + 1);
-    for count in fields(counts) {
-        put_varint(bytes, count);
-    }
-    for (bucket, count) in (0_u8..).zip(latency).filter(|(_, count)| **count > 0) {
-        bytes.put_u8(bucket);
-        put_varint(bytes, u64::from(*count));
-    }
-}
-
-/// The counts in the order they are stored.
-fn fields(counts: &Counts) -> [u64; 7] {
-    let Counts {
-        reads,
-        writes,
-        rows_scanned,
-        rows_written,
-        bytes_in,
-        bytes_out,
-        throttled,
-    } = *counts;
-    [
-        reads,
-        writes,
-        rows_scanned,
-        rows_written,
-        bytes_in,
-        bytes_out,
-        throttled,
-    ]
-}
-
-fn put_varint(bytes: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        bytes.put_u8(value as u8 | 0x80);
-        value >>= 7;
-    }
-    bytes.put_u8(value as u8);
-}
-
-/// The slots of an object, in order of time, once its checksum and everything it says have been checked.
+/// The slots of a segment, in order of time.
 pub(super) fn decode(
     name: SegmentName,
-    object: &[u8],
+    segment: &[u8],
     keys: &mut Keys,
 ) -> Result<Vec<Slot>, SegmentFault> {
-    let (version, body) = check(name, object)?;
-    let mut reader = Reader {
-        rest: body,
-        version,
+    if let Some(rest) = segment.strip_prefix(OLD_MAGIC) {
+        let version = rest.first_chunk().map(|bytes| u32::from_le_bytes(*bytes));
+        return Err(SegmentFault::Version(version.unwrap_or_default()));
+    }
+    let unpacked = zstd::bulk::decompress(segment, DOCUMENT_BYTES_MAX);
+    let unpacked = unpacked.map_err(|_| SegmentFault::Damaged)?;
+    match postcard::take_from_bytes(&unpacked) {
+        Ok((VERSION, document)) => read(name, document, keys).ok_or(SegmentFault::Damaged),
+        Ok((version, _)) => Err(SegmentFault::Version(version)),
+        Err(_) => Err(SegmentFault::Damaged),
+    }
+}
+
+/// The slots of a document; `None` if it breaks a bound or an order.
+fn read(name: SegmentName, document: &[u8], known: &mut Keys) -> Option<Vec<Slot>> {
+    let (document, rest): (Document, _) = postcard::take_from_bytes(document).ok()?;
+    let names_agree =
+        [document.span, document.from, document.to] == [name.tier.span(), name.from, name.to];
+    let starts = document.slots.iter().map(|slot| slot.start);
+    if !rest.is_empty() || !names_agree || !starts.is_sorted_by(|a, b| a < b) {
+        return None;
+    }
+    let keys: Vec<Bytes> = document.keys.into_iter().map(Bytes::from).collect();
+    let slots = document.slots.into_iter();
+    let is_within = |slot: &StoredSlot| (name.from..name.to).contains(&slot.start);
+    slots
+        .map(|slot| is_within(&slot).then(|| read_slot(slot, &keys, known))?)
+        .collect()
+}
+
+fn read_slot(slot: StoredSlot, keys: &[Bytes], known: &mut Keys) -> Option<Slot> {
+    if slot.cells.len() > CELLS_MAX || slot.partitions.len() > SPOTS_MAX {
+        return None;
+    }
+    let cells = slot.cells.into_iter();
+    let cells = cells.map(|cell| read_cell(cell, keys, known));
+    let cells = cells.collect::<Option<_>>()?;
+    let partitions = slot.partitions.into_iter();
+    let spots = partitions.map(|(key, load)| {
+        let partition = keys.get(key as usize)?.clone();
+        let (partition, load) = (known.partitions.of(partition), load.read()?);
+        Some(Spot { partition, load })
+    });
+    let spots = spots.collect::<Option<_>>()?;
+    Some(Slot::new(slot.start, Happened { cells, spots }))
+}
+
+fn read_cell(cell: StoredCell, keys: &[Bytes], known: &mut Keys) -> Option<Cell> {
+    let start = keys.get(cell.start as usize)?.clone();
+    let end = match cell.end {
+        None => None,
+        Some(end) => Some(keys.get(end as usize).filter(|end| **end > start)?.clone()),
     };
-    reader
-        .slots(name, keys)
-        .filter(|_| reader.rest.is_empty())
-        .ok_or(SegmentFault::Damaged)
+    let load = match cell.load {
+        None => None,
+        Some(load) => Some(load.read()?),
+    };
+    let extent = known.extents.of(Extent { start, end });
+    Some(Cell { extent, load })
 }
 
-/// The version, and what lies between a header that fits the name and a checksum that fits all before it.
-fn check(name: SegmentName, object: &[u8]) -> Result<(u32, &[u8]), SegmentFault> {
-    let end = object.len().checked_sub(CHECKSUM_BYTES);
-    let (checked, checksum) = end
-        .and_then(|end| object.split_at_checked(end))
-        .ok_or(SegmentFault::Damaged)?;
-    let (mut header, body) = checked
-        .split_at_checked(HEADER_BYTES)
-        .ok_or(SegmentFault::Damaged)?;
-    if crc32fast::hash(checked).to_le_bytes() != checksum || !header.starts_with(&MAGIC) {
-        return Err(SegmentFault::Damaged);
+impl From<&Load> for StoredLoad {
+    fn from(Load { counts, latency }: &Load) -> Self {
+        let buckets = (0_u8..).zip(latency.buckets());
+        let counted = buckets.filter(|(_, requests)| **requests > 0);
+        Self {
+            counts: *counts,
+            latency: counted
+                .map(|(bucket, requests)| (bucket, *requests))
+                .collect(),
+        }
     }
-    header.advance(MAGIC.len());
-    let version = header.get_u32_le();
-    if version != VERSION && version != VERSION_OF_RANGES {
-        return Err(SegmentFault::Version(version));
-    }
-    let said = [
-        header.get_u32_le(),
-        header.get_u32_le(),
-        header.get_u32_le(),
-    ];
-    if said != [name.tier.span(), name.from, name.to] {
-        return Err(SegmentFault::Damaged);
-    }
-    Ok((version, body))
 }
 
-/// Reads the body; `None` for anything that `encode` does not write.
-struct Reader<'b> {
-    rest: &'b [u8],
-    version: u32,
-}
-
-impl<'b> Reader<'b> {
-    fn slots(&mut self, name: SegmentName, known: &mut Keys) -> Option<Vec<Slot>> {
-        let keys = self.keys()?;
-        let count = self.varint()?;
-        let mut slots: Vec<Slot> = Vec::new();
-        for _ in 0..count {
-            let start = u32::try_from(self.varint()?).ok()?.checked_add(name.from)?;
-            let behind_last = slots.last().is_none_or(|last| last.start < start);
-            if start >= name.to || !behind_last {
-                return None;
-            }
-            let cells = self.cells(&keys, known)?;
-            let spots = match self.version {
-                VERSION_OF_RANGES => Vec::new(),
-                _ => self.spots(&keys, known)?,
-            };
-            slots.push(Slot::new(start, Happened { cells, spots }));
-        }
-        Some(slots)
-    }
-
-    fn cells(&mut self, keys: &[Bytes], known: &mut Keys) -> Option<Vec<Cell>> {
-        let count = self.length(CELLS_MAX)?;
-        let mut cells: Vec<Cell> = Vec::new();
-        for _ in 0..count {
-            let cell = self.cell(keys, known)?;
-            if cells.last().is_some_and(|last| last.extent >= cell.extent) {
-                return None;
-            }
-            cells.push(cell);
-        }
-        Some(cells)
-    }
-
-    fn spots(&mut self, keys: &[Bytes], known: &mut Keys) -> Option<Vec<Spot>> {
-        let count = self.length(SPOTS_MAX)?;
-        let mut spots: Vec<Spot> = Vec::new();
-        for _ in 0..count {
-            let partition = keys.get(self.length(keys.len())?)?.clone();
-            let is_behind = |last: &Spot| *last.partition < partition;
-            if !spots.last().is_none_or(is_behind) {
-                return None;
-            }
-            let partition = known.partitions.of(partition);
-            let load = self.load()??;
-            spots.push(Spot { partition, load });
-        }
-        Some(spots)
-    }
-
-    fn keys(&mut self) -> Option<Vec<Bytes>> {
-        let count = self.varint()?;
-        let mut keys: Vec<Bytes> = Vec::new();
-        let mut bytes = 0;
-        for _ in 0..count {
-            let last = keys.last().map_or(&[][..], |last| last);
-            let common = last.get(..self.length(KEY_BYTES_MAX)?)?;
-            let length = self.length(KEY_BYTES_MAX - common.len())?;
-            let key = Bytes::from([common, self.take(length)?].concat());
-            bytes += key.len();
-            if keys.last().is_some_and(|last| *last >= key) || bytes > KEYS_BYTES_MAX {
-                return None;
-            }
-            keys.push(key);
-        }
-        Some(keys)
-    }
-
-    fn cell(&mut self, keys: &[Bytes], known: &mut Keys) -> Option<Cell> {
-        let start = keys.get(self.length(keys.len())?)?.clone();
-        let end = match self.length(keys.len())?.checked_sub(1) {
-            None => None,
-            Some(at) => Some(keys.get(at)?.clone()),
-        };
-        if end.as_ref().is_some_and(|end| *end <= start) {
+impl StoredLoad {
+    /// The load; `None` if a count is too large or a bucket does not exist.
+    fn read(self) -> Option<Box<Load>> {
+        let Counts {
+            reads,
+            writes,
+            rows_scanned,
+            rows_written,
+            bytes_in,
+            bytes_out,
+            throttled,
+        } = self.counts;
+        let requests = reads.max(writes).max(throttled);
+        let rows = rows_scanned.max(rows_written);
+        if requests.max(rows).max(bytes_in).max(bytes_out) > COUNT_MAX {
             return None;
         }
-        let load = self.load()?;
-        let extent = known.extents.of(Extent { start, end });
-        Some(Cell { extent, load })
-    }
-
-    /// A load; `Some(None)` is none.
-    fn load(&mut self) -> Option<Option<Box<Load>>> {
-        let Some(buckets) = self.take(1)?.first()?.checked_sub(1) else {
-            return Some(None);
-        };
-        let counts = Counts {
-            reads: self.count()?,
-            writes: self.count()?,
-            rows_scanned: self.count()?,
-            rows_written: self.count()?,
-            bytes_in: self.count()?,
-            bytes_out: self.count()?,
-            throttled: self.count()?,
-        };
         let mut latency = CoarseLatency::new();
-        let mut least = 0;
-        for _ in 0..buckets {
-            let bucket = usize::from(*self.take(1)?.first()?);
-            let requests = u32::try_from(self.varint()?).ok()?;
-            if !(least..COARSE_BUCKETS).contains(&bucket) || requests == 0 {
+        for (bucket, requests) in self.latency {
+            let bucket = usize::from(bucket);
+            if bucket >= COARSE_BUCKETS {
                 return None;
             }
-            least = bucket + 1;
             latency.add_to_bucket(bucket, requests);
         }
-        Some(Some(Box::new(Load { counts, latency })))
-    }
-
-    fn count(&mut self) -> Option<u64> {
-        self.varint().filter(|count| *count <= COUNT_MAX)
-    }
-
-    /// A number that is at most `max`.
-    fn length(&mut self, max: usize) -> Option<usize> {
-        let length = usize::try_from(self.varint()?).ok()?;
-        (length <= max).then_some(length)
-    }
-
-    fn varint(&mut self) -> Option<u64> {
-        let mut value = 0_u64;
-        for shift in (0..64).step_by(7) {
-            let byte = *self.take(1)?.first()?;
-            let bits = u64::from(byte & 0x7F);
-            if bits << shift >> shift != bits {
-                return None;
-            }
-            value |= bits << shift;
-            if byte < 0x80 {
-                return Some(value);
-            }
-        }
-        None
-    }
-
-    fn take(&mut self, bytes: usize) -> Option<&'b [u8]> {
-        let (taken, rest) = self.rest.split_at_checked(bytes)?;
-        self.rest = rest;
-        Some(taken)
+        let counts = self.counts;
+        Some(Box::new(Load { counts, latency }))
     }
 }
 
