@@ -1,7 +1,7 @@
 //! Reads JSON lines.
 
 use super::super::FormatError;
-use super::super::any::ReadEntities;
+use super::super::read_entities::ReadEntities;
 use partita_client::Entity;
 use partita_wire::{Failure, RowReader, read_row};
 use std::io::{BufRead, Read as _};
