@@ -4,13 +4,14 @@
 //! waited for until it is idle (ours may still be compacting). Azurite comes afterwards alone, because it rewrites its
 //! whole state every five seconds, idle or not.
 
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
 
 use crate::report::{Measurement, Report};
-use crate::{Account, Cpu, Load, LoadShape, Target, TargetKind, Workload, WorkloadKind, prepare};
+use crate::{
+    Account, Cpu, Load, LoadShape, Programs, Target, TargetKind, Workload, WorkloadKind, prepare,
+};
 
 /// Reads before the first measured point get, so that what is measured is a server that has been running: an entity
 /// cache that reads fill needs each of the 100,000 rows read once.
@@ -28,14 +29,8 @@ const IDLE_SHARE: f64 = 0.04;
 /// What to compare.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The project's folder.
-    pub root: PathBuf,
-    /// The program of our server.
-    pub partita: PathBuf,
-    /// Another build of it, which the target `before` needs.
-    pub before: Option<PathBuf>,
-    /// Folder for the servers' data.
-    pub scratch: PathBuf,
+    /// The programs of the servers.
+    pub programs: Programs,
     /// Workloads in order.
     pub workloads: Vec<WorkloadKind>,
     /// Targets; Azurite is left out with a notice where it is not installed.
@@ -66,7 +61,7 @@ pub fn run(options: &Options, mut say: impl FnMut(&str)) -> anyhow::Result<Repor
         .partition(|kind| *kind == TargetKind::Azurite);
     measurements.extend(run_together(options, &account, &together, &mut say)?);
     for kind in alone {
-        match crate::azurite_available(&options.root) {
+        match crate::azurite_available(&options.programs.root) {
             Ok(()) => measurements.extend(run_together(options, &account, &[kind], &mut say)?),
             Err(reason) => say(&format!("azurite is left out: {reason}")),
         }
@@ -82,7 +77,7 @@ fn run_together(
 ) -> anyhow::Result<Vec<Measurement>> {
     let mut targets = Vec::new();
     for &kind in kinds {
-        let target = Target::start(kind, options)?;
+        let target = Target::start(kind, &options.programs)?;
         let ready_ms = target.process.ready_after().as_millis();
         let started = Instant::now();
         if kind != TargetKind::Bare {

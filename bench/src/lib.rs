@@ -32,5 +32,5 @@ pub use clock::{park_for, rfc1123_now};
 pub use load::{Load, LoadResult, LoadShape};
 pub use prepare::{create_table, prepare};
 pub use process::{Cpu, ServerProcess};
-pub use target::{Target, TargetKind, azurite_available, partita_command};
+pub use target::{Programs, Target, TargetKind, azurite_available, partita_command};
 pub use workload::{Workload, WorkloadKind};

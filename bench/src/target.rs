@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 
-use crate::compare::Options;
 use crate::{ServerProcess, admin};
 
 /// Time a server may take to its ready line; Azurite on a cold cache needs several seconds.
@@ -63,7 +62,20 @@ impl FromStr for TargetKind {
     }
 }
 
-/// A running server with its directory, which goes away with it.
+/// Where the programs of the servers are, and where their data goes.
+#[derive(Clone, Debug)]
+pub struct Programs {
+    /// The project's folder.
+    pub root: PathBuf,
+    /// The program of our server.
+    pub partita: PathBuf,
+    /// Another build of it, which the target `before` needs.
+    pub before: Option<PathBuf>,
+    /// Folder for the servers' data.
+    pub scratch: PathBuf,
+}
+
+/// A running server with its directory, which is deleted with it.
 #[derive(Debug)]
 pub struct Target {
     /// Which server it is.
@@ -81,8 +93,8 @@ impl Target {
     ///
     /// # Errors
     /// When the program is not there or does not get ready.
-    pub(crate) fn start(kind: TargetKind, options: &Options) -> anyhow::Result<Self> {
-        let (root, scratch) = (&options.root, &options.scratch);
+    pub(crate) fn start(kind: TargetKind, programs: &Programs) -> anyhow::Result<Self> {
+        let (root, scratch) = (&programs.root, &programs.scratch);
         let directory = tempfile::Builder::new()
             .prefix(&format!("{}-", kind.name()))
             .tempdir_in(scratch)
@@ -95,14 +107,14 @@ impl Target {
         };
         let command = match kind {
             TargetKind::Partita | TargetKind::Split => {
-                let mut command = partita_command(&options.partita, directory.path());
+                let mut command = partita_command(&programs.partita, directory.path());
                 if let Some(admin) = admin {
                     command.args(["--admin-port", &admin.port().to_string()]);
                 }
                 command
             }
             TargetKind::Before => {
-                let program = options.before.as_deref();
+                let program = programs.before.as_deref();
                 partita_command(
                     program.context("no program to compare with")?,
                     directory.path(),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use partita_bench::compare::{self, Options};
-use partita_bench::{TargetKind, WorkloadKind, project};
+use partita_bench::{Programs, TargetKind, WorkloadKind, project};
 
 /// Compare this server with a bare hyper server and Azurite under the same load.
 #[derive(Debug, clap::Args)]
@@ -99,13 +99,15 @@ fn options(arguments: &Arguments) -> anyhow::Result<Options> {
         arguments.seconds
     };
     Ok(Options {
-        partita: arguments
-            .program
-            .clone()
-            .unwrap_or_else(|| root.join("target/release/partita")),
-        before: arguments.before.clone(),
-        root,
-        scratch,
+        programs: Programs {
+            partita: arguments
+                .program
+                .clone()
+                .unwrap_or_else(|| root.join("target/release/partita")),
+            before: arguments.before.clone(),
+            root,
+            scratch,
+        },
         workloads: or_all(&arguments.workloads),
         targets,
         connections: if arguments.quick {

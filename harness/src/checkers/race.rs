@@ -5,8 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use partita_bench::client::{Client, Request, Response};
 
-use super::model::{Key, Rows, Stamp, payload};
-use super::writer::next_stamp;
+use super::model::{Key, Rows, Stamp, next_stamp, payload};
 
 /// Rows that may be won in one round; each is read back ever after.
 const RACES_MAX: usize = 8;

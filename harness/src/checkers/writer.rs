@@ -1,7 +1,6 @@
 //! One writer: random changes of its own rows over one connection, each answer checked against the model at once.
 
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use partita_bench::Account;
 use partita_bench::batch::{self, Batch};
@@ -9,7 +8,7 @@ use partita_bench::client::{Client, Request, Response};
 use partita_load::Random;
 
 use super::TABLE;
-use super::model::{Change, Key, Ledger, Row, Stamp, payload};
+use super::model::{Change, Key, Ledger, Row, Stamp, next_stamp, payload};
 use super::race::Races;
 
 /// Partitions of one writer.
@@ -23,13 +22,6 @@ const BATCH_MAX: u64 = 20;
 
 /// A tag of the right form that no row has.
 const STALE_ETAG: &str = "W/\"datetime'2001-01-01T00%3A00%3A00Z'\"";
-
-/// The next stamp of the whole run.
-pub(crate) static NEXT_STAMP: AtomicU64 = AtomicU64::new(1);
-
-pub(crate) fn next_stamp() -> Stamp {
-    NEXT_STAMP.fetch_add(1, Ordering::Relaxed)
-}
 
 /// A writer with all it knows; it lives through the crashes.
 #[derive(Debug)]

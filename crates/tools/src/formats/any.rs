@@ -1,5 +1,6 @@
 //! The formats by their names.
 
+use super::read_entities::ReadEntities;
 use super::{FormatError, Schema, csv, jsonl, parquet};
 use bytes::Bytes;
 use partita_client::Entity;
@@ -114,17 +115,6 @@ impl<W: Write + Send> EntityWriter<W> {
             Writer::JsonlZstd(writer) => Ok(writer.finish()?.finish()?),
             Writer::Parquet(writer) => writer.finish(),
         }
-    }
-}
-
-/// What a format's reader does.
-pub(super) trait ReadEntities: Send {
-    /// The next row; none behind the last one.
-    fn read(&mut self) -> Result<Option<Entity>, FormatError>;
-
-    /// How many rows there are, if the file says so.
-    fn rows(&self) -> Option<u64> {
-        None
     }
 }
 

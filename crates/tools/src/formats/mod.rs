@@ -13,6 +13,7 @@ mod csv;
 mod error;
 mod jsonl;
 mod parquet;
+mod read_entities;
 mod schema;
 #[cfg(test)]
 pub(crate) mod tests;

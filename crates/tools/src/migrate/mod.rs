@@ -16,6 +16,7 @@
 
 mod change;
 mod checksum;
+mod direction;
 mod error;
 mod file;
 mod lease;
@@ -28,12 +29,13 @@ mod template;
 
 pub use change::{Change, Unchangeable};
 pub use checksum::Checksum;
+pub use direction::Direction;
 pub use error::{ChangedMigration, MigrateError, RowError, StepError};
 pub use file::{FileError, MigrationsError, parse, read_directory};
 pub use lease::LeaseOptions;
 pub use migration::{InvalidMigration, Migration, Steps};
 pub use operation::{Doomed, Operation, Transform};
-pub use record::{Direction, Record, State};
+pub use record::{Record, State};
 pub use runner::{
     Cost, Done, Event, Migrator, MigratorOptions, Planned, Unwatched, VERSIONS_TABLE, Watch,
 };

@@ -4,7 +4,7 @@
 //! `Checksum`, `State`, `StepsDone`, `Steps`, `Begun`, `Ended`, `Who`, `Failure`; of one that is halfway also `InDoubt`, `Progress`
 //! (JSON) and `Journal`.
 
-use super::{Checksum, MigrateError};
+use super::{Checksum, Direction, MigrateError};
 use crate::scan::ResumeToken;
 use partita_client::{
     DateTime, ETag, Entity, ErrorCode, Filter, IfMatch, QueryOptions, TableClient, UpdateMode,
@@ -18,33 +18,6 @@ const PARTITION: &str = "migration";
 const VERSION_DIGITS: usize = 19;
 /// Longest description and failure that are kept, in characters: far from what a property can hold.
 const TEXT_CHARS_MAX: usize = 4000;
-
-/// Which way a migration goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Direction {
-    /// It is done.
-    Up,
-    /// It is taken back.
-    Down,
-}
-
-impl Direction {
-    /// The verb that goes this way.
-    #[must_use]
-    pub fn verb(self) -> &'static str {
-        match self {
-            Self::Up => "up",
-            Self::Down => "down",
-        }
-    }
-
-    pub(super) fn halfway(self) -> &'static str {
-        match self {
-            Self::Up => "to its end",
-            Self::Down => "back",
-        }
-    }
-}
 
 /// What became of a migration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -3,7 +3,7 @@
 use super::figures::{Growth, Measured, OperationFigures, PartitionFigures, Point, Tries};
 use super::mix::{Kind, Mix};
 use super::run::RunEnd;
-use super::verdict::{Evidence, Targets, Verdict};
+use super::verdict::{DUE_FOR_BEGUN_MAX, Evidence, Targets, Verdict};
 use partita_load::{Counts, Pattern, Schedule};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -14,9 +14,6 @@ const KIND: &str = "partita-stress";
 pub const REPORT_VERSION: u64 = 1;
 /// Largest report that is read, in bytes: one of 600 points and 50 partitions with the longest keys is a few hundred KiB.
 pub const REPORT_BYTES_MAX: u64 = 16 << 20;
-
-/// Operations due for each one begun, up to which a rate was kept.
-pub(super) const KEPT: f64 = 1.01;
 
 /// A report.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -212,7 +209,7 @@ impl Report {
         let Schedule::Rate { per_second, .. } = self.settings.schedule else {
             return;
         };
-        if self.due_for_begun() <= KEPT || self.asked_per_second <= 0.0 {
+        if self.due_for_begun() <= DUE_FOR_BEGUN_MAX || self.asked_per_second <= 0.0 {
             return;
         }
         let entities = self.all.entities as f64 / self.all.done.max(1) as f64;

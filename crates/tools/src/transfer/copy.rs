@@ -1,8 +1,9 @@
 //! A table to a table: across accounts, servers, clouds.
 
+use super::LoadOptions;
 use super::TransferError;
 use super::blocking::joined;
-use super::load::{CHUNKS_WAITING, Chunk, Load, LoadOptions};
+use super::load::{CHUNKS_WAITING, Chunk, Load};
 use super::observer::{Counts, Observer};
 use super::rows::{IntoEntity, TableReader};
 use super::state::Checkpoint;

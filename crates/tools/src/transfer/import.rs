@@ -3,8 +3,9 @@
 //! The parts of an export, or one file, are read one after the other and written by as many requests as wanted. A part's checksum is
 //! compared before its first row is written. Timestamps are not written: they are the service's.
 
+use super::LoadOptions;
 use super::blocking::joined;
-use super::load::{CHUNKS_WAITING, Chunk, Load, LoadOptions};
+use super::load::{CHUNKS_WAITING, Chunk, Load};
 use super::manifest::{Manifest, Part, Progress};
 use super::observer::{Counts, Event, Observer};
 use super::part_file::{checksum, verify};

@@ -4,9 +4,8 @@
 //! behind the mark may be written, too; to write them again changes nothing, or is told apart.
 
 use super::blocking::blocking;
-use super::load::LoadOptions;
 use super::observer::{Event, Observer};
-use super::{TransferError, atomic_file, manifest};
+use super::{LoadOptions, TransferError, atomic_file, manifest};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;

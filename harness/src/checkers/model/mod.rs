@@ -4,6 +4,7 @@
 //! one request under way when the server dies: that one happened wholly or not at all.
 
 use std::collections::{BTreeMap, HashSet};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use partita_load::mix;
 
@@ -29,6 +30,14 @@ impl Key {
 /// A write's number, unique in a run. The text it writes is made from it, so a value tells who wrote it and whether it
 /// is whole.
 pub(crate) type Stamp = u64;
+
+/// The stamp of the next write of the whole run.
+static NEXT_STAMP: AtomicU64 = AtomicU64::new(1);
+
+/// Takes the stamp of the next write.
+pub(crate) fn next_stamp() -> Stamp {
+    NEXT_STAMP.fetch_add(1, Ordering::Relaxed)
+}
 
 /// The text that the write with this stamp stores: the stamp, then up to 3 KB that follow from it.
 pub(crate) fn payload(stamp: Stamp) -> String {

@@ -5,7 +5,7 @@
 //! - Keys may be empty texts. Spaces belong to values.
 
 use super::super::FormatError;
-use super::super::any::ReadEntities;
+use super::super::read_entities::ReadEntities;
 use super::{TYPE_SUFFIX, value};
 use partita_client::Entity;
 use partita_model::{DateTime, EdmType};

@@ -1,7 +1,7 @@
 //! Reads JSON lines.
 
 use super::super::FormatError;
-use super::super::any::ReadEntities;
+use super::super::read_entities::ReadEntities;
 use partita_client::Entity;
 use partita_wire::Failure;
 use partita_wire::table::{RowReader, read_row};

@@ -1,7 +1,7 @@
 //! Reads Parquet.
 
 use super::super::FormatError;
-use super::super::any::ReadEntities;
+use super::super::read_entities::ReadEntities;
 use super::columns::{Kind, Meaning, Role, meanings};
 use super::io_error;
 use super::types::{from_units, with_digit};

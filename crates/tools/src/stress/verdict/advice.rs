@@ -1,8 +1,7 @@
 //! Which change would help. Each piece of advice says what was seen, what to do, and what that costs.
 
-use super::{End, Evidence, Judged, Scope, State};
+use super::{DUE_FOR_BEGUN_MAX, End, Evidence, Judged, Scope, State};
 use crate::stress::mix::Kind;
-use crate::stress::report::KEPT;
 use partita_load::thousands;
 
 /// Of a target, how much of it a bucket should take: hashes are uneven, and load has peaks.
@@ -184,7 +183,7 @@ fn retries(evidence: &Evidence<'_>) -> Option<String> {
 
 /// The rate was not reached.
 fn rate(evidence: &Evidence<'_>) -> Option<String> {
-    (evidence.due_for_begun > KEPT).then(|| {
+    (evidence.due_for_begun > DUE_FOR_BEGUN_MAX).then(|| {
         format!(
             "Only {:.0} % of the operations that were due could be begun: all workers were waiting. Either the server cannot take the \
              rate, or --workers is too low for it.",

@@ -16,6 +16,9 @@ use partita_load::thousands;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
+/// Operations due for each one begun, up to which a rate counts as kept.
+pub(super) const DUE_FOR_BEGUN_MAX: f64 = 1.01;
+
 /// Of a target, from which on it is near: what is measured on one machine and one day is not exact.
 const NEAR: f64 = 0.8;
 /// Of all attempts, from which on refusals are more than a hiccup.

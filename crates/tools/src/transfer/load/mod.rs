@@ -16,14 +16,13 @@ mod write;
 use super::blocking::joined;
 use super::observer::{Counts, Event, Observer};
 use super::state::Checkpoint;
-use super::{TransferError, size};
+use super::{LoadOptions, TransferError, size};
 pub(crate) use batches::BATCH_BYTES_MAX;
 use batches::Batches;
 use marks::Marks;
-use partita_client::{Entity, ErrorCode, TableClient};
+use partita_client::{Entity, TableClient};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -33,55 +32,6 @@ use write::Written;
 /// Chunks that wait to be taken.
 pub(super) const CHUNKS_WAITING: usize = 2;
 
-/// What happens to a row that is there already, and to properties that it does not name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Mode {
-    /// It is an error.
-    #[default]
-    Insert,
-    /// It gets the properties; its others stay.
-    Merge,
-    /// It gets the properties; its others go.
-    Replace,
-    /// It stays as it is.
-    SkipExisting,
-}
-
-/// How rows are written.
-#[derive(Debug, Clone)]
-pub struct LoadOptions {
-    /// What happens to rows that are there already.
-    pub mode: Mode,
-    /// Writes at the same time, at least 1.
-    pub jobs: usize,
-    /// Whether the table is made if it is not there.
-    pub create_table: bool,
-    /// Where to keep how far it is; none to start from the beginning if it is stopped. The file goes when all is done.
-    pub state: Option<PathBuf>,
-    /// Whether to go on from the state. Without a state file it begins.
-    pub resume: bool,
-    /// Rows after which the state is written anew: each time costs a file that is synced, and what was written behind the state
-    /// is written again when it is resumed.
-    pub rows_between_marks: u64,
-    /// Whether only to count.
-    pub dry_run: bool,
-}
-
-impl Default for LoadOptions {
-    fn default() -> Self {
-        Self {
-            mode: Mode::default(),
-            jobs: 8,
-            create_table: true,
-            state: None,
-            resume: false,
-            rows_between_marks: 20_000,
-            dry_run: false,
-        }
-    }
-}
-
 /// Rows, and where their source stands behind them.
 pub(super) struct Chunk<M> {
     pub(super) rows: Vec<Entity>,
@@ -90,21 +40,6 @@ pub(super) struct Chunk<M> {
 
 /// Chunks on their way, or why there are no more.
 pub(super) type Chunks<M> = mpsc::Receiver<Result<Chunk<M>, TransferError>>;
-
-impl LoadOptions {
-    /// Makes the table, if that is wanted.
-    pub(super) async fn prepare(&self, table: &TableClient) -> Result<(), TransferError> {
-        if self.dry_run || !self.create_table {
-            return Ok(());
-        }
-        match table.create().await {
-            Err(error) if error.code() != Some(ErrorCode::TableAlreadyExists) => {
-                Err(TransferError::Create(Box::new(error)))
-            }
-            _ => Ok(()),
-        }
-    }
-}
 
 /// Writes of rows under way.
 pub(super) struct Load<M> {

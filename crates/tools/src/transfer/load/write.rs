@@ -9,10 +9,9 @@
 //! The client repeats what failed, and tells its own first success apart. What it gives up with an unknown outcome is written once
 //! more here: an upsert as it is, an insert as one that may have happened.
 
-use super::Mode;
 use super::batches::{Batch, Receipt};
-use crate::transfer::TransferError;
 use crate::transfer::diff::differences;
+use crate::transfer::{Mode, TransferError};
 use partita_client::{
     Entity, Error, ErrorCode, Filter, Outcome, QueryOptions, Result, TableClient,
     TransactionAction, UpdateMode,

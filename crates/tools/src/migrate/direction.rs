@@ -1,0 +1,29 @@
+//! The two directions of a migration.
+
+/// Whether a migration is applied or reverted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// Apply it.
+    Up,
+    /// Revert it.
+    Down,
+}
+
+impl Direction {
+    /// The command of this direction.
+    #[must_use]
+    pub fn verb(self) -> &'static str {
+        match self {
+            Self::Up => "up",
+            Self::Down => "down",
+        }
+    }
+
+    /// How a migration that stopped halfway is finished in this direction.
+    pub(super) fn halfway(self) -> &'static str {
+        match self {
+            Self::Up => "to its end",
+            Self::Down => "back",
+        }
+    }
+}
