@@ -12,7 +12,7 @@ fuzz_target!(|data: &[u8]| {
     if let Ok((partition_key, row_key)) = space.decode(&key) {
         assert_eq!(space.entity(&partition_key, &row_key), key);
     }
-    if let Ok(mut reader) = KeyReader::of_kind(data, KeyKind::Entity) {
+    if let Ok(mut reader) = KeyReader::of_kind(data, KeyKind::ENTITY) {
         let _ = reader.text();
         let _ = reader.table_id();
         let _ = reader.last_text();

@@ -31,7 +31,8 @@ pub use etag::{ETag, ETagText, ParseETagError};
 pub use filter::{Comparison, Filter, Property, Row};
 pub use guid::{Guid, GuidText, ParseGuidError};
 pub use key::{
-    KeyError, KeyKind, KeyReader, KeyWriter, TableId, TableSpace, indivisible_prefix, table_prefix,
+    Field, KeyError, KeyKind, KeyKinds, KeyReader, KeyWriter, TableId, TableSpace, account_of,
+    container_prefix, indivisible_prefix,
 };
 pub use limits::LimitError;
 pub use names::{AccountName, InvalidKey, InvalidName, TableName, check_key, check_property_name};

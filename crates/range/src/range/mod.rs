@@ -13,7 +13,7 @@ use partita_engine::{
     Batch, Engine, KeyRange, RangeId, ReadError, Scan, ScanHint, Write, WriteError,
 };
 use partita_heat::{Access, Heat, Request};
-use partita_model::{indivisible_prefix, table_prefix};
+use partita_model::{container_prefix, indivisible_prefix};
 use std::convert::Infallible;
 use std::fmt;
 use std::ops::Bound;
@@ -153,7 +153,8 @@ impl Range {
 
     /// Counts a request of entities that is over. Requests of the catalog are not counted: each request of an entity makes one.
     pub fn note(&self, key: &[u8], access: Access, done: Done) {
-        let (Some(table), Some(partition)) = (table_prefix(key), indivisible_prefix(key)) else {
+        let (Some(table), Some(partition)) = (container_prefix(key), indivisible_prefix(key))
+        else {
             return;
         };
         self.heat.record(&Request {
@@ -216,7 +217,7 @@ impl Range {
     /// # Errors
     /// [`ReadError`].
     pub async fn get(&self, key: &Bytes) -> Result<Option<Bytes>, ReadError> {
-        if table_prefix(key).is_none() {
+        if container_prefix(key).is_none() {
             // Of the catalog, which is not counted.
             return self.find(key).await;
         }

@@ -31,7 +31,7 @@ use crate::Error;
 use fair_queue::{FairQueue, Ticket};
 use pace::{Pace, Work};
 use parking_lot::Mutex;
-use partita_model::{indivisible_prefix, table_prefix};
+use partita_model::{container_prefix, indivisible_prefix};
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant};
@@ -145,7 +145,7 @@ impl Turnstile {
     }
 
     fn flow(&self, key: &[u8]) -> Flow {
-        let table = table_prefix(key).unwrap_or(key);
+        let table = container_prefix(key).unwrap_or(key);
         let account = table.get(..table.len().saturating_sub(8));
         Flow {
             account: self.hasher.hash_one(account),

@@ -2,7 +2,6 @@
 
 use super::Table;
 use crate::{Error, Service};
-use bytes::Bytes;
 use partita_engine::{KeyRange, ScanHint};
 use partita_model::{AccountName, KeyKind, KeyReader};
 
@@ -19,8 +18,8 @@ impl Service {
         &self,
         mut visit: impl FnMut(&AccountName, Table) -> bool + Send,
     ) -> Result<(), Error> {
-        let start = Bytes::from_static(&[KeyKind::Table as u8]);
-        let end = Bytes::from_static(&[KeyKind::Table as u8 + 1]);
+        let start = KeyKind::TABLE.start();
+        let end = KeyKind::TABLE.end();
         // The tables of the catalog lie in one range: a split cuts between PartitionKeys only.
         let range = self.route(&start).range;
         let keys = KeyRange::half_open(start, end);
@@ -31,7 +30,7 @@ impl Service {
                 return Ok(());
             }
             for (key, row) in rows {
-                let account = KeyReader::of_kind(&key, KeyKind::Table)?
+                let account = KeyReader::of_kind(&key, KeyKind::TABLE)?
                     .text()?
                     .into_owned();
                 let Ok(account) = AccountName::new(&account) else {

@@ -35,7 +35,7 @@ use partita_model::{AccountName, KeyKind, KeyWriter, TableId, TableName};
 /// The key of a table's record.
 fn table_key(account: &AccountName, folded: &str) -> Bytes {
     let account = account.as_str();
-    KeyWriter::new(KeyKind::Table, account.len() + folded.len() + 1)
+    KeyWriter::new(KeyKind::TABLE, account.len() + folded.len() + 1)
         .text(account)
         .last_text(folded)
         .finish()
@@ -49,7 +49,7 @@ fn name_key(account: &AccountName, table: &TableName) -> Bytes {
 /// The key under which a dropped table waits for its rows to be removed.
 fn dropped_key(account: &AccountName, table: TableId) -> Bytes {
     let account = account.as_str();
-    KeyWriter::new(KeyKind::DroppedTable, account.len() + 9)
+    KeyWriter::new(KeyKind::DROPPED_TABLE, account.len() + 9)
         .text(account)
         .table_id(table)
         .finish()

@@ -29,7 +29,7 @@ impl TableNames {
     /// Where an entity's key, or a cut between partitions, lies; `None` for other keys.
     #[must_use]
     pub fn place(&self, key: &[u8]) -> Option<Place> {
-        let mut fields = KeyReader::of_kind(key, KeyKind::Entity).ok()?;
+        let mut fields = KeyReader::of_kind(key, KeyKind::ENTITY).ok()?;
         let account = fields.text().ok()?.into_owned();
         let table_id = fields.table_id().ok()?;
         let partition_key = fields.text().ok()?.into_owned();
@@ -56,7 +56,7 @@ impl TableNames {
 
 /// Where a key of a table lies; without PartitionKey when it is of no partition.
 pub(crate) fn place_in(table: &Table, key: &[u8]) -> Place {
-    let mut fields = KeyReader::of_kind(key, KeyKind::Entity).ok();
+    let mut fields = KeyReader::of_kind(key, KeyKind::ENTITY).ok();
     let mut text = |is_account: bool| {
         let fields = fields.as_mut()?;
         if !is_account {

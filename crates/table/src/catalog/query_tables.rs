@@ -56,7 +56,7 @@ impl Service {
         let deadline = self.clock().monotonic() + self.settings().page_time_max;
         let start = table_key(account, from.unwrap_or_default());
         let mut end = Vec::from(
-            KeyWriter::new(KeyKind::Table, 32)
+            KeyWriter::new(KeyKind::TABLE, 32)
                 .text(account.as_str())
                 .finish(),
         );

@@ -7,7 +7,7 @@ use partita_engine::Batch;
 use partita_model::{AccountName, KeyKind, KeyWriter, ServiceProperties};
 
 fn key(account: &AccountName) -> Bytes {
-    KeyWriter::new(KeyKind::ServiceProperties, 32)
+    KeyWriter::new(KeyKind::SERVICE_PROPERTIES, 32)
         .last_text(account.as_str())
         .finish()
 }

@@ -50,7 +50,7 @@ pub(crate) async fn sweep(service: Arc<Service>, shutdown: Shutdown) {
 /// One round over all dropped tables; whether some must be looked at again. One that cannot be removed keeps none behind it waiting.
 pub(super) async fn sweep_once(service: &Service, shutdown: &Shutdown) -> Result<bool, Error> {
     let mut left = false;
-    let mut at = Bytes::from_static(&[KeyKind::DroppedTable as u8]);
+    let mut at = KeyKind::DROPPED_TABLE.start();
     loop {
         let dropped = records(service, at).await?;
         let Some((last, _)) = dropped.last() else {
@@ -77,7 +77,7 @@ pub(super) async fn sweep_once(service: &Service, shutdown: &Shutdown) -> Result
 /// may have to go meanwhile.
 async fn records(service: &Service, at: Bytes) -> Result<Vec<(Bytes, Bytes)>, Error> {
     let range = service.route(&at).range;
-    let end = Bytes::from_static(&[KeyKind::DroppedTable as u8 + 1]);
+    let end = KeyKind::DROPPED_TABLE.end();
     let keys = KeyRange::half_open(at, end);
     let mut scan = range.scan(keys, ScanHint::walk()).await?;
     Ok(scan.next(CHUNK_ROWS, CHUNK_BYTES).await?)
@@ -91,7 +91,7 @@ async fn sweep_table(
     row: &[u8],
 ) -> Result<bool, Error> {
     let record: DroppedRecord = decode(row)?;
-    let mut fields = KeyReader::of_kind(key, KeyKind::DroppedTable)?;
+    let mut fields = KeyReader::of_kind(key, KeyKind::DROPPED_TABLE)?;
     let account = fields.text()?;
     let id = fields.table_id()?;
     // Looked up again: what is brought back meanwhile is a table now, and no longer dropped.

@@ -25,7 +25,7 @@ use crate::{AccountLimit, BusyReason, Error, Table};
 use buckets::Buckets;
 use limited::LastMinute;
 use parking_lot::Mutex;
-use partita_model::{indivisible_prefix, table_prefix};
+use partita_model::{container_prefix, indivisible_prefix};
 use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant};
 
@@ -152,7 +152,7 @@ impl Targets {
     }
 
     fn whose(&self, table: &Table, key: &[u8]) -> Whose {
-        let prefix: &[u8] = table_prefix(key).unwrap_or(table.space.prefix());
+        let prefix: &[u8] = container_prefix(key).unwrap_or(table.space.prefix());
         let account = prefix.get(..prefix.len().saturating_sub(TABLE_ID_BYTES));
         let targets = self.settings.of(&table.name);
         let partition = indivisible_prefix(key);

@@ -54,8 +54,8 @@ pub struct Restored {
 /// # Errors
 /// [`Error::Busy`], [`Error::Corrupt`].
 pub async fn snapshot_tables(snapshot: &SnapshotReader) -> Result<Vec<SnapshotTable>, Error> {
-    let start = Bytes::from_static(&[KeyKind::Table as u8]);
-    let end = Bytes::from_static(&[KeyKind::Table as u8 + 1]);
+    let start = KeyKind::TABLE.start();
+    let end = KeyKind::TABLE.end();
     let mut scan = snapshot.scan(&start, Some(&end));
     let mut tables = Vec::new();
     loop {
@@ -64,7 +64,7 @@ pub async fn snapshot_tables(snapshot: &SnapshotReader) -> Result<Vec<SnapshotTa
             return Ok(tables);
         }
         for (key, row) in rows {
-            let account = KeyReader::of_kind(&key, KeyKind::Table)?
+            let account = KeyReader::of_kind(&key, KeyKind::TABLE)?
                 .text()?
                 .into_owned();
             let record: TableRecord = decode(&row)?;

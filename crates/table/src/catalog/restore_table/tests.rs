@@ -72,7 +72,7 @@ impl World {
     /// The next writes that show a table meet this, so many of them.
     fn fail_showing(&self, fault: Fault, mut times: u32) {
         self.databases.faults().of_writes(move |batch| {
-            let is_dropped = |key: &Bytes| key.first() == Some(&(KeyKind::DroppedTable as u8));
+            let is_dropped = |key: &Bytes| key.first() == Some(&KeyKind::DROPPED_TABLE.byte());
             let mut writes = batch.writes().iter();
             let shows = writes.any(|write| write.value.is_none() && is_dropped(&write.key));
             let fails = shows && times > 0;
@@ -316,7 +316,7 @@ async fn the_write_that_shows_the_table_is_tried_again() {
         let rows = world.entities(&table).await;
         assert!(rows.keys().eq(world.entities(&people).await.keys()));
         let mut all = world.all().await.into_iter();
-        assert!(!all.any(|(key, _)| key.first() == Some(&(KeyKind::DroppedTable as u8))));
+        assert!(!all.any(|(key, _)| key.first() == Some(&KeyKind::DROPPED_TABLE.byte())));
     }
     // Not for ever.
     world.fail_showing(Fault::Refused, u32::MAX);

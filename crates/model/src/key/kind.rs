@@ -1,0 +1,275 @@
+//! Kinds of keys: their first byte, and how far their prefixes reach.
+
+use super::text::text_len;
+use bytes::Bytes;
+
+/// A field before the last one of a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Field {
+    /// A text with its terminator.
+    Text,
+    /// Eight bytes.
+    Id,
+}
+
+const ID_BYTES: usize = 8;
+
+/// What a key is the key of: its first byte, and the fields of its prefixes. The first field of every key is the account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct KeyKind {
+    byte: u8,
+    /// The fields that all keys of one container (a table, a queue, a blob container) share.
+    container: &'static [Field],
+    /// The fields that all keys share which a split must keep together; none where no split may lie between keys of the
+    /// kind.
+    indivisible: &'static [Field],
+}
+
+impl KeyKind {
+    /// `account`: the service properties of an account's tables.
+    pub const SERVICE_PROPERTIES: Self = Self::undivided(0x10);
+    /// `account | folded table name`: a table of the catalog.
+    pub const TABLE: Self = Self::undivided(0x11);
+    /// `account | table id`: a deleted table whose rows are still to be removed.
+    pub const DROPPED_TABLE: Self = Self::undivided(0x12);
+    /// `account | table id | PartitionKey | RowKey`: an entity.
+    pub const ENTITY: Self = Self::divided(
+        0x20,
+        &[Field::Text, Field::Id],
+        &[Field::Text, Field::Id, Field::Text],
+    );
+
+    /// A kind whose keys all stay in one range.
+    #[must_use]
+    pub const fn undivided(byte: u8) -> Self {
+        Self {
+            byte,
+            container: &[],
+            indivisible: &[],
+        }
+    }
+
+    /// A kind whose keys may be split between, at the start of the indivisible prefix of one of them. That prefix begins
+    /// with that of the container.
+    #[must_use]
+    pub const fn divided(
+        byte: u8,
+        container: &'static [Field],
+        indivisible: &'static [Field],
+    ) -> Self {
+        assert!(!container.is_empty() && container.len() <= indivisible.len());
+        Self {
+            byte,
+            container,
+            indivisible,
+        }
+    }
+
+    /// The first byte of its keys.
+    #[must_use]
+    pub const fn byte(self) -> u8 {
+        self.byte
+    }
+
+    /// The least key of the kind.
+    #[must_use]
+    pub fn start(self) -> Bytes {
+        Bytes::copy_from_slice(&[self.byte])
+    }
+
+    /// A key after every key of the kind.
+    #[must_use]
+    pub fn end(self) -> Bytes {
+        Bytes::copy_from_slice(&[self.byte + 1])
+    }
+
+    /// The prefix of a key of this kind that all rows of its container share. `None` for a kind without containers, and
+    /// for a malformed key.
+    #[must_use]
+    pub fn container_prefix(self, key: &[u8]) -> Option<&[u8]> {
+        prefix_of(key, self.container)
+    }
+
+    /// The prefix of a key of this kind that no split divides, which is also the first key that a row with it can have.
+    /// `None` for a kind that is never split, and for a malformed key.
+    #[must_use]
+    pub fn indivisible_prefix(self, key: &[u8]) -> Option<&[u8]> {
+        prefix_of(key, self.indivisible)
+    }
+}
+
+/// The kind byte and the fields after it.
+#[inline]
+fn prefix_of<'k>(key: &'k [u8], fields: &[Field]) -> Option<&'k [u8]> {
+    if fields.is_empty() {
+        return None;
+    }
+    let mut len = 1;
+    for field in fields {
+        len += match field {
+            Field::Text => text_len(key.get(len..)?)?,
+            Field::Id => ID_BYTES,
+        };
+    }
+    key.get(..len)
+}
+
+/// A list of kinds.
+#[derive(Debug, Clone, Copy)]
+pub struct KeyKinds(&'static [KeyKind]);
+
+impl KeyKinds {
+    /// Every kind of key that is stored, the most frequent first.
+    pub const STORED: Self = Self::new(&[
+        KeyKind::ENTITY,
+        KeyKind::TABLE,
+        KeyKind::SERVICE_PROPERTIES,
+        KeyKind::DROPPED_TABLE,
+    ]);
+
+    /// # Panics
+    /// Where two kinds have the same first byte; in a constant, at compile time.
+    #[must_use]
+    pub const fn new(kinds: &'static [KeyKind]) -> Self {
+        let mut at = 0;
+        while at < kinds.len() {
+            let mut other = at + 1;
+            while other < kinds.len() {
+                assert!(
+                    kinds[at].byte != kinds[other].byte,
+                    "two kinds of key with the same first byte"
+                );
+                other += 1;
+            }
+            at += 1;
+        }
+        Self(kinds)
+    }
+
+    /// The kind of a key; `None` for an unknown one.
+    #[must_use]
+    pub fn kind_of(self, key: &[u8]) -> Option<KeyKind> {
+        let byte = key.first()?;
+        self.0.iter().find(|kind| kind.byte == *byte).copied()
+    }
+}
+
+/// The indivisible prefix of a stored key: for an entity everything up to and with its PartitionKey. `None` for kinds that
+/// are never split, and for malformed keys.
+#[must_use]
+pub fn indivisible_prefix(key: &[u8]) -> Option<&[u8]> {
+    KeyKinds::STORED.kind_of(key)?.indivisible_prefix(key)
+}
+
+/// The prefix that all rows of a stored key's container share: for an entity that of its table. `None` for kinds without
+/// containers, and for malformed keys.
+#[must_use]
+pub fn container_prefix(key: &[u8]) -> Option<&[u8]> {
+    KeyKinds::STORED.kind_of(key)?.container_prefix(key)
+}
+
+/// The encoded account of a key, the same for all kinds of its keys. `None` for malformed keys.
+#[must_use]
+pub fn account_of(key: &[u8]) -> Option<&[u8]> {
+    let rest = key.get(1..)?;
+    rest.get(..text_len(rest)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{KeyWriter, TableId, TableSpace};
+    use proptest::prelude::*;
+
+    /// `account | queue id | time of visibility | message id`: a queue stays whole.
+    const MESSAGE: KeyKind =
+        KeyKind::divided(0x30, &[Field::Text, Field::Id], &[Field::Text, Field::Id]);
+    /// `account | container id | blob name | block id`: a blob stays whole.
+    const BLOCK: KeyKind = KeyKind::divided(
+        0x40,
+        &[Field::Text, Field::Id],
+        &[Field::Text, Field::Id, Field::Text],
+    );
+    /// The stored kinds, which do not know of the two others, and those.
+    const WITH_OTHERS: KeyKinds = KeyKinds::new(&[
+        KeyKind::ENTITY,
+        MESSAGE,
+        KeyKind::TABLE,
+        KeyKind::SERVICE_PROPERTIES,
+        KeyKind::DROPPED_TABLE,
+        BLOCK,
+    ]);
+
+    fn in_container(kind: KeyKind, account: &str, container: u64) -> KeyWriter {
+        let key = KeyWriter::new(kind, 32).text(account);
+        key.table_id(TableId(container))
+    }
+
+    fn text() -> impl Strategy<Value = String> {
+        prop_oneof!["[\u{0}\u{1}a\u{FFFD}\u{10000}]{0,5}", any::<String>()]
+    }
+
+    proptest! {
+        #[test]
+        fn each_kind_declares_its_prefixes(account in text(), container: u64, name in text(), last in text()) {
+            let message = in_container(MESSAGE, &account, container)
+                .table_id(TableId(1))
+                .last_text(&last)
+                .finish();
+            let queue = in_container(MESSAGE, &account, container).finish();
+            let kind = WITH_OTHERS.kind_of(&message).unwrap();
+            prop_assert_eq!(kind.indivisible_prefix(&message), Some(queue.as_ref()));
+            prop_assert_eq!(kind.container_prefix(&message), Some(queue.as_ref()));
+
+            let of_blob = |last: &str| in_container(BLOCK, &account, container).text(&name).last_text(last);
+            let (block, blob) = (of_blob(&last).finish(), of_blob("").finish());
+            let kind = WITH_OTHERS.kind_of(&block).unwrap();
+            prop_assert_eq!(kind.indivisible_prefix(&block), Some(blob.as_ref()));
+            let blobs = in_container(BLOCK, &account, container).finish();
+            prop_assert_eq!(kind.container_prefix(&block), Some(blobs.as_ref()));
+
+            // The kinds that are stored are as they were, and know nothing of these.
+            let space = TableSpace::new(&account, TableId(container));
+            let entity = space.entity(&name, &last);
+            prop_assert_eq!(WITH_OTHERS.kind_of(&entity), Some(KeyKind::ENTITY));
+            let partition = space.partition(&name);
+            prop_assert_eq!(indivisible_prefix(&entity), Some(partition.as_ref()));
+            prop_assert_eq!(indivisible_prefix(&message), None);
+            prop_assert_eq!(account_of(&entity), account_of(&message));
+        }
+
+        #[test]
+        fn the_indivisible_prefix_of_an_entity_is_its_partition(partition in text(), row in text(), cut in 0..40_usize) {
+            let space = TableSpace::new("account", TableId(7));
+            let key = space.entity(&partition, &row);
+            let whole = space.partition(&partition);
+            prop_assert_eq!(indivisible_prefix(&key), Some(whole.as_ref()));
+            prop_assert_eq!(container_prefix(&key), Some(space.prefix().as_ref()));
+            let short = &key[..key.len().min(cut)];
+            if let Some(prefix) = indivisible_prefix(short) {
+                prop_assert_eq!(prefix, whole.as_ref());
+            }
+        }
+
+        #[test]
+        fn any_bytes_have_prefixes_of_their_own(key: Vec<u8>) {
+            for prefix in [indivisible_prefix(&key), container_prefix(&key)].into_iter().flatten() {
+                prop_assert!(key.starts_with(prefix));
+            }
+            let _ = account_of(&key);
+        }
+    }
+
+    #[test]
+    fn kinds_of_the_catalog_are_never_split() {
+        let table = KeyWriter::new(KeyKind::TABLE, 8)
+            .text("acc")
+            .last_text("t")
+            .finish();
+        assert_eq!(indivisible_prefix(&table), None);
+        assert_eq!(container_prefix(&table), None);
+        assert_eq!(account_of(&table), Some(b"acc\0".as_slice()));
+        assert_eq!(indivisible_prefix(b""), None);
+        assert!(KeyKind::TABLE.start() <= table && table < KeyKind::TABLE.end());
+    }
+}

@@ -1,0 +1,63 @@
+//! Reading keys.
+
+use super::text::{END, read_text};
+use super::{KeyError, KeyKind, TableId};
+use std::borrow::Cow;
+
+/// Reads a key field by field.
+#[derive(Debug, Clone, Copy)]
+pub struct KeyReader<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> KeyReader<'a> {
+    /// Reads the fields after a prefix.
+    #[must_use]
+    pub const fn new(rest: &'a [u8]) -> Self {
+        Self { rest }
+    }
+
+    /// Reads the fields of a key of the expected kind.
+    ///
+    /// # Errors
+    /// [`KeyError`] for any other kind.
+    pub fn of_kind(key: &'a [u8], kind: KeyKind) -> Result<Self, KeyError> {
+        match key.split_first() {
+            Some((&first, rest)) if first == kind.byte() => Ok(Self { rest }),
+            _ => Err(KeyError),
+        }
+    }
+
+    /// The next text, up to its terminator.
+    ///
+    /// # Errors
+    /// [`KeyError`] without a terminator, for a wrong escape, or bytes that are not UTF-8.
+    pub fn text(&mut self) -> Result<Cow<'a, str>, KeyError> {
+        let end = self
+            .rest
+            .iter()
+            .position(|&byte| byte == END)
+            .ok_or(KeyError)?;
+        let (field, rest) = self.rest.split_at(end);
+        self.rest = rest.get(1..).ok_or(KeyError)?;
+        read_text(field)
+    }
+
+    /// The table id.
+    ///
+    /// # Errors
+    /// [`KeyError`] when fewer than eight bytes are left.
+    pub fn table_id(&mut self) -> Result<TableId, KeyError> {
+        let (id, rest) = self.rest.split_first_chunk::<8>().ok_or(KeyError)?;
+        self.rest = rest;
+        Ok(TableId(u64::from_be_bytes(*id)))
+    }
+
+    /// The last text: the rest of the key.
+    ///
+    /// # Errors
+    /// [`KeyError`] for a wrong escape, or bytes that are not UTF-8.
+    pub fn last_text(self) -> Result<Cow<'a, str>, KeyError> {
+        read_text(self.rest)
+    }
+}

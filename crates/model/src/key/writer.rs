@@ -1,0 +1,49 @@
+//! Writing keys.
+
+use super::text::{END, push_text};
+use super::{KeyKind, TableId};
+use bytes::Bytes;
+
+/// Writes a key field by field.
+#[derive(Debug)]
+pub struct KeyWriter {
+    bytes: Vec<u8>,
+}
+
+impl KeyWriter {
+    /// Starts a key of a kind, with room for `capacity` bytes.
+    #[must_use]
+    pub fn new(kind: KeyKind, capacity: usize) -> Self {
+        let mut bytes = Vec::with_capacity(capacity + 1);
+        bytes.push(kind.byte());
+        Self { bytes }
+    }
+
+    /// A text with its terminator.
+    #[must_use]
+    pub fn text(mut self, text: &str) -> Self {
+        push_text(&mut self.bytes, text);
+        self.bytes.push(END);
+        self
+    }
+
+    /// A table id: eight bytes, big-endian.
+    #[must_use]
+    pub fn table_id(mut self, id: TableId) -> Self {
+        self.bytes.extend_from_slice(&id.0.to_be_bytes());
+        self
+    }
+
+    /// The last text, without terminator.
+    #[must_use]
+    pub fn last_text(mut self, text: &str) -> Self {
+        push_text(&mut self.bytes, text);
+        self
+    }
+
+    /// The key.
+    #[must_use]
+    pub fn finish(self) -> Bytes {
+        Bytes::from(self.bytes)
+    }
+}
