@@ -13,13 +13,13 @@ const FOLLOWED_BYTES_MAX: usize = 64 << 20;
 
 /// Why not all writes of a range are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Lost {
+pub enum FollowError {
     /// A write failed in such a way that it may be there or not.
     #[error("what became of a write is not known")]
-    Unknown,
+    OutcomeUnknown,
     /// More was written than is remembered.
     #[error("rows were written faster than they could be followed")]
-    TooMany,
+    TooManyWrites,
 }
 
 /// What is remembered of the writes to a range.
@@ -33,7 +33,7 @@ pub(crate) struct Follow {
 struct Followed {
     writes: Vec<Write>,
     bytes: usize,
-    lost: Option<Lost>,
+    lost: Option<FollowError>,
 }
 
 impl Follow {
@@ -51,7 +51,7 @@ impl Follow {
     }
 
     /// What was written since it was begun or last taken, in order, with its bytes.
-    pub(crate) fn take(&self) -> Result<(Vec<Write>, usize), Lost> {
+    pub(crate) fn take(&self) -> Result<(Vec<Write>, usize), FollowError> {
         let mut followed = self.followed.lock();
         match followed.lost {
             Some(lost) => Err(lost),
@@ -75,7 +75,7 @@ impl Follow {
         match result {
             Ok(()) => followed.add(writes),
             Err(WriteError::Refused(_)) => {}
-            Err(WriteError::Unknown) => followed.lose(Lost::Unknown),
+            Err(WriteError::Unknown) => followed.lose(FollowError::OutcomeUnknown),
         }
     }
 }
@@ -87,12 +87,12 @@ impl Followed {
         }
         self.bytes += writes.iter().map(Write::bytes).sum::<usize>();
         if self.bytes > FOLLOWED_BYTES_MAX {
-            return self.lose(Lost::TooMany);
+            return self.lose(FollowError::TooManyWrites);
         }
         self.writes.extend_from_slice(writes);
     }
 
-    fn lose(&mut self, why: Lost) {
+    fn lose(&mut self, why: FollowError) {
         *self = Self {
             lost: Some(why),
             ..Self::default()
@@ -140,12 +140,12 @@ mod tests {
         follow.begin();
         follow.note(&write("a", 1), Err(WriteError::Unknown));
         follow.note(&write("b", 1), Ok(()));
-        assert_eq!(follow.take().unwrap_err(), Lost::Unknown);
+        assert_eq!(follow.take().unwrap_err(), FollowError::OutcomeUnknown);
         follow.begin();
         for _ in 0..3 {
             follow.note(&write("a", FOLLOWED_BYTES_MAX / 2), Ok(()));
         }
-        assert_eq!(follow.take().unwrap_err(), Lost::TooMany);
+        assert_eq!(follow.take().unwrap_err(), FollowError::TooManyWrites);
         follow.begin();
         assert_eq!(taken(&follow), Vec::<Bytes>::new());
     }

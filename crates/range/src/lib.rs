@@ -25,7 +25,7 @@ mod range;
 mod row_memory;
 
 pub use cache::CacheStats;
-pub use follow::Lost;
+pub use follow::FollowError;
 pub use partita_engine::RangeId;
-pub use range::{Bounds, Done, Follower, InTransit, Locked, Range};
+pub use range::{Bounds, Follower, InTransit, Locked, Range, RequestStats};
 pub use row_memory::{KeyFilterStats, RowMemory};

@@ -1,6 +1,6 @@
 //! Operations on a backup that need no server: verifying it, and restoring it into a new data directory.
 
-pub use partita_cluster::backup::{
+pub use partita_rt::Place;
+pub use partita_snapshot::backup::{
     Backup, BackupError, Finding, Progress, Verified, restore, verify,
 };
-pub use partita_rt::Place;

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use partita_cluster::{Balancer, Manager, ManagerError, ObjectMapStore};
+use partita_cluster::{Balancer, Cluster, ClusterParts, ObjectMapStore, StartError};
 use partita_engine::memory::MemoryEngineSet;
 use partita_engine::slate::{self, SlateEngineSet};
 use partita_engine::{EngineSet, OpenError};
@@ -23,6 +23,7 @@ use partita_range::RowMemory;
 use partita_rt::object_store::ObjectStore;
 use partita_rt::object_store::memory::InMemory;
 use partita_rt::{Clock, DataDir, SystemClock, Tasks, data_dir};
+use partita_snapshot::{ObjectSnapshotStore, SnapshotPins, Snapshots};
 use partita_table::{Service, ServiceSettings};
 use tokio::net::TcpListener;
 
@@ -31,7 +32,7 @@ use partita_wire::{BearerRules, Hosts, Jwks};
 use crate::config::{Limits, Oauth, Place, Settings, Store};
 use crate::front::{Accounts, Front, FrontParts, InvalidAccount, Unsendable};
 use crate::metrics::Metrics;
-use crate::standing::{Listening, Standing};
+use crate::standing::{Listening, OpenStore, Standing};
 use crate::{admin, open_files, tls};
 
 /// Time for background work and the admin port to end, after the last request.
@@ -91,8 +92,8 @@ pub enum Error {
     Ranges {
         /// The data directory.
         path: PathBuf,
-        /// The partition manager's reason.
-        source: ManagerError,
+        /// Why not.
+        source: StartError,
     },
 }
 
@@ -103,7 +104,7 @@ pub struct Server {
     authority: Option<PathBuf>,
     requests: Tasks,
     background: Tasks,
-    manager: Arc<Manager>,
+    cluster: Arc<Cluster>,
 }
 
 impl Server {
@@ -142,17 +143,20 @@ impl Server {
             }
 
             let loaded = tls::load(&settings, &*clock)?;
-            let (manager, heat) = open_ranges(&settings.store, background.clone()).await?;
-            let balancer = settings.store.balance.map(Balancer::new);
-            manager.start_watching(Arc::clone(&clock), balancer, heat);
+            let (cluster, snapshots) =
+                open_ranges(&settings.store, &clock, background.clone()).await?;
             let service = Service::new(
-                Arc::clone(manager.map()),
+                Arc::clone(cluster.map()),
                 Arc::clone(&clock),
                 service_settings(&settings.limits),
             );
             let service = Arc::new(service.with_targets(settings.targets.clone()));
             service.start(&background);
-            standing.opened(Arc::clone(&manager), Arc::clone(&service));
+            standing.opened(OpenStore {
+                cluster: Arc::clone(&cluster),
+                snapshots,
+                service: Arc::clone(&service),
+            });
             let (tls_config, authority) = loaded.map_or((None, None), |loaded| {
                 (Some(loaded.config), loaded.authority)
             });
@@ -177,7 +181,7 @@ impl Server {
                 authority,
                 requests,
                 background,
-                manager,
+                cluster,
             })
         })
     }
@@ -200,7 +204,7 @@ impl Server {
     /// Closes the store under a running server.
     #[cfg(test)]
     pub(crate) async fn close_store(&self) {
-        self.manager.databases().close().await;
+        self.cluster.close().await;
     }
 
     /// Stops the server: refuses new requests, gives running ones the drain timeout, then closes the data. Returns the names
@@ -212,7 +216,7 @@ impl Server {
                 .drain(self.standing.settings.limits.drain_timeout)
                 .await;
             late.extend(self.background.drain(BACKGROUND_DRAIN).await);
-            self.manager.databases().close().await;
+            self.cluster.close().await;
             if !late.is_empty() {
                 tracing::warn!(tasks = ?late, "tasks did not end in time");
             }
@@ -284,12 +288,13 @@ async fn bind(
     })
 }
 
-/// Opens the data: its databases, and the ranges of its partition map. Returns the archive of the heat history too, if data
-/// outlives the process.
+/// Opens the data: its databases, the ranges of its partition map, and its snapshots. The heat history survives a restart if the data
+/// does.
 async fn open_ranges(
     store: &Store,
+    clock: &Arc<dyn Clock>,
     background: Tasks,
-) -> Result<(Arc<Manager>, Option<Archive>), Error> {
+) -> Result<(Arc<Cluster>, Arc<Snapshots>), Error> {
     let memory = Arc::new(RowMemory::new(store.entity_cache_bytes));
     let (databases, objects, path): (Arc<dyn EngineSet>, _, _) = match &store.place {
         Place::Memory => {
@@ -314,8 +319,19 @@ async fn open_ranges(
     };
     let lasts = matches!(store.place, Place::Directory(_));
     let heat = lasts.then(|| Archive::new(Arc::clone(&objects), HEAT_FOLDER.into()));
-    let map = Arc::new(ObjectMapStore::new(objects));
-    let opened = Manager::open(databases, memory, map, background).await;
-    let manager = opened.map_err(|source| Error::Ranges { path, source })?;
-    Ok((manager, heat))
+    let records = Arc::new(ObjectSnapshotStore::new(Arc::clone(&objects)));
+    let opened = Cluster::open(ClusterParts {
+        engines: databases,
+        memory,
+        map: Arc::new(ObjectMapStore::new(objects)),
+        pins: Arc::new(SnapshotPins::new(records.clone())),
+        clock: Arc::clone(clock),
+        tasks: background,
+    });
+    let cluster = opened
+        .await
+        .map_err(|source| Error::Ranges { path, source })?;
+    cluster.start_watching(store.balance.map(Balancer::new), heat);
+    let snapshots = Snapshots::start(Arc::clone(&cluster), records);
+    Ok((cluster, snapshots))
 }

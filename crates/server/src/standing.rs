@@ -8,10 +8,11 @@ use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
-use partita_cluster::Manager;
+use partita_cluster::Cluster;
 use partita_engine::{Health, Stats};
 use partita_range::RowMemory;
 use partita_rt::{Clock, Shutdown};
+use partita_snapshot::Snapshots;
 use partita_table::Service;
 
 use crate::config::Settings;
@@ -60,6 +61,17 @@ pub struct Listening {
     pub admin: Option<SocketAddr>,
 }
 
+/// The store, once its data is open.
+#[derive(Debug)]
+pub struct OpenStore {
+    /// The ranges.
+    pub cluster: Arc<Cluster>,
+    /// The snapshots.
+    pub snapshots: Arc<Snapshots>,
+    /// The table service.
+    pub service: Arc<Service>,
+}
+
 /// The parts of the server, for those who report on them. Shared by `Arc`.
 #[derive(Debug)]
 pub struct Standing {
@@ -70,7 +82,7 @@ pub struct Standing {
     clock: Arc<dyn Clock>,
     started: Instant,
     pub(crate) jobs: Jobs,
-    open: OnceLock<(Arc<Manager>, Arc<Service>)>,
+    open: OnceLock<OpenStore>,
     shutdown: Shutdown,
 }
 
@@ -97,23 +109,23 @@ impl Standing {
     }
 
     /// The data is open. A second call changes nothing.
-    pub fn opened(&self, manager: Arc<Manager>, service: Arc<Service>) {
-        self.open.get_or_init(|| (manager, service));
+    pub fn opened(&self, store: OpenStore) {
+        self.open.get_or_init(|| store);
     }
 
     /// The ranges, once the data is open.
-    pub(crate) fn manager(&self) -> Option<&Arc<Manager>> {
-        self.open.get().map(|(manager, _)| manager)
+    pub(crate) fn cluster(&self) -> Option<&Arc<Cluster>> {
+        self.open.get().map(|store| &store.cluster)
     }
 
     /// The table service, once the data is open.
     pub(crate) fn service(&self) -> Option<&Arc<Service>> {
-        self.open.get().map(|(_, service)| service)
+        self.open.get().map(|store| &store.service)
     }
 
-    /// Ranges and table service, once the data is open.
-    pub(crate) fn open(&self) -> Option<(&Arc<Manager>, &Arc<Service>)> {
-        Some((self.manager()?, self.service()?))
+    /// The store, once its data is open.
+    pub(crate) fn open(&self) -> Option<&OpenStore> {
+        self.open.get()
     }
 
     /// The wall time.
@@ -164,15 +176,15 @@ impl Standing {
 
     /// Figures of the engine, once the data is open.
     pub(crate) fn engine_stats(&self) -> Option<Stats> {
-        Some(self.manager()?.databases().stats())
+        Some(self.cluster()?.engines().stats())
     }
 
     /// What is kept in memory of rows, once the data is open.
     pub(crate) fn row_memory(&self) -> Option<&RowMemory> {
-        Some(self.manager()?.memory())
+        Some(self.cluster()?.memory())
     }
 
     fn engine_health(&self) -> Option<Health> {
-        Some(self.manager()?.databases().health())
+        Some(self.cluster()?.engines().health())
     }
 }

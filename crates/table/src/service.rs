@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use partita_cluster::{PartitionMap, Route};
 use partita_heat::Access;
 use partita_model::TableId;
-use partita_range::{Done, Locked};
+use partita_range::{Locked, RequestStats};
 use partita_rt::{Clock, Tasks};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -158,9 +158,9 @@ impl Service {
     }
 
     pub(crate) fn note_throttled(&self, key: &Bytes, rows: u64) {
-        let done = Done {
+        let done = RequestStats {
             rows: usize::try_from(rows).unwrap_or(usize::MAX),
-            ..Done::default()
+            ..RequestStats::default()
         };
         self.route(key).range.note(key, Access::Throttled, done);
     }

@@ -1,14 +1,14 @@
-//! Whether to split or merge ranges, from their sizes and loads: pure decisions, so that hours can be simulated in a test.
+//! When to split or merge ranges, from their sizes and loads: pure decisions, so that hours can be simulated in a test.
 //!
 //! - **Split by size** when the files of a range exceed [`BalanceSettings::split_bytes`].
-//! - **Split by load**, where [`BalanceSettings::by_load`] says so, when requests stay above [`BalanceSettings::split_rate`], or
-//!   the processor time they take above [`BalanceSettings::split_cores`], for [`BalanceSettings::hot_for`], and a cut is known that shares
-//!   the load out. A single hot partition has none: that is counted, and shown, and nothing is done. Where too little load was
-//!   seen to tell, nothing is done either.
+//! - **Split by load**, if [`BalanceSettings::by_load`] is set, when requests stay above [`BalanceSettings::split_rate`], or the
+//!   processor time they use above [`BalanceSettings::split_cores`], for [`BalanceSettings::hot_for`], and a key is known that divides
+//!   the load. A single hot partition has none: that is counted and shown, and nothing is done. Nothing is done either while too
+//!   little load was seen.
 //! - **Merge** two neighbours that both stayed below a quarter of all triggers for [`BalanceSettings::cold_for`].
 //!
-//! What keeps it from going back and forth: one action a round; a new range is left alone for a while; and two ranges that were
-//! merged weigh at most half of what would split them again.
+//! It does not oscillate: one action a round; a new range is left alone for a while; and two ranges that were merged weigh at most
+//! half of what would split them again.
 
 mod cores;
 
@@ -26,17 +26,17 @@ pub struct BalanceSettings {
     pub split_bytes: u64,
     /// A range with more requests a second is hot.
     pub split_rate: f64,
-    /// So is one that takes more than this of the processors: 1.0 is one of them.
+    /// So is one that uses more processors than this: 1.0 is one processor.
     pub split_cores: f64,
-    /// Whether hot ranges are split, if that shares their load out. Where one process serves all ranges it gains nothing.
+    /// Whether hot ranges are split if that divides their load. It gains nothing where one process serves all ranges.
     pub by_load: bool,
-    /// For so long before it is split.
+    /// How long a range must be hot before it is split.
     pub hot_for: Duration,
-    /// Neighbours below a quarter of all for so long are merged.
+    /// How long two neighbours must be below a quarter of all triggers before they are merged.
     pub cold_for: Duration,
-    /// A range is not split again by load for so long after it was made.
+    /// How long a new range is not split by load.
     pub cool_down: Duration,
-    /// No more ranges than this are made.
+    /// The most ranges it creates.
     pub ranges_max: usize,
 }
 
@@ -56,40 +56,40 @@ impl Default for BalanceSettings {
     }
 }
 
-/// How a range stands in a round. Given in key order.
+/// A range as it was seen in a round. Given in key order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Observed {
     /// Which range.
     pub id: RangeId,
     /// Its bytes in files.
     pub bytes: u64,
-    /// Its requests a second of late.
+    /// Its requests a second in the last window.
     pub rate: f64,
-    /// How many processors they took, background work left out.
+    /// How many processors they used, background work excluded.
     pub cores: f64,
-    /// Where a cut would share its load out.
-    pub cut: Cut,
-    /// Whether it is still rewriting files of others: it is not changed meanwhile.
-    pub rewriting: bool,
+    /// Where a split would divide its load.
+    pub split_point: SplitPoint,
+    /// Whether it is still copying files that it shares with other databases: it is not changed meanwhile.
+    pub detaching: bool,
 }
 
-/// Where a cut would share the load of a range out.
+/// Where a split would divide the load of a range.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Cut {
+pub enum SplitPoint {
     /// Before this key.
     At(Bytes),
-    /// Nowhere: what has most of the load cannot be cut.
-    Nowhere,
-    /// Too little load was seen to tell.
+    /// Nowhere: a single partition, or the growing end of a table, has most of the load.
+    None,
+    /// Too little load was seen.
     Unknown,
 }
 
-/// What to do.
+/// What the balancer wants done.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Action {
+pub enum BalanceAction {
     /// Split in the middle of its bytes.
     SplitBySize(RangeId),
-    /// Split where its load is shared out.
+    /// Split where its load is divided.
     SplitByLoad(RangeId, Bytes),
     /// Merge with the next one.
     Merge(RangeId, RangeId),
@@ -99,32 +99,32 @@ pub enum Action {
 #[derive(Debug)]
 pub struct Balancer {
     settings: BalanceSettings,
-    marks: HashMap<RangeId, Mark>,
+    known: HashMap<RangeId, History>,
     no_split_key: u64,
 }
 
 /// Since when a range is what it is.
 #[derive(Debug, Clone, Copy)]
-struct Mark {
+struct History {
     seen: Instant,
     hot: Option<Instant>,
     cold: Option<Instant>,
-    /// Counted as hot without a cut, once for each time it gets hot.
+    /// Counted as hot without a split key, once for each time it gets hot.
     counted: bool,
-    /// Left alone until then: it could not be changed.
+    /// Left alone until then: the last change of it failed.
     not_before: Option<Instant>,
 }
 
-/// How long a range without a split key is left alone that is too large: a partition hardly ever gets a neighbour within it.
+/// How long a range that is too large and has no split key is left alone: a partition hardly ever gets a neighbour within it.
 const NO_SPLIT_KEY_PAUSE: Duration = Duration::from_secs(3600);
 
 impl Balancer {
-    /// Knows nothing of any range yet.
+    /// Has seen no range yet.
     #[must_use]
     pub fn new(settings: BalanceSettings) -> Self {
         Self {
             settings,
-            marks: HashMap::new(),
+            known: HashMap::new(),
             no_split_key: 0,
         }
     }
@@ -135,36 +135,36 @@ impl Balancer {
         self.no_split_key
     }
 
-    /// Notes that an action could not be done: its ranges are left alone for a while, so that others get their turn.
-    pub fn note_failed(&mut self, now: Instant, action: &Action, has_no_split_key: bool) {
+    /// Notes that an action failed: its ranges are left alone for a while, so that others are changed.
+    pub fn note_failed(&mut self, now: Instant, action: &BalanceAction, has_no_split_key: bool) {
         let pause = match has_no_split_key {
             true => NO_SPLIT_KEY_PAUSE,
             false => self.settings.cool_down,
         };
         self.no_split_key += u64::from(has_no_split_key);
         let ids = match action {
-            Action::SplitBySize(id) | Action::SplitByLoad(id, _) => [*id, *id],
-            Action::Merge(left, right) => [*left, *right],
+            BalanceAction::SplitBySize(id) | BalanceAction::SplitByLoad(id, _) => [*id, *id],
+            BalanceAction::Merge(left, right) => [*left, *right],
         };
         for id in ids {
-            if let Some(mark) = self.marks.get_mut(&id) {
-                mark.not_before = Some(now + pause);
+            if let Some(history) = self.known.get_mut(&id) {
+                history.not_before = Some(now + pause);
             }
         }
     }
 
-    /// What to do in this round: at most one thing.
-    pub fn decide(&mut self, now: Instant, ranges: &[Observed]) -> Option<Action> {
+    /// What to do in this round: at most one action.
+    pub fn decide(&mut self, now: Instant, ranges: &[Observed]) -> Option<BalanceAction> {
         self.note(now, ranges);
         self.split(now, ranges).or_else(|| self.merge(now, ranges))
     }
 
-    /// Brings the marks up to date; those of ranges that are gone go.
+    /// Updates what is known of the ranges, and forgets those that are gone.
     fn note(&mut self, now: Instant, ranges: &[Observed]) {
-        let before = std::mem::take(&mut self.marks);
+        let before = std::mem::take(&mut self.known);
         for range in ranges {
             let known = before.get(&range.id).copied();
-            let mut mark = known.unwrap_or(Mark {
+            let mut history = known.unwrap_or(History {
                 seen: now,
                 hot: None,
                 cold: None,
@@ -173,11 +173,11 @@ impl Balancer {
             });
             let hot =
                 range.rate > self.settings.split_rate || range.cores > self.settings.split_cores;
-            mark.hot = hot.then(|| mark.hot.unwrap_or(now));
-            mark.counted &= hot;
+            history.hot = hot.then(|| history.hot.unwrap_or(now));
+            history.counted &= hot;
             let cold = self.is_cold(range);
-            mark.cold = cold.then(|| mark.cold.unwrap_or(now));
-            self.marks.insert(range.id, mark);
+            history.cold = cold.then(|| history.cold.unwrap_or(now));
+            self.known.insert(range.id, history);
         }
     }
 
@@ -188,53 +188,54 @@ impl Balancer {
             && range.bytes < self.settings.split_bytes / 4
     }
 
-    fn split(&mut self, now: Instant, ranges: &[Observed]) -> Option<Action> {
+    fn split(&mut self, now: Instant, ranges: &[Observed]) -> Option<BalanceAction> {
         let settings = self.settings;
         let room = ranges.len() < settings.ranges_max;
-        let left_alone = |mark: &Mark| mark.not_before.is_some_and(|until| now < until);
-        for range in ranges.iter().filter(|range| !range.rewriting && room) {
+        let left_alone = |history: &History| history.not_before.is_some_and(|until| now < until);
+        for range in ranges.iter().filter(|range| !range.detaching && room) {
             let is_due = self
-                .marks
+                .known
                 .get(&range.id)
-                .is_some_and(|mark| !left_alone(mark));
+                .is_some_and(|history| !left_alone(history));
             if is_due && range.bytes > settings.split_bytes {
-                return Some(Action::SplitBySize(range.id));
+                return Some(BalanceAction::SplitBySize(range.id));
             }
         }
         for range in ranges {
-            let Some(mark) = self.marks.get_mut(&range.id) else {
+            let Some(history) = self.known.get_mut(&range.id) else {
                 continue;
             };
-            if left_alone(mark) {
+            if left_alone(history) {
                 continue;
             }
-            let hot = mark.hot.is_some_and(|hot| now - hot >= settings.hot_for);
-            if !hot || now - mark.seen < settings.cool_down {
+            let hot = history.hot.is_some_and(|hot| now - hot >= settings.hot_for);
+            if !hot || now - history.seen < settings.cool_down {
                 continue;
             }
-            match &range.cut {
-                Cut::At(cut) if settings.by_load && room && !range.rewriting => {
-                    return Some(Action::SplitByLoad(range.id, cut.clone()));
+            match &range.split_point {
+                SplitPoint::At(key) if settings.by_load && room && !range.detaching => {
+                    return Some(BalanceAction::SplitByLoad(range.id, key.clone()));
                 }
-                Cut::Nowhere if !mark.counted => {
-                    mark.counted = true;
+                SplitPoint::None if !history.counted => {
+                    history.counted = true;
                     self.no_split_key += 1;
                 }
-                Cut::At(_) | Cut::Nowhere | Cut::Unknown => {}
+                SplitPoint::At(_) | SplitPoint::None | SplitPoint::Unknown => {}
             }
         }
         None
     }
 
-    fn merge(&self, now: Instant, ranges: &[Observed]) -> Option<Action> {
+    fn merge(&self, now: Instant, ranges: &[Observed]) -> Option<BalanceAction> {
         let cold = |range: &Observed| {
-            let mark = self.marks.get(&range.id);
-            let mark = mark.filter(|mark| mark.not_before.is_none_or(|until| now >= until));
-            let since = mark.and_then(|mark| mark.cold);
-            !range.rewriting && since.is_some_and(|since| now - since >= self.settings.cold_for)
+            let history = self.known.get(&range.id);
+            let history =
+                history.filter(|history| history.not_before.is_none_or(|until| now >= until));
+            let since = history.and_then(|history| history.cold);
+            !range.detaching && since.is_some_and(|since| now - since >= self.settings.cold_for)
         };
         ranges.windows(2).find_map(|pair| match pair {
-            [a, b] if cold(a) && cold(b) => Some(Action::Merge(a.id, b.id)),
+            [a, b] if cold(a) && cold(b) => Some(BalanceAction::Merge(a.id, b.id)),
             _ => None,
         })
     }

@@ -3,14 +3,14 @@ use partita_heat::{Counts, Latency, Window};
 
 const ROUND: Duration = Duration::from_secs(10);
 
-/// A key space of a hundred equal pieces, in ranges that the decisions cut and join.
+/// A key space of a hundred equal pieces, in ranges that the decisions split and merge.
 struct World {
     balancer: Balancer,
     now: Instant,
     /// First piece of each range, and its id.
     ranges: Vec<(usize, RangeId)>,
     next: u64,
-    actions: Vec<Action>,
+    actions: Vec<BalanceAction>,
     /// Seconds of a processor that a request takes, and the rows it reads.
     cost: f64,
     rows: u64,
@@ -78,8 +78,8 @@ impl World {
                     bytes: bytes[start..end].iter().sum(),
                     rate,
                     cores: cores(&self.window(rate), all, busy),
-                    cut: cut(&rates[start..end], start),
-                    rewriting: false,
+                    split_point: split_point(&rates[start..end], start),
+                    detaching: false,
                 }
             })
             .collect();
@@ -88,12 +88,12 @@ impl World {
         };
         let span = |id: RangeId| *spans.iter().find(|span| span.2 == id).unwrap();
         match &action {
-            Action::SplitByLoad(id, at) => self.cut(span(*id).0, usize::from(at[0])),
-            Action::SplitBySize(id) => {
+            BalanceAction::SplitByLoad(id, at) => self.split(span(*id).0, usize::from(at[0])),
+            BalanceAction::SplitBySize(id) => {
                 let (start, end, _) = span(*id);
-                self.cut(start, usize::midpoint(start, end));
+                self.split(start, usize::midpoint(start, end));
             }
-            Action::Merge(left, right) => {
+            BalanceAction::Merge(left, right) => {
                 let start = span(*left).0;
                 self.ranges.retain(|(_, id)| id != left && id != right);
                 self.add(start);
@@ -102,7 +102,7 @@ impl World {
         self.actions.push(action);
     }
 
-    fn cut(&mut self, start: usize, at: usize) {
+    fn split(&mut self, start: usize, at: usize) {
         self.ranges.retain(|(first, _)| *first != start);
         self.add(start);
         self.add(at);
@@ -121,11 +121,11 @@ impl World {
     }
 }
 
-/// The cut that shares the load out best, if it shares it at all and 256 samples of two rounds say so. The first piece is `start`.
-fn cut(rates: &[f64], start: usize) -> Cut {
+/// The split that divides the load best, if one does and 256 samples of two rounds show it. The first piece is `start`.
+fn split_point(rates: &[f64], start: usize) -> SplitPoint {
     let total: f64 = rates.iter().sum();
     if total * 2.0 * ROUND.as_secs_f64() < 256.0 {
-        return Cut::Unknown;
+        return SplitPoint::Unknown;
     }
     let best = (1..rates.len()).min_by(|a, b| {
         let off = |at: usize| (rates[..at].iter().sum::<f64>() - total / 2.0).abs();
@@ -134,9 +134,9 @@ fn cut(rates: &[f64], start: usize) -> Cut {
     let left = |at: usize| rates[..at].iter().sum::<f64>();
     match best {
         Some(at) if left(at) > total / 4.0 && left(at) < total * 0.75 => {
-            Cut::At(Bytes::from(vec![(start + at) as u8]))
+            SplitPoint::At(Bytes::from(vec![(start + at) as u8]))
         }
-        _ => Cut::Nowhere,
+        _ => SplitPoint::None,
     }
 }
 
@@ -151,7 +151,7 @@ fn a_load_that_wobbles_around_the_trigger_for_days_is_split_once() {
         even(if round / 3 % 2 == 0 { 4_500.0 } else { 5_500.0 })
     });
     assert_eq!(world.actions.len(), 1, "{:?}", world.actions);
-    assert!(matches!(world.actions[0], Action::SplitByLoad(..)));
+    assert!(matches!(world.actions[0], BalanceAction::SplitByLoad(..)));
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn day_and_night_cost_a_few_actions_a_day() {
         world
             .actions
             .iter()
-            .any(|action| matches!(action, Action::Merge(..)))
+            .any(|action| matches!(action, BalanceAction::Merge(..)))
     );
 }
 
@@ -282,7 +282,7 @@ fn a_large_range_is_split_by_size_until_its_pieces_fit() {
         world
             .actions
             .iter()
-            .all(|action| matches!(action, Action::SplitBySize(_)))
+            .all(|action| matches!(action, BalanceAction::SplitBySize(_)))
     );
 }
 
@@ -298,16 +298,16 @@ fn nothing_is_done_to_a_range_that_rewrites_or_beyond_the_most() {
         bytes: u64::MAX,
         rate: 0.0,
         cores: 0.0,
-        cut: Cut::Unknown,
-        rewriting: true,
+        split_point: SplitPoint::Unknown,
+        detaching: true,
     };
     let mut balancer = Balancer::new(BalanceSettings::default());
     assert_eq!(balancer.decide(now, std::slice::from_ref(&range)), None);
-    range.rewriting = false;
+    range.detaching = false;
     let mut full = Balancer::new(settings);
     assert_eq!(full.decide(now, std::slice::from_ref(&range)), None);
     let split = balancer.decide(now, &[range]);
-    assert_eq!(split, Some(Action::SplitBySize(RangeId(1))));
+    assert_eq!(split, Some(BalanceAction::SplitBySize(RangeId(1))));
 }
 
 #[test]
@@ -336,10 +336,10 @@ fn a_range_that_cannot_be_split_is_left_alone_and_others_get_their_turn() {
         bytes: settings.split_bytes + 1,
         rate: 0.0,
         cores: 0.0,
-        cut: Cut::Unknown,
-        rewriting: false,
+        split_point: SplitPoint::Unknown,
+        detaching: false,
     });
-    let [first, second] = [1, 2].map(|id| Action::SplitBySize(RangeId(id)));
+    let [first, second] = [1, 2].map(|id| BalanceAction::SplitBySize(RangeId(id)));
     let mut now = Instant::now();
     assert_eq!(balancer.decide(now, &ranges), Some(first.clone()));
     balancer.note_failed(now, &first, true);

@@ -1,15 +1,23 @@
-//! Keys in records: bytes as Base64.
+//! Keys in stored records: bytes as Base64 text. For `#[serde(with = "key_text")]`.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use bytes::Bytes;
 use serde::{Deserialize, Deserializer, Serializer, de};
 
-pub(crate) fn serialize<S: Serializer>(key: &Bytes, serializer: S) -> Result<S::Ok, S::Error> {
+/// Writes a key.
+///
+/// # Errors
+/// Those of the serializer.
+pub fn serialize<S: Serializer>(key: &Bytes, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&BASE64_STANDARD.encode(key))
 }
 
-pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Bytes, D::Error> {
+/// Reads a key.
+///
+/// # Errors
+/// The text is not Base64.
+pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Bytes, D::Error> {
     let text = String::deserialize(deserializer)?;
     let key = BASE64_STANDARD.decode(text).map_err(de::Error::custom)?;
     Ok(key.into())

@@ -10,18 +10,17 @@ use thiserror::Error;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// How long a write waits for a range in transit before it is refused. Clients try again by themselves: at once, or after
-/// less than a second.
+/// How long a write waits for a range in transit before it is refused. Clients retry by themselves, at once or within a second.
 pub const TRANSIT_WAIT: Duration = Duration::from_millis(300);
 
-/// Counts the owners of a piece of the key space: a later owner has a greater one.
+/// Counts the owners of a piece of the key space: a later owner has a greater epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Default)]
 pub struct Epoch(pub u64);
 
 /// A range that is served here.
 #[derive(Debug, Clone)]
 pub struct Served {
-    /// Under which epoch it is served.
+    /// The epoch it is served under.
     pub epoch: Epoch,
     /// The range, with its bounds.
     pub range: Arc<Range>,
@@ -37,10 +36,10 @@ impl Served {
     }
 }
 
-/// The ranges given do not cover the key space once.
+/// The ranges have a gap or an overlap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("the ranges do not cover the key space once")]
-pub struct Gap;
+#[error("the ranges do not cover every key exactly once")]
+pub struct CoverageError;
 
 /// Why the keys of a write were not locked. Nothing happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
@@ -50,30 +49,30 @@ pub enum LockError {
     InTransit,
     /// They lie in more than one range.
     #[error("the keys lie in more than one range")]
-    Apart,
+    CrossRange,
 }
 
 /// Which range serves which keys: every key exactly one.
 #[derive(Debug)]
 pub struct PartitionMap {
-    /// In key order; the first begins with the empty key, each ends where the next begins, the last has no end.
+    /// In key order; the first begins with the empty key, each ends where the next begins, the last has no end. Empty before the
+    /// host has opened its ranges.
     ranges: ArcSwap<Vec<Served>>,
-    /// Moves when the map changes, and when a range that was frozen takes writes again.
-    turns: watch::Sender<u64>,
+    /// Notified when ranges are replaced, and when a frozen range takes writes again.
+    notify: watch::Sender<()>,
 }
 
-/// The answer to "who serves this key". It may be kept for one read: a range that was replaced meanwhile serves, for those who
-/// hold it, what it held then.
+/// The range of a key. Valid for one read: a range that was replaced meanwhile serves what it held then.
 #[derive(Debug, Clone)]
 pub struct Route {
     /// The range.
     pub range: Arc<Range>,
-    /// Under which epoch it is served.
+    /// The epoch it is served under.
     pub epoch: Epoch,
 }
 
 impl Route {
-    /// The first key behind the range; `None` for the last one.
+    /// The first key after the range; `None` for the last range.
     #[must_use]
     pub fn end(&self) -> Option<&Bytes> {
         self.range.bounds().end.as_ref()
@@ -84,23 +83,30 @@ impl PartitionMap {
     /// A map of these ranges, in any order.
     ///
     /// # Errors
-    /// [`Gap`] when they do not cover every key exactly once.
-    pub fn new(ranges: Vec<Served>) -> Result<Self, Gap> {
-        Ok(Self {
-            ranges: ArcSwap::from_pointee(sorted(ranges)?),
-            turns: watch::Sender::new(0),
-        })
+    /// [`CoverageError`] when they do not cover every key exactly once.
+    pub fn new(ranges: Vec<Served>) -> Result<Self, CoverageError> {
+        let map = Self::unopened();
+        map.replace(&[], ranges)?;
+        Ok(map)
+    }
+
+    /// A map before its ranges are open. It is not handed out: [`PartitionMap::route`] needs ranges.
+    pub(crate) fn unopened() -> Self {
+        Self {
+            ranges: ArcSwap::default(),
+            notify: watch::Sender::new(()),
+        }
     }
 
     /// The range of a key.
     ///
     /// # Panics
-    /// Never: the first range begins before every key.
+    /// Never once the ranges are open: the first begins before every key.
     #[must_use]
     pub fn route(&self, key: &[u8]) -> Route {
         let ranges = self.ranges.load();
-        let behind = ranges.partition_point(|served| served.start().as_ref() <= key);
-        let served = behind
+        let after = ranges.partition_point(|served| served.start().as_ref() <= key);
+        let served = after
             .checked_sub(1)
             .and_then(|at| ranges.get(at))
             .expect("the first range begins at the empty key");
@@ -110,8 +116,8 @@ impl PartitionMap {
         }
     }
 
-    /// Locks the keys of a write in the range that serves them, waiting at most [`TRANSIT_WAIT`] for a range in transit, and as
-    /// long as it takes for other writers of the keys. Cancel safe.
+    /// Locks the keys of a write in the range that serves them. Waits at most [`TRANSIT_WAIT`] for a range in transit, and for other
+    /// writers of the keys without a limit. Cancel safe.
     ///
     /// # Errors
     /// [`LockError`]; nothing happened.
@@ -121,21 +127,21 @@ impl PartitionMap {
             return Ok(locked);
         }
         let deadline = Instant::now() + TRANSIT_WAIT;
-        let mut turns = self.turns.subscribe();
+        let mut changes = self.notify.subscribe();
         loop {
-            // Looked at again after subscribing: a turn in between is not missed.
-            turns.borrow_and_update();
+            // Tries again after subscribing, so that no notification is missed.
+            changes.borrow_and_update();
             if let Ok(locked) = self.try_lock(first, keys).await? {
                 return Ok(locked);
             }
-            let turned = tokio::time::timeout_at(deadline, turns.changed()).await;
-            if turned.is_err() {
+            let notified = tokio::time::timeout_at(deadline, changes.changed()).await;
+            if notified.is_err() {
                 return Err(LockError::InTransit);
             }
         }
     }
 
-    /// The same without waiting for a range in transit: for whoever holds another lock, which such a range may be waiting for.
+    /// The same without waiting for a range in transit: for a caller that holds another lock, which such a range may be waiting for.
     ///
     /// # Errors
     /// [`LockError`]; nothing happened.
@@ -152,13 +158,13 @@ impl PartitionMap {
     ) -> Result<Result<Locked, InTransit>, LockError> {
         let range = self.route(first).range;
         let bounds = range.bounds();
-        // One write nearly always has one key, and its range was chosen by it.
+        // Nearly every write has one key, which chose the range.
         if keys
             .iter()
             .skip(1)
             .any(|key| !bounds.contains(key.as_ref()))
         {
-            return Err(LockError::Apart);
+            return Err(LockError::CrossRange);
         }
         Ok(range.lock(keys.iter().map(AsRef::as_ref)).await)
     }
@@ -169,33 +175,37 @@ impl PartitionMap {
         self.ranges.load_full()
     }
 
-    /// Puts `new` in the place of the ranges that `old` names.
-    pub(crate) fn replace(&self, old: &[Arc<Range>], new: Vec<Served>) -> Result<(), Gap> {
+    /// Puts `new` in place of the `old` ranges.
+    pub(crate) fn replace(
+        &self,
+        old: &[Arc<Range>],
+        new: Vec<Served>,
+    ) -> Result<(), CoverageError> {
         let mut ranges = self.ranges.load_full().as_ref().clone();
         ranges.retain(|served| !old.iter().any(|gone| gone.id() == served.range.id()));
         ranges.extend(new);
         self.ranges.store(Arc::new(sorted(ranges)?));
-        self.turn();
+        self.notify();
         Ok(())
     }
 
     /// Wakes writers that wait for a range in transit.
-    pub(crate) fn turn(&self) {
-        self.turns.send_modify(|turns| *turns += 1);
+    pub(crate) fn notify(&self) {
+        self.notify.send_replace(());
     }
 }
 
-fn sorted(mut ranges: Vec<Served>) -> Result<Vec<Served>, Gap> {
+fn sorted(mut ranges: Vec<Served>) -> Result<Vec<Served>, CoverageError> {
     ranges.sort_by(|a, b| a.start().cmp(b.start()));
-    let first = ranges.first().ok_or(Gap)?;
-    let last = ranges.last().ok_or(Gap)?;
+    let first = ranges.first().ok_or(CoverageError)?;
+    let last = ranges.last().ok_or(CoverageError)?;
     let joined = ranges
         .windows(2)
         .all(|pair| matches!(pair, [a, b] if a.end() == Some(b.start())));
     if first.start().is_empty() && last.end().is_none() && joined {
         Ok(ranges)
     } else {
-        Err(Gap)
+        Err(CoverageError)
     }
 }
 
@@ -251,12 +261,12 @@ mod tests {
             vec![served(1, "", Some("a")), served(2, "b", None)],
             vec![served(1, "", Some("c")), served(2, "b", None)],
         ] {
-            assert_eq!(PartitionMap::new(ranges).unwrap_err(), Gap);
+            assert_eq!(PartitionMap::new(ranges).unwrap_err(), CoverageError);
         }
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_write_waits_for_a_range_in_transit_but_not_for_ever() {
+    async fn a_write_waits_for_a_range_in_transit_for_a_limited_time() {
         let map = three();
         let old = map.route(b"n").range;
         old.freeze().await;
@@ -281,6 +291,9 @@ mod tests {
     async fn keys_of_several_ranges_are_not_locked_together() {
         let map = three();
         assert!(map.lock(&["a", "b"]).await.is_ok());
-        assert_eq!(map.lock(&["a", "n"]).await.unwrap_err(), LockError::Apart);
+        assert_eq!(
+            map.lock(&["a", "n"]).await.unwrap_err(),
+            LockError::CrossRange
+        );
     }
 }

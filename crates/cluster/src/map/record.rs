@@ -1,20 +1,21 @@
-//! The partition map as it is stored. `docs/format/map.md` describes the bytes.
+//! The partition map as it is stored, and the versions that follow one another. `docs/format/map.md` describes the bytes.
 
 use super::key_text;
 use super::partition_map::Epoch;
+use crate::coordinator::RangeSpec;
 use bytes::Bytes;
 use partita_range::{Bounds, RangeId};
 use serde::{Deserialize, Serialize};
 
 /// The format this version writes and reads.
-pub(crate) const FORMAT: u32 = 1;
+const FORMAT: u32 = 1;
 
-/// One state of the map: what ranges there are, what is being changed, and what is left to remove.
+/// One version of the map: which ranges exist, which change was begun, and which databases are to be deleted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MapRecord {
     /// The format of the record.
     pub format: u32,
-    /// Counts the changes: each is one more than the one before.
+    /// The version: each is one more than the one before.
     pub version: u64,
     /// The id that the next new range gets. Ids are never used again.
     pub next_range: u64,
@@ -22,10 +23,11 @@ pub struct MapRecord {
     pub next_epoch: Epoch,
     /// The ranges in key order: the first begins with the empty key, each ends where the next begins.
     pub ranges: Vec<RangeRecord>,
-    /// A change that was begun. It is finished when the record that follows has its outcome; otherwise it is undone.
+    /// The change that was begun and not decided. The next version decides it: with the new ranges, or as rolled back.
     pub change: Option<ChangeRecord>,
-    /// EngineSet of ranges that are no more; each is removed once nobody reads its files.
-    pub orphans: Vec<u64>,
+    /// Databases of replaced ranges. Each is deleted once nothing reads its files.
+    #[serde(rename = "orphans")]
+    pub pending_deletion: Vec<u64>,
 }
 
 /// A range.
@@ -33,7 +35,7 @@ pub struct MapRecord {
 pub struct RangeRecord {
     /// Its id, and its database's.
     pub id: u64,
-    /// Under which epoch it is served.
+    /// The epoch it is served under.
     pub epoch: Epoch,
     /// Its first key.
     #[serde(with = "key_text")]
@@ -51,16 +53,16 @@ pub enum ChangeRecord {
         /// The first key of the right one.
         #[serde(with = "key_text")]
         at: Bytes,
-        /// The new range before it.
+        /// The new range before the key.
         left: u64,
-        /// The new range from it on.
+        /// The new range from the key on.
         right: u64,
     },
     /// Two neighbours become one.
     Merge {
-        /// The range before.
+        /// The left neighbour.
         left: u64,
-        /// The range behind.
+        /// The right neighbour.
         right: u64,
         /// The new range.
         into: u64,
@@ -68,8 +70,16 @@ pub enum ChangeRecord {
 }
 
 impl ChangeRecord {
-    /// The ranges that it makes.
-    pub(crate) fn makes(&self) -> Vec<RangeId> {
+    /// The ranges it replaces.
+    pub(crate) fn replaced(&self) -> Vec<RangeId> {
+        match *self {
+            Self::Split { range, .. } => vec![RangeId(range)],
+            Self::Merge { left, right, .. } => vec![RangeId(left), RangeId(right)],
+        }
+    }
+
+    /// The ranges it creates.
+    pub(crate) fn created(&self) -> Vec<RangeId> {
         match *self {
             Self::Split { left, right, .. } => vec![RangeId(left), RangeId(right)],
             Self::Merge { into, .. } => vec![RangeId(into)],
@@ -92,24 +102,96 @@ impl MapRecord {
                 start: Bytes::new(),
             }],
             change: None,
-            orphans: Vec::new(),
+            pending_deletion: Vec::new(),
         }
     }
 
-    /// Where the range at `at` lies.
-    pub(crate) fn bounds(&self, at: usize) -> Bounds {
-        let start = self.ranges.get(at).map(|range| range.start.clone());
-        Bounds {
-            start: start.unwrap_or_default(),
-            end: self.ranges.get(at + 1).map(|next| next.start.clone()),
+    /// The ranges with their keys, in key order.
+    pub fn specs(&self) -> impl Iterator<Item = RangeSpec> + '_ {
+        let ends = self.ranges.iter().skip(1).map(|next| &next.start);
+        let ends = ends.map(|end| Some(end.clone())).chain([None]);
+        self.ranges.iter().zip(ends).map(|(range, end)| RangeSpec {
+            id: RangeId(range.id),
+            epoch: range.epoch,
+            bounds: Bounds {
+                start: range.start.clone(),
+                end,
+            },
+        })
+    }
+
+    /// A range with its keys.
+    pub(crate) fn spec(&self, id: RangeId) -> Option<RangeSpec> {
+        self.specs().find(|range| range.id == id)
+    }
+
+    /// Whether a database belongs to a range of the map, to a change under way, or waits for its deletion.
+    pub(crate) fn knows(&self, database: RangeId) -> bool {
+        let is_served = self.ranges.iter().any(|range| range.id == database.0);
+        let is_new = |change: &ChangeRecord| change.created().contains(&database);
+        is_served
+            || self.pending_deletion.contains(&database.0)
+            || self.change.as_ref().is_some_and(is_new)
+    }
+
+    /// The next version: `change` was begun, and its ids and epoch are used.
+    pub(crate) fn begin(&self, change: ChangeRecord) -> Self {
+        debug_assert!(self.change.is_none(), "one change at a time");
+        let mut next = self.next();
+        next.next_range += change.created().len() as u64;
+        next.next_epoch = Epoch(self.next_epoch.0 + 1);
+        next.change = Some(change);
+        next
+    }
+
+    /// The version that decides the change: the `new` ranges in place of those it replaces.
+    pub(crate) fn decide(&self, new: &[RangeSpec]) -> Self {
+        let mut next = self.next();
+        let change = next.change.take();
+        let old: Vec<u64> = change
+            .iter()
+            .flat_map(ChangeRecord::replaced)
+            .map(|id| id.0)
+            .collect();
+        next.ranges.retain(|range| !old.contains(&range.id));
+        next.ranges.extend(new.iter().map(|range| RangeRecord {
+            id: range.id.0,
+            epoch: range.epoch,
+            start: range.bounds.start.clone(),
+        }));
+        next.ranges.sort_by(|a, b| a.start.cmp(&b.start));
+        next.pending_deletion.extend(old);
+        next
+    }
+
+    /// The version that rolls the change back; the databases in `left` could not be deleted.
+    pub(crate) fn roll_back(&self, left: impl IntoIterator<Item = RangeId>) -> Self {
+        let mut next = self.next();
+        next.change = None;
+        next.pending_deletion
+            .extend(left.into_iter().map(|id| id.0));
+        next
+    }
+
+    /// The next version: these databases are gone.
+    pub(crate) fn forget(&self, gone: &[RangeId]) -> Self {
+        let mut next = self.next();
+        next.pending_deletion
+            .retain(|id| !gone.contains(&RangeId(*id)));
+        next
+    }
+
+    fn next(&self) -> Self {
+        Self {
+            version: self.version + 1,
+            ..self.clone()
         }
     }
 
-    /// Whether it is one that this version can work with: of its format, covering the key space, with ids and epochs that were
-    /// given out.
+    /// Whether this version can work with the record: its format, a complete key space, ids and epochs that were given out.
     pub(crate) fn check(&self) -> Result<(), &'static str> {
         if self.format != FORMAT {
-            return Err("it has a format that this version does not know");
+            return Err("its format is unknown to this version");
         }
         if self
             .ranges
@@ -123,13 +205,9 @@ impl MapRecord {
             return Err("its ranges are not in order");
         }
         let mut ids: Vec<u64> = self.ranges.iter().map(|range| range.id).collect();
-        ids.extend(&self.orphans);
-        ids.extend(
-            self.change
-                .iter()
-                .flat_map(ChangeRecord::makes)
-                .map(|id| id.0),
-        );
+        ids.extend(&self.pending_deletion);
+        let created = self.change.iter().flat_map(ChangeRecord::created);
+        ids.extend(created.map(|id| id.0));
         let count = ids.len();
         ids.sort_unstable();
         ids.dedup();

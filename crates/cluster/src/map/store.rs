@@ -1,27 +1,26 @@
-//! Where the partition map is kept: one object for each version, made only if it is not there yet.
+//! Where the partition map is stored: one object a version, created only if it is absent.
 //!
-//! So a change of the map is one transaction, and two managers that believe themselves alone cannot both make it. Over a cluster
-//! the same trait stands over its coordinator.
+//! So a change of the map is one transaction, and of two processes that both hold version N only one creates N + 1. Over a cluster
+//! the same trait stands over the shared store.
 
 use super::record::MapRecord;
-use crate::snapshot::{SnapshotName, SnapshotRecord};
 use async_trait::async_trait;
-use bytes::Bytes;
 use futures::TryStreamExt;
 use partita_rt::object_store::path::Path;
 use partita_rt::object_store::{self, ObjectStore, ObjectStoreExt, PutMode};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The folder of the records.
 const FOLDER: &str = "map";
 
-/// The folder of the snapshots' records.
-const SNAPSHOTS_FOLDER: &str = "snapshots";
-
-/// How many versions before the newest are kept, for people who look for what happened.
+/// How many versions before the newest are kept, to show what happened.
 const VERSIONS_KEPT: u64 = 100;
 
-/// Keeps the partition map.
+/// Pause before a store that does not answer is asked again.
+const RETRY_PAUSE: Duration = Duration::from_millis(100);
+
+/// Stores the partition map. Used as `Arc<dyn MapStore>`.
 #[async_trait]
 pub trait MapStore: Send + Sync + 'static {
     /// The newest version; `None` if there never was one.
@@ -30,96 +29,68 @@ pub trait MapStore: Send + Sync + 'static {
     /// [`MapError`].
     async fn load(&self) -> Result<Option<MapRecord>, MapError>;
 
-    /// Stores a version, durably, if it is not there yet.
+    /// Stores a version, durably, if it is absent.
     ///
     /// # Errors
-    /// [`MapError::Conflict`]: that version was made by somebody else, or by an earlier try. [`MapError::Store`]: it may be
+    /// [`MapError::Conflict`]: the version exists, from another process or from an earlier try. [`MapError::Store`]: it may be
     /// stored or not.
     async fn save(&self, record: &MapRecord) -> Result<(), MapError>;
-
-    /// The snapshots there are, in no order, and those that cannot be used.
-    ///
-    /// # Errors
-    /// [`MapError::Store`].
-    async fn snapshots(&self) -> Result<StoredSnapshots, MapError>;
-
-    /// One of them; `None` if there is none of that name.
-    ///
-    /// # Errors
-    /// [`MapError::InvalidSnapshot`], [`MapError::Store`].
-    async fn snapshot(&self, name: &SnapshotName) -> Result<Option<SnapshotRecord>, MapError>;
-
-    /// Stores a snapshot, durably, if there is none of its name.
-    ///
-    /// # Errors
-    /// [`MapError::SnapshotExists`]; [`MapError::Store`]: it may be stored or not.
-    async fn save_snapshot(&self, record: &SnapshotRecord) -> Result<(), MapError>;
-
-    /// Removes a snapshot's record. One that is not there is no error.
-    ///
-    /// # Errors
-    /// [`MapError::Store`]: it may be removed or not.
-    async fn delete_snapshot(&self, name: &SnapshotName) -> Result<(), MapError>;
-}
-
-/// What is stored of snapshots.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct StoredSnapshots {
-    /// The snapshots.
-    pub records: Vec<SnapshotRecord>,
-    /// What was to be one, and may name any pin.
-    pub unreadable: Vec<UnreadableSnapshot>,
-}
-
-/// A stored snapshot that cannot be used: a damaged record, or one of another version's format.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UnreadableSnapshot {
-    /// Where it is.
-    pub object: String,
-    /// Why not.
-    pub what: String,
 }
 
 /// Why the map was not loaded or saved.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum MapError {
     /// The version exists.
-    #[error("version {0} of the partition map exists already")]
+    #[error("version {0} of the partition map already exists")]
     Conflict(u64),
     /// What is stored cannot be used.
-    #[error("version {version} of the partition map cannot be used: {what}")]
+    #[error("version {version} of the partition map is invalid: {reason}")]
     Invalid {
         /// Which version.
         version: u64,
-        /// Why not.
-        what: String,
+        /// Why.
+        reason: String,
     },
-    /// There is a snapshot of that name.
-    #[error("there is a snapshot {0} already")]
-    SnapshotExists(SnapshotName),
-    /// A stored snapshot cannot be used.
-    #[error("the snapshot in {object} cannot be used: {what}")]
-    InvalidSnapshot {
-        /// Where it is.
-        object: String,
-        /// Why not.
-        what: String,
-    },
-    /// The store did not answer.
+    /// The store failed.
     #[error("the store of the partition map failed: {0}")]
     Store(#[source] Arc<object_store::Error>),
-}
-
-impl From<UnreadableSnapshot> for MapError {
-    fn from(UnreadableSnapshot { object, what }: UnreadableSnapshot) -> Self {
-        Self::InvalidSnapshot { object, what }
-    }
 }
 
 impl From<object_store::Error> for MapError {
     fn from(error: object_store::Error) -> Self {
         Self::Store(Arc::new(error))
     }
+}
+
+/// Stores a record and returns once it is known whether it is stored. Not cancel safe: the store may finish a write whose caller
+/// is gone, and the next version would then conflict with one that this process does not know.
+///
+/// # Errors
+/// [`MapError`]: the record is not stored.
+pub(crate) async fn save_and_confirm(
+    store: &dyn MapStore,
+    record: &MapRecord,
+) -> Result<(), MapError> {
+    let Err(failed) = store.save(record).await else {
+        return Ok(());
+    };
+    // A lost answer is not a failure: what is stored decides.
+    loop {
+        match store.load().await {
+            Ok(Some(found)) if is_ours(&found, record) => return Ok(()),
+            Ok(_) => return Err(failed),
+            Err(error @ MapError::Invalid { .. }) => return Err(error),
+            Err(error) => tracing::warn!(%error, "cannot read the partition map; trying again"),
+        }
+        tokio::time::sleep(RETRY_PAUSE).await;
+    }
+}
+
+/// Whether the stored record is the one this process wrote. Equal content proves it only because one process writes the map of a
+/// store: the data directory is locked. Records of several writers need a mark of their writer (a term and a nonce, in a later
+/// format), which is compared here and nowhere else.
+fn is_ours(stored: &MapRecord, written: &MapRecord) -> bool {
+    stored == written
 }
 
 /// The map in an object store.
@@ -129,43 +100,25 @@ pub struct ObjectMapStore {
 }
 
 impl ObjectMapStore {
-    /// The map in `store`, in the folder `map`.
+    /// The map in the folder `map` of `store`.
     #[must_use]
     pub fn new(store: Arc<dyn ObjectStore>) -> Self {
         Self { store }
     }
 
     async fn versions(&self) -> Result<Vec<u64>, MapError> {
-        let objects: Vec<_> = self
-            .store
-            .list(Some(&Path::from(FOLDER)))
-            .try_collect()
-            .await?;
-        let mut versions: Vec<u64> = objects
-            .iter()
-            .filter_map(|object| {
-                object
-                    .location
-                    .filename()?
-                    .strip_suffix(".json")?
-                    .parse()
-                    .ok()
-            })
-            .collect();
+        let folder = Path::from(FOLDER);
+        let objects: Vec<_> = self.store.list(Some(&folder)).try_collect().await?;
+        let version = |object: &object_store::ObjectMeta| {
+            let name = object.location.filename()?;
+            name.strip_suffix(".json")?.parse().ok()
+        };
+        let mut versions: Vec<u64> = objects.iter().filter_map(version).collect();
         versions.sort_unstable();
         Ok(versions)
     }
 
-    /// What an object holds; `None` if it is not there.
-    async fn bytes(&self, object: &Path) -> Result<Option<Bytes>, MapError> {
-        match self.store.get(object).await {
-            Ok(found) => Ok(Some(found.bytes().await?)),
-            Err(object_store::Error::NotFound { .. }) => Ok(None),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    /// Removes old versions; what fails is tried again at the next change.
+    /// Deletes old versions. The next save retries what failed.
     async fn prune(&self, newest: u64) -> Result<(), MapError> {
         let versions = self.versions().await?;
         for version in versions {
@@ -175,24 +128,6 @@ impl ObjectMapStore {
         }
         Ok(())
     }
-}
-
-fn snapshot_path(name: &SnapshotName) -> Path {
-    Path::from(format!("{SNAPSHOTS_FOLDER}/{name}.json"))
-}
-
-fn snapshot(object: &Path, bytes: &[u8]) -> Result<SnapshotRecord, UnreadableSnapshot> {
-    let invalid = |what: String| UnreadableSnapshot {
-        object: object.to_string(),
-        what,
-    };
-    let record: SnapshotRecord =
-        serde_json::from_slice(bytes).map_err(|error| invalid(error.to_string()))?;
-    record.check().map_err(|what| invalid(what.to_owned()))?;
-    if snapshot_path(&record.name) != *object {
-        return Err(invalid("it is not named after its snapshot".to_owned()));
-    }
-    Ok(record)
 }
 
 fn path(version: u64) -> Path {
@@ -205,13 +140,15 @@ impl MapStore for ObjectMapStore {
         let Some(version) = self.versions().await?.pop() else {
             return Ok(None);
         };
-        let invalid = |what: String| MapError::Invalid { version, what };
+        let invalid = |reason: String| MapError::Invalid { version, reason };
         let bytes = self.store.get(&path(version)).await?.bytes().await?;
         let record: MapRecord =
             serde_json::from_slice(&bytes).map_err(|error| invalid(error.to_string()))?;
-        record.check().map_err(|what| invalid(what.to_owned()))?;
+        record
+            .check()
+            .map_err(|reason| invalid(reason.to_owned()))?;
         if record.version != version {
-            return Err(invalid("its name is not its version".to_owned()));
+            return Err(invalid("its version differs from its name".to_owned()));
         }
         Ok(Some(record))
     }
@@ -219,7 +156,7 @@ impl MapStore for ObjectMapStore {
     async fn save(&self, record: &MapRecord) -> Result<(), MapError> {
         let bytes = serde_json::to_vec_pretty(record).map_err(|error| MapError::Invalid {
             version: record.version,
-            what: error.to_string(),
+            reason: error.to_string(),
         })?;
         let put = self
             .store
@@ -233,64 +170,17 @@ impl MapStore for ObjectMapStore {
             Err(error) => return Err(error.into()),
         }
         if let Err(error) = self.prune(record.version).await {
-            tracing::debug!(%error, "old versions of the partition map were not removed");
+            tracing::debug!(%error, "cannot delete old versions of the partition map");
         }
         Ok(())
-    }
-
-    async fn snapshots(&self) -> Result<StoredSnapshots, MapError> {
-        let folder = Path::from(SNAPSHOTS_FOLDER);
-        let objects: Vec<_> = self.store.list(Some(&folder)).try_collect().await?;
-        let mut stored = StoredSnapshots::default();
-        for object in objects {
-            // Else it was deleted just now.
-            if let Some(bytes) = self.bytes(&object.location).await? {
-                match snapshot(&object.location, &bytes) {
-                    Ok(record) => stored.records.push(record),
-                    Err(unreadable) => stored.unreadable.push(unreadable),
-                }
-            }
-        }
-        Ok(stored)
-    }
-
-    async fn snapshot(&self, name: &SnapshotName) -> Result<Option<SnapshotRecord>, MapError> {
-        let path = snapshot_path(name);
-        let bytes = self.bytes(&path).await?;
-        Ok(bytes.map(|bytes| snapshot(&path, &bytes)).transpose()?)
-    }
-
-    async fn save_snapshot(&self, record: &SnapshotRecord) -> Result<(), MapError> {
-        let path = snapshot_path(&record.name);
-        let bytes =
-            serde_json::to_vec_pretty(record).map_err(|error| MapError::InvalidSnapshot {
-                object: path.to_string(),
-                what: error.to_string(),
-            })?;
-        let put = self
-            .store
-            .put_opts(&path, bytes.into(), PutMode::Create.into());
-        match put.await {
-            Ok(_) => Ok(()),
-            Err(object_store::Error::AlreadyExists { .. }) => {
-                Err(MapError::SnapshotExists(record.name.clone()))
-            }
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    async fn delete_snapshot(&self, name: &SnapshotName) -> Result<(), MapError> {
-        match self.store.delete(&snapshot_path(name)).await {
-            Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::map::ChangeRecord;
+    use crate::map::{ChangeRecord, Epoch};
+    use bytes::Bytes;
     use partita_rt::object_store::memory::InMemory;
 
     fn store() -> ObjectMapStore {
@@ -298,7 +188,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn versions_follow_each_other_and_old_ones_go() {
+    async fn old_versions_are_pruned() {
         let store = store();
         assert!(store.load().await.unwrap().is_none());
         let mut record = MapRecord::first();
@@ -314,7 +204,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_version_is_made_once() {
+    async fn a_version_is_created_once() {
         let store = store();
         let record = MapRecord::first();
         store.save(&record).await.unwrap();
@@ -323,22 +213,37 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_cannot_be_used_is_refused() {
+    async fn a_lost_answer_is_settled_by_what_is_stored() {
+        let store = store();
+        let record = MapRecord::first();
+        store.save(&record).await.unwrap();
+        // The second try meets the first one, whose answer was lost.
+        save_and_confirm(&store, &record).await.unwrap();
+        let other = MapRecord {
+            next_range: 9,
+            ..record
+        };
+        let refused = save_and_confirm(&store, &other).await;
+        assert!(matches!(refused, Err(MapError::Conflict(1))), "{refused:?}");
+    }
+
+    #[tokio::test]
+    async fn invalid_records_are_refused() {
         type Spoil = fn(&mut MapRecord);
         let cases: [(&str, Spoil); 5] = [
             ("format", |record| record.format = 2),
             ("first key", |record| record.ranges[0].start = "a".into()),
-            ("id", |record| record.orphans = vec![1]),
+            ("id", |record| record.pending_deletion = vec![1]),
             ("id", |record| record.next_range = 1),
-            ("epoch", |record| record.ranges[0].epoch = crate::Epoch(9)),
+            ("epoch", |record| record.ranges[0].epoch = Epoch(9)),
         ];
-        for (what, spoil) in cases {
+        for (reason, spoil) in cases {
             let store = store();
             let mut record = MapRecord::first();
             spoil(&mut record);
             store.save(&record).await.unwrap();
             let refused = store.load().await.unwrap_err().to_string();
-            assert!(refused.contains(what), "{refused}");
+            assert!(refused.contains(reason), "{refused}");
         }
         let store = store();
         store.store.put(&path(3), "{".into()).await.unwrap();
@@ -349,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn the_record_is_as_its_document_shows_it() {
+    fn the_record_matches_its_document() {
         let mut record = MapRecord::first();
         record.change = Some(ChangeRecord::Split {
             range: 1,

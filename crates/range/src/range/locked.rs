@@ -1,6 +1,6 @@
 //! Keys of a range under lock: reading their rows, and writing them.
 
-use super::{Done, Range};
+use super::{Range, RequestStats};
 use crate::gate::Pass;
 use crate::lock_table::Locks;
 use bytes::Bytes;
@@ -56,9 +56,9 @@ impl Locked {
         let (range, arrived) = (Arc::clone(&self.range), self.arrived);
         drop(self);
         let latency = arrived.map_or(Duration::ZERO, |arrived| clock.monotonic() - arrived);
-        let done = Done {
+        let done = RequestStats {
             latency,
-            ..Done::default()
+            ..RequestStats::default()
         };
         range.note(key, Access::Write, done);
     }
@@ -210,10 +210,10 @@ impl Locked {
             Access::Write
         };
         let first = writes.first().map(|write| write.key.clone());
-        let mut done = Done {
+        let mut done = RequestStats {
             rows: writes.len(),
             bytes_in: batch.bytes() - writes.len() * Batch::OVERHEAD_BYTES,
-            ..Done::default()
+            ..RequestStats::default()
         };
         // Before the engine has them: nobody may find a key absent that is there.
         for write in writes.iter().filter(|write| write.value.is_some()) {

@@ -5,7 +5,7 @@ mod locked;
 pub use locked::Locked;
 
 use crate::RowMemory;
-use crate::follow::Lost;
+use crate::follow::FollowError;
 use crate::gate::Gate;
 use crate::lock_table::LockTable;
 use bytes::Bytes;
@@ -28,7 +28,7 @@ const LEARN_BYTES: usize = 1 << 20;
 /// How long to wait for an engine that cannot be read now.
 const LEARN_PAUSE: Duration = Duration::from_secs(5);
 /// A key that nothing else has, and that is only ever removed: no kind of key begins with this byte.
-const MARK_KEY: &[u8] = b"\0mark";
+const FLUSH_MARKER_KEY: &[u8] = b"\0mark";
 
 /// The range takes no writes now: it is being split or merged, or was, and the partition map knows what came of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -128,7 +128,7 @@ impl Range {
 
     /// With somebody who is told, by the other end being dropped, that nobody holds this range any more.
     #[must_use]
-    pub fn with_watcher(mut self, alive: oneshot::Sender<Infallible>) -> Self {
+    pub fn with_drop_signal(mut self, alive: oneshot::Sender<Infallible>) -> Self {
         self._alive = Some(alive);
         self
     }
@@ -152,7 +152,7 @@ impl Range {
     }
 
     /// Counts a request of entities that is over. Requests of the catalog are not counted: each request of an entity makes one.
-    pub fn note(&self, key: &[u8], access: Access, done: Done) {
+    pub fn note(&self, key: &[u8], access: Access, done: RequestStats) {
         let (Some(table), Some(partition)) = (container_prefix(key), indivisible_prefix(key))
         else {
             return;
@@ -223,11 +223,11 @@ impl Range {
         }
         let began = Instant::now();
         let row = self.find(key).await?;
-        let done = Done {
+        let done = RequestStats {
             rows: usize::from(row.is_some()),
             bytes_out: row.as_ref().map_or(0, |row| key.len() + row.len()),
             latency: began.elapsed(),
-            ..Done::default()
+            ..RequestStats::default()
         };
         self.note(key, Access::Read, done);
         Ok(row)
@@ -308,12 +308,12 @@ impl Range {
     ///
     /// # Errors
     /// [`WriteError`]; a range in transit is left alone.
-    pub async fn mark(&self) -> Result<(), WriteError> {
+    pub async fn write_flush_marker(&self) -> Result<(), WriteError> {
         let Some(pass) = self.gate.enter() else {
             return Ok(());
         };
         let mut batch = Batch::with_capacity(1);
-        batch.delete(Bytes::from_static(MARK_KEY));
+        batch.delete(Bytes::from_static(FLUSH_MARKER_KEY));
         let permit = self.engine.reserve(batch.bytes()).await?;
         let (answer, answered) = oneshot::channel();
         let done = Box::new(move |result| {
@@ -352,8 +352,8 @@ impl Follower {
     /// that is all.
     ///
     /// # Errors
-    /// [`Lost`]: not all of it is known, and never will be.
-    pub fn take(&self) -> Result<(Vec<Write>, usize), Lost> {
+    /// [`FollowError`]: some writes are unknown, and stay so.
+    pub fn take(&self) -> Result<(Vec<Write>, usize), FollowError> {
         self.gate.follow().take()
     }
 }
@@ -366,7 +366,7 @@ impl Drop for Follower {
 
 /// What a request did, for [`Range::note`].
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Done {
+pub struct RequestStats {
     /// Rows read or changed.
     pub rows: usize,
     /// Bytes of keys and rows it wrote.

@@ -177,7 +177,8 @@ async fn a_frozen_range_ends_its_writes_and_takes_none() {
 async fn its_watcher_learns_when_nobody_holds_it() {
     let (alive, mut gone) = oneshot::channel();
     let engine = Arc::new(MemoryEngine::new());
-    let range = Range::new(RangeId(1), Bounds::all(), engine, Arc::default()).with_watcher(alive);
+    let range =
+        Range::new(RangeId(1), Bounds::all(), engine, Arc::default()).with_drop_signal(alive);
     let range = Arc::new(range);
     let reader = Arc::clone(&range);
     drop(range);

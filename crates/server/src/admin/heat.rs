@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use hyper::StatusCode;
-use partita_cluster::Manager;
+use partita_cluster::Cluster;
 use partita_heat::history::{Extent, HeatMap, MapShape, Metric, PartitionRow};
 use partita_model::TableSpace;
 use partita_table::{Service, TableNames};
@@ -66,7 +66,7 @@ struct Wish {
 
 /// The map.
 pub(super) async fn heat(
-    manager: &Manager,
+    cluster: &Cluster,
     service: &Service,
     query: Option<&str>,
     now: SystemTime,
@@ -85,7 +85,7 @@ pub(super) async fn heat(
     };
     let at = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
     let (from, to) = (at(wish.from_s), at(wish.to_s));
-    let rows = manager.with_heat(|heat| match wish.by {
+    let rows = cluster.with_heat(|heat| match wish.by {
         By::Range => rows(&heat.map_within(from, to, wish.shape, &keys), &names),
         By::Partition => partitions(&heat.partitions(from, to, wish.shape, &keys), &names),
     });

@@ -1,7 +1,7 @@
 //! `/admin/v1/hot`: the hottest partitions of all ranges, and whether a split can help. `docs/admin-api.md` lists the fields.
 
 use hyper::StatusCode;
-use partita_cluster::{Manager, Served};
+use partita_cluster::{Cluster, Served};
 use partita_heat::{HotPartition, Pattern, SplitAdvice, TableGrowth};
 use partita_table::{Service, TableNames};
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ const LIMIT_MAX: usize = 1_000;
 
 /// The partitions, hottest first. `balances` says whether hot ranges are split unasked.
 pub(super) async fn hot(
-    manager: &Manager,
+    cluster: &Cluster,
     service: &Service,
     query: Option<&str>,
     balances: bool,
@@ -31,7 +31,7 @@ pub(super) async fn hot(
         Ok(names) => names,
         Err(error) => return refused(StatusCode::SERVICE_UNAVAILABLE, "Busy", &error.to_string()),
     };
-    let ranges = manager.map().ranges();
+    let ranges = cluster.map().ranges();
     let (mut partitions, mut splits, mut growth) = (Vec::new(), Vec::new(), Vec::new());
     for served in ranges.iter() {
         let heat = served.range.heat();
@@ -39,7 +39,7 @@ pub(super) async fn hot(
         let of_range = heat.hot_partitions(limit);
         let shown = of_range
             .iter()
-            .map(|hot| (hot.load, partition(manager, served, hot, &advice, &names)));
+            .map(|hot| (hot.load, partition(cluster, served, hot, &advice, &names)));
         partitions.extend(shown);
         splits.push(split(served, &advice, &names));
         growth.extend(
@@ -55,7 +55,7 @@ pub(super) async fn hot(
         .take(limit)
         .map(|(_, shown)| shown)
         .collect();
-    let (no_split_key, balanced) = manager.balance_counts();
+    let (no_split_key, balanced) = cluster.balance_counts();
     let body = json!({
         "partitions": partitions,
         "splits": splits,
@@ -68,14 +68,14 @@ pub(super) async fn hot(
 }
 
 fn partition(
-    manager: &Manager,
+    cluster: &Cluster,
     served: &Served,
     hot: &HotPartition,
     advice: &SplitAdvice,
     names: &TableNames,
 ) -> Value {
     let id = served.range.id();
-    let window = manager.last_window(id);
+    let window = cluster.last_window(id);
     // What is known of a window that is not over yet is no rate.
     let seconds = window.map(|window| window.elapsed.as_secs_f64());
     let seconds = seconds.filter(|seconds| *seconds > 0.0);

@@ -57,15 +57,15 @@ pub(super) async fn answer(
         ),
         "/admin/v1/status" => json_page(StatusCode::OK, &status::status(standing)),
         "/admin/v1/heat" | "/admin/v1/hot" => {
-            let Some((manager, service)) = standing.open() else {
+            let Some(store) = standing.open() else {
                 return starting();
             };
             let query = request.uri().query();
             let (status, body) = if path == "/admin/v1/heat" {
-                heat::heat(manager, service, query, standing.now()).await
+                heat::heat(&store.cluster, &store.service, query, standing.now()).await
             } else {
                 let balances = standing.settings.store.balance.is_some();
-                hot::hot(manager, service, query, balances).await
+                hot::hot(&store.cluster, &store.service, query, balances).await
             };
             json_page(status, &body)
         }
@@ -95,17 +95,17 @@ async fn ranges_page(
     rest: &str,
     standing: &Standing,
 ) -> Response<Full<Bytes>> {
-    let Some((manager, service)) = standing.open() else {
+    let Some(store) = standing.open() else {
         return starting();
     };
     let (status, body) = match rest.strip_prefix('/').map(|rest| rest.split_once('/')) {
         None if matches!(*request.method(), Method::GET | Method::HEAD) => {
-            ranges::list(manager, service).await
+            ranges::list(&store.cluster, &store.service).await
         }
         None => return wrong_method("GET, HEAD"),
         Some(Some((id, action))) if *request.method() == Method::POST => {
             match action_body(request, standing).await {
-                Ok(body) => ranges::act(manager, service, id, action, &body).await,
+                Ok(body) => ranges::act(store, id, action, &body).await,
                 Err(answer) => return answer,
             }
         }
@@ -125,7 +125,7 @@ async fn snapshots_page(
     rest: &str,
     standing: &Standing,
 ) -> Response<Full<Bytes>> {
-    let Some((manager, service)) = standing.open() else {
+    let Some(store) = standing.open() else {
         return starting();
     };
     let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
@@ -133,14 +133,15 @@ async fn snapshots_page(
         .strip_prefix('/')
         .map(|rest| rest.split_once('/').ok_or(rest))
     {
-        None if is_read => snapshots::list(manager).await,
-        Some(Err(name)) if is_read => snapshots::show(manager, name).await,
+        None if is_read => snapshots::list(&store.snapshots).await,
+        Some(Err(name)) if is_read => snapshots::show(&store.snapshots, name).await,
         None | Some(Err(_)) => return wrong_method("GET, HEAD"),
         Some(Ok((name, action))) if *request.method() == Method::POST => {
             let doers = Doers {
                 standing,
-                manager,
-                service,
+                tasks: store.cluster.tasks(),
+                snapshots: &store.snapshots,
+                service: &store.service,
             };
             match action_body(request, standing).await {
                 Ok(body) => snapshots::act(&doers, name, action, &body).await,

@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use bytes::Bytes;
 use hyper::StatusCode;
-use partita_cluster::{ChangeRefused, Manager, Served, rate};
+use partita_cluster::{ChangeRefused, Cluster, RangeAction, Served, rate};
 use partita_model::{AccountName, TableName};
 use partita_range::{Range, RangeId};
 use partita_table::{Service, TableNames};
@@ -15,6 +15,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::places::{place, table_place};
+use crate::standing::OpenStore;
 
 /// Hot partitions shown of each range.
 const HOT_MAX: usize = 5;
@@ -30,33 +31,33 @@ const CHECKPOINT_S_MAX: u64 = 86_400;
 pub(super) type Answer = (StatusCode, Value);
 
 /// All ranges in key order.
-pub(super) async fn list(manager: &Manager, service: &Service) -> Answer {
+pub(super) async fn list(cluster: &Cluster, service: &Service) -> Answer {
     let names = match service.table_names().await {
         Ok(names) => names,
         Err(error) => return refused(StatusCode::SERVICE_UNAVAILABLE, "Busy", &error.to_string()),
     };
-    let record = manager.record();
-    let ranges: Vec<Value> = manager
+    let record = cluster.record();
+    let ranges: Vec<Value> = cluster
         .map()
         .ranges()
         .iter()
-        .map(|served| range(manager, served, &names))
+        .map(|served| range(cluster, served, &names))
         .collect();
-    let (no_split_key, balanced) = manager.balance_counts();
+    let (no_split_key, balanced) = cluster.balance_counts();
     let body = json!({
         "map_version": record.version,
         "ranges": ranges,
         "change": record.change,
-        "orphans": record.orphans,
+        "orphans": record.pending_deletion,
         "balanced": balanced,
         "no_split_key": no_split_key,
     });
     (StatusCode::OK, body)
 }
 
-fn range(manager: &Manager, served: &Served, names: &TableNames) -> Value {
+fn range(cluster: &Cluster, served: &Served, names: &TableNames) -> Value {
     let heat = served.range.heat();
-    let window = manager.last_window(served.range.id());
+    let window = cluster.last_window(served.range.id());
     let hot: Vec<Value> = heat
         .hot_partitions(HOT_MAX)
         .iter()
@@ -90,7 +91,7 @@ fn range(manager: &Manager, served: &Served, names: &TableNames) -> Value {
         "lineage": shape.kept,
         "frozen": served.range.is_frozen(),
         "requests_per_second": window.as_ref().map(rate),
-        "cores": manager.last_cores(served.range.id()).map(|cores| (cores * 1000.0).round() / 1000.0),
+        "cores": cluster.last_cores(served.range.id()).map(|cores| (cores * 1000.0).round() / 1000.0),
         "last_window": window,
         "hot_partitions": hot,
         "growth": growth,
@@ -116,13 +117,7 @@ struct Wish {
 }
 
 /// Does something to a range.
-pub(super) async fn act(
-    manager: &Arc<Manager>,
-    service: &Service,
-    id: &str,
-    action: &str,
-    body: &[u8],
-) -> Answer {
+pub(super) async fn act(store: &OpenStore, id: &str, action: &str, body: &[u8]) -> Answer {
     let Ok(id) = id.parse().map(RangeId) else {
         return refused(
             StatusCode::NOT_FOUND,
@@ -140,10 +135,10 @@ pub(super) async fn act(
         },
     };
     match action {
-        "split" => split(manager, service, id, wish).await,
-        "merge" => merge(manager, id, wish).await,
-        "flush" | "compact" | "collect" | "freeze" => tend(manager, id, action, wish).await,
-        "checkpoint" => checkpoint(manager, id, wish).await,
+        "split" => split(&store.cluster, &store.service, id, wish).await,
+        "merge" => merge(&store.cluster, id, wish).await,
+        "flush" | "compact" | "collect" | "freeze" => maintain(store, id, action, wish).await,
+        "checkpoint" => checkpoint(&store.cluster, id, wish).await,
         _ => refused(
             StatusCode::NOT_FOUND,
             "NoSuchAction",
@@ -152,12 +147,12 @@ pub(super) async fn act(
     }
 }
 
-async fn split(manager: &Arc<Manager>, service: &Service, id: RangeId, wish: Wish) -> Answer {
+async fn split(cluster: &Cluster, service: &Service, id: RangeId, wish: Wish) -> Answer {
     let at = match cut(service, wish).await {
         Ok(at) => at,
         Err(answer) => return answer,
     };
-    match manager.split(id, at).await {
+    match cluster.split(id, at).await {
         Ok(split) => {
             let names = service.table_names().await.unwrap_or_default();
             let body = json!({
@@ -205,8 +200,8 @@ async fn cut(service: &Service, wish: Wish) -> Result<Option<Bytes>, Answer> {
     }
 }
 
-async fn merge(manager: &Arc<Manager>, id: RangeId, wish: Wish) -> Answer {
-    let ranges = manager.map().ranges();
+async fn merge(cluster: &Cluster, id: RangeId, wish: Wish) -> Answer {
+    let ranges = cluster.map().ranges();
     let at = ranges.iter().position(|served| served.range.id() == id);
     let Some(at) = at else {
         return change_refused(&ChangeRefused::NoSuchRange(id));
@@ -224,7 +219,7 @@ async fn merge(manager: &Arc<Manager>, id: RangeId, wish: Wish) -> Answer {
     // Nobody holds the old ranges longer than need be: their engines close when nobody does.
     drop(ranges);
     let (left, right) = if is_previous { (with, id) } else { (id, with) };
-    match manager.merge(left, right).await {
+    match cluster.merge(left, right).await {
         Ok(merged) => {
             let body = json!({
                 "into": merged.into.0,
@@ -236,20 +231,20 @@ async fn merge(manager: &Arc<Manager>, id: RangeId, wish: Wish) -> Answer {
     }
 }
 
-fn find(manager: &Manager, id: RangeId) -> Option<Arc<Range>> {
-    let ranges = manager.map().ranges();
+fn find(cluster: &Cluster, id: RangeId) -> Option<Arc<Range>> {
+    let ranges = cluster.map().ranges();
     let served = ranges.iter().find(|served| served.range.id() == id)?;
     Some(Arc::clone(&served.range))
 }
 
 /// Moves all rows to files and keeps these for a while.
-async fn checkpoint(manager: &Manager, id: RangeId, wish: Wish) -> Answer {
+async fn checkpoint(cluster: &Cluster, id: RangeId, wish: Wish) -> Answer {
     let seconds = wish.seconds.unwrap_or(CHECKPOINT_S);
     if !(1..=CHECKPOINT_S_MAX).contains(&seconds) {
         let text = format!("seconds is a number from 1 to {CHECKPOINT_S_MAX}");
         return refused(StatusCode::BAD_REQUEST, "InvalidBody", &text);
     }
-    let Some(range) = find(manager, id) else {
+    let Some(range) = find(cluster, id) else {
         return change_refused(&ChangeRefused::NoSuchRange(id));
     };
     let failed = |error: String| refused(StatusCode::SERVICE_UNAVAILABLE, "Failed", &error);
@@ -269,32 +264,33 @@ async fn checkpoint(manager: &Manager, id: RangeId, wish: Wish) -> Answer {
     }
 }
 
-async fn tend(manager: &Arc<Manager>, id: RangeId, action: &str, wish: Wish) -> Answer {
-    let Some(range) = find(manager, id) else {
+async fn maintain(store: &OpenStore, id: RangeId, action: &str, wish: Wish) -> Answer {
+    let (cluster, host) = (&store.cluster, store.cluster.host());
+    if find(cluster, id).is_none() {
         return change_refused(&ChangeRefused::NoSuchRange(id));
-    };
+    }
+    let text = |error: &dyn std::error::Error| error.to_string();
     let done = match action {
-        "flush" => range
-            .engine()
-            .flush()
+        "flush" => host
+            .act(id, RangeAction::Flush)
             .await
-            .map_err(|error| error.to_string()),
-        "compact" => range
-            .engine()
-            .detach()
+            .map_err(|error| text(&error)),
+        "compact" => host
+            .act(id, RangeAction::Detach)
             .await
-            .map_err(|error| error.to_string()),
+            .map_err(|error| text(&error)),
         "collect" => {
-            let collected = range.engine().collect().await;
-            manager.tend().await;
-            collected.map(drop).map_err(|error| error.to_string())
+            let collected = host.act(id, RangeAction::Collect).await;
+            store.snapshots.maintain().await;
+            cluster.maintain().await;
+            collected.map_err(|error| text(&error))
         }
         _ => {
             let wished = Duration::from_millis(wish.milliseconds.unwrap_or(100));
-            manager
-                .hold(id, wished.min(FREEZE_MAX))
+            cluster
+                .freeze(id, wished.min(FREEZE_MAX))
                 .await
-                .map_err(|error| error.to_string())
+                .map_err(|error| text(&error))
         }
     };
     match done {
@@ -309,8 +305,8 @@ fn change_refused(why: &ChangeRefused) -> Answer {
         ChangeRefused::NotNeighbours(..) => (StatusCode::CONFLICT, "NotNeighbours"),
         ChangeRefused::KeyOutside(_) => (StatusCode::CONFLICT, "KeyOutside"),
         ChangeRefused::NoSplitKey(_) => (StatusCode::CONFLICT, "NoSplitKey"),
-        ChangeRefused::Lineage { .. } => (StatusCode::CONFLICT, "Lineage"),
-        ChangeRefused::TooManyRanges => (StatusCode::CONFLICT, "TooManyRanges"),
+        ChangeRefused::Ancestry { .. } => (StatusCode::CONFLICT, "Lineage"),
+        ChangeRefused::TooManyRanges(_) => (StatusCode::CONFLICT, "TooManyRanges"),
         ChangeRefused::Failed(_) => (StatusCode::SERVICE_UNAVAILABLE, "Failed"),
     };
     refused(status, code, &why.to_string())

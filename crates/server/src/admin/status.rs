@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use partita_cluster::{Load, Manager, Served};
+use partita_cluster::{Cluster, Served, StoreLoad};
 use partita_engine::{Distribution, Stats};
 use partita_range::RowMemory;
 use partita_table::{BusyReason, Limited};
@@ -44,8 +44,8 @@ pub(super) fn status(standing: &Standing) -> Value {
         },
         "accounts": names,
         "store": store(&settings.store.place),
-        "load": standing.manager().and_then(|manager| load(manager)),
-        "ranges": standing.manager().map(|manager| ranges(manager, settings.store.balance.is_some())),
+        "load": standing.cluster().and_then(|cluster| load(cluster)),
+        "ranges": standing.cluster().map(|cluster| ranges(cluster, settings.store.balance.is_some())),
         "requests": requests(&reading),
         "busy": busy(&reading),
         "limited": limited(standing),
@@ -68,12 +68,12 @@ fn store(place: &Place) -> Value {
 }
 
 /// What all ranges did in the window of ten seconds that was closed last; none before the first.
-fn load(manager: &Manager) -> Option<Value> {
-    let Load {
+fn load(cluster: &Cluster) -> Option<Value> {
+    let StoreLoad {
         elapsed,
         counts,
         latency,
-    } = manager.last_load()?;
+    } = cluster.last_load()?;
     let seconds = elapsed.as_secs_f64();
     #[allow(clippy::cast_precision_loss, reason = "a rate")]
     let rate = |count: u64| (count as f64 / seconds * 10.0).round() / 10.0;
@@ -92,16 +92,16 @@ fn load(manager: &Manager) -> Option<Value> {
 }
 
 /// How many ranges there are, and what is moving.
-fn ranges(manager: &Manager, balances: bool) -> Value {
-    let (ranges, record) = (manager.map().ranges(), manager.record());
+fn ranges(cluster: &Cluster, balances: bool) -> Value {
+    let (ranges, record) = (cluster.map().ranges(), cluster.record());
     let count = |is: fn(&Served) -> bool| ranges.iter().filter(|served| is(served)).count();
-    let (no_split_key, balanced) = manager.balance_counts();
+    let (no_split_key, balanced) = cluster.balance_counts();
     json!({
         "count": ranges.len(),
         "frozen": count(|served| served.range.is_frozen()),
         "rewriting": count(|served| served.range.engine().file_layout().sources > 0),
         "change": record.change,
-        "orphans": record.orphans.len(),
+        "orphans": record.pending_deletion.len(),
         "balances": balances,
         "balanced": balanced,
         "no_split_key": no_split_key,
@@ -240,30 +240,33 @@ pub(super) fn rfc3339(at: SystemTime) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use partita_cluster::ObjectMapStore;
+    use partita_cluster::{ClusterParts, ObjectMapStore};
     use partita_engine::memory::MemoryEngineSet;
     use partita_heat::Access;
     use partita_model::{TableId, TableSpace};
-    use partita_range::{Done, RangeId};
+    use partita_range::{RangeId, RequestStats};
     use partita_rt::object_store::memory::InMemory;
     use partita_rt::{ManualClock, Tasks};
+    use partita_snapshot::{ObjectSnapshotStore, SnapshotPins};
     use std::sync::Arc;
     use std::time::Duration;
 
     const WINDOW: Duration = Duration::from_secs(10);
 
     /// Counts so many reads of one partition in its range.
-    fn read(manager: &Manager, partition: &str, times: u64) {
+    fn read(cluster: &Cluster, partition: &str, times: u64) {
         let key = TableSpace::new("account", TableId(1)).partition(partition);
-        let route = manager.map().route(&key);
+        let route = cluster.map().route(&key);
         for _ in 0..times {
-            route.range.note(&key, Access::Read, Done::default());
+            route
+                .range
+                .note(&key, Access::Read, RequestStats::default());
         }
     }
 
     /// Reads a second, and over how many seconds.
-    fn shown(manager: &Manager) -> (f64, f64) {
-        let load = load(manager).expect("a window was closed");
+    fn shown(cluster: &Cluster) -> (f64, f64) {
+        let load = load(cluster).expect("a window was closed");
         let number = |field: &str| load[field].as_f64().unwrap();
         (number("reads_per_second"), number("seconds"))
     }
@@ -271,29 +274,36 @@ mod tests {
     /// What is split is often what has the load: neither the window before the split nor the one with it may lack that.
     #[tokio::test(start_paused = true)]
     async fn the_load_of_a_range_outlasts_its_split() {
-        let (databases, store) = (MemoryEngineSet::new(), InMemory::new());
-        let map = Arc::new(ObjectMapStore::new(Arc::new(store)));
-        let opening = Manager::open(Arc::new(databases), Arc::default(), map, Tasks::new());
-        let manager = opening.await.unwrap();
         // It stands at the beginning of a window, and tokio's time goes with it.
         let clock = ManualClock::new(SystemTime::UNIX_EPOCH + Duration::from_secs(1_770_000_000));
-        manager.start_watching(Arc::new(clock.clone()), None, None);
+        let store = Arc::new(InMemory::new());
+        let records = Arc::new(ObjectSnapshotStore::new(store.clone()));
+        let opening = Cluster::open(ClusterParts {
+            engines: Arc::new(MemoryEngineSet::new()),
+            memory: Arc::default(),
+            map: Arc::new(ObjectMapStore::new(store)),
+            pins: Arc::new(SnapshotPins::new(records)),
+            clock: Arc::new(clock.clone()),
+            tasks: Tasks::new(),
+        });
+        let cluster = opening.await.unwrap();
+        cluster.start_watching(None, None);
         tokio::time::sleep(Duration::from_millis(1)).await;
-        assert_eq!(load(&manager), None);
+        assert_eq!(load(&cluster), None);
 
-        read(&manager, "a", 500);
+        read(&cluster, "a", 500);
         clock.advance(WINDOW);
         tokio::time::sleep(WINDOW).await;
-        assert_eq!(shown(&manager), (50.0, 10.0));
+        assert_eq!(shown(&cluster), (50.0, 10.0));
 
-        read(&manager, "a", 900);
+        read(&cluster, "a", 900);
         let at = TableSpace::new("account", TableId(1)).partition("m");
-        manager.split(RangeId(1), Some(at)).await.unwrap();
-        assert_eq!(shown(&manager), (50.0, 10.0));
-        read(&manager, "a", 60);
-        read(&manager, "z", 40);
+        cluster.split(RangeId(1), Some(at)).await.unwrap();
+        assert_eq!(shown(&cluster), (50.0, 10.0));
+        read(&cluster, "a", 60);
+        read(&cluster, "z", 40);
         clock.advance(WINDOW);
         tokio::time::sleep(WINDOW).await;
-        assert_eq!(shown(&manager), (100.0, 10.0));
+        assert_eq!(shown(&cluster), (100.0, 10.0));
     }
 }

@@ -256,9 +256,9 @@ impl Heated {
         let service = standing.service().unwrap();
         let key = service.partition_start(&account, &table, partition);
         let key = key.await.unwrap();
-        let route = standing.manager().unwrap().map().route(&key);
+        let route = standing.cluster().unwrap().map().route(&key);
         for _ in 0..times {
-            let done = partita_range::Done {
+            let done = partita_range::RequestStats {
                 rows: 1,
                 bytes_in: 10,
                 ..Default::default()
@@ -383,11 +383,11 @@ async fn a_backup_is_done_though_its_snapshot_cannot_be_deleted_yet() {
     settings.admin.port = Some(0);
     let server = Server::start(settings).await.unwrap();
     let address = server.listening().admin.unwrap();
-    let manager = server.standing().manager().unwrap();
-    let name: partita_cluster::SnapshotName = "for-it".parse().unwrap();
+    let snapshots = &server.standing().open().unwrap().snapshots;
+    let name: partita_snapshot::SnapshotName = "for-it".parse().unwrap();
     let now = partita_model::DateTime::parse("2026-11-21T03:00:00Z").unwrap();
-    manager.create_snapshot(name.clone(), now).await.unwrap();
-    let reader = manager.read_snapshot(&name).await.unwrap();
+    snapshots.create(name.clone(), now).await.unwrap();
+    let reader = snapshots.read(&name).await.unwrap();
     let headers = "Host: localhost\r\nX-Partita-Admin: 1\r\n";
     let wish = serde_json::json!({ "to": format!("{place}/backup"), "temporary": true });
     let line = "POST /admin/v1/snapshots/for-it/backup";
@@ -407,10 +407,13 @@ async fn a_backup_is_done_though_its_snapshot_cannot_be_deleted_yet() {
     let warning = job["result"]["warning"].as_str().unwrap();
     assert!(warning.contains("for-it is being read"), "{warning}");
     drop(reader);
-    manager.tend().await;
-    let gone = manager.snapshot(&name).await;
+    snapshots.maintain().await;
+    let gone = snapshots.record(&name).await;
     assert!(
-        matches!(gone, Err(partita_cluster::SnapshotError::NoSuchSnapshot(_))),
+        matches!(
+            gone,
+            Err(partita_snapshot::SnapshotError::NoSuchSnapshot(_))
+        ),
         "{gone:?}"
     );
     server.stop().await;

@@ -14,7 +14,7 @@ use partita_cluster::Served;
 use partita_engine::{KeyRange, ScanHint};
 use partita_heat::Access;
 use partita_model::{EntityBound, EntityPosition, EntityRange, Filter, TableSpace};
-use partita_range::{Done, Range, RangeId};
+use partita_range::{Range, RangeId, RequestStats};
 use partita_rt::{Bug, is_planted};
 use std::time::{Duration, Instant};
 
@@ -212,11 +212,11 @@ impl<'a> Reading<'a> {
         let (began, rows, bytes) = (clock.monotonic(), self.rows_read, self.bytes_read);
         self.first_read = None;
         let next = self.scan(&route.range, start.clone(), until).await?;
-        let done = Done {
+        let done = RequestStats {
             rows: self.rows_read - rows,
             bytes_out: self.bytes_read - bytes,
             latency: clock.monotonic() - began,
-            ..Done::default()
+            ..RequestStats::default()
         };
         // Where a span of the whole table begins there is no partition, and a filter may let no row pass.
         let first = self.first_read.as_ref().unwrap_or(&start);

@@ -7,10 +7,10 @@
 use std::sync::Arc;
 
 use hyper::StatusCode;
-use partita_cluster::backup::{Progress, unpack, write};
-use partita_cluster::{Manager, SnapshotError, SnapshotName, SnapshotRecord};
 use partita_model::DateTime;
 use partita_rt::Place;
+use partita_snapshot::backup::{Progress, unpack, write};
+use partita_snapshot::{SnapshotError, SnapshotName, SnapshotRecord, Snapshots};
 use serde_json::{Value, json};
 
 use super::{Doers, now, snapshot_refused, started};
@@ -38,26 +38,26 @@ pub(super) async fn copy(
             return refused(StatusCode::BAD_REQUEST, "InvalidBody", message);
         }
     };
-    if !temporary && let Err(error) = doers.manager.snapshot(&name).await {
+    if !temporary && let Err(error) = doers.snapshots.record(&name).await {
         return snapshot_refused(&error);
     }
     let asked = json!({ "snapshot": name, "to": place.to_string() });
-    let (manager, now) = (Arc::clone(doers.manager), now(doers.standing));
+    let (snapshots, now) = (Arc::clone(doers.snapshots), now(doers.standing));
     let work = move |job: Arc<Job>| async move {
         let made = match temporary {
-            true => Some(create(&manager, &name, now).await?),
+            true => Some(create(&snapshots, &name, now).await?),
             false => None,
         };
         let mut copied = match directory {
-            Some(directory) => unpacked(&manager, &name, &directory, &job).await?,
-            None => backed_up(&manager, &name, &place, &job).await?,
+            Some(directory) => unpacked(&snapshots, &name, &directory, &job).await?,
+            None => backed_up(&snapshots, &name, &place, &job).await?,
         };
         // The copy is whole whether the snapshot goes now or later.
         if let Some(made) = made
-            && let Err(error) = manager.delete_snapshot(name).await
+            && let Err(error) = snapshots.delete(name).await
             && !matches!(error, SnapshotError::NoSuchSnapshot(_))
         {
-            manager.delete_snapshot_later(&made);
+            snapshots.delete_later(&made);
             copied["warning"] = json!(format!(
                 "snapshot {0} stays for now: {error}; the server deletes it as soon as it can, after a restart `partita snapshot delete {0}` does",
                 made.name
@@ -66,7 +66,7 @@ pub(super) async fn copy(
         Ok(copied)
     };
     let kind = if is_backup { "backup" } else { "unpack" };
-    started(&doers.standing.jobs, doers.manager, kind, asked, work)
+    started(&doers.standing.jobs, doers.tasks, kind, asked, work)
 }
 
 /// The place, if the settings let this server write there.
@@ -84,24 +84,24 @@ fn allowed(doers: &Doers<'_>, to: Option<&str>) -> Result<Place, Answer> {
 
 /// Takes the snapshot, unless an earlier try has.
 async fn create(
-    manager: &Arc<Manager>,
+    snapshots: &Arc<Snapshots>,
     name: &SnapshotName,
     now: DateTime,
 ) -> Result<SnapshotRecord, String> {
-    match manager.create_snapshot(name.clone(), now).await {
+    match snapshots.create(name.clone(), now).await {
         Ok(taken) => Ok(taken.record),
-        Err(SnapshotError::Exists(_)) => manager.snapshot(name).await.map_err(chain),
+        Err(SnapshotError::Exists(_)) => snapshots.record(name).await.map_err(chain),
         Err(error) => Err(error.to_string()),
     }
 }
 
 async fn backed_up(
-    manager: &Manager,
+    snapshots: &Snapshots,
     name: &SnapshotName,
     place: &Place,
     job: &Job,
 ) -> Result<Value, String> {
-    let reader = manager.read_snapshot(name).await.map_err(chain)?;
+    let reader = snapshots.read(name).await.map_err(chain)?;
     let store = place.store().map_err(chain)?;
     let note = |now: Progress| job.note(now.rows, now.bytes);
     let written = write(&reader, &store, &note).await.map_err(chain)?;
@@ -115,12 +115,12 @@ async fn backed_up(
 }
 
 async fn unpacked(
-    manager: &Manager,
+    snapshots: &Snapshots,
     name: &SnapshotName,
     directory: &std::path::Path,
     job: &Job,
 ) -> Result<Value, String> {
-    let reader = manager.read_snapshot(name).await.map_err(chain)?;
+    let reader = snapshots.read(name).await.map_err(chain)?;
     let note = |now: Progress| job.note(now.rows, now.bytes);
     let copied = unpack(&reader, directory, &note).await.map_err(chain)?;
     Ok(json!({ "rows": copied.rows, "bytes": copied.bytes }))

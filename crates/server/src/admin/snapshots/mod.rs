@@ -6,10 +6,11 @@ mod copies;
 use std::sync::Arc;
 
 use hyper::StatusCode;
-use partita_cluster::{
-    Listed, Manager, SnapshotError, SnapshotName, SnapshotReader, SnapshotRecord,
-};
 use partita_model::{AccountName, DateTime, TableName};
+use partita_rt::Tasks;
+use partita_snapshot::{
+    SnapshotError, SnapshotInfo, SnapshotName, SnapshotReader, SnapshotRecord, Snapshots,
+};
 use partita_table::{Error, Restored, Service, SnapshotTable, snapshot_tables};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -21,7 +22,8 @@ use crate::standing::Standing;
 /// Who does it.
 pub(super) struct Doers<'s> {
     pub(super) standing: &'s Standing,
-    pub(super) manager: &'s Arc<Manager>,
+    pub(super) tasks: &'s Tasks,
+    pub(super) snapshots: &'s Arc<Snapshots>,
     pub(super) service: &'s Arc<Service>,
 }
 
@@ -43,19 +45,14 @@ struct Wish {
 }
 
 /// All snapshots, the oldest first.
-pub(super) async fn list(manager: &Manager) -> Answer {
-    let listing = async {
-        Ok((
-            manager.snapshots().await?,
-            manager.unreadable_snapshots().await?,
-        ))
-    };
+pub(super) async fn list(snapshots: &Snapshots) -> Answer {
+    let listing = async { Ok((snapshots.list().await?, snapshots.unreadable().await?)) };
     match listing.await {
         Ok((listed, unreadable)) => {
             let snapshots: Vec<Value> = listed.iter().map(listed_json).collect();
             let unreadable: Vec<Value> = unreadable
                 .iter()
-                .map(|snapshot| json!({ "object": snapshot.object, "why": snapshot.what }))
+                .map(|snapshot| json!({ "object": snapshot.object, "why": snapshot.reason }))
                 .collect();
             let body = json!({ "snapshots": snapshots, "unreadable": unreadable });
             (StatusCode::OK, body)
@@ -65,15 +62,15 @@ pub(super) async fn list(manager: &Manager) -> Answer {
 }
 
 /// One snapshot, with its tables.
-pub(super) async fn show(manager: &Manager, name: &str) -> Answer {
+pub(super) async fn show(snapshots: &Snapshots, name: &str) -> Answer {
     let shown = async {
         let name = parsed(name)?;
         // One that cannot be read is not listed, and this says why.
-        manager.snapshot(&name).await?;
-        let listed = manager.snapshots().await?;
+        snapshots.record(&name).await?;
+        let listed = snapshots.list().await?;
         let listed = listed.into_iter().find(|listed| listed.record.name == name);
         let listed = listed.ok_or_else(|| SnapshotError::NoSuchSnapshot(name.clone()))?;
-        let reader = manager.read_snapshot(&name).await?;
+        let reader = snapshots.read(&name).await?;
         let tables = snapshot_tables(&reader)
             .await
             .map_err(|error| failed(&error))?;
@@ -90,7 +87,7 @@ pub(super) async fn show(manager: &Manager, name: &str) -> Answer {
     }
 }
 
-fn listed_json(listed: &Listed) -> Value {
+fn listed_json(listed: &SnapshotInfo) -> Value {
     let mut shown = record_json(&listed.record);
     shown["own_bytes"] = json!(listed.own_bytes);
     shown
@@ -125,7 +122,7 @@ pub(super) async fn act(doers: &Doers<'_>, name: &str, action: &str, body: &[u8]
     };
     match action {
         "create" => create(doers, name).await,
-        "delete" => match doers.manager.delete_snapshot(name).await {
+        "delete" => match doers.snapshots.delete(name).await {
             Ok(()) => (StatusCode::OK, json!({ "done": true })),
             Err(error) => snapshot_refused(&error),
         },
@@ -145,7 +142,7 @@ fn now(standing: &Standing) -> DateTime {
 
 async fn create(doers: &Doers<'_>, name: SnapshotName) -> Answer {
     let now = now(doers.standing);
-    match doers.manager.create_snapshot(name, now).await {
+    match doers.snapshots.create(name, now).await {
         Ok(taken) => {
             let mut body = record_json(&taken.record);
             body["pause_ms"] = json!(milliseconds(taken.pause));
@@ -170,7 +167,7 @@ async fn restore(doers: &Doers<'_>, name: &SnapshotName, wish: Wish) -> Answer {
     let work = |job| async move { restores.run(&service, job).await };
     started(
         &doers.standing.jobs,
-        doers.manager,
+        doers.tasks,
         "restore tables",
         asked,
         work,
@@ -178,18 +175,12 @@ async fn restore(doers: &Doers<'_>, name: &SnapshotName, wish: Wish) -> Answer {
 }
 
 /// Starts a job, and says which.
-fn started<F, W>(
-    jobs: &Jobs,
-    manager: &Manager,
-    kind: &'static str,
-    asked: Value,
-    work: F,
-) -> Answer
+fn started<F, W>(jobs: &Jobs, tasks: &Tasks, kind: &'static str, asked: Value, work: F) -> Answer
 where
     F: FnOnce(Arc<Job>) -> W,
     W: Future<Output = Result<Value, String>> + Send + 'static,
 {
-    match jobs.start(manager.tasks(), kind, asked, work) {
+    match jobs.start(tasks, kind, asked, work) {
         Some(job) => (StatusCode::ACCEPTED, job.as_json()),
         None => refused(
             StatusCode::CONFLICT,
@@ -217,7 +208,7 @@ async fn restores(doers: &Doers<'_>, name: &SnapshotName, wish: &Wish) -> Result
     };
     let account = AccountName::new(account).map_err(|_| invalid("no account name"))?;
     let table = |text: &str| TableName::new(text).map_err(|_| invalid("no table name"));
-    let snapshot = doers.manager.read_snapshot(name).await;
+    let snapshot = doers.snapshots.read(name).await;
     let snapshot = snapshot.map_err(|error| snapshot_refused(&error))?;
     let there = snapshot_tables(&snapshot).await;
     let there = there.map_err(|error| table_refused(&error))?;

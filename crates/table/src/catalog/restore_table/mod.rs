@@ -13,11 +13,11 @@ use super::{dropped_key, name_key};
 use crate::entity::Expiry;
 use crate::{Error, Service, Table};
 use bytes::Bytes;
-use partita_cluster::{SnapshotReader, SnapshotScan};
 use partita_engine::Batch;
 use partita_model::{
     AccountName, DateTime, KeyKind, KeyReader, TableId, TableName, TableSpace, restamped,
 };
+use partita_snapshot::{SnapshotReader, SnapshotScan};
 use std::time::Duration;
 use tokio::time::Instant;
 

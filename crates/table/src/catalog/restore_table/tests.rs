@@ -1,12 +1,13 @@
 use super::*;
 use crate::{Change, ChangeKind, Condition, ServiceSettings, Table};
 use parking_lot::Mutex;
-use partita_cluster::{Manager, ObjectMapStore, SnapshotName};
+use partita_cluster::{Cluster, ClusterParts, ObjectMapStore};
 use partita_engine::memory::{Fault, MemoryEngineSet};
 use partita_engine::{KeyRange, ReadError, ScanHint};
 use partita_model::{ETag, Guid, Properties, PropertiesBuilder, SignedIdentifier, ValueRef};
 use partita_rt::object_store::memory::InMemory;
 use partita_rt::{SystemClock, Tasks};
+use partita_snapshot::{ObjectSnapshotStore, SnapshotName, SnapshotPins, Snapshots};
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::pin::pin;
@@ -14,25 +15,36 @@ use std::sync::Arc;
 
 struct World {
     databases: Arc<MemoryEngineSet>,
-    manager: Arc<Manager>,
+    cluster: Arc<Cluster>,
+    snapshots: Arc<Snapshots>,
     service: Arc<Service>,
 }
 
 impl World {
     async fn new() -> Self {
         let databases = Arc::new(MemoryEngineSet::new());
-        let map = Arc::new(ObjectMapStore::new(Arc::new(InMemory::new())));
-        let opened = Manager::open(databases.clone(), Arc::default(), map, Tasks::new()).await;
-        let manager = opened.unwrap();
+        let objects = Arc::new(InMemory::new());
+        let records = Arc::new(ObjectSnapshotStore::new(objects.clone()));
+        let parts = ClusterParts {
+            engines: databases.clone(),
+            memory: Arc::default(),
+            map: Arc::new(ObjectMapStore::new(objects)),
+            pins: Arc::new(SnapshotPins::new(records.clone())),
+            clock: Arc::new(SystemClock),
+            tasks: Tasks::new(),
+        };
+        let cluster = Cluster::open(parts).await.unwrap();
+        let snapshots = Snapshots::start(Arc::clone(&cluster), records);
         let settings = ServiceSettings {
             drop_grace: Duration::ZERO,
             ..ServiceSettings::default()
         };
-        let service = Service::new(Arc::clone(manager.map()), Arc::new(SystemClock), settings);
+        let service = Service::new(Arc::clone(cluster.map()), Arc::new(SystemClock), settings);
         let service = Arc::new(service);
         Self {
             databases,
-            manager,
+            cluster,
+            snapshots,
             service,
         }
     }
@@ -87,11 +99,8 @@ impl World {
 
     async fn snapshot_of(&self, created: DateTime) -> SnapshotReader {
         let name: SnapshotName = "s".parse().unwrap();
-        self.manager
-            .create_snapshot(name.clone(), created)
-            .await
-            .unwrap();
-        self.manager.read_snapshot(&name).await.unwrap()
+        self.snapshots.create(name.clone(), created).await.unwrap();
+        self.snapshots.read(&name).await.unwrap()
     }
 
     async fn restore(
@@ -109,7 +118,7 @@ impl World {
     /// All rows of the store, whatever they are.
     async fn all(&self) -> Vec<(Bytes, Bytes)> {
         let mut all = Vec::new();
-        for served in self.manager.map().ranges().iter() {
+        for served in self.cluster.map().ranges().iter() {
             let mut scan = served
                 .range
                 .scan(KeyRange::all(), ScanHint::walk())
@@ -189,7 +198,7 @@ async fn a_table_comes_back_exactly_with_new_versions() {
     let before = world.entities(&table).await;
     let cut = table.space.partition("p3");
     world
-        .manager
+        .cluster
         .split(partita_range::RangeId(1), Some(cut))
         .await
         .unwrap();
@@ -330,7 +339,7 @@ async fn the_write_that_shows_the_table_is_tried_again() {
 async fn a_range_in_transit_is_waited_for_in_the_end() {
     let world = World::new().await;
     let (snapshot, _) = world.snapshot_with(3).await;
-    let range = world.manager.map().route(b"").range;
+    let range = world.cluster.map().route(b"").range;
     // All rows are written, and the table is about to be shown.
     let freeze = |_: Restored| {
         let mut context = std::task::Context::from_waker(std::task::Waker::noop());

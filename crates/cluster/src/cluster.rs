@@ -1,0 +1,261 @@
+//! The handle on a store's ranges: what servers and tools ask of them.
+
+use crate::balance::Balancer;
+use crate::controller::{Limits, Merged, Outcome, Request, Split, State};
+use crate::coordinator::{Coordinator, LocalCoordinator};
+use crate::driver::{ChangeGuard, Driver, DriverParts};
+use crate::error::{ChangeRefused, StartError};
+use crate::host::{Host, LocalHost, LocalHostParts};
+use crate::maintenance::{self, PinRecords};
+use crate::map::{MapRecord, MapStore, PartitionMap};
+use crate::watch::{StoreLoad, Watch};
+use bytes::Bytes;
+use futures::future::BoxFuture;
+use partita_engine::EngineSet;
+use partita_heat::Window;
+use partita_heat::history::{Archive, HeatHistory};
+use partita_range::{RangeId, RowMemory};
+use partita_rt::{Clock, Tasks};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What a cluster is made of.
+pub struct ClusterParts {
+    /// The databases.
+    pub engines: Arc<dyn EngineSet>,
+    /// What the ranges keep of their rows in memory.
+    pub memory: Arc<RowMemory>,
+    /// Where the partition map is stored.
+    pub map: Arc<dyn MapStore>,
+    /// Says which pins are named by snapshot records.
+    pub pins: Arc<dyn PinRecords>,
+    /// The clock of heat and balancing.
+    pub clock: Arc<dyn Clock>,
+    /// Background tasks. They end the cluster when they are shut down.
+    pub tasks: Tasks,
+}
+
+impl fmt::Debug for ClusterParts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClusterParts").finish_non_exhaustive()
+    }
+}
+
+/// The ranges of a store: a controller, and one host in this process that serves all of them. Used as `Arc<Cluster>`.
+///
+/// Requests run to their end also when the caller goes away.
+pub struct Cluster {
+    driver: Arc<Driver>,
+    host: Arc<LocalHost>,
+    watch: Arc<Watch>,
+}
+
+impl fmt::Debug for Cluster {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cluster").finish_non_exhaustive()
+    }
+}
+
+impl Cluster {
+    /// Opens all ranges of a store, the first one of a new store included, and starts maintenance in the background. A change that
+    /// was cut short is rolled back first.
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub fn open(parts: ClusterParts) -> BoxFuture<'static, Result<Arc<Self>, StartError>> {
+        Box::pin(async move {
+            let coordinator: Arc<dyn Coordinator> = Arc::new(LocalCoordinator::default());
+            let host = Arc::new(LocalHost::new(LocalHostParts {
+                engines: Arc::clone(&parts.engines),
+                memory: parts.memory,
+                store: Arc::clone(&parts.map),
+                coordinator: Arc::clone(&coordinator),
+                tasks: parts.tasks.clone(),
+            }));
+            let driver = DriverParts {
+                host: Arc::clone(&host) as Arc<dyn Host>,
+                coordinator,
+                store: parts.map,
+                engines: parts.engines,
+                pins: parts.pins,
+                clock: parts.clock,
+                tasks: parts.tasks.clone(),
+            };
+            let driver = Driver::new(driver, State::new(Limits::default()));
+            driver.start().await?;
+            maintenance::start(&host, &driver, &parts.tasks);
+            let watch = Arc::new(Watch::new(Arc::clone(&driver)));
+            Ok(Arc::new(Self {
+                driver,
+                host,
+                watch,
+            }))
+        })
+    }
+
+    /// The partition map of this process.
+    #[must_use]
+    pub fn map(&self) -> &Arc<PartitionMap> {
+        self.host.map()
+    }
+
+    /// The databases.
+    #[must_use]
+    pub fn engines(&self) -> &Arc<dyn EngineSet> {
+        &self.driver.parts().engines
+    }
+
+    /// The host that serves the ranges.
+    #[must_use]
+    pub fn host(&self) -> &Arc<dyn Host> {
+        &self.driver.parts().host
+    }
+
+    /// What the ranges keep of their rows in memory.
+    #[must_use]
+    pub fn memory(&self) -> &Arc<RowMemory> {
+        self.host.memory()
+    }
+
+    /// Its background tasks, for work that depends on its ranges.
+    #[must_use]
+    pub fn tasks(&self) -> &Tasks {
+        &self.driver.parts().tasks
+    }
+
+    /// The newest stored version of the map.
+    #[must_use]
+    pub fn record(&self) -> MapRecord {
+        self.driver.record()
+    }
+
+    /// Splits a range at a key, moved to the start of its partition, or without one in the middle of its bytes.
+    ///
+    /// # Errors
+    /// [`ChangeRefused`]; everything is as it was.
+    pub fn split(
+        &self,
+        range: RangeId,
+        at: Option<Bytes>,
+    ) -> BoxFuture<'_, Result<Split, ChangeRefused>> {
+        Box::pin(async move {
+            match self.driver.ask(Request::Split { range, at }).await? {
+                Outcome::Split(split) => Ok(split),
+                other => unreachable!("a split ended as {other:?}"),
+            }
+        })
+    }
+
+    /// Merges two neighbours.
+    ///
+    /// # Errors
+    /// [`ChangeRefused`]; everything is as it was.
+    pub fn merge(
+        &self,
+        left: RangeId,
+        right: RangeId,
+    ) -> BoxFuture<'_, Result<Merged, ChangeRefused>> {
+        Box::pin(async move {
+            match self.driver.ask(Request::Merge { left, right }).await? {
+                Outcome::Merged(merged) => Ok(merged),
+                other => unreachable!("a merge ended as {other:?}"),
+            }
+        })
+    }
+
+    /// Refuses a range's writes for a time, as a change would: to test clients.
+    ///
+    /// # Errors
+    /// [`ChangeRefused::NoSuchRange`].
+    pub fn freeze(
+        &self,
+        range: RangeId,
+        time: Duration,
+    ) -> BoxFuture<'_, Result<(), ChangeRefused>> {
+        Box::pin(async move {
+            let request = Request::Freeze { range, time };
+            self.driver.ask(request).await.map(drop)
+        })
+    }
+
+    /// Waits for the change lock. Cancel safe.
+    ///
+    /// # Errors
+    /// [`ChangeRefused::Failed`].
+    pub fn lock_changes(&self) -> BoxFuture<'_, Result<ChangeGuard, ChangeRefused>> {
+        Box::pin(self.driver.lock_changes())
+    }
+
+    /// One maintenance round: shared files are copied, files that nothing reads are deleted, untracked pins released, and databases
+    /// of replaced ranges deleted.
+    pub fn maintain(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            let (host, driver) = (Arc::clone(&self.host), Arc::clone(&self.driver));
+            let round = async move { maintenance::round(&host, &driver).await };
+            let ended = self.tasks().spawn("maintenance on request", round).await;
+            if let Err(error) = ended {
+                tracing::error!(%error, "a maintenance round broke off");
+            }
+        })
+    }
+
+    /// The part of a round that deletes databases of replaced ranges, where nothing reads their files.
+    pub fn delete_replaced(&self) -> BoxFuture<'_, ()> {
+        Box::pin(maintenance::delete_replaced(&self.driver))
+    }
+
+    /// The part of a round that releases pins that no snapshot names, if that is due.
+    pub fn release_pins(&self) -> BoxFuture<'_, ()> {
+        Box::pin(maintenance::release_pins(&self.driver))
+    }
+
+    /// Something failed that may have left pins: the next rounds look for them.
+    pub fn suspect_pins(&self) {
+        self.driver.feed(crate::controller::Event::PinsSuspected);
+    }
+
+    /// Starts to watch the ranges, and to balance them if a balancer is given. With an archive the heat history outlives the
+    /// process.
+    pub fn start_watching(&self, balancer: Option<Balancer>, archive: Option<Archive>) {
+        if let Some(balancer) = balancer {
+            self.driver.with_state(|state| state.balance_with(balancer));
+        }
+        self.watch.start(archive);
+    }
+
+    /// Reads a day of heat.
+    pub fn with_heat<T>(&self, read: impl FnOnce(&HeatHistory) -> T) -> T {
+        read(&self.watch.history())
+    }
+
+    /// The last closed window of a range; `None` for a range created since.
+    #[must_use]
+    pub fn last_window(&self, range: RangeId) -> Option<Window> {
+        self.watch.last_window(range)
+    }
+
+    /// What all ranges did in the last closed window; `None` before the first.
+    #[must_use]
+    pub fn last_load(&self) -> Option<StoreLoad> {
+        self.watch.last_load()
+    }
+
+    /// How many processors the requests of a range used in its last window: its share of what the process used, as far as its
+    /// requests explain it. An estimate, good enough to find a range that keeps a processor busy.
+    #[must_use]
+    pub fn last_cores(&self, range: RangeId) -> Option<f64> {
+        self.watch.last_cores(range)
+    }
+
+    /// How often a range stayed hot and had no key to split at, and how many splits and merges the balancer made.
+    #[must_use]
+    pub fn balance_counts(&self) -> (u64, u64) {
+        self.driver.with_state(|state| state.balance_counts())
+    }
+
+    /// Closes all ranges: later requests are refused, batches already submitted are finished first.
+    pub fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.host.close())
+    }
+}

@@ -1,0 +1,217 @@
+//! The driver: feeds events to the [controller](crate::controller) and carries its actions out.
+//!
+//! The state is under a plain mutex for the length of a step. Each action runs in a task of its own, named after it, and what came
+//! of it is the next event; so a request runs to its end also when its caller goes away.
+
+mod perform;
+
+use crate::controller::{Action, Event, JobId, Outcome, Request, State, step};
+use crate::coordinator::Coordinator;
+use crate::error::{ChangeRefused, StartError};
+use crate::host::Host;
+use crate::maintenance::PinRecords;
+use crate::map::{MapRecord, MapStore};
+use futures::FutureExt;
+use parking_lot::Mutex;
+use partita_engine::EngineSet;
+use partita_rt::{Clock, Tasks};
+use std::collections::HashMap;
+use std::fmt;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use tokio::sync::oneshot;
+
+/// What the driver works with.
+pub(crate) struct DriverParts {
+    pub(crate) host: Arc<dyn Host>,
+    pub(crate) coordinator: Arc<dyn Coordinator>,
+    pub(crate) store: Arc<dyn MapStore>,
+    /// The databases of the store, whichever host has them open.
+    pub(crate) engines: Arc<dyn EngineSet>,
+    pub(crate) pins: Arc<dyn PinRecords>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) tasks: Tasks,
+}
+
+/// Runs the controller.
+pub(crate) struct Driver {
+    parts: DriverParts,
+    state: Mutex<State>,
+    last_job: AtomicU64,
+    /// Who waits for the answer to a job.
+    waiting: Mutex<HashMap<JobId, oneshot::Sender<Reply>>>,
+    /// Who waits for the start.
+    starting: Mutex<Option<oneshot::Sender<Result<(), StartError>>>>,
+}
+
+/// The answer to a request.
+enum Reply {
+    Over(Result<Outcome, ChangeRefused>),
+    Locked(ChangeGuard),
+}
+
+/// The change lock: while it is held, no range is split or merged, no database is deleted, and no snapshot is created or deleted by
+/// another task. Dropping it releases the lock.
+pub struct ChangeGuard {
+    driver: Arc<Driver>,
+    job: JobId,
+}
+
+impl fmt::Debug for ChangeGuard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ChangeGuard").field(&self.job).finish()
+    }
+}
+
+impl Drop for ChangeGuard {
+    fn drop(&mut self) {
+        self.driver.feed(Event::Released { job: self.job });
+    }
+}
+
+impl Driver {
+    pub(crate) fn new(parts: DriverParts, state: State) -> Arc<Self> {
+        Arc::new(Self {
+            parts,
+            state: Mutex::new(state),
+            last_job: AtomicU64::new(JobId::START.0),
+            waiting: Mutex::default(),
+            starting: Mutex::default(),
+        })
+    }
+
+    pub(crate) fn parts(&self) -> &DriverParts {
+        &self.parts
+    }
+
+    /// The newest stored version of the map.
+    pub(crate) fn record(&self) -> MapRecord {
+        self.state.lock().record().clone()
+    }
+
+    /// Reads or sets what is not asked for by events.
+    pub(crate) fn with_state<T>(&self, with: impl FnOnce(&mut State) -> T) -> T {
+        with(&mut self.state.lock())
+    }
+
+    /// Rolls back what was cut short, and opens all ranges.
+    pub(crate) async fn start(self: &Arc<Self>) -> Result<(), StartError> {
+        let databases = self.parts.engines.list().await?;
+        let record = self.parts.store.load().await?;
+        if let Some(change) = record.as_ref().and_then(|record| record.change.as_ref()) {
+            tracing::warn!(
+                ?change,
+                "rolling back a change of ranges that was cut short"
+            );
+        }
+        let (answer, answered) = oneshot::channel();
+        *self.starting.lock() = Some(answer);
+        self.feed(Event::Found { record, databases });
+        answered.await.expect("the start has an answer")
+    }
+
+    /// Asks for something and waits until it is over. It goes on when the caller goes away.
+    pub(crate) async fn ask(self: &Arc<Self>, request: Request) -> Result<Outcome, ChangeRefused> {
+        match self.reply(request).await? {
+            Reply::Over(answer) => answer,
+            Reply::Locked(_) => Ok(Outcome::Done),
+        }
+    }
+
+    /// Waits for the change lock. Cancel safe.
+    pub(crate) async fn lock_changes(self: &Arc<Self>) -> Result<ChangeGuard, ChangeRefused> {
+        match self.reply(Request::LockChanges).await? {
+            Reply::Locked(guard) => Ok(guard),
+            Reply::Over(answer) => Err(answer.err().unwrap_or_else(unanswered)),
+        }
+    }
+
+    async fn reply(self: &Arc<Self>, request: Request) -> Result<Reply, ChangeRefused> {
+        let job = JobId(self.last_job.fetch_add(1, Ordering::Relaxed) + 1);
+        let (answer, answered) = oneshot::channel();
+        self.waiting.lock().insert(job, answer);
+        self.feed(Event::Asked { job, request });
+        answered.await.map_err(|_gone| unanswered())
+    }
+
+    /// Tells the controller of an event, and begins what it wants done.
+    pub(crate) fn feed(self: &Arc<Self>, event: Event) {
+        let actions = step(&mut self.state.lock(), event);
+        for action in actions {
+            self.begin(action);
+        }
+    }
+
+    fn begin(self: &Arc<Self>, action: Action) {
+        match action {
+            Action::Started(result) => self.answer_start(result),
+            Action::Answer { job, answer } => {
+                log_outcome(&answer);
+                self.answer(job, Reply::Over(answer));
+            }
+            Action::GrantLock { job } => {
+                let driver = Arc::clone(self);
+                // A caller that is gone drops the guard, which releases the lock.
+                self.answer(job, Reply::Locked(ChangeGuard { driver, job }));
+            }
+            action => self.spawn(action),
+        }
+    }
+
+    fn spawn(self: &Arc<Self>, action: Action) {
+        let (driver, name, job) = (Arc::clone(self), action.name(), action.job());
+        self.parts.tasks.spawn(name, async move {
+            let performing = Box::pin(driver.perform(action));
+            let event = match AssertUnwindSafe(performing).catch_unwind().await {
+                Ok(event) => event,
+                Err(_panicked) => driver.broken(job),
+            };
+            if let Some(event) = event {
+                driver.feed(event);
+            }
+        });
+    }
+
+    /// An action panicked, and the panic was logged. A start ends with it.
+    fn broken(&self, job: Option<JobId>) -> Option<Event> {
+        if job.is_none_or(|job| job == JobId::START) {
+            drop(self.starting.lock().take());
+        }
+        job.map(|job| Event::Broken { job })
+    }
+
+    fn answer(&self, job: JobId, reply: Reply) {
+        let waiting = self.waiting.lock().remove(&job);
+        if let Some(waiting) = waiting {
+            // Fails when the caller is gone.
+            let _ = waiting.send(reply);
+        }
+    }
+
+    fn answer_start(&self, result: Result<(), StartError>) {
+        if let Some(starting) = self.starting.lock().take() {
+            // Fails when the caller is gone.
+            let _ = starting.send(result);
+        }
+    }
+}
+
+fn unanswered() -> ChangeRefused {
+    ChangeRefused::Failed("it ended without an answer".into())
+}
+
+fn log_outcome(answer: &Result<Outcome, ChangeRefused>) {
+    match answer {
+        Ok(Outcome::Split(split)) => {
+            let (left, right, transit) = (split.left, split.right, split.transit);
+            let at = split.at.escape_ascii();
+            tracing::info!(%left, %right, %at, ?transit, "split a range");
+        }
+        Ok(Outcome::Merged(merged)) => {
+            let (into, transit) = (merged.into, merged.transit);
+            tracing::info!(%into, ?transit, "merged two ranges");
+        }
+        Ok(Outcome::Done) | Err(_) => {}
+    }
+}

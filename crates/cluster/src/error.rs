@@ -1,0 +1,105 @@
+//! Why ranges were not opened or changed.
+
+use crate::coordinator::CoordinatorError;
+use crate::map::MapError;
+use partita_engine::{ChangeError, OpenError, WriteError};
+use partita_range::RangeId;
+use std::error::Error;
+use std::sync::Arc;
+
+/// Why the ranges of a store were not opened. Each needs an operator.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The map cannot be loaded or saved.
+    #[error(transparent)]
+    Map(#[from] MapError),
+    /// There are databases of ranges and no map that names them.
+    #[error("the partition map is missing")]
+    MapMissing,
+    /// The databases cannot be listed.
+    #[error(transparent)]
+    EngineSet(#[from] ChangeError),
+    /// A range cannot be assigned.
+    #[error(transparent)]
+    Coordinator(#[from] CoordinatorError),
+    /// A host did not open a range.
+    #[error(transparent)]
+    Host(#[from] HostError),
+}
+
+/// Why a host did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum HostError {
+    /// The database of a range does not open.
+    #[error("cannot open range {range}")]
+    Open {
+        /// Which range.
+        range: RangeId,
+        /// Why.
+        source: OpenError,
+    },
+    /// The host may not serve a range.
+    #[error(transparent)]
+    NotActivated(#[from] CoordinatorError),
+    /// The range is not served here.
+    #[error("range {0} not found")]
+    NoSuchRange(RangeId),
+    /// The engine refused to flush.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    /// The engine refused to work on its files.
+    #[error(transparent)]
+    EngineSet(#[from] ChangeError),
+}
+
+/// Why ranges were not changed. Everything is as it was.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum ChangeRefused {
+    /// There is no such range, or no longer.
+    #[error("range {0} not found")]
+    NoSuchRange(RangeId),
+    /// The two ranges are not neighbours, the left one first.
+    #[error("range {0} does not end where range {1} begins")]
+    NotNeighbours(RangeId, RangeId),
+    /// The key is outside the range, or inside a partition that begins outside it.
+    #[error("the split key is not the start of a partition inside range {0}")]
+    KeyOutside(RangeId),
+    /// The range has no boundary between two partitions.
+    #[error("range {0} has no key to split at: it holds a single partition, or none")]
+    NoSplitKey(RangeId),
+    /// The range shares files with too many older databases and must be compacted first.
+    #[error(
+        "range {range} still shares files with {kept} older databases; it is being compacted, try again later"
+    )]
+    Ancestry {
+        /// Which range.
+        range: RangeId,
+        /// How many databases it keeps from being deleted.
+        kept: u64,
+    },
+    /// There are as many ranges as there may be.
+    #[error("there are {0} ranges already, the maximum; merge some first")]
+    TooManyRanges(usize),
+    /// It could not be done in time, or the store refused.
+    #[error("the change failed and was rolled back: {0}")]
+    Failed(Arc<str>),
+}
+
+impl ChangeRefused {
+    /// A failure with its causes in one text.
+    pub(crate) fn failed(error: impl Error) -> Self {
+        Self::Failed(error_chain(&error))
+    }
+}
+
+/// An error and its causes in one text.
+#[must_use]
+pub fn error_chain(error: &dyn Error) -> Arc<str> {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text.into()
+}

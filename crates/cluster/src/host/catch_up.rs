@@ -1,0 +1,98 @@
+//! Copying to new ranges what is written to the ranges they will replace.
+
+use super::local::OpenRange;
+use crate::error::ChangeRefused;
+use bytes::Bytes;
+use futures::future::join_all;
+use partita_engine::{Batch, Write, WriteError};
+use partita_range::{Follower, Range};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use tokio::sync::oneshot;
+
+/// Bytes of rows that are copied within some milliseconds, so that writers can wait for them.
+const FEW_BYTES: usize = 256 << 10;
+
+/// Rounds before writers have to wait. Copying is faster than clients write, so each round leaves less than the one before.
+const ROUNDS_MAX: usize = 5;
+
+/// Bytes of one batch.
+const BATCH_BYTES: usize = 1 << 20;
+
+/// Copies what was written to the old ranges while the new ones were created, and what was written during that copy, until little is
+/// left.
+pub(super) async fn copy_most(from: &[Follower], to: &[OpenRange]) -> Result<(), ChangeRefused> {
+    for _ in 0..ROUNDS_MAX {
+        if copy(from, to).await? < FEW_BYTES {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Copies what was written to the old ranges since the last call, and returns its bytes once they are durable in the new ranges.
+pub(super) async fn copy(from: &[Follower], to: &[OpenRange]) -> Result<usize, ChangeRefused> {
+    let mut copied = 0;
+    let mut writing = Vec::new();
+    for follower in from {
+        let (writes, bytes) = follower.take().map_err(ChangeRefused::failed)?;
+        copied += bytes;
+        for (range, batch) in batches(writes, to)? {
+            writing.push(write(range, batch).await.map_err(ChangeRefused::failed)?);
+        }
+    }
+    for written in join_all(writing).await {
+        written
+            .unwrap_or(Err(WriteError::Unknown))
+            .map_err(ChangeRefused::failed)?;
+    }
+    Ok(copied)
+}
+
+/// The writes by new range: of each key the last one, because nothing reads those ranges yet.
+fn batches(
+    writes: Vec<Write>,
+    to: &[OpenRange],
+) -> Result<Vec<(&Arc<Range>, Batch)>, ChangeRefused> {
+    let last: BTreeMap<Bytes, Option<Bytes>> = writes
+        .into_iter()
+        .map(|write| (write.key, write.value))
+        .collect();
+    let mut batches = Vec::new();
+    let mut filling: Vec<(&Arc<Range>, Batch)> = to
+        .iter()
+        .map(|opened| (&opened.served.range, Batch::new()))
+        .collect();
+    for (key, value) in last {
+        let place = filling
+            .iter_mut()
+            .find(|(range, _)| range.bounds().contains(&key));
+        // The new ranges cover the old ones. If they did not, the change must fail rather than lose a row.
+        let (range, batch) = place.ok_or_else(misplaced)?;
+        batch.push(Write { key, value });
+        if batch.bytes() >= BATCH_BYTES {
+            batches.push((*range, std::mem::take(batch)));
+        }
+    }
+    batches.extend(filling.into_iter().filter(|(_, batch)| !batch.is_empty()));
+    Ok(batches)
+}
+
+fn misplaced() -> ChangeRefused {
+    ChangeRefused::Failed("a row lies in none of the new ranges".into())
+}
+
+/// Submits a batch to a new range. The receiver gets the result.
+async fn write(
+    range: &Arc<Range>,
+    batch: Batch,
+) -> Result<oneshot::Receiver<Result<(), WriteError>>, WriteError> {
+    let permit = range.engine().reserve(batch.bytes()).await?;
+    let (answer, answered) = oneshot::channel();
+    let done = Box::new(move |result| {
+        // The receiver is gone when the change was given up.
+        let _ = answer.send(result);
+    });
+    permit.submit(batch, done);
+    Ok(answered)
+}

@@ -1,0 +1,211 @@
+//! Splitting a range and merging two, on the host that serves them.
+//!
+//! ```text
+//!  1  flush the old ranges                             (before the change: RangeAction::FlushMost)      writes go on
+//!  2  record N+1: the change was begun                 (by the controller)
+//!  3  follow the old ranges: remember what is written
+//!  4  clone and open the databases of the new ranges   manifests only, no rows
+//!  5  catch up: copy what was written meanwhile        until little is left, at most five rounds
+//!  ── freeze: new writes wait, those under way finish; reads go on ──────────────────────────────
+//!  6  freeze the old ranges
+//!  7  copy the rest                                    one write of the log
+//!  8  record N+2: the new ranges replace the old ones  the point of no return
+//!  9  serve the new ranges; close each old one when its last reader is gone
+//! ```
+//!
+//! Writes wait for one write of the log and one of the map, however long it takes to clone a database.
+//!
+//! Invariants:
+//! - the new ranges take no client's write before step 8 is durable, the old ones none after step 6: no row is in two places;
+//! - step 4 includes every write acknowledged before it; steps 5 and 7 write the later ones again, in order, so the last value of
+//!   a row wins;
+//! - if anything fails before step 8, the old ranges take writes again and the controller deletes the new databases. A start that
+//!   finds record N+1 does the same.
+
+use super::local::{LocalHost, OpenRange};
+use super::{ChangeFailed, Leftover, NewRange, RangeChange, catch_up};
+use crate::error::ChangeRefused;
+use crate::map::{MapRecord, save_and_confirm};
+use futures::future::join_all;
+use partita_engine::WriteError;
+use partita_range::{Follower, Range};
+use partita_rt::{Bug, is_planted};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::{Instant, timeout};
+
+/// How long writes may wait for a change before it is rolled back.
+const TRANSIT_MAX: Duration = Duration::from_millis(900);
+
+/// How long creating a new range may take. It usually takes a tenth of a second, but on a full disk SlateDB retries without end,
+/// and the change lock is held meanwhile. Less than the minute for which the files of the old ranges are kept for it.
+pub(crate) const CREATE_MAX: Duration = Duration::from_secs(30);
+
+/// A flush this short leaves little for the next one.
+const SHORT_FLUSH: Duration = Duration::from_millis(50);
+const FLUSHES_MAX: usize = 4;
+
+/// Why a new range was not created.
+enum CreateFailed {
+    /// The store or the engine refused.
+    Refused(ChangeRefused),
+    /// It took longer than [`CREATE_MAX`].
+    TimedOut,
+}
+
+/// Step 1: flushes until little is left, while writes go on.
+pub(super) async fn flush_most(range: &Range) -> Result<(), WriteError> {
+    for _ in 0..FLUSHES_MAX {
+        let began = Instant::now();
+        range.engine().flush().await?;
+        if began.elapsed() < SHORT_FLUSH {
+            break;
+        }
+    }
+    Ok(())
+}
+
+impl LocalHost {
+    /// Steps 3 to 9. Returns how long writes waited.
+    pub(super) async fn make(
+        &self,
+        change: &RangeChange,
+        decision: &MapRecord,
+    ) -> Result<Duration, ChangeFailed> {
+        let old = change.old.iter().map(|id| self.served(*id));
+        let old: Vec<Arc<Range>> = match old.collect() {
+            Ok(old) => old,
+            Err(why) => return Err(rolled_back(why)),
+        };
+        let followers: Vec<Follower> = old.iter().map(Range::follow).collect();
+        let opened = match self.create(change, &old).await {
+            Ok(opened) => opened,
+            Err(failed) => {
+                drop(followers);
+                self.thaw(&old);
+                return Err(match failed {
+                    CreateFailed::Refused(why) => rolled_back(why),
+                    CreateFailed::TimedOut => timed_out(),
+                });
+            }
+        };
+        let frozen = match self.switch(decision, &old, &followers, &opened).await {
+            Ok(frozen) => frozen,
+            Err(why) => {
+                drop(followers);
+                self.thaw(&old);
+                close(opened).await;
+                return Err(rolled_back(why));
+            }
+        };
+        drop(followers);
+        self.serve(&old, opened);
+        let transit = frozen.elapsed();
+        for old in old {
+            self.retire(old);
+        }
+        Ok(transit)
+    }
+
+    /// Step 4: clones and opens the new ranges.
+    async fn create(
+        &self,
+        change: &RangeChange,
+        old: &[Arc<Range>],
+    ) -> Result<Vec<OpenRange>, CreateFailed> {
+        let key_filter_complete = old.iter().all(|range| range.is_key_filter_complete());
+        // At the same time, and each to its end: only what has ended can be rolled back.
+        let creating = change
+            .new
+            .iter()
+            .map(|new| self.create_one(new, key_filter_complete));
+        let (mut opened, mut failed) = (Vec::new(), None);
+        for created in join_all(creating).await {
+            match (created, &failed) {
+                (Ok(range), _) => opened.push(range),
+                (Err(_), Some(CreateFailed::TimedOut)) => {}
+                (Err(why), _) => failed = Some(why),
+            }
+        }
+        match failed {
+            None => Ok(opened),
+            Some(failed) => {
+                close(opened).await;
+                Err(failed)
+            }
+        }
+    }
+
+    async fn create_one(
+        &self,
+        new: &NewRange,
+        key_filter_complete: bool,
+    ) -> Result<OpenRange, CreateFailed> {
+        let creating = async {
+            let cloned = self.engines().clone_parts(new.spec.id, &new.parts).await;
+            cloned.map_err(ChangeRefused::failed)?;
+            let opened = self.open_range(&new.spec, key_filter_complete).await;
+            opened.map_err(ChangeRefused::failed)
+        };
+        match timeout(CREATE_MAX, creating).await {
+            Ok(created) => created.map_err(CreateFailed::Refused),
+            Err(_elapsed) => Err(CreateFailed::TimedOut),
+        }
+    }
+
+    /// Steps 5 to 8: brings the new ranges up to date with the old ones and decides the change. Returns since when writes wait.
+    async fn switch(
+        &self,
+        decision: &MapRecord,
+        old: &[Arc<Range>],
+        followers: &[Follower],
+        opened: &[OpenRange],
+    ) -> Result<Instant, ChangeRefused> {
+        catch_up::copy_most(followers, opened).await?;
+        let began = Instant::now();
+        let freezing = async {
+            for range in old {
+                range.freeze().await;
+            }
+            if is_planted(Bug::SplitDropsTail) {
+                return Ok(0);
+            }
+            catch_up::copy(followers, opened).await
+        };
+        let frozen = timeout(TRANSIT_MAX, freezing).await;
+        frozen.map_err(|_elapsed| transit_too_long())??;
+        let decided = save_and_confirm(self.store(), decision).await;
+        decided.map_err(ChangeRefused::failed)?;
+        Ok(began)
+    }
+
+    /// The old ranges take writes again.
+    fn thaw(&self, old: &[Arc<Range>]) {
+        for range in old {
+            range.thaw();
+        }
+        self.map().notify();
+    }
+}
+
+async fn close(opened: Vec<OpenRange>) {
+    for range in opened {
+        range.served.range.engine().close().await;
+    }
+}
+
+fn rolled_back(why: ChangeRefused) -> ChangeFailed {
+    let leftover = Leftover::Closed;
+    ChangeFailed { why, leftover }
+}
+
+fn timed_out() -> ChangeFailed {
+    ChangeFailed {
+        why: ChangeRefused::Failed("the store took too long to create the new ranges".into()),
+        leftover: Leftover::Unfinished,
+    }
+}
+
+fn transit_too_long() -> ChangeRefused {
+    ChangeRefused::Failed("writes would have waited too long".into())
+}

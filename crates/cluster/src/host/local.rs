@@ -1,0 +1,296 @@
+//! The host of this process.
+
+use super::{ChangeFailed, Host, HostReport, RangeAction, RangeChange, ReplacedReport};
+use super::{ReportDetail, change};
+use crate::coordinator::{Assignment, Coordinator, RangeSpec};
+use crate::error::{ChangeRefused, HostError};
+use crate::map::{MapRecord, MapStore, PartitionMap, Served};
+use async_trait::async_trait;
+use bytes::Bytes;
+use parking_lot::Mutex;
+use partita_engine::{ChangeError, EngineSet, FileUse, OpenError, PinId, Pinned, ReadError};
+use partita_range::{Range, RangeId, RowMemory};
+use partita_rt::Tasks;
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::{Notify, oneshot};
+
+/// Serves the ranges it was assigned, in this process.
+pub struct LocalHost {
+    parts: LocalHostParts,
+    map: Arc<PartitionMap>,
+    /// For each range, the receiver that ends when nothing holds the range any more.
+    released: Mutex<HashMap<RangeId, Released>>,
+    /// Ranges whose garbage was collected, with the newest file of a compaction at that time. While that file is the newest, and no
+    /// pin was released, there is nothing left to collect.
+    pub(crate) collected: Mutex<HashMap<RangeId, Option<String>>>,
+    /// Last windows of ranges that were replaced since the last report.
+    pub(super) replaced: Mutex<Vec<ReplacedReport>>,
+    /// Notified when the database of a replaced range was closed.
+    closed: Arc<Notify>,
+}
+
+/// What a local host works with.
+pub struct LocalHostParts {
+    /// The databases of this process.
+    pub engines: Arc<dyn EngineSet>,
+    /// What the ranges keep of their rows in memory.
+    pub memory: Arc<RowMemory>,
+    /// Where changes are decided.
+    pub store: Arc<dyn MapStore>,
+    /// Says which ranges may be served here.
+    pub coordinator: Arc<dyn Coordinator>,
+    /// Background tasks.
+    pub tasks: Tasks,
+}
+
+/// Ends, without a value, when a range is dropped.
+pub(super) type Released = oneshot::Receiver<Infallible>;
+
+/// A range that was opened and is not in the map yet.
+pub(super) struct OpenRange {
+    pub(super) served: Served,
+    released: Released,
+}
+
+impl fmt::Debug for LocalHost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LocalHost").finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for LocalHostParts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LocalHostParts").finish_non_exhaustive()
+    }
+}
+
+impl LocalHost {
+    /// A host without ranges.
+    #[must_use]
+    pub fn new(parts: LocalHostParts) -> Self {
+        Self {
+            parts,
+            map: Arc::new(PartitionMap::unopened()),
+            released: Mutex::default(),
+            collected: Mutex::default(),
+            replaced: Mutex::default(),
+            closed: Arc::default(),
+        }
+    }
+
+    /// The ranges it serves.
+    #[must_use]
+    pub fn map(&self) -> &Arc<PartitionMap> {
+        &self.map
+    }
+
+    /// What the ranges keep of their rows in memory.
+    #[must_use]
+    pub fn memory(&self) -> &Arc<RowMemory> {
+        &self.parts.memory
+    }
+
+    /// Waits until the database of a replaced range was closed, at most once for all that were closed since the last wait. Cancel
+    /// safe.
+    pub(crate) async fn closed(&self) {
+        self.closed.notified().await;
+    }
+
+    pub(super) fn engines(&self) -> &dyn EngineSet {
+        &*self.parts.engines
+    }
+
+    pub(super) fn store(&self) -> &dyn MapStore {
+        &*self.parts.store
+    }
+
+    /// A range that is served here.
+    pub(super) fn range(&self, id: RangeId) -> Option<Arc<Range>> {
+        let ranges = self.map.ranges();
+        let served = ranges.iter().find(|served| served.range.id() == id)?;
+        Some(Arc::clone(&served.range))
+    }
+
+    pub(super) fn served(&self, id: RangeId) -> Result<Arc<Range>, ChangeRefused> {
+        self.range(id).ok_or(ChangeRefused::NoSuchRange(id))
+    }
+
+    /// Opens the database of a range.
+    pub(super) async fn open_range(
+        &self,
+        spec: &RangeSpec,
+        key_filter_complete: bool,
+    ) -> Result<OpenRange, OpenError> {
+        let engine = self.engines().open(spec.id).await?;
+        let (alive, released) = oneshot::channel();
+        let memory = Arc::clone(&self.parts.memory);
+        let range = Range::new(spec.id, spec.bounds.clone(), engine, memory)
+            .with_key_filter_complete(key_filter_complete)
+            .with_drop_signal(alive);
+        let served = Served {
+            epoch: spec.epoch,
+            range: Arc::new(range),
+        };
+        Ok(OpenRange { served, released })
+    }
+
+    /// Serves new ranges in place of old ones, and builds their key filters.
+    pub(super) fn serve(&self, old: &[Arc<Range>], new: Vec<OpenRange>) {
+        let mut served = Vec::with_capacity(new.len());
+        for range in new {
+            let id = range.served.range.id();
+            self.released.lock().insert(id, range.released);
+            self.build_key_filter(&range.served.range);
+            served.push(range.served);
+        }
+        self.map
+            .replace(old, served)
+            .expect("a checked record covers every key exactly once");
+    }
+
+    /// Closes the database of a range that was replaced, once nothing holds the range.
+    pub(super) fn retire(&self, old: Arc<Range>) {
+        let engine = Arc::clone(old.engine());
+        let released = self.released.lock().remove(&old.id());
+        let (engines, closed) = (Arc::clone(&self.parts.engines), Arc::clone(&self.closed));
+        let shutdown = self.parts.tasks.shutdown();
+        old.retire();
+        self.keep_last_window(&old);
+        drop(old);
+        self.parts.tasks.spawn("retire a range", async move {
+            if let Some(released) = released {
+                tokio::select! {
+                    // Ends with an error: the range and its sender were dropped.
+                    _ = released => {}
+                    // Shutdown closes all databases.
+                    () = shutdown.requested() => return,
+                }
+            }
+            engine.close().await;
+            // It was closed without a flush: its records would pin the log until its files are deleted.
+            engines.drop_unknown().await;
+            closed.notify_one();
+        });
+    }
+
+    /// Builds the key filter of a range in the background, unless it is complete.
+    fn build_key_filter(&self, range: &Arc<Range>) {
+        if range.is_key_filter_complete() {
+            return;
+        }
+        let (range, shutdown) = (Arc::clone(range), self.parts.tasks.shutdown());
+        self.parts.tasks.spawn("build a key filter", async move {
+            let id = range.id();
+            let built = tokio::select! {
+                built = range.build_key_filter() => built,
+                () = shutdown.requested() => return,
+            };
+            match built {
+                Ok(()) => tracing::debug!(range = %id, "the key filter is complete"),
+                Err(ReadError::Closed) => {}
+                Err(error) => {
+                    let error: &dyn std::error::Error = &error;
+                    tracing::warn!(error, range = %id, "cannot build the key filter; every insert looks its key up");
+                }
+            }
+        });
+    }
+
+    async fn freeze(&self, range: &Range, time: Duration) {
+        // A range that does not freeze in time takes writes again like the others.
+        let _ = tokio::time::timeout(time, async {
+            range.freeze().await;
+            std::future::pending::<()>().await;
+        })
+        .await;
+        range.thaw();
+        self.map.notify();
+    }
+}
+
+#[async_trait]
+impl Host for LocalHost {
+    async fn open(&self, assignments: Vec<Assignment>) -> Result<(), HostError> {
+        let mut opened = Vec::with_capacity(assignments.len());
+        for assignment in &assignments {
+            let range = assignment.range.id;
+            let open = self.open_range(&assignment.range, false).await;
+            opened.push(open.map_err(|source| HostError::Open { range, source })?);
+        }
+        self.engines().drop_unknown().await;
+        for assignment in &assignments {
+            self.parts.coordinator.activate(assignment).await?;
+        }
+        self.serve(&[], opened);
+        Ok(())
+    }
+
+    async fn close(&self) {
+        self.engines().close().await;
+    }
+
+    async fn survey(&self, ranges: &[RangeId]) -> Result<Vec<u64>, ChangeRefused> {
+        let kept = |id: &RangeId| {
+            let range = self.served(*id)?;
+            Ok(range.engine().file_layout().kept)
+        };
+        ranges.iter().map(kept).collect()
+    }
+
+    async fn split_key(&self, range: RangeId) -> Result<Bytes, ChangeRefused> {
+        let range = self.served(range)?;
+        super::split_key::middle_of(&range).await
+    }
+
+    async fn change(
+        &self,
+        change: &RangeChange,
+        decision: &MapRecord,
+    ) -> Result<Duration, ChangeFailed> {
+        self.make(change, decision).await
+    }
+
+    async fn pin(&self, ranges: &[RangeId]) -> Result<Pinned, ChangeError> {
+        self.engines().pin(ranges).await
+    }
+
+    async fn unpin(&self, range: RangeId, pin: &PinId) -> Result<(), ChangeError> {
+        let unpinned = self.engines().unpin(range, pin).await;
+        // The next maintenance round collects the files that only the pin kept.
+        self.collected.lock().remove(&range);
+        unpinned
+    }
+
+    async fn files(&self) -> Result<Vec<FileUse>, ChangeError> {
+        let mut files = Vec::new();
+        // Holding the ranges keeps their databases open.
+        for served in self.map.ranges().iter() {
+            files.extend(self.engines().files(served.range.id(), None).await?);
+        }
+        Ok(files)
+    }
+
+    async fn act(&self, range: RangeId, action: RangeAction) -> Result<(), HostError> {
+        let range = self.range(range).ok_or(HostError::NoSuchRange(range))?;
+        match action {
+            RangeAction::Flush => range.engine().flush().await?,
+            RangeAction::FlushMost => change::flush_most(&range).await?,
+            RangeAction::Detach => range.engine().detach().await?,
+            RangeAction::Collect => drop(range.engine().collect().await?),
+            RangeAction::Freeze(time) => self.freeze(&range, time).await,
+        }
+        Ok(())
+    }
+
+    async fn drop_unknown(&self) {
+        self.engines().drop_unknown().await;
+    }
+
+    fn report(&self, now: Instant, detail: ReportDetail) -> HostReport {
+        self.close_windows(now, detail)
+    }
+}

@@ -1,0 +1,71 @@
+//! The work that changes leave behind.
+//!
+//! ```text
+//!  every host, for the ranges it serves:  copy files shared with other databases ─▶ delete files that nothing reads
+//!  the controller, for the whole store:   release pins that no snapshot names ─▶ delete databases of replaced ranges
+//! ```
+//!
+//! Here host and controller are in one process, so one round does both, every ten seconds. What can be deleted the controller
+//! decides; this module does it.
+
+pub(crate) mod databases;
+pub(crate) mod pins;
+mod ranges;
+
+pub use pins::{PinRecords, PinRecordsError};
+
+use crate::controller::Request;
+use crate::driver::Driver;
+use crate::host::LocalHost;
+use partita_rt::Tasks;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The pause between two rounds.
+const PERIOD: Duration = Duration::from_secs(10);
+
+/// Starts the rounds.
+pub(crate) fn start(host: &Arc<LocalHost>, driver: &Arc<Driver>, tasks: &Tasks) {
+    let (of_rounds, shutdown) = ((Arc::clone(host), Arc::clone(driver)), tasks.shutdown());
+    tasks.spawn("maintenance", async move {
+        let (host, driver) = of_rounds;
+        loop {
+            tokio::select! {
+                () = shutdown.requested() => return,
+                () = tokio::time::sleep(PERIOD) => round(&host, &driver).await,
+            }
+        }
+    });
+    let (host, driver, shutdown) = (Arc::clone(host), Arc::clone(driver), tasks.shutdown());
+    tasks.spawn("delete replaced ranges", async move {
+        loop {
+            tokio::select! {
+                () = shutdown.requested() => return,
+                () = host.closed() => delete_replaced(&driver).await,
+            }
+        }
+    });
+}
+
+/// One round.
+pub(crate) async fn round(host: &LocalHost, driver: &Arc<Driver>) {
+    host.maintain_ranges().await;
+    release_pins(driver).await;
+    delete_replaced(driver).await;
+}
+
+/// Releases pins that no snapshot names, if that is due.
+pub(crate) async fn release_pins(driver: &Arc<Driver>) {
+    ask(driver, Request::ReleasePins).await;
+}
+
+/// Deletes databases that nothing needs.
+pub(crate) async fn delete_replaced(driver: &Arc<Driver>) {
+    ask(driver, Request::DeleteReplaced).await;
+}
+
+async fn ask(driver: &Arc<Driver>, request: Request) {
+    if let Err(error) = driver.ask(request).await {
+        tracing::error!(%error, "a maintenance round broke off");
+    }
+}

@@ -1,0 +1,53 @@
+//! Maintenance of the ranges that a host serves: copying shared files, deleting files that nothing reads.
+
+use crate::host::LocalHost;
+use partita_engine::Collected;
+use partita_range::{Range, RangeId};
+use std::collections::HashSet;
+
+impl LocalHost {
+    /// One round over all served ranges.
+    pub(crate) async fn maintain_ranges(&self) {
+        for served in self.map().ranges().iter() {
+            self.maintain_range(&served.range).await;
+        }
+        let ranges = self.map().ranges();
+        let served: HashSet<RangeId> = ranges.iter().map(|served| served.range.id()).collect();
+        self.collected
+            .lock()
+            .retain(|range, _| served.contains(range));
+    }
+
+    async fn maintain_range(&self, range: &Range) {
+        let (id, layout) = (range.id(), range.engine().file_layout());
+        if layout.sources > 0 {
+            // Changes nothing while a compaction of it is under way.
+            if let Err(error) = range.engine().detach().await {
+                tracing::debug!(%error, range = %id, "cannot detach the files of a range");
+            }
+        }
+        let done = (layout.kept == 0).then_some(layout.newest_rewritten);
+        if done.is_some() && self.collected.lock().get(&id) == done.as_ref() {
+            return;
+        }
+        match collect(range).await {
+            Ok(()) => {
+                if let Some(done) = done {
+                    self.collected.lock().insert(id, done);
+                }
+            }
+            Err(error) => {
+                tracing::debug!(error, range = %id, "cannot collect the garbage of a range");
+            }
+        }
+    }
+}
+
+/// Deletes files that nothing reads. Those that the engine deletes only after a newer flush are left to the next round, and a marker is
+/// flushed.
+async fn collect(range: &Range) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    if range.engine().collect().await? == Collected::UntilFlush {
+        range.write_flush_marker().await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,160 @@
+//! Databases and stores that die: they answer a number of calls and then never again, as before a kill.
+
+use crate::{MapError, MapRecord, MapStore, ObjectMapStore};
+use async_trait::async_trait;
+use partita_engine::{
+    ChangeError, Engine, EngineSet, FileUse, Health, KeyPart, OpenError, PinId, Pinned, PinnedRows,
+    RangeId, Removal, Stats,
+};
+use partita_rt::object_store;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use tokio::sync::{Semaphore, watch};
+
+/// Databases, or a store, that answer so many calls and then never again.
+pub struct Dying<T: ?Sized> {
+    /// What answers until then.
+    pub inner: Arc<T>,
+    /// How many calls are left; several doubles may share the count.
+    pub calls_left: Arc<AtomicI64>,
+    /// Whether the last call still takes effect and only its answer is lost.
+    pub does_the_last: bool,
+}
+
+impl<T: ?Sized> Dying<T> {
+    /// Makes the call if it is still made, and answers if it is still answered.
+    pub async fn call<R>(&self, call: impl Future<Output = R>) -> R {
+        let left = self.calls_left.fetch_sub(1, Ordering::SeqCst);
+        if left > 0 {
+            return call.await;
+        }
+        if left == 0 && self.does_the_last {
+            call.await;
+        }
+        std::future::pending().await
+    }
+}
+
+#[async_trait]
+impl MapStore for Dying<dyn MapStore> {
+    async fn load(&self) -> Result<Option<MapRecord>, MapError> {
+        self.call(self.inner.load()).await
+    }
+
+    async fn save(&self, record: &MapRecord) -> Result<(), MapError> {
+        self.call(self.inner.save(record)).await
+    }
+}
+
+#[async_trait]
+impl EngineSet for Dying<dyn EngineSet> {
+    async fn open(&self, range: RangeId) -> Result<Arc<dyn Engine>, OpenError> {
+        self.call(self.inner.open(range)).await
+    }
+
+    async fn drop_unknown(&self) {
+        self.inner.drop_unknown().await;
+    }
+
+    async fn clone_parts(&self, target: RangeId, parts: &[KeyPart]) -> Result<(), ChangeError> {
+        self.call(self.inner.clone_parts(target, parts)).await
+    }
+
+    async fn remove(&self, range: RangeId) -> Result<Removal, ChangeError> {
+        self.call(self.inner.remove(range)).await
+    }
+
+    async fn removable(&self, ranges: &[RangeId]) -> Result<Vec<RangeId>, ChangeError> {
+        self.call(self.inner.removable(ranges)).await
+    }
+
+    async fn list(&self) -> Result<Vec<RangeId>, ChangeError> {
+        self.call(self.inner.list()).await
+    }
+
+    async fn pin(&self, ranges: &[RangeId]) -> Result<Pinned, ChangeError> {
+        self.call(self.inner.pin(ranges)).await
+    }
+
+    async fn pins(&self, range: RangeId) -> Result<Vec<PinId>, ChangeError> {
+        self.call(self.inner.pins(range)).await
+    }
+
+    async fn unpin(&self, range: RangeId, pin: &PinId) -> Result<(), ChangeError> {
+        self.call(self.inner.unpin(range, pin)).await
+    }
+
+    async fn open_pin(
+        &self,
+        range: RangeId,
+        pin: &PinId,
+    ) -> Result<Arc<dyn PinnedRows>, ChangeError> {
+        self.call(self.inner.open_pin(range, pin)).await
+    }
+
+    async fn files(
+        &self,
+        range: RangeId,
+        pin: Option<&PinId>,
+    ) -> Result<Vec<FileUse>, ChangeError> {
+        self.call(self.inner.files(range, pin)).await
+    }
+
+    fn stats(&self) -> Stats {
+        self.inner.stats()
+    }
+
+    fn health(&self) -> Health {
+        self.inner.health()
+    }
+
+    async fn close(&self) {
+        self.inner.close().await;
+    }
+}
+
+/// A map store that stores at once and answers when its gate is open: a disk whose caller may be gone by then. While it is full it
+/// stores nothing.
+pub struct Gated {
+    inner: Arc<ObjectMapStore>,
+    /// Whether calls are answered.
+    pub is_open: watch::Sender<bool>,
+    /// A permit for each version that was stored.
+    pub stored: Semaphore,
+    /// Whether nothing can be stored.
+    pub full: Arc<AtomicBool>,
+}
+
+impl Gated {
+    /// Open, and not full.
+    #[must_use]
+    pub fn new(inner: &Arc<ObjectMapStore>) -> Arc<Self> {
+        Arc::new(Self {
+            inner: Arc::clone(inner),
+            is_open: watch::Sender::new(true),
+            stored: Semaphore::new(0),
+            full: Arc::default(),
+        })
+    }
+}
+
+#[async_trait]
+impl MapStore for Gated {
+    async fn load(&self) -> Result<Option<MapRecord>, MapError> {
+        self.inner.load().await
+    }
+
+    async fn save(&self, record: &MapRecord) -> Result<(), MapError> {
+        if self.full.load(Ordering::SeqCst) {
+            return Err(MapError::Store(Arc::new(object_store::Error::Generic {
+                store: "test",
+                source: "the disk is full".into(),
+            })));
+        }
+        let saved = self.inner.save(record).await;
+        self.stored.add_permits(1);
+        let mut is_open = self.is_open.subscribe();
+        is_open.wait_for(|is_open| *is_open).await.unwrap();
+        saved
+    }
+}

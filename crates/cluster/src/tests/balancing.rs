@@ -1,0 +1,153 @@
+//! Watching and balancing: windows close whatever else happens, and what the balancer does with the heat of real ranges over a
+//! simulated hour.
+
+use super::*;
+use crate::ClusterParts;
+use crate::balance::{BalanceSettings, Balancer};
+use partita_heat::{Access, Request};
+use partita_model::{TableId, TableSpace};
+use partita_range::RequestStats;
+use partita_rt::{Clock, ManualClock};
+use std::time::SystemTime;
+
+const WINDOW: Duration = Duration::from_secs(10);
+
+/// Windows of an hour.
+const HOUR: u64 = 360;
+
+/// Requests of a window. A range with more than 25 a second is hot here.
+const REQUESTS: u64 = 600;
+
+/// A cluster that splits by load, on a clock that only the test moves.
+struct Watched {
+    cluster: Arc<Cluster>,
+    clock: ManualClock,
+    windows: u64,
+}
+
+impl Watched {
+    async fn start() -> Self {
+        // At the beginning of a window, and tokio's time moves with it.
+        let clock = ManualClock::new(SystemTime::UNIX_EPOCH + Duration::from_secs(1_770_000_000));
+        let cluster = Disk::default().open_at(Arc::new(clock.clone())).await;
+        let balancer = Balancer::new(BalanceSettings {
+            split_rate: 25.0,
+            by_load: true,
+            ..BalanceSettings::default()
+        });
+        cluster.start_watching(Some(balancer), None);
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        Self {
+            cluster,
+            clock,
+            windows: 0,
+        }
+    }
+
+    /// Some windows, each with so many requests, which are made of the number of each.
+    async fn pass(&mut self, windows: u64, request: impl Fn(u64) -> (Access, u64)) {
+        let space = TableSpace::new("account", TableId(1));
+        for _ in 0..windows {
+            for at in 0..REQUESTS {
+                let (access, number) = request(self.windows * REQUESTS + at);
+                let key = space.partition(&format!("{number:08}"));
+                let stats = RequestStats {
+                    rows: 1,
+                    ..RequestStats::default()
+                };
+                let route = self.cluster.map().route(&key);
+                route.range.note(&key, access, stats);
+            }
+            self.windows += 1;
+            self.clock.advance(WINDOW);
+            tokio::time::sleep(WINDOW).await;
+        }
+    }
+}
+
+/// As times and counters do. After each split all new rows would go to the right side, which would be hot again.
+#[tokio::test(start_paused = true)]
+async fn a_table_that_grows_at_its_end_is_not_split() {
+    let mut watched = Watched::start().await;
+    watched.pass(HOUR, |at| (Access::Insert, at)).await;
+    assert_eq!(watched.cluster.balance_counts(), (1, 0));
+    assert_eq!(ids(&watched.cluster), [1]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn reads_beside_a_growing_end_are_split_off_once() {
+    const OLD: u64 = 10_000_000;
+    let mut watched = Watched::start().await;
+    let request = |at: u64| match at % 2 {
+        // Of all keys in turn, far from each other.
+        0 => (Access::Read, at * 7_919 % OLD),
+        _ => (Access::Insert, OLD + at),
+    };
+    watched.pass(HOUR / 3, request).await;
+    let (_, balanced) = watched.cluster.balance_counts();
+    assert!((1..=3).contains(&balanced), "{balanced}");
+    watched.pass(HOUR, request).await;
+    assert_eq!(watched.cluster.balance_counts().1, balanced);
+}
+
+/// A clock that moves with tokio's.
+#[derive(Debug)]
+struct TestClock(tokio::time::Instant);
+
+impl Clock for TestClock {
+    fn now(&self) -> SystemTime {
+        SystemTime::UNIX_EPOCH + self.0.elapsed()
+    }
+
+    fn monotonic(&self) -> std::time::Instant {
+        tokio::time::Instant::now().into_std()
+    }
+
+    fn processor(&self) -> Duration {
+        self.0.elapsed()
+    }
+}
+
+/// A split that hangs delays no window, and counts as failed.
+#[tokio::test(start_paused = true)]
+async fn windows_are_closed_while_the_balancer_waits() {
+    let disk = Disk::default();
+    let hooked = Hooked {
+        cloned: Box::new(|| Box::pin(std::future::pending())),
+        ..Hooked::new(&disk.engines)
+    };
+    let parts = ClusterParts {
+        engines: Arc::new(hooked),
+        clock: Arc::new(TestClock(tokio::time::Instant::now())),
+        ..disk.parts()
+    };
+    let cluster = Cluster::open(parts).await.unwrap();
+    fill(&cluster, 0..10).await;
+    let balancer = Balancer::new(BalanceSettings {
+        split_bytes: 1,
+        ..BalanceSettings::default()
+    });
+    cluster.start_watching(Some(balancer), None);
+    let pass = async |seconds| tokio::time::sleep(Duration::from_secs(seconds)).await;
+    pass(15).await;
+    assert!(cluster.record().change.is_some(), "a split is under way");
+    cluster.map().ranges()[0].range.heat().record(&Request {
+        partition: b"p",
+        table_bytes: 0,
+        access: Access::Read,
+        rows: 1,
+        bytes_in: 0,
+        bytes_out: 0,
+        latency: Duration::ZERO,
+    });
+    pass(10).await;
+    assert!(cluster.record().change.is_some(), "it still is");
+    let window = cluster.last_window(RangeId(1)).unwrap();
+    assert_eq!(window.counts.requests(), 1);
+    pass(30).await;
+    assert_eq!(cluster.record().change, None, "it is given up");
+    assert_eq!(cluster.record().next_range, 4, "and left alone for a while");
+    pass(60).await;
+    assert_eq!(cluster.record().next_range, 6, "not for ever");
+    assert_eq!(cluster.balance_counts(), (0, 0));
+}

@@ -1,0 +1,67 @@
+//! The heat history over restarts: read when watching begins, saved each minute, saved whole at an orderly end.
+//!
+//! ```text
+//! watching:  load ─▶ window ─▶ window ─▶ … ─▶ last window ─▶ ends
+//! keeping:             └─ a new minute? save ─┘        save all ─▶ ends
+//! ```
+//!
+//! Saving has a task of its own, so a store that hangs delays no window. A killed process loses what its last minute saw and
+//! nothing else: heat is not data, and no failure of its store stops a server.
+
+use super::Watch;
+use partita_heat::history::{Archive, HeatHistory};
+use partita_rt::Clock;
+use std::sync::Arc;
+use std::time::SystemTime;
+use tokio::sync::watch;
+
+impl Watch {
+    /// Replaces the history, which is still empty, by what is archived. Cancel safe.
+    pub(super) async fn load_history(&self, archive: &mut Archive, clock: &dyn Clock) {
+        let loaded = Arc::new(archive.load(clock.now()).await);
+        tracing::debug!(slots = loaded.slots(), "loaded the heat history");
+        self.seen.lock().history = loaded;
+    }
+
+    /// Saves the history as long as the sender lives, which is told of each closed window, and once more after that.
+    pub(super) fn keep_history(&self, archive: Archive) -> watch::Sender<()> {
+        let (windows, closed) = watch::channel(());
+        let parts = self.driver.parts();
+        let saving = save(self.history(), archive, Arc::clone(&parts.clock), closed);
+        parts.tasks.spawn("save the heat history", saving);
+        windows
+    }
+}
+
+async fn save(
+    history: Arc<HeatHistory>,
+    mut archive: Archive,
+    clock: Arc<dyn Clock>,
+    mut closed: watch::Receiver<()>,
+) {
+    let mut saved = minute(clock.now());
+    while closed.changed().await.is_ok() {
+        let now = clock.now();
+        if minute(now) == saved {
+            continue;
+        }
+        saved = minute(now);
+        if let Err(error) = archive.save(&history, now).await {
+            let error: &dyn std::error::Error = &error;
+            tracing::warn!(
+                error,
+                "cannot save the heat history; the next minute retries"
+            );
+        }
+    }
+    if let Err(error) = archive.save_all(&history, clock.now()).await {
+        let error: &dyn std::error::Error = &error;
+        tracing::warn!(error, "cannot save the last minute of the heat history");
+    }
+}
+
+/// Which minute of the wall clock it is.
+fn minute(now: SystemTime) -> u64 {
+    let since = now.duration_since(SystemTime::UNIX_EPOCH);
+    since.unwrap_or_default().as_secs() / 60
+}

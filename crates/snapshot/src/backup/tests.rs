@@ -1,0 +1,327 @@
+//! Backups in a directory, of a store with several ranges, and everything that can happen to one.
+
+use std::collections::BTreeMap;
+use std::path::Path as FilePath;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use partita_cluster::Cluster;
+use partita_engine::{Batch, KeyRange, ScanHint};
+use partita_model::{DateTime, TableId, TableSpace};
+use partita_rt::Place;
+use partita_rt::object_store::ObjectStore;
+
+use super::write::write_parts;
+use super::*;
+use crate::SnapshotReader;
+use crate::tests::world::{Opened, open_directory as open};
+
+const ROWS: u32 = 600;
+const PART_BYTES: usize = 128 << 10;
+
+fn space() -> TableSpace {
+    TableSpace::new("account", TableId(1))
+}
+
+fn key(number: u32) -> Bytes {
+    space().entity(&format!("p{number:06}"), "r")
+}
+
+/// About 1 KiB that zstd makes little of.
+fn value(number: u32) -> Bytes {
+    let words =
+        (0..125_u64).map(|at| (u64::from(number) << 32 | at).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    words.flat_map(u64::to_le_bytes).collect::<Vec<_>>().into()
+}
+
+async fn put(cluster: &Cluster, numbers: std::ops::Range<u32>) {
+    for number in numbers.clone().step_by(50) {
+        let keys: Vec<Bytes> = (number..(number + 50).min(numbers.end)).map(key).collect();
+        for keys in keys
+            .chunk_by(|a, b| cluster.map().route(a).range.id() == cluster.map().route(b).range.id())
+        {
+            let locked = cluster.map().lock(keys).await.unwrap();
+            let mut batch = Batch::new();
+            for (at, key) in keys.iter().enumerate() {
+                batch.put(key.clone(), value(u32::try_from(at).unwrap() + number));
+            }
+            locked.commit(batch).await.unwrap();
+        }
+    }
+}
+
+async fn rows(cluster: &Cluster) -> BTreeMap<Bytes, Bytes> {
+    let mut all = BTreeMap::new();
+    for served in cluster.map().ranges().iter() {
+        let mut scan = served
+            .range
+            .scan(KeyRange::all(), ScanHint::walk())
+            .await
+            .unwrap();
+        all.extend(scan.next(usize::MAX, usize::MAX).await.unwrap());
+    }
+    all
+}
+
+/// A store of some parts' size in three ranges, a snapshot of it, and what was in it.
+struct World {
+    directory: tempfile::TempDir,
+    store: Opened,
+    snapshot: SnapshotReader,
+    before: BTreeMap<Bytes, Bytes>,
+}
+
+impl World {
+    async fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let store = open(&directory.path().join("data")).await;
+        for at in [ROWS / 3, ROWS / 2] {
+            let cut = space().partition(&format!("p{at:06}"));
+            // On a busy machine a change can take too long, and is undone.
+            while store
+                .cluster
+                .split(
+                    store.cluster.map().route(&cut).range.id(),
+                    Some(cut.clone()),
+                )
+                .await
+                .is_err()
+            {}
+        }
+        put(&store.cluster, 0..ROWS).await;
+        let before = rows(&store.cluster).await;
+        let snapshot = take(&store, "s").await;
+        put(&store.cluster, ROWS..ROWS + 100).await;
+        Self {
+            directory,
+            store,
+            snapshot,
+            before,
+        }
+    }
+
+    fn path(&self, name: &str) -> std::path::PathBuf {
+        self.directory.path().join(name)
+    }
+
+    fn store(&self, name: &str) -> Arc<dyn ObjectStore> {
+        let place = Place::parse(self.path(name).to_str().unwrap()).unwrap();
+        place.store().unwrap()
+    }
+
+    async fn write(&self, name: &str) -> Result<Written, BackupError> {
+        write_parts(&self.snapshot, &self.store(name), PART_BYTES, &|_| {}).await
+    }
+
+    async fn verify(&self, name: &str) -> Verified {
+        verify(&*self.store(name), &|_| {}).await.unwrap()
+    }
+
+    async fn close(self) {
+        drop(self.snapshot);
+        self.store.cluster.close().await;
+    }
+}
+
+async fn take(store: &Opened, name: &str) -> SnapshotReader {
+    let name: crate::SnapshotName = name.parse().unwrap();
+    store
+        .snapshots
+        .create(name.clone(), DateTime::MIN)
+        .await
+        .unwrap();
+    store.snapshots.read(&name).await.unwrap()
+}
+
+/// The rows and ranges of a restored directory.
+async fn check(directory: &FilePath, before: &BTreeMap<Bytes, Bytes>) {
+    let restored = open(directory).await;
+    assert_eq!(restored.cluster.map().ranges().len(), 3);
+    let found = rows(&restored.cluster).await;
+    assert_eq!(found.len(), before.len());
+    assert!(found == *before, "every byte is the same");
+    // It is a store like any other.
+    put(&restored.cluster, 0..60).await;
+    restored
+        .snapshots
+        .create("again".parse().unwrap(), DateTime::MIN)
+        .await
+        .unwrap();
+    restored.cluster.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_backed_up_comes_back_byte_for_byte() {
+    let world = World::new().await;
+    let written = world.write("backup").await.unwrap();
+    assert_eq!((written.rows, written.kept), (u64::from(ROWS), 0));
+    assert!(written.parts >= 3, "{written:?}");
+    let verified = world.verify("backup").await;
+    assert_eq!(
+        (verified.rows, &verified.findings),
+        (u64::from(ROWS), &Vec::new())
+    );
+    assert!(verified.strangers.is_empty());
+
+    let backup = Backup::open(world.store("backup")).await.unwrap();
+    let restored = restore(&backup, &world.path("restored"), &|_| {})
+        .await
+        .unwrap();
+    assert_eq!(
+        (restored.rows, restored.bytes),
+        (written.rows, written.row_bytes)
+    );
+    check(&world.path("restored"), &world.before).await;
+    let again = restore(&backup, &world.path("restored"), &|_| {}).await;
+    assert!(matches!(again, Err(BackupError::Directory(_))), "{again:?}");
+
+    unpack(&world.snapshot, &world.path("unpacked"), &|_| {})
+        .await
+        .unwrap();
+    check(&world.path("unpacked"), &world.before).await;
+
+    let other = take(&world.store, "other").await;
+    let occupied = write(&other, &world.store("backup"), &|_| {}).await;
+    assert!(
+        matches!(occupied, Err(BackupError::Occupied(_))),
+        "{occupied:?}"
+    );
+    drop(other);
+    world.close().await;
+}
+
+/// Interrupted anywhere, the next try keeps what is whole and makes the rest.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_interrupted_backup_goes_on() {
+    let world = World::new().await;
+    let whole = world.write("whole").await.unwrap();
+    let store = world.store("backup");
+    // Broken off after the second part: a note that never comes back is as good as a kill.
+    let (told, mut telling) = tokio::sync::mpsc::channel(100);
+    let stopped = std::sync::atomic::AtomicU64::new(0);
+    let note = |progress: Progress| {
+        stopped.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        told.try_send(progress).unwrap();
+    };
+    tokio::select! {
+        biased;
+        _ = async { telling.recv().await; telling.recv().await } => {}
+        _ = write_parts(&world.snapshot, &store, PART_BYTES, &note) => panic!("there are more parts"),
+    }
+    let unfinished = verify(&*store, &|_| {}).await;
+    assert!(matches!(unfinished, Err(BackupError::NotThere)));
+    let unfinished = Backup::open(Arc::clone(&store)).await;
+    assert!(matches!(unfinished, Err(BackupError::NotThere)));
+    // A file that a kill cut short.
+    let third = world.path("backup/rows/00000003.part");
+    std::fs::write(
+        &third,
+        std::fs::read(world.path("whole/rows/00000003.part"))
+            .unwrap()
+            .split_at(999)
+            .0,
+    )
+    .unwrap();
+    let written = world.write("backup").await.unwrap();
+    assert_eq!(
+        written,
+        Written {
+            kept: written.kept,
+            ..whole.clone()
+        }
+    );
+    assert!(
+        written.kept >= 2 && written.kept < written.parts,
+        "{written:?}"
+    );
+    let list = |name: &str| std::fs::read(world.path(name).join("backup.json")).unwrap();
+    assert!(list("whole") == list("backup"), "it is the same backup");
+
+    // Once more: everything is kept; and what was spoilt since is made again.
+    assert_eq!(world.write("backup").await.unwrap().kept, whole.parts);
+    let second = world.path("backup/rows/00000002.part");
+    std::fs::remove_file(&second).unwrap();
+    assert_eq!(world.write("backup").await.unwrap().kept, whole.parts - 1);
+    assert!(world.verify("backup").await.findings.is_empty());
+    world.close().await;
+}
+
+/// Each file of a backup that is missing, short or changed is found, and named; and nothing is restored from it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn damage_to_any_file_is_found_and_named() {
+    let world = World::new().await;
+    world.write("backup").await.unwrap();
+    let place = world.path("backup");
+    let mut names = vec![
+        "backup.json".to_owned(),
+        "SHA256SUMS".to_owned(),
+        "begun.json".to_owned(),
+    ];
+    for part in std::fs::read_dir(place.join("rows")).unwrap() {
+        names.push(format!(
+            "rows/{}",
+            part.unwrap().file_name().to_str().unwrap()
+        ));
+    }
+    for name in names {
+        let file = place.join(&name);
+        let good = std::fs::read(&file).unwrap();
+        let is_part = name.starts_with("rows/");
+
+        std::fs::remove_file(&file).unwrap();
+        if name == MANIFEST {
+            let missing = verify(&*world.store("backup"), &|_| {}).await;
+            assert!(matches!(missing, Err(BackupError::NotThere)));
+        } else {
+            assert_eq!(
+                world.verify("backup").await.findings,
+                [Finding::Missing(name.clone())]
+            );
+        }
+
+        std::fs::write(&file, &good[..good.len() - 1]).unwrap();
+        let short = world.verify("backup").await.findings;
+        if is_part {
+            let (now, then) = (good.len() as u64 - 1, good.len() as u64);
+            assert_eq!(short, [Finding::Short(name.clone(), now, then)]);
+        } else {
+            assert_eq!(short.len(), 1, "{name}: {short:?}");
+        }
+        for at in [0, good.len() / 2, good.len() - 1] {
+            let mut changed = good.clone();
+            changed[at] ^= 1;
+            std::fs::write(&file, &changed).unwrap();
+            let found = world.verify("backup").await.findings;
+            assert_eq!(found.len(), 1, "{name} at {at}: {found:?}");
+            assert!(matches!(&found[0], Finding::Changed(_)));
+            if is_part {
+                assert_eq!(found, [Finding::Changed(name.clone())]);
+            }
+            if name != BEGUN {
+                let refused = match Backup::open(world.store("backup")).await {
+                    Ok(backup) => restore(&backup, &world.path("refused"), &|_| {})
+                        .await
+                        .map(|_| ()),
+                    Err(error) => Err(error),
+                };
+                assert!(
+                    matches!(refused, Err(BackupError::Damaged(_))),
+                    "{name} at {at}"
+                );
+                assert!(!world.path("refused").exists());
+                assert!(
+                    !world.path(".refused.restoring").exists(),
+                    "nothing is left"
+                );
+            }
+        }
+        std::fs::write(&file, &good).unwrap();
+    }
+    std::fs::write(place.join("notes.txt"), "mine").unwrap();
+    let verified = world.verify("backup").await;
+    assert_eq!(
+        (verified.findings.len(), verified.strangers),
+        (0, vec!["notes.txt".to_owned()])
+    );
+    world.close().await;
+}

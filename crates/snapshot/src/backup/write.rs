@@ -1,0 +1,215 @@
+//! Making a backup, and going on with one that was interrupted.
+
+use bytes::Bytes;
+use futures::future::BoxFuture;
+use partita_rt::object_store::path::Path;
+use partita_rt::object_store::{self, ObjectStore, ObjectStoreExt as _, PutMode};
+use partita_rt::place;
+use std::sync::Arc;
+
+use super::manifest::{Begun, Manifest, Origin, PartEntry, part_name, pretty, sha256};
+use super::part::Part;
+use super::{BEGUN, BackupError, CHECKSUMS, MANIFEST, Progress};
+use crate::{SnapshotReader, SnapshotScan};
+
+/// Bytes of keys and values after which a part ends. What an interrupted backup does again, and what is in memory twice.
+pub(super) const PART_BYTES: usize = 16 << 20;
+
+const CHUNK_ROWS: usize = 4096;
+
+/// A backup was made, or was there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    /// Files of rows.
+    pub parts: u64,
+    /// Of those, the ones that an earlier try had made.
+    pub kept: u64,
+    /// Rows in all of them.
+    pub rows: u64,
+    /// Bytes of their keys and values.
+    pub row_bytes: u64,
+    /// Bytes of all parts.
+    pub bytes: u64,
+}
+
+/// Copies a snapshot into an empty place, or goes on with that. Parts that are there and whole are kept. `note` is told how far it
+/// is. Cancel safe: what was copied stays, for the next try.
+///
+/// # Errors
+/// [`BackupError`]; it can be tried again.
+pub fn write<'a>(
+    snapshot: &'a SnapshotReader,
+    store: &'a Arc<dyn ObjectStore>,
+    note: &'a (dyn Fn(Progress) + Sync),
+) -> BoxFuture<'a, Result<Written, BackupError>> {
+    Box::pin(async move { write_parts(snapshot, store, PART_BYTES, note).await })
+}
+
+/// As [`write()`], in parts of so many bytes.
+pub(super) async fn write_parts(
+    snapshot: &SnapshotReader,
+    store: &Arc<dyn ObjectStore>,
+    part_bytes: usize,
+    note: &(dyn Fn(Progress) + Sync),
+) -> Result<Written, BackupError> {
+    let origin = Origin::of(snapshot.record());
+    begin(&**store, &origin).await?;
+    let mut writer = Writer {
+        snapshot,
+        store,
+        part_bytes,
+        origin,
+        manifest: Manifest::new(snapshot.record()),
+        kept: 0,
+        last: Bytes::new(),
+        scan: None,
+    };
+    while writer.part().await? {
+        note(Progress {
+            rows: writer.manifest.rows,
+            bytes: writer.manifest.row_bytes,
+        });
+    }
+    let manifest = writer.manifest;
+    let checksums = manifest.checksums();
+    store.put(&Path::from(CHECKSUMS), checksums.into()).await?;
+    store
+        .put(&Path::from(MANIFEST), manifest.bytes().into())
+        .await?;
+    Ok(Written {
+        parts: manifest.parts.len() as u64,
+        kept: writer.kept,
+        rows: manifest.rows,
+        row_bytes: manifest.row_bytes,
+        bytes: manifest.parts.iter().map(|part| part.bytes).sum(),
+    })
+}
+
+/// Says whose backup this is going to be, or finds that it is so.
+async fn begin(store: &dyn ObjectStore, origin: &Origin) -> Result<(), BackupError> {
+    let begun = Begun::new(origin.clone());
+    let (path, bytes) = (Path::from(BEGUN), pretty(&begun));
+    match store
+        .put_opts(&path, bytes.into(), PutMode::Create.into())
+        .await
+    {
+        Ok(_) => return Ok(()),
+        Err(object_store::Error::AlreadyExists { .. }) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let there = place::read(store, BEGUN).await?.unwrap_or_default();
+    match serde_json::from_slice::<Begun>(&there) {
+        Ok(there) if there == begun => Ok(()),
+        Ok(there) => Err(BackupError::Occupied(format!(
+            "{} of {}",
+            there.snapshot.name, there.snapshot.created
+        ))),
+        Err(error) => Err(BackupError::Damaged(format!("{BEGUN}: {error}"))),
+    }
+}
+
+struct Writer<'s> {
+    snapshot: &'s SnapshotReader,
+    store: &'s Arc<dyn ObjectStore>,
+    part_bytes: usize,
+    origin: Origin,
+    manifest: Manifest,
+    kept: u64,
+    /// The last key of the last part.
+    last: Bytes,
+    /// Behind that key; nothing while parts are found.
+    scan: Option<SnapshotScan>,
+}
+
+impl Writer<'_> {
+    /// Sees to the next part: it is there, or is made. `false` when there are no more rows.
+    async fn part(&mut self) -> Result<bool, BackupError> {
+        let number = self.manifest.parts.len() as u64 + 1;
+        let name = part_name(number);
+        if let Some(file) = place::read(&**self.store, &name).await? {
+            let (file, part) = decoded(file).await?;
+            let fits = |part: &Part| {
+                part.snapshot == self.origin.id_bytes()
+                    && part.number == number
+                    && part.after == self.last
+                    && !part.rows.is_empty()
+            };
+            if let Some(part) = part.filter(fits) {
+                self.scan = None;
+                self.kept += 1;
+                self.note(name, &file, &part);
+                return Ok(true);
+            }
+        }
+        let rows = self.rows().await?;
+        if rows.is_empty() {
+            return Ok(false);
+        }
+        let part = Part {
+            snapshot: self.origin.id_bytes(),
+            number,
+            after: self.last.clone(),
+            rows,
+        };
+        let encoding = partita_rt::threads::spawn_blocking(move || (part.encode(), part));
+        let (file, part) = encoding.await.map_err(|error| broken(&error))?;
+        let file = Bytes::from(file.map_err(|error| broken(&error))?);
+        self.store
+            .put(&Path::from(name.as_str()), file.clone().into())
+            .await?;
+        self.note(name, &file, &part);
+        Ok(true)
+    }
+
+    fn note(&mut self, name: String, file: &Bytes, part: &Part) {
+        if let Some((last, _)) = part.rows.last() {
+            self.last = last.clone();
+        }
+        self.manifest.rows += part.rows.len() as u64;
+        self.manifest.row_bytes += part.row_bytes();
+        self.manifest.parts.push(PartEntry {
+            name,
+            bytes: file.len() as u64,
+            sha256: sha256(file),
+            rows: part.rows.len() as u64,
+        });
+    }
+
+    /// The rows of the next part.
+    async fn rows(&mut self) -> Result<Vec<(Bytes, Bytes)>, BackupError> {
+        let mut scan = match self.scan.take() {
+            Some(scan) => scan,
+            None if self.last.is_empty() => self.snapshot.scan(&Bytes::new(), None),
+            None => {
+                // The least key behind the last one.
+                let behind = [self.last.as_ref(), &[0]].concat();
+                self.snapshot.scan(&behind.into(), None)
+            }
+        };
+        let (mut rows, mut bytes) = (Vec::new(), 0);
+        while bytes < self.part_bytes {
+            let more = scan.next(CHUNK_ROWS, self.part_bytes - bytes).await?;
+            if more.is_empty() {
+                break;
+            }
+            let sizes = more.iter().map(|(key, value)| key.len() + value.len());
+            bytes += sizes.sum::<usize>();
+            rows.extend(more);
+        }
+        self.scan = Some(scan);
+        Ok(rows)
+    }
+}
+
+/// The part in a file, if it is whole.
+async fn decoded(file: Bytes) -> Result<(Bytes, Option<Part>), BackupError> {
+    let decoding = partita_rt::threads::spawn_blocking(move || {
+        let part = Part::decode(&file).ok();
+        (file, part)
+    });
+    decoding.await.map_err(|error| broken(&error))
+}
+
+fn broken(error: &dyn std::error::Error) -> BackupError {
+    BackupError::Directory(error.to_string())
+}

@@ -1,0 +1,42 @@
+//! Which pins snapshot records name.
+
+use super::SnapshotStore;
+use super::store::SnapshotStoreError;
+use async_trait::async_trait;
+use partita_cluster::{PinRecords, PinRecordsError};
+use partita_engine::PinId;
+use partita_range::RangeId;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Tells the maintenance of a cluster which pins are named, so that it releases the others.
+pub struct SnapshotPins {
+    store: Arc<dyn SnapshotStore>,
+}
+
+impl SnapshotPins {
+    /// The pins that the records in this store name.
+    #[must_use]
+    pub fn new(store: Arc<dyn SnapshotStore>) -> Self {
+        Self { store }
+    }
+}
+
+impl std::fmt::Debug for SnapshotPins {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SnapshotPins").finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl PinRecords for SnapshotPins {
+    async fn named(&self) -> Result<BTreeSet<(RangeId, PinId)>, PinRecordsError> {
+        let stored = self.store.list().await?;
+        // It may name any pin.
+        if let Some(unreadable) = stored.unreadable.into_iter().next() {
+            return Err(SnapshotStoreError::from(unreadable).into());
+        }
+        let ranges = stored.records.iter().flat_map(|record| &record.ranges);
+        Ok(ranges.map(|range| (range.range(), range.pin())).collect())
+    }
+}

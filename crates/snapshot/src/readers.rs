@@ -1,0 +1,42 @@
+//! Which snapshots are being read, and which one is being deleted.
+
+use super::SnapshotName;
+use std::collections::HashMap;
+use std::sync::{Arc, Weak};
+
+/// Readers keep a snapshot from being deleted, and a deletion keeps new readers out. Deletions hold the change lock, so there is one at
+/// a time.
+#[derive(Debug, Default)]
+pub(crate) struct Readers {
+    reading: HashMap<SnapshotName, Weak<()>>,
+    deleting: Option<SnapshotName>,
+}
+
+impl Readers {
+    /// A reader begins: the snapshot is in use while the token lives. `None` while it is being deleted.
+    pub(crate) fn enter(&mut self, name: &SnapshotName) -> Option<Arc<()>> {
+        if self.deleting.as_ref() == Some(name) {
+            return None;
+        }
+        self.reading.retain(|_, token| token.strong_count() > 0);
+        let known = self.reading.get(name).and_then(Weak::upgrade);
+        let token = known.unwrap_or_default();
+        self.reading.insert(name.clone(), Arc::downgrade(&token));
+        Some(token)
+    }
+
+    /// A deletion begins: no new reader enters. Returns `false`, and begins nothing, while the snapshot is in use.
+    pub(crate) fn begin_deletion(&mut self, name: &SnapshotName) -> bool {
+        let token = self.reading.get(name);
+        let is_read = token.is_some_and(|token| token.strong_count() > 0);
+        if !is_read {
+            self.deleting = Some(name.clone());
+        }
+        !is_read
+    }
+
+    /// The deletion is over.
+    pub(crate) fn end_deletion(&mut self) {
+        self.deleting = None;
+    }
+}

@@ -1,0 +1,161 @@
+//! A snapshot as it is stored. `docs/format/snapshot.md` describes the bytes.
+
+use bytes::Bytes;
+use partita_engine::PinId;
+use partita_model::DateTime;
+use partita_range::{Bounds, RangeId};
+use serde::{Deserialize, Serialize};
+
+use super::SnapshotName;
+use partita_cluster::Epoch;
+use partita_cluster::key_text;
+
+/// The format this version writes and reads.
+const FORMAT: u32 = 1;
+
+/// A snapshot: which databases hold it, under which pins.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SnapshotRecord {
+    /// The format of the record.
+    pub format: u32,
+    /// Its name.
+    pub name: SnapshotName,
+    /// Tells it from others that had the name before: 32 hexadecimal digits, random.
+    pub id: String,
+    /// When it was asked for, by the wall clock.
+    pub created: DateTime,
+    /// The version of the partition map at the time.
+    pub map_version: u64,
+    /// Bytes in all files that it reads, as stored.
+    pub bytes: u64,
+    /// The ranges in key order: the first begins with the empty key, each ends where the next begins.
+    pub ranges: Vec<PinnedRange>,
+}
+
+/// A range of a snapshot.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PinnedRange {
+    /// Its id, and its database's.
+    pub id: u64,
+    /// Under which epoch it was served.
+    pub epoch: Epoch,
+    /// Its first key.
+    #[serde(with = "key_text")]
+    pub start: Bytes,
+    /// The pin in its database.
+    pub pin: String,
+}
+
+impl PinnedRange {
+    /// The range.
+    #[must_use]
+    pub fn range(&self) -> RangeId {
+        RangeId(self.id)
+    }
+
+    /// The pin.
+    #[must_use]
+    pub fn pin(&self) -> PinId {
+        PinId::new(&self.pin)
+    }
+}
+
+impl SnapshotRecord {
+    /// A snapshot that is being taken.
+    pub(crate) fn new(name: SnapshotName, created: DateTime, map_version: u64) -> Self {
+        let [high, low] = [partita_rt::random::u64(), partita_rt::random::u64()];
+        Self {
+            format: FORMAT,
+            name,
+            id: format!("{high:016x}{low:016x}"),
+            created,
+            map_version,
+            bytes: 0,
+            ranges: Vec::new(),
+        }
+    }
+
+    /// Where each of its ranges lies.
+    pub(crate) fn bounds(&self) -> impl Iterator<Item = (Bounds, &PinnedRange)> {
+        self.ranges.iter().enumerate().map(|(at, range)| {
+            let bounds = Bounds {
+                start: range.start.clone(),
+                end: self.ranges.get(at + 1).map(|next| next.start.clone()),
+            };
+            (bounds, range)
+        })
+    }
+
+    /// Whether it is one that this version can work with.
+    pub(crate) fn check(&self) -> Result<(), &'static str> {
+        if self.format != FORMAT {
+            return Err("it has a format that this version does not know");
+        }
+        let first = self.ranges.first();
+        if first.is_none_or(|first| !first.start.is_empty()) {
+            return Err("no range begins with the first key");
+        }
+        let ascending = |pair: &[PinnedRange]| matches!(pair, [a, b] if a.start < b.start);
+        if !self.ranges.windows(2).all(ascending) {
+            return Err("its ranges are not in order");
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_record_is_as_its_document_shows_it() {
+        let range = |id, start, pin: &str| PinnedRange {
+            id,
+            epoch: Epoch(2),
+            start: Bytes::from_static(start),
+            pin: pin.to_owned(),
+        };
+        let record = SnapshotRecord {
+            format: FORMAT,
+            name: "nightly".parse().unwrap(),
+            id: "5f0c8a1e9b7d4c3f2a6e8d1b0c9f7a5e".to_owned(),
+            created: DateTime::parse("2026-11-21T03:00:00.5Z").unwrap(),
+            map_version: 12,
+            bytes: 1_073_741_824,
+            ranges: vec![
+                range(2, b"", "01f0c7a2-8d3b-6c41-9e5f-7a1b2c3d4e5f"),
+                range(3, b" a\0", "01f0c7a2-8d3b-6c42-8a6e-9b0c1d2e3f40"),
+            ],
+        };
+        record.check().unwrap();
+        let text = serde_json::to_string_pretty(&record).unwrap();
+        let document = include_str!("../../../docs/format/snapshot.md");
+        assert!(document.contains(&text), "{text}");
+        assert_eq!(
+            serde_json::from_str::<SnapshotRecord>(&text).unwrap(),
+            record
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_refused() {
+        let mut record = SnapshotRecord::new("a".parse().unwrap(), DateTime::MIN, 1);
+        assert!(record.check().is_err());
+        record.ranges = ["", "b", "a"]
+            .into_iter()
+            .map(|start| PinnedRange {
+                id: 1,
+                epoch: Epoch(1),
+                start: start.into(),
+                pin: "0".to_owned(),
+            })
+            .collect();
+        assert!(record.check().is_err());
+        record.ranges.pop();
+        record.check().unwrap();
+        record.format = 2;
+        assert!(record.check().is_err());
+    }
+}

@@ -1,0 +1,371 @@
+//! Creating, listing, reading and deleting snapshots.
+//!
+//! ```text
+//!  change lock ─▶ flush every range ─▶ pin all at one point ─▶ record, created if absent
+//!                 writes go on          writes wait briefly     the point of no return
+//! ```
+//!
+//! - Killed before the record is stored, there is no snapshot, and the next start releases the pins. Killed after it, the snapshot is
+//!   complete.
+//! - The change lock keeps splits, merges and deletions of databases away while a snapshot is created or deleted. Reading needs no
+//!   lock.
+//! - A snapshot is deleted in the other order: its record, then its pins.
+//! - A record that cannot be read stops only the release of untracked pins, and can be deleted.
+
+use super::readers::Readers;
+use super::store::save_and_confirm;
+use super::{PinnedRange, SnapshotName, SnapshotReader, SnapshotRecord};
+use super::{SnapshotStore, SnapshotStoreError, UnreadableSnapshot};
+use futures::future::{BoxFuture, try_join_all};
+use parking_lot::Mutex;
+use partita_cluster::{Cluster, RangeAction, error_chain};
+use partita_engine::{ChangeError, FileUse, Health};
+use partita_model::DateTime;
+use partita_range::RangeId;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How many snapshots a store holds at most: each makes the manifests of its ranges' databases longer, and keeps one of them.
+pub const SNAPSHOTS_MAX: usize = 256;
+
+/// The pause between two tries to delete snapshots that were in use.
+const PERIOD: Duration = Duration::from_secs(10);
+
+/// Why something was not done with a snapshot.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum SnapshotError {
+    /// There is one of that name.
+    #[error("snapshot {0} already exists")]
+    Exists(SnapshotName),
+    /// There is none of that name.
+    #[error("snapshot {0} not found")]
+    NoSuchSnapshot(SnapshotName),
+    /// It is being read, by a restore or a backup.
+    #[error("snapshot {0} is being read")]
+    InUse(SnapshotName),
+    /// There are as many as there may be.
+    #[error("there are {SNAPSHOTS_MAX} snapshots already, the maximum; delete one first")]
+    TooMany,
+    /// The store takes no writes now: nothing was begun.
+    #[error("the store takes no writes now: {}", .0.as_str())]
+    NotNow(Health),
+    /// It failed. Nothing is left of it, or nothing will be in some minutes.
+    #[error("{0}")]
+    Failed(Arc<str>),
+}
+
+impl SnapshotError {
+    fn failed(error: impl std::error::Error) -> Self {
+        Self::Failed(error_chain(&error))
+    }
+}
+
+/// A snapshot was created.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SnapshotCreated {
+    /// Its record.
+    pub record: SnapshotRecord,
+    /// How long writes waited.
+    pub pause: Duration,
+}
+
+/// A snapshot and what it costs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SnapshotInfo {
+    /// Its record.
+    pub record: SnapshotRecord,
+    /// Bytes in files that only this snapshot reads: deleting it frees about as many.
+    pub own_bytes: u64,
+}
+
+/// The snapshots of a store. Used as `Arc<Snapshots>`. Requests run to their end also when the caller goes away.
+pub struct Snapshots {
+    cluster: Arc<Cluster>,
+    store: Arc<dyn SnapshotStore>,
+    readers: Mutex<Readers>,
+    /// Snapshots, by id, to delete once they are no longer in use.
+    to_delete: Mutex<BTreeMap<String, SnapshotName>>,
+}
+
+impl std::fmt::Debug for Snapshots {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Snapshots").finish_non_exhaustive()
+    }
+}
+
+impl Snapshots {
+    /// The snapshots of this cluster, whose records are in this store. Starts the deletion of snapshots that are left to it.
+    #[must_use]
+    pub fn start(cluster: Arc<Cluster>, store: Arc<dyn SnapshotStore>) -> Arc<Self> {
+        let snapshots = Arc::new(Self {
+            cluster,
+            store,
+            readers: Mutex::default(),
+            to_delete: Mutex::default(),
+        });
+        let (deleting, tasks) = (Arc::clone(&snapshots), snapshots.cluster.tasks());
+        let shutdown = tasks.shutdown();
+        tasks.spawn("delete snapshots", async move {
+            loop {
+                tokio::select! {
+                    () = shutdown.requested() => return,
+                    () = tokio::time::sleep(PERIOD) => deleting.delete_left().await,
+                }
+            }
+        });
+        snapshots
+    }
+
+    /// Creates a snapshot of the whole store: every row as it was at one instant between now and the answer. Copies nothing; writes
+    /// wait for some milliseconds. Waits for a split or merge under way.
+    ///
+    /// # Errors
+    /// [`SnapshotError`]; there is no snapshot.
+    pub fn create(
+        self: &Arc<Self>,
+        name: SnapshotName,
+        now: DateTime,
+    ) -> BoxFuture<'_, Result<SnapshotCreated, SnapshotError>> {
+        Box::pin(async move {
+            let snapshots = Arc::clone(self);
+            let creating = async move {
+                let created = snapshots.create_locked(name, now).await;
+                if matches!(created, Err(SnapshotError::Failed(_))) {
+                    snapshots.cluster.suspect_pins();
+                }
+                created
+            };
+            let ended = self.cluster.tasks().spawn("create a snapshot", creating);
+            ended.await.map_err(SnapshotError::failed)?
+        })
+    }
+
+    async fn create_locked(
+        &self,
+        name: SnapshotName,
+        now: DateTime,
+    ) -> Result<SnapshotCreated, SnapshotError> {
+        let lock = self.cluster.lock_changes().await;
+        let _lock = lock.map_err(SnapshotError::failed)?;
+        match self.store.load(&name).await {
+            Ok(None) => {}
+            Ok(Some(_)) | Err(SnapshotStoreError::Invalid { .. }) => {
+                return Err(SnapshotError::Exists(name));
+            }
+            Err(error) => return Err(SnapshotError::failed(error)),
+        }
+        let stored = self.store.list().await.map_err(SnapshotError::failed)?;
+        if stored.records.len() + stored.unreadable.len() >= SNAPSHOTS_MAX {
+            return Err(SnapshotError::TooMany);
+        }
+        let health = self.cluster.engines().health();
+        if health != Health::Healthy {
+            return Err(SnapshotError::NotNow(health));
+        }
+        // The map does not change while the lock is held.
+        let map = self.cluster.record();
+        let ids: Vec<RangeId> = map.ranges.iter().map(|range| RangeId(range.id)).collect();
+        let host = self.cluster.host();
+        let flushing = ids.iter().map(|id| host.act(*id, RangeAction::FlushMost));
+        try_join_all(flushing)
+            .await
+            .map_err(SnapshotError::failed)?;
+        let pinned = host.pin(&ids).await.map_err(SnapshotError::failed)?;
+        let mut record = SnapshotRecord::new(name, now, map.version);
+        for (range, pin) in map.ranges.into_iter().zip(&pinned.pins) {
+            record.ranges.push(PinnedRange {
+                id: range.id,
+                epoch: range.epoch,
+                start: range.start,
+                pin: pin.as_str().to_owned(),
+            });
+        }
+        let files = self.files_of(&record).await;
+        record.bytes = bytes_of(&files.map_err(SnapshotError::failed)?);
+        let saved = save_and_confirm(&*self.store, &record).await;
+        saved.map_err(SnapshotError::failed)?;
+        tracing::info!(name = %record.name, pause = ?pinned.pause, ranges = ids.len(), "created a snapshot");
+        let pause = pinned.pause;
+        Ok(SnapshotCreated { record, pause })
+    }
+
+    /// Stored snapshots that cannot be used. Each keeps its files until it is deleted.
+    ///
+    /// # Errors
+    /// [`SnapshotError::Failed`].
+    pub fn unreadable(&self) -> BoxFuture<'_, Result<Vec<UnreadableSnapshot>, SnapshotError>> {
+        Box::pin(async move {
+            let stored = self.store.list().await.map_err(SnapshotError::failed)?;
+            Ok(stored.unreadable)
+        })
+    }
+
+    /// All snapshots that can be read, the oldest first.
+    ///
+    /// # Errors
+    /// [`SnapshotError::Failed`].
+    pub fn list(&self) -> BoxFuture<'_, Result<Vec<SnapshotInfo>, SnapshotError>> {
+        Box::pin(async move {
+            let stored = self.store.list().await.map_err(SnapshotError::failed)?;
+            let mut records = stored.records;
+            records.sort_by(|a, b| (a.created, &a.name).cmp(&(b.created, &b.name)));
+            let mut readers: BTreeMap<FileUse, usize> = BTreeMap::new();
+            let served = self.cluster.host().files().await;
+            for file in served.map_err(SnapshotError::failed)? {
+                *readers.entry(file).or_default() += 1;
+            }
+            let mut files_of = Vec::with_capacity(records.len());
+            for record in records {
+                let files = match self.files_of(&record).await {
+                    // It was deleted meanwhile.
+                    Err(ChangeError::NotPinned(_)) => continue,
+                    files => files.map_err(SnapshotError::failed)?,
+                };
+                for file in &files {
+                    *readers.entry(file.clone()).or_default() += 1;
+                }
+                files_of.push((record, files));
+            }
+            let listed = files_of.into_iter().map(|(record, files)| {
+                let own = files
+                    .into_iter()
+                    .filter(|file| readers.get(file) == Some(&1));
+                let own_bytes = own.map(|file| file.bytes).sum();
+                SnapshotInfo { record, own_bytes }
+            });
+            Ok(listed.collect())
+        })
+    }
+
+    /// The record of a snapshot.
+    ///
+    /// # Errors
+    /// [`SnapshotError::NoSuchSnapshot`], [`SnapshotError::Failed`].
+    pub fn record<'a>(
+        &'a self,
+        name: &'a SnapshotName,
+    ) -> BoxFuture<'a, Result<SnapshotRecord, SnapshotError>> {
+        Box::pin(async move {
+            let found = self.store.load(name).await.map_err(SnapshotError::failed)?;
+            found.ok_or_else(|| SnapshotError::NoSuchSnapshot(name.clone()))
+        })
+    }
+
+    /// Opens a snapshot for reading. It cannot be deleted until the reader and its scans are dropped.
+    ///
+    /// # Errors
+    /// [`SnapshotError::NoSuchSnapshot`], [`SnapshotError::Failed`].
+    pub fn read<'a>(
+        &'a self,
+        name: &'a SnapshotName,
+    ) -> BoxFuture<'a, Result<SnapshotReader, SnapshotError>> {
+        Box::pin(async move {
+            // No lock: changes of ranges delete no file that a pin reads, and only a deletion releases a pin that a record names.
+            let token = self.readers.lock().enter(name);
+            let token = token.ok_or_else(|| SnapshotError::NoSuchSnapshot(name.clone()))?;
+            let record = self.record(name).await?;
+            let mut ranges = Vec::with_capacity(record.ranges.len());
+            for (bounds, range) in record.bounds() {
+                let pin = range.pin();
+                let opened = self.cluster.engines().open_pin(range.range(), &pin);
+                ranges.push((bounds, opened.await.map_err(SnapshotError::failed)?));
+            }
+            Ok(SnapshotReader::new(record, ranges, token))
+        })
+    }
+
+    /// Deletes a snapshot, also one that cannot be read. Files that only it kept are deleted in the background, within minutes.
+    ///
+    /// # Errors
+    /// [`SnapshotError::NoSuchSnapshot`], [`SnapshotError::InUse`]; [`SnapshotError::Failed`]: it may be deleted or not.
+    pub fn delete(
+        self: &Arc<Self>,
+        name: SnapshotName,
+    ) -> BoxFuture<'_, Result<(), SnapshotError>> {
+        Box::pin(async move {
+            let snapshots = Arc::clone(self);
+            let deleting = async move { snapshots.delete_one(name, None).await };
+            let ended = self.cluster.tasks().spawn("delete a snapshot", deleting);
+            ended.await.map_err(SnapshotError::failed)?
+        })
+    }
+
+    /// Leaves it to the background to delete a snapshot that is in use, or that the store cannot delete now: this one, not another
+    /// that gets its name. The end of the process forgets it. Such snapshots exist, so there are at most [`SNAPSHOTS_MAX`].
+    pub fn delete_later(&self, record: &SnapshotRecord) {
+        let mut to_delete = self.to_delete.lock();
+        to_delete.insert(record.id.clone(), record.name.clone());
+    }
+
+    /// Deletes the snapshots that were left to it and are no longer in use.
+    pub fn maintain(self: &Arc<Self>) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            let snapshots = Arc::clone(self);
+            let deleting = async move { snapshots.delete_left().await };
+            let ended = self.cluster.tasks().spawn("delete snapshots", deleting);
+            if let Err(error) = ended.await {
+                tracing::error!(%error, "the deletion of snapshots broke off");
+            }
+        })
+    }
+
+    async fn delete_left(&self) {
+        let left = self.to_delete.lock().clone();
+        for (id, name) in left {
+            match self.delete_one(name, Some(&id)).await {
+                Ok(()) | Err(SnapshotError::NoSuchSnapshot(_)) => {
+                    self.to_delete.lock().remove(&id);
+                }
+                Err(error) => tracing::debug!(%error, "cannot delete a snapshot; trying again"),
+            }
+        }
+    }
+
+    /// Deletes a snapshot; with an id, only the one that has it.
+    async fn delete_one(&self, name: SnapshotName, id: Option<&str>) -> Result<(), SnapshotError> {
+        let lock = self.cluster.lock_changes().await;
+        let lock = lock.map_err(SnapshotError::failed)?;
+        let ranges = match self.store.load(&name).await {
+            Ok(Some(record)) if id.is_none_or(|id| record.id == id) => record.ranges,
+            Ok(_) => return Err(SnapshotError::NoSuchSnapshot(name)),
+            // Which pins it names is unknown. Once the record is gone no record names them.
+            Err(SnapshotStoreError::Invalid { .. }) if id.is_none() => {
+                self.cluster.suspect_pins();
+                Vec::new()
+            }
+            Err(error) => return Err(SnapshotError::failed(error)),
+        };
+        if !self.readers.lock().begin_deletion(&name) {
+            return Err(SnapshotError::InUse(name));
+        }
+        let deleted = self.store.delete(&name).await;
+        // From here on the record says whether it exists.
+        self.readers.lock().end_deletion();
+        deleted.map_err(SnapshotError::failed)?;
+        tracing::info!(%name, "deleted a snapshot");
+        for range in &ranges {
+            let unpinned = self.cluster.host().unpin(range.range(), &range.pin()).await;
+            if let Err(error) = unpinned {
+                tracing::warn!(%error, range = range.id, "cannot release a pin of a deleted snapshot; maintenance will retry");
+                self.cluster.suspect_pins();
+            }
+        }
+        drop(lock);
+        self.cluster.delete_replaced().await;
+        Ok(())
+    }
+
+    /// The files that a snapshot reads, each once.
+    async fn files_of(&self, record: &SnapshotRecord) -> Result<BTreeSet<FileUse>, ChangeError> {
+        let (engines, mut files) = (self.cluster.engines(), BTreeSet::new());
+        for range in &record.ranges {
+            files.extend(engines.files(range.range(), Some(&range.pin())).await?);
+        }
+        Ok(files)
+    }
+}
+
+fn bytes_of(files: &BTreeSet<FileUse>) -> u64 {
+    files.iter().map(|file| file.bytes).sum()
+}

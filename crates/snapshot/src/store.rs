@@ -1,0 +1,212 @@
+//! Where snapshot records are stored: one object each, created only if it is absent.
+
+use super::{SnapshotName, SnapshotRecord};
+use async_trait::async_trait;
+use bytes::Bytes;
+use futures::TryStreamExt;
+use partita_rt::object_store::path::Path;
+use partita_rt::object_store::{self, ObjectStore, ObjectStoreExt, PutMode};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The folder of the records.
+const FOLDER: &str = "snapshots";
+
+/// Pause before a store that does not answer is asked again.
+const RETRY_PAUSE: Duration = Duration::from_millis(100);
+
+/// Stores snapshot records. Used as `Arc<dyn SnapshotStore>`.
+#[async_trait]
+pub trait SnapshotStore: Send + Sync + 'static {
+    /// All records, in no order, and those that cannot be read.
+    ///
+    /// # Errors
+    /// [`SnapshotStoreError::Store`].
+    async fn list(&self) -> Result<StoredSnapshots, SnapshotStoreError>;
+
+    /// One record; `None` if there is none of that name.
+    ///
+    /// # Errors
+    /// [`SnapshotStoreError::Invalid`], [`SnapshotStoreError::Store`].
+    async fn load(&self, name: &SnapshotName)
+    -> Result<Option<SnapshotRecord>, SnapshotStoreError>;
+
+    /// Stores a record, durably, if there is none of its name.
+    ///
+    /// # Errors
+    /// [`SnapshotStoreError::Exists`]; [`SnapshotStoreError::Store`]: it may be stored or not.
+    async fn save(&self, record: &SnapshotRecord) -> Result<(), SnapshotStoreError>;
+
+    /// Deletes a record. One that is absent is no error.
+    ///
+    /// # Errors
+    /// [`SnapshotStoreError::Store`]: it may be deleted or not.
+    async fn delete(&self, name: &SnapshotName) -> Result<(), SnapshotStoreError>;
+}
+
+/// What is stored of snapshots.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StoredSnapshots {
+    /// The snapshots.
+    pub records: Vec<SnapshotRecord>,
+    /// Records that cannot be read and may name any pin.
+    pub unreadable: Vec<UnreadableSnapshot>,
+}
+
+/// A stored record that cannot be used: damaged, or of another version's format.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnreadableSnapshot {
+    /// Its object.
+    pub object: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// Why snapshot records were not read or written.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum SnapshotStoreError {
+    /// There is a snapshot of that name.
+    #[error("snapshot {0} already exists")]
+    Exists(SnapshotName),
+    /// A record cannot be used.
+    #[error("the snapshot in {object} is invalid: {reason}")]
+    Invalid {
+        /// Its object.
+        object: String,
+        /// Why.
+        reason: String,
+    },
+    /// The store failed.
+    #[error("the store of the snapshots failed: {0}")]
+    Store(#[source] Arc<object_store::Error>),
+}
+
+impl From<UnreadableSnapshot> for SnapshotStoreError {
+    fn from(UnreadableSnapshot { object, reason }: UnreadableSnapshot) -> Self {
+        Self::Invalid { object, reason }
+    }
+}
+
+impl From<object_store::Error> for SnapshotStoreError {
+    fn from(error: object_store::Error) -> Self {
+        Self::Store(Arc::new(error))
+    }
+}
+
+/// Stores the record of a new snapshot and returns once it is known whether it is stored. A record has a random id, so equal
+/// content proves that it is ours.
+pub(crate) async fn save_and_confirm(
+    store: &dyn SnapshotStore,
+    record: &SnapshotRecord,
+) -> Result<(), SnapshotStoreError> {
+    let Err(failed) = store.save(record).await else {
+        return Ok(());
+    };
+    // A lost answer is not a failure: what is stored decides.
+    loop {
+        match store.load(&record.name).await {
+            Ok(Some(found)) if found == *record => return Ok(()),
+            Ok(_) => return Err(failed),
+            Err(error @ SnapshotStoreError::Invalid { .. }) => return Err(error),
+            Err(error) => tracing::warn!(%error, "cannot read the snapshots; trying again"),
+        }
+        tokio::time::sleep(RETRY_PAUSE).await;
+    }
+}
+
+/// Snapshot records in an object store.
+#[derive(Debug)]
+pub struct ObjectSnapshotStore {
+    store: Arc<dyn ObjectStore>,
+}
+
+impl ObjectSnapshotStore {
+    /// The records in the folder `snapshots` of `store`.
+    #[must_use]
+    pub fn new(store: Arc<dyn ObjectStore>) -> Self {
+        Self { store }
+    }
+
+    /// The content of an object; `None` if it is absent.
+    async fn bytes(&self, object: &Path) -> Result<Option<Bytes>, SnapshotStoreError> {
+        match self.store.get(object).await {
+            Ok(found) => Ok(Some(found.bytes().await?)),
+            Err(object_store::Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+fn path(name: &SnapshotName) -> Path {
+    Path::from(format!("{FOLDER}/{name}.json"))
+}
+
+fn parse(object: &Path, bytes: &[u8]) -> Result<SnapshotRecord, UnreadableSnapshot> {
+    let invalid = |reason: String| UnreadableSnapshot {
+        object: object.to_string(),
+        reason,
+    };
+    let record: SnapshotRecord =
+        serde_json::from_slice(bytes).map_err(|error| invalid(error.to_string()))?;
+    record
+        .check()
+        .map_err(|reason| invalid(reason.to_owned()))?;
+    if path(&record.name) != *object {
+        return Err(invalid("its name differs from its snapshot's".to_owned()));
+    }
+    Ok(record)
+}
+
+#[async_trait]
+impl SnapshotStore for ObjectSnapshotStore {
+    async fn list(&self) -> Result<StoredSnapshots, SnapshotStoreError> {
+        let folder = Path::from(FOLDER);
+        let objects: Vec<_> = self.store.list(Some(&folder)).try_collect().await?;
+        let mut stored = StoredSnapshots::default();
+        for object in objects {
+            // An object that is absent was deleted since the listing.
+            if let Some(bytes) = self.bytes(&object.location).await? {
+                match parse(&object.location, &bytes) {
+                    Ok(record) => stored.records.push(record),
+                    Err(unreadable) => stored.unreadable.push(unreadable),
+                }
+            }
+        }
+        Ok(stored)
+    }
+
+    async fn load(
+        &self,
+        name: &SnapshotName,
+    ) -> Result<Option<SnapshotRecord>, SnapshotStoreError> {
+        let path = path(name);
+        let bytes = self.bytes(&path).await?;
+        Ok(bytes.map(|bytes| parse(&path, &bytes)).transpose()?)
+    }
+
+    async fn save(&self, record: &SnapshotRecord) -> Result<(), SnapshotStoreError> {
+        let path = path(&record.name);
+        let bytes =
+            serde_json::to_vec_pretty(record).map_err(|error| SnapshotStoreError::Invalid {
+                object: path.to_string(),
+                reason: error.to_string(),
+            })?;
+        let put = self
+            .store
+            .put_opts(&path, bytes.into(), PutMode::Create.into());
+        match put.await {
+            Ok(_) => Ok(()),
+            Err(object_store::Error::AlreadyExists { .. }) => {
+                Err(SnapshotStoreError::Exists(record.name.clone()))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn delete(&self, name: &SnapshotName) -> Result<(), SnapshotStoreError> {
+        match self.store.delete(&path(name)).await {
+            Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
