@@ -34,6 +34,9 @@ mod pins;
 mod rollback;
 mod start;
 
+#[cfg(test)]
+mod tests;
+
 pub(crate) use action::{Action, Outcome, SaveReason, StoreAction};
 pub use action::{Merged, Split};
 pub(crate) use event::{Event, JobId, Removed, Request};
