@@ -5,10 +5,10 @@ use std::path::Path as FilePath;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use object_store::ObjectStore;
 use partita_engine::slate::{Settings, SlateDatabases};
 use partita_engine::{Batch, Databases, KeyRange, ScanHint};
 use partita_model::{DateTime, TableId, TableSpace};
-use partita_rt::object_store::ObjectStore;
 use partita_rt::{DataDir, Place, Tasks};
 
 use super::write::write_parts;

@@ -68,14 +68,14 @@ mod tests {
     use super::*;
     use crate::heat_history::{MapShape, Metric};
     use crate::map_store::ObjectMapStore;
+    use object_store::memory::InMemory;
+    use object_store::path::Path;
+    use object_store::{ObjectStore, ObjectStoreExt as _};
     use partita_engine::memory::MemoryDatabases;
     use partita_model::{TableId, TableSpace};
     use partita_range::RangeId;
     use partita_range::heat::{Access, Request};
     use partita_rt::Tasks;
-    use partita_rt::object_store::memory::InMemory;
-    use partita_rt::object_store::path::Path;
-    use partita_rt::object_store::{ObjectStore, ObjectStoreExt as _};
     use std::time::{Duration, Instant};
 
     /// A clock that goes with tokio's, which a test holds still and moves.

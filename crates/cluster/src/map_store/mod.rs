@@ -9,8 +9,8 @@ use crate::snapshot::{SnapshotName, SnapshotRecord};
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures::TryStreamExt;
-use partita_rt::object_store::path::Path;
-use partita_rt::object_store::{self, ObjectStore, ObjectStoreExt, PutMode};
+use object_store::path::Path;
+use object_store::{ObjectStore, ObjectStoreExt, PutMode};
 use std::sync::Arc;
 
 pub use record::{ChangeRecord, MapRecord, RangeRecord};
@@ -293,7 +293,7 @@ impl MapStore for ObjectMapStore {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use partita_rt::object_store::memory::InMemory;
+    use object_store::memory::InMemory;
 
     fn store() -> ObjectMapStore {
         ObjectMapStore::new(Arc::new(InMemory::new()))

@@ -240,12 +240,12 @@ pub(super) fn rfc3339(at: SystemTime) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use object_store::memory::InMemory;
     use partita_cluster::ObjectMapStore;
     use partita_engine::memory::MemoryDatabases;
     use partita_model::{TableId, TableSpace};
     use partita_range::heat::Access;
     use partita_range::{Done, RangeId};
-    use partita_rt::object_store::memory::InMemory;
     use partita_rt::{ManualClock, Tasks};
     use std::sync::Arc;
     use std::time::Duration;

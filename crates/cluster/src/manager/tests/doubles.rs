@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::map_store::StoredSnapshots;
-use partita_rt::object_store;
 use std::sync::atomic::AtomicBool;
 use tokio::sync::watch;
 

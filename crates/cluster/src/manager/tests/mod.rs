@@ -10,13 +10,13 @@ use crate::{LockError, TRANSIT_WAIT};
 use async_trait::async_trait;
 use doubles::{Dying, Gated, Hook, Hooked};
 use futures::future::BoxFuture;
+use object_store::memory::InMemory;
 use partita_engine::memory::MemoryDatabases;
 use partita_engine::{
     Batch, Engine, FileUse, Health, KeyRange, Piece, PinId, Pinned, PinnedRows, Removal, ScanHint,
     Stats,
 };
 use partita_model::{TableId, TableSpace};
-use partita_rt::object_store::memory::InMemory;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use tokio::sync::Semaphore;
 

@@ -4,10 +4,10 @@ use super::*;
 use crate::manager::change::MAKING_MAX;
 use crate::manager::snapshots::STRAY_ROUNDS_BETWEEN;
 use crate::snapshot::SnapshotReader;
+use object_store::{ObjectStore, ObjectStoreExt};
 use partita_engine::slate::{Settings, SlateDatabases};
 use partita_model::DateTime;
 use partita_rt::DataDir;
-use partita_rt::object_store::{ObjectStore, ObjectStoreExt};
 
 fn name(text: &str) -> SnapshotName {
     text.parse().unwrap()
@@ -420,7 +420,7 @@ async fn what_only_a_snapshot_keeps_is_counted() {
     let only = own(&manager.snapshots().await.unwrap());
     assert_eq!(only, [first.record.bytes]);
 
-    let broken = partita_rt::object_store::path::Path::from("snapshots/first.json");
+    let broken = object_store::path::Path::from("snapshots/first.json");
     store.put(&broken, "{".into()).await.unwrap();
     manager.stray_rounds.store(1, Ordering::Relaxed);
     manager.unpin_strays().await;
