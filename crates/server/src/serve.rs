@@ -14,21 +14,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
+use object_store::ObjectStore;
+use object_store::memory::InMemory;
 use partita_cluster::heat_history::Archive;
 use partita_cluster::{Balancer, Manager, ManagerError, ObjectMapStore};
 use partita_engine::memory::MemoryDatabases;
 use partita_engine::slate::{self, SlateDatabases};
 use partita_engine::{Databases, OpenError};
 use partita_range::RowMemory;
-use partita_rt::object_store::ObjectStore;
-use partita_rt::object_store::memory::InMemory;
-use partita_rt::{Clock, DataDir, SystemClock, Tasks, data_dir};
+use partita_rt::net::{Listener, Network};
+use partita_rt::{DataDir, Tasks, data_dir};
 use partita_table::{Service, ServiceSettings};
-use tokio::net::TcpListener;
-
 use partita_wire::{BearerRules, Hosts, Jwks};
 
-use crate::config::{Limits, Oauth, Place, Settings, Store};
+use crate::config::{Limits, Oauth, Place, Settings, Store, TableListener};
+use crate::environment::Environment;
 use crate::front::{Accounts, Front, FrontParts, InvalidAccount, Unsendable};
 use crate::metrics::Metrics;
 use crate::standing::{Listening, Standing};
@@ -107,22 +107,38 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts a server; it serves when this returns. To be called on the runtime on which it shall run. Not cancel safe:
-    /// dropped halfway, what was started goes with the runtime.
+    /// Starts a server on the machine; it serves when this returns. To be called on the runtime on which it shall run. Not
+    /// cancel safe: dropped halfway, what was started goes with the runtime.
     ///
     /// # Errors
     /// See [`Error`].
     pub fn start(mut settings: Settings) -> BoxFuture<'static, Result<Server, Error>> {
+        settings.limits.connections_max = open_files::room_for(settings.limits.connections_max);
+        Self::start_in(Environment::default(), settings)
+    }
+
+    /// Starts a server in an environment, like [`Server::start`].
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub fn start_in(
+        Environment {
+            clock,
+            network,
+            objects,
+        }: Environment,
+        settings: Settings,
+    ) -> BoxFuture<'static, Result<Server, Error>> {
         Box::pin(async move {
-            settings.limits.connections_max = open_files::room_for(settings.limits.connections_max);
-            let clock: Arc<dyn Clock> = Arc::new(SystemClock);
             let (settings, metrics) = (Arc::new(settings), Arc::new(Metrics::new()));
             let (requests, background) = (Tasks::new(), Tasks::new());
 
-            let (table_listener, table) =
-                bind(&settings.table.host, settings.table.port, "table-port").await?;
+            let TableListener { host, port, .. } = &settings.table;
+            let (table_listener, table) = bind(&*network, host, *port, "table-port").await?;
             let admin_listener = match settings.admin.port {
-                Some(port) => Some(bind(&settings.admin.host, port, "admin-port").await?),
+                Some(port) => {
+                    Some(bind(&*network, &settings.admin.host, port, "admin-port").await?)
+                }
                 None => None,
             };
             let listening = Listening {
@@ -142,7 +158,7 @@ impl Server {
             }
 
             let loaded = tls::load(&settings, &*clock)?;
-            let (manager, heat) = open_ranges(&settings.store, background.clone()).await?;
+            let (manager, heat) = open_ranges(&settings.store, objects, background.clone()).await?;
             let balancer = settings.store.balance.map(Balancer::new);
             manager.start_watching(Arc::clone(&clock), balancer, heat);
             let service = Service::new(
@@ -267,13 +283,14 @@ fn authorization_uri(oauth: &Oauth) -> String {
 }
 
 async fn bind(
+    network: &dyn Network,
     host: &str,
     port: u16,
     flag: &'static str,
-) -> Result<(TcpListener, SocketAddr), Error> {
+) -> Result<(Box<dyn Listener>, SocketAddr), Error> {
     let bound = async {
-        let listener = TcpListener::bind((host, port)).await?;
-        let address = listener.local_addr()?;
+        let listener = network.listen(host, port).await?;
+        let address = listener.address()?;
         Ok((listener, address))
     };
     bound.await.map_err(|source| Error::Bind {
@@ -288,6 +305,7 @@ async fn bind(
 /// nothing outlives the process.
 async fn open_ranges(
     store: &Store,
+    objects: Option<Arc<dyn ObjectStore>>,
     background: Tasks,
 ) -> Result<(Arc<Manager>, Option<Archive>), Error> {
     let memory = Arc::new(RowMemory::new(store.entity_cache_bytes));
@@ -297,7 +315,11 @@ async fn open_ranges(
             (Arc::new(MemoryDatabases::new()), objects, PathBuf::new())
         }
         Place::Directory(path) => {
-            let data = Arc::new(DataDir::open(path)?);
+            let data = DataDir::open(path)?;
+            let data = Arc::new(match objects {
+                Some(objects) => data.with_store(objects),
+                None => data,
+            });
             let objects = data.store();
             let settings = slate::Settings {
                 cache_bytes: store.block_cache_bytes,
