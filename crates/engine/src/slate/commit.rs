@@ -14,7 +14,6 @@
 use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
-use std::thread;
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -336,7 +335,7 @@ async fn write(journal: &Journal, part: &mut Part) {
         for queued in part.batches.drain(..) {
             queued.answer(Ok(()));
         }
-        thread::sleep(Duration::from_millis(2));
+        tokio::time::sleep(Duration::from_millis(2)).await;
     }
     let range = part.slot.range;
     if let Err(error) = journal.write(range, &part.opened.db, merged).await {
