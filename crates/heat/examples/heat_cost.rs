@@ -3,6 +3,8 @@
 //!
 //! Each figure is the best of 60 windows of 400,000 requests, closing the window included: 40,000 requests a second, ten
 //! seconds. With fewer the sample is denser and the cost is higher, and matters less.
+
+#![allow(clippy::disallowed_methods, reason = "measures on threads of its own")]
 #![allow(clippy::print_stdout, reason = "a measuring program prints")]
 
 use partita_heat::{Access, Heat, Request};

@@ -146,6 +146,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
+    #[allow(clippy::disallowed_methods, reason = "it is about threads")]
     fn draining_while_a_thread_adds_loses_nothing() {
         const ADDED: u64 = 400_000;
         let (counters, done, start) = (Counters::new(), AtomicBool::new(false), Barrier::new(2));

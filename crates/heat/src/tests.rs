@@ -100,6 +100,7 @@ fn a_window_counts_every_request_once() {
 }
 
 #[test]
+#[allow(clippy::disallowed_methods, reason = "it is about threads")]
 fn rolling_while_threads_record_loses_nothing() {
     const THREADS: usize = 6;
     const EACH: u64 = 40_000;

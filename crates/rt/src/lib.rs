@@ -10,12 +10,14 @@
 //! - [`tasks`]: named background tasks, and the signal that ends them.
 //! - [`threads`]: threads with runtimes of their own, and blocking work.
 //! - [`world`]: the machine's world or a simulated one, in which nothing starts a thread.
+//! - [`net`]: listeners and connections, of the machine or of a simulation.
 //! - [`place`]: directories and object stores elsewhere, by path or URL.
 //! - [`data_dir`]: the data directory: locked, versioned, swept, with the object store in it.
 
 pub mod clock;
 pub mod data_dir;
 pub mod hash;
+pub mod net;
 pub mod place;
 pub mod planted;
 pub mod random;
@@ -28,6 +30,3 @@ pub use data_dir::DataDir;
 pub use place::Place;
 pub use planted::{Bug, is_planted};
 pub use tasks::{Shutdown, Tasks};
-
-/// The object-store library, for the crates that speak to a store through its trait.
-pub use object_store;

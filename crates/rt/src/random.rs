@@ -14,6 +14,10 @@ thread_local! {
 ///
 /// # Panics
 /// When the operating system has no randomness to give: there is no safe way to go on without it.
+#[allow(
+    clippy::disallowed_methods,
+    reason = "this is the door to the system's randomness"
+)]
 pub fn fill(bytes: &mut [u8]) {
     getrandom::fill(bytes).expect("the operating system gives random bytes");
 }
@@ -96,6 +100,7 @@ mod tests {
     }
 
     #[test]
+    #[allow(clippy::disallowed_methods, reason = "it is about threads")]
     fn threads_do_not_repeat_each_other() {
         let here: Vec<u64> = (0..8).map(|_| u64()).collect();
         let there = std::thread::spawn(|| (0..8).map(|_| u64()).collect::<Vec<u64>>())

@@ -39,6 +39,10 @@ impl OwnThread {
     ///
     /// # Panics
     /// In a simulated world, when called outside a tokio runtime.
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "this is the door to threads with runtimes"
+    )]
     pub fn start<F>(name: &'static str, work: F) -> io::Result<Self>
     where
         F: Future<Output = ()> + Send + 'static,
@@ -110,6 +114,10 @@ impl Pool {
     ///
     /// # Panics
     /// In a simulated world, when called outside a tokio runtime.
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "this is the door to threads with runtimes"
+    )]
     pub fn start(settings: PoolSettings) -> io::Result<Self> {
         if world::is_simulated() {
             return Ok(Self {
@@ -148,6 +156,20 @@ impl Drop for Pool {
     fn drop(&mut self) {
         self.stop();
     }
+}
+
+/// How many threads the machine runs at the same time. In a simulated world always the same, whatever machine simulates it.
+#[allow(
+    clippy::disallowed_methods,
+    reason = "this is the door to the number of cores"
+)]
+#[must_use]
+pub fn cores() -> usize {
+    const USUAL: usize = 2;
+    if world::is_simulated() {
+        return USUAL;
+    }
+    thread::available_parallelism().map_or(USUAL, usize::from)
 }
 
 /// Runs blocking work on a thread that requests do not wait for; in a simulated world, in a task of its own.

@@ -48,6 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[allow(clippy::disallowed_methods, reason = "it is about threads")]
     fn a_simulated_world_is_one_threads_and_ends() {
         assert!(!is_simulated());
         let world = simulate();

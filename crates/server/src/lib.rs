@@ -4,6 +4,7 @@ pub mod admin;
 pub mod backup;
 pub mod config;
 pub mod connect;
+mod environment;
 pub mod explain;
 pub mod front;
 mod jobs;
@@ -14,6 +15,7 @@ pub mod serve;
 pub mod standing;
 pub mod tls;
 
+pub use environment::Environment;
 pub use serve::Server;
 
 /// The version of the server.

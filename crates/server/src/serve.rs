@@ -14,22 +14,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
+use object_store::ObjectStore;
+use object_store::memory::InMemory;
 use partita_cluster::{Balancer, Cluster, ClusterParts, ObjectMapStore, StartError};
 use partita_engine::memory::MemoryEngineSet;
 use partita_engine::slate::{self, SlateEngineSet};
 use partita_engine::{EngineSet, OpenError};
 use partita_heat::history::Archive;
 use partita_range::RowMemory;
-use partita_rt::object_store::ObjectStore;
-use partita_rt::object_store::memory::InMemory;
-use partita_rt::{Clock, DataDir, SystemClock, Tasks, data_dir};
+use partita_rt::net::{Listener, Network};
+use partita_rt::{Clock, DataDir, Tasks, data_dir};
 use partita_snapshot::{ObjectSnapshotStore, SnapshotPins, Snapshots};
 use partita_table::{Service, ServiceSettings};
-use tokio::net::TcpListener;
-
 use partita_wire::{BearerRules, Hosts, Jwks};
 
-use crate::config::{Limits, Oauth, Place, Settings, Store};
+use crate::config::{Limits, Oauth, Place, Settings, Store, TableListener};
+use crate::environment::Environment;
 use crate::front::{Accounts, Front, FrontParts, InvalidAccount, Unsendable};
 use crate::metrics::Metrics;
 use crate::standing::{Listening, OpenStore, Standing};
@@ -108,22 +108,38 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts a server on the current runtime; it serves when this returns. Not cancel safe: if the future is dropped, tasks
-    /// already started run until the runtime ends.
+    /// Starts a server on the machine, on the current runtime; it serves when this returns. Not cancel safe: if the future is dropped,
+    /// tasks already started run until the runtime ends.
     ///
     /// # Errors
     /// See [`Error`].
     pub fn start(mut settings: Settings) -> BoxFuture<'static, Result<Server, Error>> {
+        settings.limits.connections_max = open_files::room_for(settings.limits.connections_max);
+        Self::start_in(Environment::default(), settings)
+    }
+
+    /// Starts a server in an environment, like [`Server::start`].
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub fn start_in(
+        Environment {
+            clock,
+            network,
+            objects,
+        }: Environment,
+        settings: Settings,
+    ) -> BoxFuture<'static, Result<Server, Error>> {
         Box::pin(async move {
-            settings.limits.connections_max = open_files::room_for(settings.limits.connections_max);
-            let clock: Arc<dyn Clock> = Arc::new(SystemClock);
             let (settings, metrics) = (Arc::new(settings), Arc::new(Metrics::new()));
             let (requests, background) = (Tasks::new(), Tasks::new());
 
-            let (table_listener, table) =
-                bind(&settings.table.host, settings.table.port, "table-port").await?;
+            let TableListener { host, port, .. } = &settings.table;
+            let (table_listener, table) = bind(&*network, host, *port, "table-port").await?;
             let admin_listener = match settings.admin.port {
-                Some(port) => Some(bind(&settings.admin.host, port, "admin-port").await?),
+                Some(port) => {
+                    Some(bind(&*network, &settings.admin.host, port, "admin-port").await?)
+                }
                 None => None,
             };
             let listening = Listening {
@@ -144,7 +160,7 @@ impl Server {
 
             let loaded = tls::load(&settings, &*clock)?;
             let (cluster, snapshots) =
-                open_ranges(&settings.store, &clock, background.clone()).await?;
+                open_ranges(&settings.store, objects, &clock, background.clone()).await?;
             let service = Service::new(
                 Arc::clone(cluster.map()),
                 Arc::clone(&clock),
@@ -271,13 +287,14 @@ fn authorization_uri(oauth: &Oauth) -> String {
 }
 
 async fn bind(
+    network: &dyn Network,
     host: &str,
     port: u16,
     flag: &'static str,
-) -> Result<(TcpListener, SocketAddr), Error> {
+) -> Result<(Box<dyn Listener>, SocketAddr), Error> {
     let bound = async {
-        let listener = TcpListener::bind((host, port)).await?;
-        let address = listener.local_addr()?;
+        let listener = network.listen(host, port).await?;
+        let address = listener.address()?;
         Ok((listener, address))
     };
     bound.await.map_err(|source| Error::Bind {
@@ -292,6 +309,7 @@ async fn bind(
 /// does.
 async fn open_ranges(
     store: &Store,
+    objects: Option<Arc<dyn ObjectStore>>,
     clock: &Arc<dyn Clock>,
     background: Tasks,
 ) -> Result<(Arc<Cluster>, Arc<Snapshots>), Error> {
@@ -302,7 +320,11 @@ async fn open_ranges(
             (Arc::new(MemoryEngineSet::new()), objects, PathBuf::new())
         }
         Place::Directory(path) => {
-            let data = Arc::new(DataDir::open(path)?);
+            let data = DataDir::open(path)?;
+            let data = Arc::new(match objects {
+                Some(objects) => data.with_store(objects),
+                None => data,
+            });
             let objects = data.store();
             let settings = slate::Settings {
                 cache_bytes: store.block_cache_bytes,

@@ -4,8 +4,8 @@ use super::{SnapshotName, SnapshotRecord};
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures::TryStreamExt;
-use partita_rt::object_store::path::Path;
-use partita_rt::object_store::{self, ObjectStore, ObjectStoreExt, PutMode};
+use object_store::path::Path;
+use object_store::{self, ObjectStore, ObjectStoreExt, PutMode};
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -6,8 +6,8 @@
 use super::record::MapRecord;
 use async_trait::async_trait;
 use futures::TryStreamExt;
-use partita_rt::object_store::path::Path;
-use partita_rt::object_store::{self, ObjectStore, ObjectStoreExt, PutMode};
+use object_store::path::Path;
+use object_store::{self, ObjectStore, ObjectStoreExt, PutMode};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -181,7 +181,7 @@ mod tests {
     use super::*;
     use crate::map::{ChangeRecord, Epoch};
     use bytes::Bytes;
-    use partita_rt::object_store::memory::InMemory;
+    use object_store::memory::InMemory;
 
     fn store() -> ObjectMapStore {
         ObjectMapStore::new(Arc::new(InMemory::new()))

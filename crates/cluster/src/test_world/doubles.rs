@@ -2,11 +2,11 @@
 
 use crate::{MapError, MapRecord, MapStore, ObjectMapStore};
 use async_trait::async_trait;
+use object_store;
 use partita_engine::{
     ChangeError, Engine, EngineSet, FileUse, Health, KeyPart, OpenError, PinId, Pinned, PinnedRows,
     RangeId, Removal, Stats,
 };
-use partita_rt::object_store;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use tokio::sync::{Semaphore, watch};

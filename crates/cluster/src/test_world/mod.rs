@@ -10,12 +10,12 @@ use crate::{Cluster, ClusterParts, LockError, MapStore, ObjectMapStore, PinRecor
 use crate::{PinRecordsError, StartError};
 use async_trait::async_trait;
 use bytes::Bytes;
+use object_store::memory::InMemory;
 use parking_lot::Mutex;
 use partita_engine::memory::MemoryEngineSet;
 use partita_engine::{Batch, EngineSet, KeyRange, PinId, ScanHint};
 use partita_model::{TableId, TableSpace};
 use partita_range::RangeId;
-use partita_rt::object_store::memory::InMemory;
 use partita_rt::{Clock, SystemClock, Tasks};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;

@@ -2,12 +2,12 @@
 
 use super::*;
 use crate::ClusterParts;
+use object_store::memory::InMemory;
+use object_store::path::Path;
+use object_store::{ObjectStore, ObjectStoreExt as _};
 use partita_heat::history::{Archive, MapShape, Metric};
 use partita_heat::{Access, Request};
 use partita_model::{TableId, TableSpace};
-use partita_rt::object_store::memory::InMemory;
-use partita_rt::object_store::path::Path;
-use partita_rt::object_store::{ObjectStore, ObjectStoreExt as _};
 use partita_rt::{Clock, Tasks};
 use std::time::{Instant, SystemTime};
 

@@ -33,7 +33,7 @@ pub const FORMAT_VERSION: u32 = 1;
 #[derive(Debug)]
 pub struct DataDir {
     path: PathBuf,
-    store: Arc<LocalFileSystem>,
+    store: Arc<dyn ObjectStore>,
     _lock: Lock,
 }
 
@@ -74,6 +74,13 @@ impl DataDir {
         })
     }
 
+    /// This directory with its objects in `store` instead.
+    #[must_use]
+    pub fn with_store(mut self, store: Arc<dyn ObjectStore>) -> Self {
+        self.store = store;
+        self
+    }
+
     /// Where the directory is.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -98,7 +105,7 @@ impl DataDir {
     /// The object store in the directory. Every write is synced, file and directory, before it returns.
     #[must_use]
     pub fn store(&self) -> Arc<dyn ObjectStore> {
-        Arc::clone(&self.store) as Arc<dyn ObjectStore>
+        Arc::clone(&self.store)
     }
 }
 

@@ -25,7 +25,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use partita_rt::Tasks;
-use tokio::net::{TcpListener, TcpStream};
+use partita_rt::net::{Listener, Stream};
 use tokio::sync::Semaphore;
 
 use crate::standing::Standing;
@@ -43,13 +43,13 @@ const CONNECTION_TIMEOUT: Duration = Duration::from_secs(300);
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Serves the admin API until `tasks` are asked to end. Connections run as tasks of the same set.
-pub async fn serve(listener: TcpListener, standing: Arc<Standing>, tasks: Tasks) {
+pub async fn serve(listener: Box<dyn Listener>, standing: Arc<Standing>, tasks: Tasks) {
     let shutdown = tasks.shutdown();
     let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     loop {
         let accepted = tokio::select! {
             () = shutdown.requested() => return,
-            accepted = accept(&listener, &room) => accepted,
+            accepted = accept(&*listener, &room) => accepted,
         };
         let (stream, place) = match accepted {
             Ok(accepted) => accepted,
@@ -73,16 +73,16 @@ pub async fn serve(listener: TcpListener, standing: Arc<Standing>, tasks: Tasks)
 
 /// Waits for room first, so that a connection that cannot be served stays in the queue of the system. Cancel safe.
 async fn accept(
-    listener: &TcpListener,
+    listener: &dyn Listener,
     room: &Arc<Semaphore>,
-) -> std::io::Result<(TcpStream, tokio::sync::OwnedSemaphorePermit)> {
+) -> std::io::Result<(Stream, tokio::sync::OwnedSemaphorePermit)> {
     let place = Arc::clone(room).acquire_owned().await;
     let place = place.expect("the semaphore is never closed");
     let (stream, _) = listener.accept().await?;
     Ok((stream, place))
 }
 
-async fn connection(stream: TcpStream, standing: Arc<Standing>) -> Result<(), hyper::Error> {
+async fn connection(stream: Stream, standing: Arc<Standing>) -> Result<(), hyper::Error> {
     let answer = service_fn(|request| {
         let standing = Arc::clone(&standing);
         async move { Ok::<_, Infallible>(pages::answer(request, &standing).await) }

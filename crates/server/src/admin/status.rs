@@ -240,12 +240,12 @@ pub(super) fn rfc3339(at: SystemTime) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use object_store::memory::InMemory;
     use partita_cluster::{ClusterParts, ObjectMapStore};
     use partita_engine::memory::MemoryEngineSet;
     use partita_heat::Access;
     use partita_model::{TableId, TableSpace};
     use partita_range::{RangeId, RequestStats};
-    use partita_rt::object_store::memory::InMemory;
     use partita_rt::{ManualClock, Tasks};
     use partita_snapshot::{ObjectSnapshotStore, SnapshotPins};
     use std::sync::Arc;

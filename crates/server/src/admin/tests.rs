@@ -1,7 +1,10 @@
 //! The pages, asked for over a real socket.
 
+#![allow(clippy::disallowed_methods, reason = "asks over real sockets")]
+
 use std::time::SystemTime;
 
+use partita_rt::net::{MachineNetwork, Network as _};
 use partita_rt::{ManualClock, Tasks};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -64,8 +67,8 @@ async fn send(
 
 /// A server whose data is still being opened.
 async fn starting() -> (std::net::SocketAddr, Tasks) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
+    let listener = MachineNetwork.listen("127.0.0.1", 0).await.unwrap();
+    let address = listener.address().unwrap();
     let tasks = Tasks::new();
     let clock = Arc::new(ManualClock::new(SystemTime::UNIX_EPOCH));
     let standing = Standing::new(

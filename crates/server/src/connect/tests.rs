@@ -1,5 +1,7 @@
 //! Strings and snippets, and the probe against real and false servers.
 
+#![allow(clippy::disallowed_methods, reason = "asks over real sockets")]
+
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 

@@ -6,6 +6,7 @@ use super::progress::{ANSWER_TIME_MAX, Patience, Watch};
 use crate::config::Limits;
 use crate::metrics::{ConnectionFault, Metrics};
 use hyper::header::HeaderValue;
+use partita_rt::net::{Listener, Stream};
 use partita_rt::{Clock, Tasks};
 use partita_table::Service;
 use partita_wire::{BearerRules, Hosts};
@@ -14,7 +15,6 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_rustls::TlsAcceptor;
 
@@ -125,7 +125,7 @@ impl Front {
 
 impl Front {
     /// Accepts connections until shutdown. Connections are tasks of `tasks`: draining it waits for the requests under way.
-    pub async fn listen(self: Arc<Self>, listener: TcpListener, tasks: Tasks) {
+    pub async fn listen(self: Arc<Self>, listener: Box<dyn Listener>, tasks: Tasks) {
         let front = self;
         let limits = front.limits();
         let watch = Watch::new(Patience {
@@ -173,12 +173,10 @@ impl Front {
 async fn open(
     front: Arc<Front>,
     tls: Option<TlsAcceptor>,
-    stream: TcpStream,
+    stream: Stream,
     peer: SocketAddr,
     progress: Arc<super::progress::Progress>,
 ) {
-    // Answers are written in one piece; waiting for more would only delay them.
-    let _ = stream.set_nodelay(true);
     let address = Some(peer.ip());
     let Some(tls) = tls else {
         return connection::serve(front, stream, address, progress).await;

@@ -1,5 +1,7 @@
 //! Requests as raw bytes over a real socket: what no client library would send.
 
+#![allow(clippy::disallowed_methods, reason = "asks over real sockets")]
+
 use super::super::config::{ALL, Layers, Settings, WELL_KNOWN_KEY};
 use super::super::serve::Server;
 use partita_model::DateTime;

@@ -375,6 +375,7 @@ mod tests {
     }
 
     #[test]
+    #[allow(clippy::disallowed_methods, reason = "it is about threads")]
     fn threads_add_up_and_guards_go_back_to_zero() {
         let metrics = Metrics::new();
         std::thread::scope(|scope| {

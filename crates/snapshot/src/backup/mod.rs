@@ -18,7 +18,6 @@ pub use verify::{Finding, Verified, verify};
 pub use write::{Written, write};
 
 use partita_engine::{ChangeError, OpenError, ReadError, WriteError};
-use partita_rt::object_store;
 
 use partita_cluster::MapError;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures::future::BoxFuture;
-use partita_rt::object_store::ObjectStore;
+use object_store::ObjectStore;
 use partita_rt::place;
 
 use super::manifest::{Manifest, Origin, sha256};

@@ -5,11 +5,11 @@ use std::path::Path as FilePath;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use object_store::ObjectStore;
 use partita_cluster::Cluster;
 use partita_engine::{Batch, KeyRange, ScanHint};
 use partita_model::{DateTime, TableId, TableSpace};
 use partita_rt::Place;
-use partita_rt::object_store::ObjectStore;
 
 use super::write::write_parts;
 use super::*;

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use futures::TryStreamExt as _;
 use futures::future::BoxFuture;
-use partita_rt::object_store::ObjectStore;
-use partita_rt::object_store::path::Path;
+use object_store::ObjectStore;
+use object_store::path::Path;
 use partita_rt::place;
 
 use super::manifest::{Begun, Manifest, pretty, sha256};

@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 use futures::future::BoxFuture;
-use partita_rt::object_store::path::Path;
-use partita_rt::object_store::{self, ObjectStore, ObjectStoreExt as _, PutMode};
+use object_store::path::Path;
+use object_store::{ObjectStore, ObjectStoreExt as _, PutMode};
 use partita_rt::place;
 use std::sync::Arc;
 

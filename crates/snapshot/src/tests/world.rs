@@ -5,11 +5,11 @@ use crate::{
     SnapshotStoreError, Snapshots, StoredSnapshots,
 };
 use async_trait::async_trait;
+use object_store::memory::InMemory;
 use partita_cluster::test_world::{Disk, Dying};
 use partita_cluster::{Cluster, ClusterParts, ObjectMapStore};
 use partita_engine::EngineSet;
 use partita_engine::slate::{Settings, SlateEngineSet};
-use partita_rt::object_store::memory::InMemory;
 use partita_rt::{DataDir, SystemClock, Tasks};
 use std::path::Path;
 use std::sync::Arc;

@@ -61,7 +61,7 @@ pub(crate) struct Admission {
 impl Admission {
     pub(crate) fn new(transactions_max: usize) -> Self {
         // Two pieces for each core: one waits for the disk, or hands its rows on, while the other reads.
-        let cores = std::thread::available_parallelism().map_or(2, usize::from);
+        let cores = partita_rt::threads::cores();
         Self {
             writes: Turnstile::new(WRITE_COST_MAX),
             transactions: Turnstile::new(transactions_max as u64),

@@ -1,7 +1,6 @@
 //! Committing one group: its batches by range, written at the same time, answered together.
 
 use std::sync::Arc;
-use std::thread;
 use std::time::Duration;
 
 use partita_rt::{Bug, Clock, SystemClock, is_planted};
@@ -126,7 +125,7 @@ async fn write(wal: &WalAdapter, part: &mut GroupPart) {
         for queued in part.batches.drain(..) {
             queued.answer(Ok(()));
         }
-        thread::sleep(Duration::from_millis(2));
+        tokio::time::sleep(Duration::from_millis(2)).await;
     }
     let range = part.open.range;
     if let Err(error) = wal.write(range, &part.database.db, merged).await {

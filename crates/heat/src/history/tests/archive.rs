@@ -1,10 +1,10 @@
 //! What is kept in a store, and what comes back of it.
 
 use super::*;
+use object_store::memory::InMemory;
+use object_store::path::Path;
+use object_store::{ObjectStore, ObjectStoreExt};
 use partita_rt::DataDir;
-use partita_rt::object_store::memory::InMemory;
-use partita_rt::object_store::path::Path;
-use partita_rt::object_store::{ObjectStore, ObjectStoreExt};
 use std::sync::Arc;
 
 fn archive(store: &Arc<InMemory>) -> Archive {

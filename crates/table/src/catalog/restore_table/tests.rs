@@ -1,11 +1,11 @@
 use super::*;
 use crate::{Change, ChangeKind, Condition, ServiceSettings, Table};
+use object_store::memory::InMemory;
 use parking_lot::Mutex;
 use partita_cluster::{Cluster, ClusterParts, ObjectMapStore};
 use partita_engine::memory::{Fault, MemoryEngineSet};
 use partita_engine::{KeyRange, ReadError, ScanHint};
 use partita_model::{ETag, Guid, Properties, PropertiesBuilder, SignedIdentifier, ValueRef};
-use partita_rt::object_store::memory::InMemory;
 use partita_rt::{SystemClock, Tasks};
 use partita_snapshot::{ObjectSnapshotStore, SnapshotName, SnapshotPins, Snapshots};
 use std::collections::BTreeMap;

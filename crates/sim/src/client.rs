@@ -1,0 +1,110 @@
+//! An HTTP client over one simulated connection.
+
+use std::time::Duration;
+
+use anyhow::Context as _;
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, Full};
+use hyper::client::conn::http1::{SendRequest, handshake};
+use hyper::{HeaderMap, Request};
+use hyper_util::rt::TokioIo;
+use turmoil::net::TcpStream;
+
+/// A whole answer.
+#[derive(Clone, Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+}
+
+impl Answer {
+    /// A header as text.
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+
+    /// The body as text, for messages.
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+}
+
+/// A connection, made when it is needed.
+pub(crate) struct Client {
+    host: &'static str,
+    port: u16,
+    connection: Option<SendRequest<Full<Bytes>>>,
+}
+
+impl Client {
+    /// A client of a port.
+    pub(crate) fn new(host: &'static str, port: u16) -> Self {
+        Self {
+            host,
+            port,
+            connection: None,
+        }
+    }
+
+    /// Closes the connection; the next request opens another.
+    pub(crate) fn disconnect(&mut self) {
+        self.connection = None;
+    }
+
+    /// Sends a request, to be relative to the host, and takes the whole answer.
+    ///
+    /// # Errors
+    /// When the connection breaks off. The request may have been executed.
+    pub(crate) async fn send(
+        &mut self,
+        mut request: Request<Full<Bytes>>,
+    ) -> anyhow::Result<Answer> {
+        let host = format!("{}:{}", self.host, self.port).parse()?;
+        request.headers_mut().insert("host", host);
+        let mut connection = match self.connection.take() {
+            Some(connection) if !connection.is_closed() => connection,
+            _ => self.connect().await?,
+        };
+        connection
+            .ready()
+            .await
+            .context("the connection is not ready")?;
+        let answer = connection
+            .send_request(request)
+            .await
+            .context("no answer")?;
+        let (head, body) = answer.into_parts();
+        let body = body
+            .collect()
+            .await
+            .context("the answer breaks off")?
+            .to_bytes();
+        self.connection = Some(connection);
+        Ok(Answer {
+            status: head.status.as_u16(),
+            headers: head.headers,
+            body,
+        })
+    }
+
+    /// Connects, as soon as the server listens.
+    async fn connect(&self) -> anyhow::Result<SendRequest<Full<Bytes>>> {
+        const TRIES: u32 = 1_000;
+        let mut tries = 0;
+        let stream = loop {
+            match TcpStream::connect((self.host, self.port)).await {
+                Ok(stream) => break stream,
+                Err(error) if tries == TRIES => return Err(error).context("cannot connect"),
+                Err(_not_yet) => tries += 1,
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        };
+        let (sender, connection) = handshake(TokioIo::new(stream)).await?;
+        tokio::task::spawn_local(async move {
+            // Who waits for an answer hears of it.
+            let _ = connection.await;
+        });
+        Ok(sender)
+    }
+}

@@ -1,0 +1,114 @@
+//! The operator: splits, merges and other actions on ranges, while clients are at work.
+
+use anyhow::{Context as _, ensure};
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::Request;
+use serde_json::Value;
+use tokio::sync::watch;
+
+use crate::client::{Answer, Client};
+use crate::scenario::Scenario;
+use crate::trace::Trace;
+use crate::workload::Progress;
+use crate::world::ADMIN_PORT;
+
+/// Beyond so many ranges none is split.
+const RANGES_MAX: usize = 10;
+
+/// What was done.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Changes {
+    pub(crate) splits: u64,
+    pub(crate) merges: u64,
+    /// Flushes, compactions, collections and freezes.
+    pub(crate) others: u64,
+    /// Actions that the server refused, or began and rolled back.
+    pub(crate) refused: u64,
+}
+
+/// Changes ranges in random order until the clients are done, every few operations of theirs.
+///
+/// # Errors
+/// An answer that should not be, or ranges that leave a gap.
+pub(crate) async fn operate(
+    scenario: &Scenario,
+    trace: &Trace,
+    mut progress: watch::Receiver<Progress>,
+) -> anyhow::Result<Changes> {
+    let mut random = scenario.seed.stream("operator");
+    let mut operator = Operator {
+        client: Client::new("127.0.0.1", ADMIN_PORT),
+        trace,
+        changes: Changes::default(),
+    };
+    loop {
+        let next = progress.borrow().operations + random.u64(1..=scenario.operator_pause_max);
+        let reached = |progress: &Progress| progress.is_done || progress.operations >= next;
+        if progress.wait_for(reached).await?.is_done {
+            return Ok(operator.changes);
+        }
+        operator.act(&mut random).await?;
+    }
+}
+
+struct Operator<'a> {
+    client: Client,
+    trace: &'a Trace,
+    changes: Changes,
+}
+
+impl Operator<'_> {
+    async fn act(&mut self, random: &mut fastrand::Rng) -> anyhow::Result<()> {
+        let ranges = self.ranges().await?;
+        let range = ranges[random.usize(..ranges.len())];
+        let (action, body) = match random.u32(..100) {
+            0..40 if ranges.len() < RANGES_MAX => ("split", String::new()),
+            0..75 => ("merge", String::new()),
+            75..80 => ("flush", String::new()),
+            80..88 => ("compact", String::new()),
+            88..94 => ("collect", String::new()),
+            _ => (
+                "freeze",
+                format!(r#"{{"milliseconds":{}}}"#, random.u64(..150)),
+            ),
+        };
+        let path = format!("/admin/v1/ranges/{range}/{action}");
+        let answer = self.ask("POST", &path, body).await?;
+        match (answer.status, action) {
+            (200, "split") => self.changes.splits += 1,
+            (200, "merge") => self.changes.merges += 1,
+            (200, _) => self.changes.others += 1,
+            // No key to split at, no neighbour, gone meanwhile, or rolled back.
+            (404 | 409 | 503, _) => self.changes.refused += 1,
+            (status, _) => anyhow::bail!("{action} of range {range}: {status} {}", answer.text()),
+        }
+        Ok(())
+    }
+
+    /// The ids of the ranges, which must follow each other without a gap.
+    async fn ranges(&mut self) -> anyhow::Result<Vec<u64>> {
+        let answer = self.ask("GET", "/admin/v1/ranges", String::new()).await?;
+        let list: Value = serde_json::from_slice(&answer.body).context("the list of ranges")?;
+        let ranges = list["ranges"].as_array().context("no ranges")?;
+        for (left, right) in ranges.iter().zip(ranges.iter().skip(1)) {
+            let meet = !left["end"].is_null() && left["end"] == right["start"];
+            ensure!(meet, "a gap between ranges: {left} {right}");
+        }
+        let ids: Option<Vec<u64>> = ranges.iter().map(|range| range["id"].as_u64()).collect();
+        ids.filter(|ids| !ids.is_empty())
+            .context("ranges without ids")
+    }
+
+    async fn ask(&mut self, method: &str, path: &str, body: String) -> anyhow::Result<Answer> {
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header("x-partita-admin", "1")
+            .body(Full::new(Bytes::from(body)))?;
+        let answer = self.client.send(request).await?;
+        let what = format!("{method} {path} {} {}", answer.status, answer.text());
+        self.trace.note("operator", &what.replace('\n', " "));
+        Ok(answer)
+    }
+}

@@ -1,0 +1,65 @@
+//! What a seed decides before the world begins: sizes, latencies, memory.
+//!
+//! Small and large values of everything come in all combinations, so that a run of many seeds meets cases that no fixed choice
+//! would.
+
+use std::time::Duration;
+
+use crate::seed::Seed;
+
+/// The sizes of a simulation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Scenario {
+    pub(crate) seed: Seed,
+    /// Operations of all sessions together.
+    pub(crate) operations: u64,
+    /// Clients, each with a connection and rows of its own.
+    pub(crate) sessions: u64,
+    /// Tables, which all sessions share.
+    pub(crate) tables: u64,
+    /// Partitions of a session in each table.
+    pub(crate) partitions: u64,
+    /// Different row keys in a partition.
+    pub(crate) rows: u64,
+    /// Characters of a row's text, at most.
+    pub(crate) text_max: usize,
+    /// The longest a message takes from host to host.
+    pub(crate) message_latency_max: Duration,
+    /// The longest a call of the object store takes.
+    pub(crate) store_latency_max: Duration,
+    /// Operations between two actions of the operator, at most.
+    pub(crate) operator_pause_max: u64,
+    /// Memory for single entities, in bytes.
+    pub(crate) entity_cache_bytes: u64,
+    /// Memory for blocks of the store, in bytes.
+    pub(crate) block_cache_bytes: u64,
+}
+
+impl Scenario {
+    /// The scenario of a seed.
+    pub(crate) fn of(seed: Seed, operations: u64) -> Self {
+        let mut random = seed.stream("scenario");
+        let mut milliseconds =
+            |choices: &[u64]| Duration::from_millis(one_of(&mut random, choices));
+        let message_latency_max = milliseconds(&[1, 2, 5, 20]);
+        let store_latency_max = milliseconds(&[1, 5, 20, 50]);
+        Self {
+            seed,
+            operations,
+            sessions: random.u64(3..=10),
+            tables: random.u64(2..=4),
+            partitions: one_of(&mut random, &[1, 3, 10]),
+            rows: one_of(&mut random, &[5, 30, 100]),
+            text_max: one_of(&mut random, &[10, 200, 2_000]),
+            message_latency_max,
+            store_latency_max,
+            operator_pause_max: one_of(&mut random, &[200, 500, 2_000]),
+            entity_cache_bytes: one_of(&mut random, &[64 << 10, 128 << 20]),
+            block_cache_bytes: one_of(&mut random, &[256 << 10, 64 << 20]),
+        }
+    }
+}
+
+fn one_of<T: Copy>(random: &mut fastrand::Rng, choices: &[T]) -> T {
+    choices[random.usize(..choices.len())]
+}

@@ -1,0 +1,117 @@
+//! The trace: everything that happened, in order, with the virtual time.
+//!
+//! Two runs of a seed must give the same bytes. So a line holds what was asked and what came of it, and nothing of the machine.
+
+use std::fmt::{Debug, Formatter};
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use ring::digest::{Context, SHA256};
+
+/// Collects lines. Clones share one trace.
+#[derive(Clone)]
+pub(crate) struct Trace {
+    inner: Arc<Mutex<Inner>>,
+}
+
+struct Inner {
+    lines: u64,
+    digest: Context,
+    file: Option<BufWriter<File>>,
+    failure: Option<std::io::Error>,
+}
+
+/// A trace that ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Summary {
+    pub(crate) lines: u64,
+    /// SHA-256 of all lines, hexadecimal.
+    pub(crate) digest: String,
+}
+
+impl Debug for Trace {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Trace").finish_non_exhaustive()
+    }
+}
+
+impl Trace {
+    /// A trace that is written to `file`, or only digested.
+    ///
+    /// # Errors
+    /// When the file cannot be made.
+    pub(crate) fn new(file: Option<&Path>) -> std::io::Result<Self> {
+        let file = file.map(File::create).transpose()?.map(BufWriter::new);
+        let inner = Inner {
+            lines: 0,
+            digest: Context::new(&SHA256),
+            file,
+            failure: None,
+        };
+        Ok(Self {
+            inner: Arc::new(Mutex::new(inner)),
+        })
+    }
+
+    /// Adds a line: what `who` did or saw now.
+    pub(crate) fn note(&self, who: &str, what: &str) {
+        let now = turmoil::sim_elapsed().unwrap_or(Duration::ZERO);
+        let line = format!("{:.6} {who} {what}\n", now.as_secs_f64());
+        // A panic elsewhere spoils no line.
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        inner.lines += 1;
+        inner.digest.update(line.as_bytes());
+        if let Some(file) = &mut inner.file
+            && let Err(error) = file.write_all(line.as_bytes())
+        {
+            inner.failure.get_or_insert(error);
+        }
+    }
+
+    /// Writes out what is buffered, and sums up.
+    ///
+    /// # Errors
+    /// When a line could not be written.
+    pub(crate) fn finish(&self) -> std::io::Result<Summary> {
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(error) = inner.failure.take() {
+            return Err(error);
+        }
+        if let Some(file) = &mut inner.file {
+            file.flush()?;
+        }
+        let digest = inner.digest.clone().finish();
+        Ok(Summary {
+            lines: inner.lines,
+            digest: digest
+                .as_ref()
+                .iter()
+                .map(|byte| format!("{byte:02x}"))
+                .collect(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trace_is_its_lines() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("trace");
+        let (one, other) = (Trace::new(Some(&path)).unwrap(), Trace::new(None).unwrap());
+        for trace in [&one, &other] {
+            trace.note("client", "asks");
+            trace.note("server", "answers");
+        }
+        assert_eq!(one.finish().unwrap(), other.finish().unwrap());
+        let text = std::fs::read_to_string(path).unwrap();
+        assert_eq!(text, "0.000000 client asks\n0.000000 server answers\n");
+        other.note("server", "answers");
+        assert_ne!(one.finish().unwrap(), other.finish().unwrap());
+    }
+}

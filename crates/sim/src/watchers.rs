@@ -1,0 +1,103 @@
+//! Watches for what no client sees: panics of the server's tasks, and errors in its log.
+
+use std::io;
+use std::panic;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+
+use anyhow::ensure;
+use tracing::{Level, Subscriber};
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::{Context, SubscriberExt as _};
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{Layer, fmt};
+
+use crate::trace::Trace;
+
+/// What was seen, the first few.
+static SEEN: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// As many say what is wrong.
+const SEEN_MAX: usize = 5;
+
+/// Puts warnings of the server and of the store's library into the trace, and watches for panics and errors, from now on.
+pub(crate) fn watch(trace: &Trace) {
+    let trace = trace.clone();
+    let lines = fmt::layer()
+        .without_time()
+        .with_ansi(false)
+        .with_writer(move || Lines {
+            trace: trace.clone(),
+            text: Vec::new(),
+        });
+    let shown = Targets::new()
+        .with_default(Level::WARN)
+        .with_target("partita", Level::INFO);
+    // A second world in one process would be a mistake that `mad_turmoil::rand::set_rng` has found before.
+    let _ = tracing_subscriber::registry()
+        .with(lines.with_filter(shown))
+        .with(Errors)
+        .try_init();
+    let usual = panic::take_hook();
+    panic::set_hook(Box::new(move |panicked| {
+        see(panicked.to_string());
+        usual(panicked);
+    }));
+}
+
+/// Whether nothing was seen.
+///
+/// # Errors
+/// What was seen.
+pub(crate) fn check() -> anyhow::Result<()> {
+    let seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
+    ensure!(seen.is_empty(), "the server's log: {}", seen.join("; "));
+    Ok(())
+}
+
+fn see(what: String) {
+    let mut seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
+    if seen.len() < SEEN_MAX {
+        seen.push(what);
+    }
+}
+
+/// Collects a line of the log for the trace.
+struct Lines {
+    trace: Trace,
+    text: Vec<u8>,
+}
+
+impl io::Write for Lines {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.text.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for Lines {
+    fn drop(&mut self) {
+        self.trace
+            .note("log", String::from_utf8_lossy(&self.text).trim_end());
+    }
+}
+
+/// Notes every error.
+struct Errors;
+
+impl<S: Subscriber> Layer<S> for Errors {
+    fn on_event(&self, event: &tracing::Event<'_>, _context: Context<'_, S>) {
+        if *event.metadata().level() == Level::ERROR {
+            let place = event.metadata();
+            see(format!(
+                "an error at {}:{}",
+                place.file().unwrap_or_default(),
+                place.line().unwrap_or_default()
+            ));
+        }
+    }
+}

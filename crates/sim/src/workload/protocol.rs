@@ -1,0 +1,201 @@
+//! The table protocol as a client speaks it: requests, and what answers say.
+
+use anyhow::Context as _;
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::Request;
+use partita_model::DateTime;
+use partita_server::config::{WELL_KNOWN_ACCOUNT, WELL_KNOWN_KEY};
+use partita_wire::{AccountKey, AccountSasTerms, SasTerms, ServiceKind};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::client::Answer;
+use crate::model::{Change, Key, Row, Values, Write};
+
+/// A request before it is sent, and sent again if the server was busy.
+#[derive(Clone, Debug)]
+pub(super) struct Ask {
+    pub(super) method: &'static str,
+    /// Without the account.
+    pub(super) path: String,
+    /// Without the signature.
+    pub(super) query: String,
+    pub(super) if_match: Option<String>,
+    pub(super) content_type: &'static str,
+    pub(super) body: String,
+}
+
+impl Ask {
+    pub(super) fn new(method: &'static str, path: impl Into<String>) -> Self {
+        Self {
+            method,
+            path: path.into(),
+            query: String::new(),
+            if_match: None,
+            content_type: "",
+            body: String::new(),
+        }
+    }
+
+    pub(super) fn json(mut self, body: &Value) -> Self {
+        self.content_type = "application/json";
+        self.body = body.to_string();
+        self
+    }
+
+    /// A write of one row.
+    pub(super) fn write(write: &Write) -> Self {
+        let Write {
+            key,
+            change,
+            values,
+            if_match,
+        } = write;
+        let mut body = serde_json::Map::new();
+        if let Some(number) = values.number {
+            body.insert("Number".to_owned(), number.into());
+        }
+        if let Some(text) = &values.text {
+            body.insert("Text".to_owned(), text.as_str().into());
+        }
+        let method = match change {
+            Change::Insert => {
+                body.insert("PartitionKey".to_owned(), key.partition.as_str().into());
+                body.insert("RowKey".to_owned(), key.row.as_str().into());
+                return Self::new("POST", format!("/{}", key.table)).json(&body.into());
+            }
+            Change::Replace | Change::InsertOrReplace => "PUT",
+            Change::Merge | Change::InsertOrMerge => "MERGE",
+            Change::Delete => "DELETE",
+        };
+        let mut ask = Self::new(method, path_of(key));
+        ask.if_match.clone_from(if_match);
+        match change {
+            Change::Delete => ask,
+            _ => ask.json(&body.into()),
+        }
+    }
+
+    /// A read of one row.
+    pub(super) fn get(key: &Key) -> Self {
+        Self::new("GET", path_of(key))
+    }
+
+    /// A table that is made.
+    pub(super) fn create_table(name: &str) -> Self {
+        Self::new("POST", "/Tables").json(&json!({ "TableName": name }))
+    }
+
+    /// The request, signed.
+    pub(super) fn request(&self, signature: &str) -> anyhow::Result<Request<Full<Bytes>>> {
+        let Self { path, query, .. } = self;
+        let mut request = Request::builder()
+            .method(self.method)
+            .uri(format!("/{WELL_KNOWN_ACCOUNT}{path}?{query}{signature}"))
+            .header("x-ms-version", "2019-02-02")
+            .header("accept", "application/json;odata=minimalmetadata");
+        if !self.content_type.is_empty() {
+            request = request.header("content-type", self.content_type);
+        }
+        if let Some(if_match) = &self.if_match {
+            request = request.header("if-match", if_match);
+        }
+        Ok(request.body(Full::new(Bytes::from(self.body.clone())))?)
+    }
+}
+
+fn path_of(key: &Key) -> String {
+    format!(
+        "/{}(PartitionKey='{}',RowKey='{}')",
+        key.table, key.partition, key.row
+    )
+}
+
+/// A signature of the account that may do everything, for ever.
+pub(super) fn signature() -> anyhow::Result<String> {
+    let terms = AccountSasTerms {
+        permissions: "rwdlacu".to_owned(),
+        resource_types: "sco".to_owned(),
+        terms: SasTerms {
+            expiry: DateTime::parse("9999-01-01T00:00:00Z").ok(),
+            ..SasTerms::default()
+        },
+    };
+    let key = AccountKey::from_base64(WELL_KNOWN_KEY)?;
+    Ok(terms.sign(WELL_KNOWN_ACCOUNT, &key, ServiceKind::Table))
+}
+
+/// A text as part of a query.
+pub(super) fn escaped(text: &str) -> String {
+    utf8_percent_encode(text, NON_ALPHANUMERIC).to_string()
+}
+
+/// The code of an error's body.
+pub(super) fn error_code(body: &[u8]) -> Option<String> {
+    let body: Value = serde_json::from_slice(body).ok()?;
+    Some(body["odata.error"]["code"].as_str()?.to_owned())
+}
+
+/// A row as JSON.
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct JsonRow {
+    #[serde(rename = "odata.etag")]
+    etag: String,
+    partition_key: String,
+    row_key: String,
+    #[serde(rename = "Timestamp")]
+    _timestamp: String,
+    number: Option<i64>,
+    text: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct JsonPage {
+    value: Vec<JsonRow>,
+}
+
+impl JsonRow {
+    fn of(self, table: &str) -> (Key, Row) {
+        let key = Key {
+            table: table.to_owned(),
+            partition: self.partition_key,
+            row: self.row_key,
+        };
+        let values = Values {
+            number: self.number,
+            text: self.text,
+        };
+        let etag = self.etag;
+        (key, Row { etag, values })
+    }
+}
+
+/// The row of an answer.
+pub(super) fn row(table: &str, answer: &Answer) -> anyhow::Result<(Key, Row)> {
+    let row: JsonRow = serde_json::from_slice(&answer.body).with_context(|| answer.text())?;
+    Ok(row.of(table))
+}
+
+/// A page of a query's answer.
+pub(super) struct Page {
+    pub(super) rows: Vec<(Key, Row)>,
+    /// The part of the URL that asks for the next page, if there is one.
+    pub(super) next: Option<String>,
+}
+
+/// Reads a page.
+pub(super) fn page(table: &str, answer: &Answer) -> anyhow::Result<Page> {
+    let page: JsonPage = serde_json::from_slice(&answer.body).with_context(|| answer.text())?;
+    let rows = page.value.into_iter().map(|row| row.of(table)).collect();
+    let mut next = String::new();
+    for name in ["NextPartitionKey", "NextRowKey"] {
+        if let Some(token) = answer.header(&format!("x-ms-continuation-{name}")) {
+            next += &format!("{name}={}&", escaped(token));
+        }
+    }
+    let next = (!next.is_empty()).then_some(next);
+    Ok(Page { rows, next })
+}

@@ -1,0 +1,23 @@
+//! The clock of a simulated server.
+
+use std::time::{Duration, Instant, SystemTime};
+
+use partita_rt::{Clock, SystemClock};
+
+/// The system's clock, which is virtual in this program, but for the processor time, which is the machine's: it is always zero here.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SimulatedClock;
+
+impl Clock for SimulatedClock {
+    fn now(&self) -> SystemTime {
+        SystemClock.now()
+    }
+
+    fn monotonic(&self) -> Instant {
+        SystemClock.monotonic()
+    }
+
+    fn processor(&self) -> Duration {
+        Duration::ZERO
+    }
+}

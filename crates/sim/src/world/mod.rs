@@ -1,0 +1,184 @@
+//! The world: one thread, virtual time, one server and its clients on a simulated network.
+//!
+//! turmoil gives each host a runtime with paused time and steps them in turn; mad-turmoil answers the C library's `clock_gettime`
+//! and `getrandom` in this program, so that the clocks, the hash seeds and the ids of the server and of all its libraries follow
+//! the virtual time and the seed. `docs/design/0003-simulation.md` says why these two and what they cannot do.
+
+mod clock;
+mod network;
+mod settings;
+mod store;
+
+use std::rc::Rc;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, SystemTime};
+
+use anyhow::{Context as _, anyhow};
+use object_store::ObjectStore;
+use partita_server::{Environment, Server};
+use rand::SeedableRng as _;
+use rand::rngs::StdRng;
+use tempfile::TempDir;
+use tokio::sync::watch;
+
+use self::clock::SimulatedClock;
+use self::network::SimulatedNetwork;
+use self::store::SimulatedStore;
+use crate::operator::{self, Changes};
+use crate::scenario::Scenario;
+use crate::trace::Trace;
+use crate::watchers;
+use crate::workload::{self, Plant, Progress, Work};
+
+/// The server's name on the network.
+pub(crate) const SERVER: &str = "server";
+
+/// Where it serves tables.
+pub(crate) const TABLE_PORT: u16 = 10_002;
+
+/// Where it serves its operator.
+pub(crate) const ADMIN_PORT: u16 = 10_010;
+
+/// How far time goes in one step. Messages and timers are exact to it.
+const TICK: Duration = Duration::from_millis(5);
+
+/// No simulation takes so long; one that does hangs.
+const DURATION_MAX: Duration = Duration::from_secs(24 * 3_600);
+
+/// Bytes of the stack of the world's thread: a debug build's futures are large.
+const STACK_BYTES: usize = 32 << 20;
+
+/// What happened in a world.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Outcome {
+    pub(crate) work: Work,
+    pub(crate) changes: Changes,
+    /// Virtual time.
+    pub(crate) elapsed: Duration,
+}
+
+/// Makes the world of a scenario and lets it run until its clients have done their work, the server has stopped, and all is checked.
+///
+/// It has a thread of its own, so that what the standard library keeps for each thread comes from the seed. The program must have
+/// run no other world before.
+///
+/// # Errors
+/// The first thing that was not as it should be.
+#[allow(clippy::disallowed_methods, reason = "the one thread of the world")]
+pub(crate) fn run(
+    scenario: &Scenario,
+    trace: &Trace,
+    plant: Option<Plant>,
+) -> anyhow::Result<Outcome> {
+    let (scenario, trace) = (scenario.clone(), trace.clone());
+    let seed = scenario.seed.number("operating system");
+    mad_turmoil::rand::set_rng(StdRng::seed_from_u64(seed));
+    let world = thread::Builder::new()
+        .name("world".to_owned())
+        .stack_size(STACK_BYTES)
+        .spawn(move || live(scenario, trace, plant))?;
+    world
+        .join()
+        .map_err(|_panic| anyhow!("the simulation itself panicked"))?
+}
+
+fn live(scenario: Scenario, trace: Trace, plant: Option<Plant>) -> anyhow::Result<Outcome> {
+    let _simulated = partita_rt::world::simulate();
+    let _clocks = mad_turmoil::time::SimClocksGuard::init();
+    watchers::watch(&trace);
+    let directory = scratch()?;
+    let mut sim = turmoil::Builder::new()
+        .rng_seed(scenario.seed.number("network"))
+        .epoch(SystemTime::UNIX_EPOCH)
+        .tick_duration(TICK)
+        .simulation_duration(DURATION_MAX)
+        .min_message_latency(Duration::from_micros(100))
+        .max_message_latency(scenario.message_latency_max)
+        .build();
+    let store: Arc<dyn ObjectStore> = Arc::new(SimulatedStore::new(
+        trace.clone(),
+        scenario.seed.stream("store"),
+        scenario.store_latency_max,
+    ));
+    let outcome = Rc::new(std::cell::RefCell::new(Outcome::default()));
+    let (progress, observed) = watch::channel(Progress::default());
+    let (stopped, is_stopped) = watch::channel(false);
+    let host = Host {
+        scenario: scenario.clone(),
+        trace: trace.clone(),
+        environment: Environment {
+            clock: Arc::new(SimulatedClock),
+            network: Arc::new(SimulatedNetwork),
+            objects: Some(store),
+        },
+        settings: settings::of(&scenario, directory.path())?,
+    };
+    let changes = Rc::clone(&outcome);
+    sim.host(SERVER, move || {
+        let (host, observed, stopped) = (host.clone(), observed.clone(), stopped.clone());
+        let changes = Rc::clone(&changes);
+        async move {
+            let made = host.serve(observed).await.map_err(in_full)?;
+            changes.borrow_mut().changes = made;
+            stopped.send_replace(true);
+            Ok(())
+        }
+    });
+    let work = Rc::clone(&outcome);
+    let mut is_stopped = is_stopped;
+    sim.client("clients", async move {
+        let done_work = workload::run(scenario, trace, &progress, plant).await;
+        work.borrow_mut().work = done_work.map_err(in_full)?;
+        // The sender lives as long as the world.
+        let _ = is_stopped.wait_for(|stopped| *stopped).await;
+        Ok(())
+    });
+    let ran = sim.run();
+    let elapsed = sim.elapsed();
+    ran.map_err(|error| anyhow!("{error}"))?;
+    watchers::check()?;
+    let mut outcome = outcome.take();
+    outcome.elapsed = elapsed;
+    Ok(outcome)
+}
+
+/// An error with its causes: turmoil keeps only the text.
+fn in_full(error: anyhow::Error) -> String {
+    format!("{error:#}")
+}
+
+/// The server's machine.
+#[derive(Clone)]
+struct Host {
+    scenario: Scenario,
+    trace: Trace,
+    environment: Environment,
+    settings: partita_server::config::Settings,
+}
+
+impl Host {
+    /// Serves, with an operator at work, until the clients are done; then stops.
+    async fn serve(self, progress: watch::Receiver<Progress>) -> anyhow::Result<Changes> {
+        let server = Server::start_in(self.environment, self.settings).await?;
+        self.trace.note(SERVER, "serves");
+        let changes = operator::operate(&self.scenario, &self.trace, progress).await?;
+        let late = server.stop().await;
+        anyhow::ensure!(late.is_empty(), "tasks of the server did not end: {late:?}");
+        self.trace.note(SERVER, "stopped");
+        Ok(changes)
+    }
+}
+
+/// A folder for the log: in memory where the system has such a place, since its syncs cost real time and no virtual one.
+fn scratch() -> anyhow::Result<TempDir> {
+    let memory = std::path::Path::new("/dev/shm");
+    let parent = if memory.is_dir() {
+        memory.to_owned()
+    } else {
+        std::env::temp_dir()
+    };
+    let prefix = format!("partita-sim-{}-", std::process::id());
+    let made = tempfile::Builder::new().prefix(&prefix).tempdir_in(parent);
+    made.context("cannot make a directory for the log")
+}

@@ -1,0 +1,35 @@
+//! The settings of a simulated server.
+
+use std::path::Path;
+
+use anyhow::Context as _;
+use partita_server::config::{ALL, Layers, Settings};
+
+use super::{ADMIN_PORT, TABLE_PORT};
+use crate::scenario::Scenario;
+
+/// What an operator would say on the command line.
+pub(super) fn of(scenario: &Scenario, directory: &Path) -> anyhow::Result<Settings> {
+    let directory = directory.join("data");
+    let flags = [
+        ("location", directory.display().to_string()),
+        ("table-host", "0.0.0.0".to_owned()),
+        ("table-port", TABLE_PORT.to_string()),
+        ("admin-host", "127.0.0.1".to_owned()),
+        ("admin-port", ADMIN_PORT.to_string()),
+        ("allow-well-known-key", "true".to_owned()),
+        // So that files are collected within the minutes that a simulation takes.
+        ("garbage-age", "10s".to_owned()),
+        (
+            "entity-cache-bytes",
+            scenario.entity_cache_bytes.to_string(),
+        ),
+        ("block-cache-bytes", scenario.block_cache_bytes.to_string()),
+    ];
+    let mut layers = Layers::new();
+    for (name, text) in flags {
+        let setting = ALL.iter().find(|setting| setting.flag == name);
+        layers = layers.flag(setting.with_context(|| format!("no setting {name}"))?, text);
+    }
+    Ok(Settings::from_values(&layers.resolve()?.0)?)
+}

@@ -1,0 +1,148 @@
+//! The object store of a simulation: in memory, with latency, every call in the trace.
+
+use std::fmt::{Display, Formatter};
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use futures::StreamExt as _;
+use futures::stream::BoxStream;
+use object_store::memory::InMemory;
+use object_store::path::Path;
+use object_store::{
+    CopyOptions, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
+    PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
+};
+use std::sync::Arc;
+
+use crate::trace::Trace;
+
+/// The store.
+#[derive(Debug)]
+pub(super) struct SimulatedStore {
+    objects: InMemory,
+    calls: Arc<Calls>,
+}
+
+/// What all calls pass.
+#[derive(Debug)]
+struct Calls {
+    trace: Trace,
+    random: Mutex<fastrand::Rng>,
+    latency_max: Duration,
+}
+
+impl SimulatedStore {
+    /// An empty store whose calls take up to `latency_max`.
+    pub(super) fn new(trace: Trace, random: fastrand::Rng, latency_max: Duration) -> Self {
+        let calls = Calls {
+            trace,
+            random: Mutex::new(random),
+            latency_max,
+        };
+        Self {
+            objects: InMemory::new(),
+            calls: Arc::new(calls),
+        }
+    }
+}
+
+impl Calls {
+    async fn begin(&self, what: &str) {
+        self.trace.note("store", what);
+        let micros = u64::try_from(self.latency_max.as_micros()).unwrap_or(u64::MAX);
+        let micros = {
+            let mut random = self.random.lock().unwrap_or_else(PoisonError::into_inner);
+            random.u64(0..=micros)
+        };
+        tokio::time::sleep(Duration::from_micros(micros)).await;
+    }
+}
+
+impl Display for SimulatedStore {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        f.write_str("SimulatedStore")
+    }
+}
+
+#[async_trait]
+impl ObjectStore for SimulatedStore {
+    async fn put_opts(
+        &self,
+        location: &Path,
+        payload: PutPayload,
+        options: PutOptions,
+    ) -> Result<PutResult> {
+        let bytes = payload.content_length();
+        let what = format!("put {location} {bytes} {:?}", options.mode);
+        self.calls.begin(&what).await;
+        self.objects.put_opts(location, payload, options).await
+    }
+
+    async fn put_multipart_opts(
+        &self,
+        location: &Path,
+        options: PutMultipartOptions,
+    ) -> Result<Box<dyn MultipartUpload>> {
+        self.calls.begin(&format!("put parts {location}")).await;
+        self.objects.put_multipart_opts(location, options).await
+    }
+
+    async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
+        let verb = if options.head { "head" } else { "get" };
+        let what = format!("{verb} {location} {:?}", options.range);
+        self.calls.begin(&what).await;
+        self.objects.get_opts(location, options).await
+    }
+
+    async fn get_ranges(&self, location: &Path, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        self.calls
+            .begin(&format!("get {location} {ranges:?}"))
+            .await;
+        self.objects.get_ranges(location, ranges).await
+    }
+
+    fn delete_stream(
+        &self,
+        locations: BoxStream<'static, Result<Path>>,
+    ) -> BoxStream<'static, Result<Path>> {
+        let calls = Arc::clone(&self.calls);
+        let locations = locations.then(move |location| {
+            let calls = Arc::clone(&calls);
+            async move {
+                if let Ok(location) = &location {
+                    calls.begin(&format!("delete {location}")).await;
+                }
+                location
+            }
+        });
+        self.objects.delete_stream(locations.boxed())
+    }
+
+    fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
+        self.calls.trace.note("store", &format!("list {prefix:?}"));
+        self.objects.list(prefix)
+    }
+
+    fn list_with_offset(
+        &self,
+        prefix: Option<&Path>,
+        offset: &Path,
+    ) -> BoxStream<'static, Result<ObjectMeta>> {
+        let what = format!("list {prefix:?} after {offset}");
+        self.calls.trace.note("store", &what);
+        self.objects.list_with_offset(prefix, offset)
+    }
+
+    async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
+        self.calls.begin(&format!("list folders {prefix:?}")).await;
+        self.objects.list_with_delimiter(prefix).await
+    }
+
+    async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
+        self.calls.begin(&format!("copy {from} {to}")).await;
+        self.objects.copy_opts(from, to, options).await
+    }
+}
