@@ -11,6 +11,9 @@ use std::borrow::Cow;
 /// A header of one protocol, with its value.
 pub(crate) type ExtraHeader = (HeaderName, &'static str);
 
+/// Looks for a failure inside an answer.
+type Inspect = fn(&Answer) -> Result<(), AttemptError>;
+
 /// A request.
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
@@ -34,7 +37,7 @@ pub(crate) struct Request {
     /// Whether it goes to the secondary.
     pub(crate) secondary: bool,
     /// Finds the failure inside an answer whose status is that of a success: a batch has one.
-    pub(crate) inspect: Option<fn(&Answer) -> Result<(), AttemptError>>,
+    pub(crate) inspect: Option<Inspect>,
 }
 
 impl Request {

@@ -98,7 +98,7 @@ impl Reply {
         };
         let error = error
             .of_attempt(
-                *operation,
+                operation,
                 *attempts,
                 client_request_id,
                 self.header("x-ms-request-id"),
