@@ -18,8 +18,8 @@
 mod compare;
 #[cfg(test)]
 mod example;
-mod figures;
 mod load;
+mod metrics;
 mod mix;
 mod page;
 mod recorder;
@@ -36,9 +36,9 @@ pub use partita_load::{
     Counts, Keys, LatencySummary, PARTITIONS_MAX, Pattern, RunOptions, Schedule,
 };
 
-pub use compare::{Change, Judgement, compare, differences};
-pub use figures::{Ending, Growth, Live, OperationFigures, PartitionFigures, Point, Tries};
+pub use compare::{Judgement, MetricChange, compare, differences};
 pub use load::load;
+pub use metrics::{Growth, Live, OperationFigures, Outcome, PartitionMetrics, Point, Tries};
 pub use mix::{InvalidMix, Kind, Mix};
 pub use page::html;
 pub use recorder::Recorder;

@@ -1,6 +1,6 @@
 //! The report of a run: all its settings and figures, as JSON of a version (`docs/format/stress.md`).
 
-use super::figures::{Growth, Measured, OperationFigures, PartitionFigures, Point, Tries};
+use super::metrics::{Growth, Measured, OperationFigures, PartitionMetrics, Point, Tries};
 use super::mix::{Kind, Mix};
 use super::run::RunEnd;
 use super::verdict::{DUE_FOR_BEGUN_MAX, Evidence, Targets, Verdict};
@@ -61,7 +61,7 @@ pub struct Report {
     /// Partitions that were told apart.
     pub partitions_seen: u64,
     /// The busiest ones, at most 50.
-    pub partitions: Vec<PartitionFigures>,
+    pub partitions: Vec<PartitionMetrics>,
     /// Where writes lay.
     pub growth: Growth,
     /// What happened over time, at most 600 points.

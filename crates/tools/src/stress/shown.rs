@@ -1,4 +1,4 @@
-//! Figures as people read them.
+//! Metrics as people read them.
 
 pub use partita_load::thousands as whole;
 

@@ -3,10 +3,10 @@
 use super::LoadOptions;
 use super::TransferError;
 use super::blocking::joined;
-use super::load::{CHUNKS_WAITING, Chunk, Load};
 use super::observer::{Counts, Observer};
 use super::rows::{IntoEntity, TableReader};
 use super::state::Checkpoint;
+use super::upload::{CHUNKS_WAITING, Chunk, Upload};
 use crate::scan::{Order, PageSource, ResumeToken, Scan};
 use partita_client::TableClient;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ where
     let (chunks, taken) = mpsc::channel(CHUNKS_WAITING);
     let mut reading = JoinSet::new();
     reading.spawn(read(scan, chunks));
-    let load = Load::new(to, options, begun.checkpoint, begun.is_resumed, observer);
+    let load = Upload::new(to, options, begun.checkpoint, begun.is_resumed, observer);
     let counts = load.run(taken).await?;
     match reading.join_next().await {
         Some(ended) => joined(ended).map(|()| counts),

@@ -5,11 +5,11 @@
 
 use super::LoadOptions;
 use super::blocking::joined;
-use super::load::{CHUNKS_WAITING, Chunk, Load};
-use super::manifest::{Manifest, Part, Progress};
+use super::manifest::{ExportPart, Manifest, Progress};
 use super::observer::{Counts, Event, Observer};
 use super::part_file::{checksum, verify};
-use super::state::{Begun, Checkpoint};
+use super::state::{Checkpoint, StartedJob};
+use super::upload::{CHUNKS_WAITING, Chunk, Upload};
 use super::{TransferError, blocking::blocking};
 use crate::formats::{EntityReader, Format};
 use partita_client::{Entity, TableClient};
@@ -45,7 +45,7 @@ struct Input {
     path: PathBuf,
     format: Format,
     /// What the manifest says of it.
-    part: Option<Part>,
+    part: Option<ExportPart>,
     /// How many rows it has, where that is known.
     rows: Option<u64>,
 }
@@ -122,7 +122,7 @@ pub async fn import_stream(
 /// Reads on a thread of its own, and writes.
 async fn run(
     read: impl FnOnce(&Chunks) -> Result<(), TransferError> + Send + 'static,
-    begun: Begun<Mark>,
+    begun: StartedJob<Mark>,
     table: &TableClient,
     load: &LoadOptions,
     observer: &Arc<dyn Observer>,
@@ -137,7 +137,7 @@ async fn run(
         }
         Ok(())
     });
-    let load = Load::new(table, load, begun.checkpoint, begun.is_resumed, observer);
+    let load = Upload::new(table, load, begun.checkpoint, begun.is_resumed, observer);
     let counts = load.run(taken).await?;
     match reading.join_next().await {
         Some(ended) => joined(ended).map(|()| counts),
@@ -170,7 +170,7 @@ fn inputs(from: &Path, format: Option<Format>, has_state: bool) -> Result<Inputs
         if manifest.progress != Progress::Complete {
             return Err(TransferError::Incomplete(from.to_owned()));
         }
-        let input = |(path, part): (PathBuf, &Part)| Input {
+        let input = |(path, part): (PathBuf, &ExportPart)| Input {
             path,
             format: manifest.format,
             part: Some(part.clone()),

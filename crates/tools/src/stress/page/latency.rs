@@ -53,7 +53,7 @@ fn picture(report: &Report, size: Size) -> String {
     )
 }
 
-/// A line through the middles of the whiles, with gaps where nothing ended. A while alone is a short line.
+/// A line through the middles of the windows, with gaps where nothing ended. A while alone is a short line.
 fn line(points: &[Point], of: fn(&Point) -> Option<u64>, time: &Axis, axis: &Axis) -> String {
     let mut path = String::new();
     let mut is_drawing = false;

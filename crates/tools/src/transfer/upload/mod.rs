@@ -42,7 +42,7 @@ pub(super) struct Chunk<M> {
 pub(super) type Chunks<M> = mpsc::Receiver<Result<Chunk<M>, TransferError>>;
 
 /// Writes of rows under way.
-pub(super) struct Load<M> {
+pub(super) struct Upload<M> {
     writer: Arc<Writer>,
     jobs: usize,
     batches: Batches,
@@ -56,7 +56,7 @@ pub(super) struct Load<M> {
     is_touched: bool,
 }
 
-impl<M: Serialize + DeserializeOwned + Send + 'static> Load<M> {
+impl<M: Serialize + DeserializeOwned + Send + 'static> Upload<M> {
     pub(super) fn new(
         table: &TableClient,
         options: &LoadOptions,
