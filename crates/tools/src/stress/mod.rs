@@ -16,9 +16,10 @@
 //! - Memory is bounded however long a run is: histograms, 600 points in time, a bounded number of partitions.
 
 mod compare;
+pub mod display;
 #[cfg(test)]
 mod example;
-mod load;
+mod fill;
 mod metrics;
 mod mix;
 mod page;
@@ -27,7 +28,6 @@ mod report;
 mod requests;
 mod run;
 mod sample;
-pub mod shown;
 mod target;
 mod test;
 mod verdict;
@@ -37,12 +37,12 @@ pub use partita_load::{
 };
 
 pub use compare::{Judgement, MetricChange, compare, differences};
-pub use load::load;
-pub use metrics::{Growth, Live, OperationFigures, Outcome, PartitionMetrics, Point, Tries};
+pub use fill::fill;
+pub use metrics::{Growth, Live, OperationMetrics, Outcome, PartitionMetrics, Point, Tries};
 pub use mix::{InvalidMix, Kind, Mix};
 pub use page::html;
 pub use recorder::Recorder;
-pub use report::{InvalidReport, LoadFigures, REPORT_BYTES_MAX, REPORT_VERSION, Report, Settings};
+pub use report::{FillMetrics, InvalidReport, REPORT_BYTES_MAX, REPORT_VERSION, Report, Settings};
 pub use requests::{Request, Requests};
 pub use run::{GRACE, RunEnd, run};
 pub use sample::{SAMPLE_KEYS_MAX, SAMPLE_ROWS_MAX, Sample, SampleError};

@@ -1,7 +1,7 @@
 //! A table to a table: across accounts, servers, clouds.
 
-use super::LoadOptions;
 use super::TransferError;
+use super::WriteOptions;
 use super::blocking::joined;
 use super::observer::{Counts, Observer};
 use super::rows::{IntoEntity, TableReader};
@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 /// How rows are copied.
-pub type CopyOptions = LoadOptions;
+pub type CopyOptions = WriteOptions;
 
 /// Writes all rows of a table to another one. Rows that the other one has besides stay. If the future is dropped, the copy stops as
 /// if it had been killed.

@@ -3,7 +3,7 @@
 //! The parts of an export, or one file, are read one after the other and written by as many requests as wanted. A part's checksum is
 //! compared before its first row is written. Timestamps are not written: they are the service's.
 
-use super::LoadOptions;
+use super::WriteOptions;
 use super::blocking::joined;
 use super::manifest::{ExportPart, Manifest, Progress};
 use super::observer::{Counts, Event, Observer};
@@ -29,7 +29,7 @@ pub struct ImportOptions {
     /// The format of a single file; none to take it from its name. A directory's manifest says its own.
     pub format: Option<Format>,
     /// How rows are written.
-    pub load: LoadOptions,
+    pub load: WriteOptions,
 }
 
 /// How far an import is: so many rows of a file, and all of those before it.
@@ -89,7 +89,7 @@ pub async fn import(
 }
 
 /// Writes all rows that a stream brings until its end. `name` says what it is in errors. A stream cannot be read again, so
-/// [`LoadOptions::state`] is not looked at.
+/// [`WriteOptions::state`] is not looked at.
 ///
 /// # Errors
 /// [`TransferError`]. Rows before the one at fault are written, and so may be some behind it.
@@ -97,10 +97,10 @@ pub async fn import_stream(
     input: impl Read + Send + 'static,
     (name, format): (&Path, Format),
     table: &TableClient,
-    load: &LoadOptions,
+    load: &WriteOptions,
     observer: &Arc<dyn Observer>,
 ) -> Result<Counts, TransferError> {
-    let without_state = LoadOptions {
+    let without_state = WriteOptions {
         state: None,
         ..load.clone()
     };
@@ -124,7 +124,7 @@ async fn run(
     read: impl FnOnce(&Chunks) -> Result<(), TransferError> + Send + 'static,
     begun: StartedJob<Mark>,
     table: &TableClient,
-    load: &LoadOptions,
+    load: &WriteOptions,
     observer: &Arc<dyn Observer>,
 ) -> Result<Counts, TransferError> {
     let begun = begun.unless(load.prepare(table).await).await?;

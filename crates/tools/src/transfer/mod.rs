@@ -38,7 +38,7 @@ pub use export::{Destination, ExportOptions, export, export_stream};
 pub use import::{ImportOptions, import, import_stream};
 pub use manifest::{ExportPart, Keys, MANIFEST_FILE, MANIFEST_VERSION, Manifest, Progress, Source};
 pub use observer::{Attempts, Counts, Event, Observer, Silent};
-pub use options::{LoadOptions, Mode};
+pub use options::{Mode, WriteOptions};
 pub use rows::{IntoEntity, TableReader};
 pub use source::TableSource;
 pub(crate) use upload::{BATCH_BYTES_MAX, Writer};

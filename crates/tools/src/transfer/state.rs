@@ -5,7 +5,7 @@
 
 use super::blocking::blocking;
 use super::observer::{Event, Observer};
-use super::{LoadOptions, TransferError, atomic_file, manifest};
+use super::{TransferError, WriteOptions, atomic_file, manifest};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -70,7 +70,7 @@ impl<M: Serialize + DeserializeOwned + Send + 'static> Checkpoint<M> {
     /// [`TransferError::AlreadyThere`] where there is a state and the job is not to be resumed, [`TransferError::OtherJob`] where
     /// it is another job's; those of the file.
     pub(super) async fn begin(
-        options: &LoadOptions,
+        options: &WriteOptions,
         job: serde_json::Value,
         observer: &Arc<dyn Observer>,
     ) -> Result<StartedJob<M>, TransferError> {

@@ -28,7 +28,7 @@ const PARTITIONS_NAMED: usize = 50;
 /// What is known of operations of one kind, or of all.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct OperationFigures {
+pub struct OperationMetrics {
     /// `get`, `insert` …, or `all`.
     pub operation: String,
     /// Those that succeeded.
@@ -116,8 +116,8 @@ pub struct Live {
 /// What was measured, at the end.
 #[derive(Debug)]
 pub(super) struct Measured {
-    pub(super) operations: Vec<OperationFigures>,
-    pub(super) all: OperationFigures,
+    pub(super) operations: Vec<OperationMetrics>,
+    pub(super) all: OperationMetrics,
     pub(super) points: Vec<Point>,
     pub(super) partitions: Vec<PartitionMetrics>,
     pub(super) partitions_seen: u64,
@@ -151,8 +151,8 @@ impl Operations {
         self.service.merge(&other.service);
     }
 
-    fn metrics(&self, name: &str, seconds: f64, is_closed: bool) -> OperationFigures {
-        OperationFigures {
+    fn metrics(&self, name: &str, seconds: f64, is_closed: bool) -> OperationMetrics {
+        OperationMetrics {
             operation: name.to_owned(),
             done: self.done,
             missing: self.missing,

@@ -3,7 +3,7 @@
 use super::axis::{Axis, rate_label};
 use super::frame::{SIZES, Size, legend};
 use super::text::{Text, shortened};
-use crate::stress::{PartitionMetrics, Report, shown};
+use crate::stress::{PartitionMetrics, Report, display};
 use std::fmt::Write as _;
 
 /// Bars that are drawn; the table below names more.
@@ -120,8 +120,8 @@ impl Bars {
             svg,
             "<g><title>{}: {} asked for a second, {} served</title>",
             Text(key),
-            shown::whole(asked),
-            shown::whole(served)
+            display::thousands(asked),
+            display::thousands(served)
         );
         let _ = writeln!(
             svg,

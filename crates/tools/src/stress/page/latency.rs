@@ -2,7 +2,7 @@
 
 use super::axis::{Axis, latency_label};
 use super::frame::{SIZES, Size, legend, plot};
-use crate::stress::{Point, Report, shown};
+use crate::stress::{Point, Report, display};
 use std::fmt::Write as _;
 
 type Line = (&'static str, &'static str, fn(&Point) -> Option<u64>);
@@ -35,9 +35,9 @@ fn picture(report: &Report, size: Size) -> String {
     let response = report.all.response;
     let what = format!(
         "p50 {}, p99 {}, p99.9 {} over the whole run",
-        shown::latency(response.p50_us),
-        shown::latency(response.p99_us),
-        shown::latency(response.p999_us)
+        display::latency(response.p50_us),
+        display::latency(response.p99_us),
+        display::latency(response.p999_us)
     );
     plot(
         report,

@@ -16,7 +16,7 @@ mod write;
 use super::blocking::joined;
 use super::observer::{Counts, Event, Observer};
 use super::state::Checkpoint;
-use super::{LoadOptions, TransferError, size};
+use super::{TransferError, WriteOptions, size};
 pub(crate) use batches::BATCH_BYTES_MAX;
 use batches::Batches;
 use marks::Marks;
@@ -59,7 +59,7 @@ pub(super) struct Upload<M> {
 impl<M: Serialize + DeserializeOwned + Send + 'static> Upload<M> {
     pub(super) fn new(
         table: &TableClient,
-        options: &LoadOptions,
+        options: &WriteOptions,
         checkpoint: Checkpoint<M>,
         is_resumed: bool,
         observer: &Arc<dyn Observer>,
