@@ -22,7 +22,7 @@ pub struct Batch {
 
 /// The answer to one operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct BatchPart {
     /// HTTP status.
     pub status: u16,
     /// The entity's new tag, where there is one.
@@ -73,13 +73,13 @@ impl Batch {
 ///
 /// # Errors
 /// When the answer is not that of a batch that was understood.
-pub fn parts(answer: &Response) -> anyhow::Result<Vec<Part>> {
+pub fn parts(answer: &Response) -> anyhow::Result<Vec<BatchPart>> {
     let text = answer.text();
     ensure!(answer.status == 202, "batch: {} {text}", answer.status);
     text.split("HTTP/1.1 ").skip(1).map(part).collect()
 }
 
-fn part(text: &str) -> anyhow::Result<Part> {
+fn part(text: &str) -> anyhow::Result<BatchPart> {
     let status = text.get(..3).and_then(|digits| digits.parse().ok());
     let etag = text
         .lines()
@@ -87,7 +87,7 @@ fn part(text: &str) -> anyhow::Result<Part> {
         .filter_map(|line| line.split_once(':'))
         .find(|(name, _)| name.eq_ignore_ascii_case("etag"))
         .map(|(_, value)| value.trim().to_owned());
-    Ok(Part {
+    Ok(BatchPart {
         status: status.with_context(|| format!("a part without a status: {text}"))?,
         etag,
         text: text.to_owned(),

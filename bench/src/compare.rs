@@ -10,7 +10,7 @@ use anyhow::Context;
 
 use crate::report::{Measurement, Report};
 use crate::{
-    Account, Cpu, Load, LoadShape, Programs, Target, TargetKind, Workload, WorkloadKind, prepare,
+    Account, Cpu, LoadRun, LoadShape, Programs, Target, TargetKind, Workload, WorkloadKind, prepare,
 };
 
 /// Reads before the first measured point get, so that what is measured is a server that has been running: an entity
@@ -155,7 +155,7 @@ fn warm(account: &Account, target: &Target) -> anyhow::Result<()> {
         warm_up: Duration::ZERO,
         measured: WARM_READS,
     };
-    let load = Load {
+    let load = LoadRun {
         addr,
         workload: &workload,
         shape,
@@ -196,7 +196,7 @@ fn measure(
 ) -> anyhow::Result<Measurement> {
     let addr = target.process.addr();
     let workload = Workload::new(kind, account, addr, run);
-    let load = Load {
+    let load = LoadRun {
         addr,
         workload: &workload,
         shape: LoadShape {

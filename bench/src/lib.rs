@@ -29,7 +29,7 @@ mod workload;
 
 pub use account::Account;
 pub use clock::{park_for, rfc1123_now};
-pub use load::{Load, LoadResult, LoadShape};
+pub use load::{LoadResult, LoadRun, LoadShape};
 pub use prepare::{create_table, prepare};
 pub use process::{Cpu, ServerProcess};
 pub use target::{Programs, Target, TargetKind, azurite_available, partita_command};

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::ensure;
 use partita_bench::client::Client;
 use partita_bench::{
-    Account, Load, LoadShape, ServerProcess, Workload, WorkloadKind, park_for, partita_command,
+    Account, LoadRun, LoadShape, ServerProcess, Workload, WorkloadKind, park_for, partita_command,
     prepare,
 };
 
@@ -131,7 +131,7 @@ fn load(
 ) -> anyhow::Result<()> {
     let addr = server.addr();
     let workload = Workload::new(kind, account, addr, run);
-    let load = Load {
+    let load = LoadRun {
         addr,
         workload: &workload,
         shape: LoadShape {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use partita_bench::client::{Client, Request};
-use partita_bench::{Account, Load, LoadShape, Workload, WorkloadKind};
+use partita_bench::{Account, LoadRun, LoadShape, Workload, WorkloadKind};
 
 use crate::checkers::stored::escape;
 
@@ -30,7 +30,7 @@ pub(crate) fn fill(
             warm_up: Duration::ZERO,
             measured: Duration::from_secs(1),
         };
-        let load = Load {
+        let load = LoadRun {
             addr,
             workload: &workload,
             shape,

@@ -6,7 +6,7 @@ use super::head::BodyLength;
 
 /// Where in the body the reader stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum BodyState {
     /// Content of known length, or of the present chunk.
     Fixed(u64),
     /// The hexadecimal size of a chunk; the value so far.
@@ -25,7 +25,7 @@ enum State {
 /// A body being read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BodyReader {
-    state: State,
+    state: BodyState,
     content_bytes: u64,
 }
 
@@ -33,9 +33,9 @@ impl BodyReader {
     /// A reader at the start of a body.
     pub(crate) fn new(length: BodyLength) -> Self {
         let state = match length {
-            BodyLength::Bytes(0) => State::Done,
-            BodyLength::Bytes(bytes) => State::Fixed(bytes),
-            BodyLength::Chunked => State::ChunkSize(0),
+            BodyLength::Bytes(0) => BodyState::Done,
+            BodyLength::Bytes(bytes) => BodyState::Fixed(bytes),
+            BodyLength::Chunked => BodyState::ChunkSize(0),
         };
         Self {
             state,
@@ -45,7 +45,7 @@ impl BodyReader {
 
     /// Whether the whole body was read.
     pub(crate) fn is_done(&self) -> bool {
-        self.state == State::Done
+        self.state == BodyState::Done
     }
 
     /// Bytes of content (without chunk framing) read so far.
@@ -64,8 +64,8 @@ impl BodyReader {
         mut sink: impl FnMut(&[u8]),
     ) -> anyhow::Result<usize> {
         let mut rest = input;
-        while !rest.is_empty() && self.state != State::Done {
-            if let State::Fixed(left) | State::ChunkData(left) = self.state {
+        while !rest.is_empty() && self.state != BodyState::Done {
+            if let BodyState::Fixed(left) | BodyState::ChunkData(left) = self.state {
                 let take = usize::try_from(left).unwrap_or(usize::MAX).min(rest.len());
                 let (content, after) = rest.split_at(take);
                 sink(content);
@@ -73,10 +73,10 @@ impl BodyReader {
                 self.content_bytes += take as u64;
                 let left = left - take as u64;
                 self.state = match self.state {
-                    State::Fixed(_) if left == 0 => State::Done,
-                    State::Fixed(_) => State::Fixed(left),
-                    _ if left == 0 => State::ChunkEnd,
-                    _ => State::ChunkData(left),
+                    BodyState::Fixed(_) if left == 0 => BodyState::Done,
+                    BodyState::Fixed(_) => BodyState::Fixed(left),
+                    _ if left == 0 => BodyState::ChunkEnd,
+                    _ => BodyState::ChunkData(left),
                 };
             } else if let Some((&byte, after)) = rest.split_first() {
                 rest = after;
@@ -87,25 +87,25 @@ impl BodyReader {
     }
 
     /// One byte of chunk framing.
-    fn framing(&self, byte: u8) -> anyhow::Result<State> {
+    fn framing(&self, byte: u8) -> anyhow::Result<BodyState> {
         Ok(match (self.state, byte) {
-            (State::ChunkSize(size), b'\r' | b';') => State::ChunkLine(size),
-            (State::ChunkSize(size), _) => {
+            (BodyState::ChunkSize(size), b'\r' | b';') => BodyState::ChunkLine(size),
+            (BodyState::ChunkSize(size), _) => {
                 let Some(digit) = char::from(byte).to_digit(16) else {
                     bail!("chunk size is not hexadecimal");
                 };
                 if size >> 40 != 0 {
                     bail!("chunk larger than a terabyte");
                 }
-                State::ChunkSize(size * 16 + u64::from(digit))
+                BodyState::ChunkSize(size * 16 + u64::from(digit))
             }
-            (State::ChunkLine(0), b'\n') => State::Trailer(true),
-            (State::ChunkLine(size), b'\n') => State::ChunkData(size),
-            (State::ChunkEnd, b'\n') => State::ChunkSize(0),
-            (State::Trailer(true), b'\n') => State::Done,
-            (State::Trailer(_), b'\n') => State::Trailer(true),
-            (State::Trailer(empty), b'\r') => State::Trailer(empty),
-            (State::Trailer(_), _) => State::Trailer(false),
+            (BodyState::ChunkLine(0), b'\n') => BodyState::Trailer(true),
+            (BodyState::ChunkLine(size), b'\n') => BodyState::ChunkData(size),
+            (BodyState::ChunkEnd, b'\n') => BodyState::ChunkSize(0),
+            (BodyState::Trailer(true), b'\n') => BodyState::Done,
+            (BodyState::Trailer(_), b'\n') => BodyState::Trailer(true),
+            (BodyState::Trailer(empty), b'\r') => BodyState::Trailer(empty),
+            (BodyState::Trailer(_), _) => BodyState::Trailer(false),
             (state, _) => state,
         })
     }

@@ -31,7 +31,7 @@ pub struct LoadShape {
 
 /// A load to be put on a server.
 #[derive(Debug)]
-pub struct Load<'a> {
+pub struct LoadRun<'a> {
     /// Where the server listens.
     pub addr: SocketAddr,
     /// The requests.
@@ -61,7 +61,7 @@ pub struct LoadResult {
     pub driver_cpu_s: f64,
 }
 
-impl Load<'_> {
+impl LoadRun<'_> {
     /// Runs it. `on_edge` is called when measuring starts and again when it ends, for samples of the server's
     /// processor time.
     ///

@@ -27,12 +27,12 @@ pub struct Workload {
     /// Numbers the rows this source writes; never repeats in the life of a target.
     next_row: u64,
     template: Template,
-    gets: Arc<Gets>,
+    gets: Arc<SignedGets>,
 }
 
 /// The point gets, signed beforehand, all of one length.
 #[derive(Debug, Default)]
-struct Gets {
+struct SignedGets {
     bytes: Vec<u8>,
     request_bytes: usize,
 }
@@ -50,8 +50,8 @@ impl Workload {
             WorkloadKind::Batch => Template::batch(account, addr, kind.table()),
         };
         let gets = match kind {
-            WorkloadKind::PointGet => Gets::sign(account, addr),
-            _ => Gets::default(),
+            WorkloadKind::PointGet => SignedGets::sign(account, addr),
+            _ => SignedGets::default(),
         };
         Self {
             kind,
@@ -127,7 +127,7 @@ fn scramble(value: u64) -> u64 {
     spread ^ (spread >> 31)
 }
 
-impl Gets {
+impl SignedGets {
     fn sign(account: &Account, addr: SocketAddr) -> Self {
         let date = crate::rfc1123_now();
         let mut gets = Self::default();

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::ensure;
 use partita_bench::client::Client;
-use partita_bench::{Account, Load, LoadShape, Workload, WorkloadKind, create_table};
+use partita_bench::{Account, LoadRun, LoadShape, Workload, WorkloadKind, create_table};
 
 use crate::rows;
 
@@ -26,7 +26,7 @@ pub(crate) fn run(program: &Path, directory: &Path, load: Duration) -> anyhow::R
         measured: load,
     };
     let mut edges = 0;
-    let result = Load {
+    let result = LoadRun {
         addr,
         workload: &workload,
         shape,

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use partita_bench::{
-    Account, Load, LoadResult, LoadShape, ServerProcess, Workload, WorkloadKind, park_for,
+    Account, LoadResult, LoadRun, LoadShape, ServerProcess, Workload, WorkloadKind, park_for,
     partita_command, prepare,
 };
 use partita_load::{Stage, StageCell};
@@ -158,7 +158,7 @@ fn put_load(
         warm_up: WARM_UP,
         measured: Duration::from_secs_f64(arguments.seconds),
     };
-    let load = Load {
+    let load = LoadRun {
         addr,
         workload: &workload,
         shape,

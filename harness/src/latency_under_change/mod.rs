@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use partita_bench::{
-    Account, Load, LoadResult, LoadShape, ServerProcess, Workload, WorkloadKind, admin, park_for,
-    partita_command, prepare,
+    Account, LoadResult, LoadRun, LoadShape, ServerProcess, Workload, WorkloadKind, admin,
+    park_for, partita_command, prepare,
 };
 
 use changes::{Changes, REFUSED_MAX};
@@ -180,7 +180,7 @@ impl Both<'_> {
             workload(WorkloadKind::PointGet),
         );
         let parts = if self.arguments.inserts_only { 1 } else { 2 };
-        let load = |workload| Load {
+        let load = |workload| LoadRun {
             addr: self.addr,
             workload,
             shape: LoadShape {

@@ -3,7 +3,7 @@
 use crate::output::cut;
 use crate::progress::count;
 use crate::screen::wrapped;
-use partita_tools::stress::{Counts, Live, Point, Settings, shown};
+use partita_tools::stress::{Counts, Live, Point, Settings, display};
 
 /// What lines begin with.
 const NAME_WIDTH: usize = 11;
@@ -116,15 +116,15 @@ impl LivePage {
 fn now(point: &Point) -> String {
     format!(
         "{} operations/s, {} entities/s, {} refused/s, {} failed/s",
-        shown::whole(point.done_sum().round()),
-        shown::whole(point.entities_per_second.round()),
-        shown::whole(point.refused_per_second.round()),
-        shown::whole(point.failed_per_second.round())
+        display::thousands(point.done_sum().round()),
+        display::thousands(point.entities_per_second.round()),
+        display::thousands(point.refused_per_second.round()),
+        display::thousands(point.failed_per_second.round())
     )
 }
 
 fn latency(point: &Point) -> String {
-    let of = |us: Option<u64>| us.map_or_else(|| "-".to_owned(), shown::latency);
+    let of = |us: Option<u64>| us.map_or_else(|| "-".to_owned(), display::latency);
     format!(
         "p50 {}, p99 {}, p99.9 {}",
         of(point.p50_us),
@@ -150,7 +150,7 @@ fn line_of(points: &[Point], room: usize, of: impl Fn(&Point) -> f64) -> String 
         BARS[(height as usize).min(7)]
     };
     let bars: String = shown.iter().map(bar).collect();
-    format!("{bars} max {}", shown::whole(most.round()))
+    format!("{bars} max {}", display::thousands(most.round()))
 }
 
 fn listed(counts: &Counts, none: &str) -> String {

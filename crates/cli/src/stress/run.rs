@@ -15,8 +15,8 @@ use clap::ArgMatches;
 use partita_client::{AttemptEvent, Guid, RetryBudget, RetryObserver, RetryPolicy};
 use partita_tools::source::Traffic;
 use partita_tools::stress::{
-    Keys, LoadFigures, Pattern, Recorder, Report, SAMPLE_ROWS_MAX, Sample, Settings, State,
-    TableTarget, Test, load, run_test,
+    FillMetrics, Keys, Pattern, Recorder, Report, SAMPLE_ROWS_MAX, Sample, Settings, State,
+    TableTarget, Test, fill, run_test,
 };
 use std::fs::File;
 use std::io::BufReader;
@@ -223,7 +223,7 @@ impl Prepared {
         table: &RunTable,
         talk: &mut Talk,
         written: &AtomicU64,
-    ) -> Result<Option<LoadFigures>, Failure> {
+    ) -> Result<Option<FillMetrics>, Failure> {
         let rows = self.wanted.rows;
         if rows == 0 {
             return Ok(None);
@@ -232,7 +232,7 @@ impl Prepared {
         talk.show_progress("rows loaded", Some(rows), false);
         let target = self.target(table.client.clone(), 0);
         let bar = talk.bar();
-        let loading = load(&target, &self.keys, rows, LOAD_JOBS, |more| {
+        let loading = fill(&target, &self.keys, rows, LOAD_JOBS, |more| {
             bar.progress(written.fetch_add(more, Ordering::Relaxed) + more);
         });
         let loaded = tokio::select! {
@@ -248,7 +248,7 @@ impl Prepared {
             "{} loaded in {seconds:.1} s",
             many(rows, "row", "rows")
         ));
-        Ok(Some(LoadFigures {
+        Ok(Some(FillMetrics {
             rows,
             seconds,
             retries,

@@ -6,7 +6,7 @@ use crate::progress::{count, many};
 use crate::screen::{self, wrapped};
 use clap::ArgMatches;
 use partita_client::ValueRef;
-use partita_tools::stress::{Counts, OperationFigures, Report, shown};
+use partita_tools::stress::{Counts, OperationMetrics, Report, display};
 use std::fmt::Write as _;
 use unicode_width::UnicodeWidthStr as _;
 
@@ -36,7 +36,7 @@ pub(crate) fn print(matches: &ArgMatches, report: &Report) -> Result<(), Failure
     }
 }
 
-fn row(figures: &OperationFigures, output: &mut Output) -> Result<(), Failure> {
+fn row(figures: &OperationMetrics, output: &mut Output) -> Result<(), Failure> {
     let number = |number: u64| ValueRef::Int64(i64::try_from(number).unwrap_or(i64::MAX));
     let latency = figures.response;
     output.row(&Shown::Record(&[
@@ -88,8 +88,8 @@ fn judged(report: &Report) -> Vec<Vec<String>> {
         vec![
             one.scope.name().to_owned(),
             one.state.to_string(),
-            shown::whole(one.asked_per_second),
-            shown::whole(one.target_per_second),
+            display::thousands(one.asked_per_second),
+            display::thousands(one.target_per_second),
             format!("{:.2}", one.ratio()),
             one.what.clone(),
         ]
@@ -115,11 +115,11 @@ fn operations(report: &Report) -> Vec<Vec<String>> {
             one.operation.clone(),
             count(one.done),
             count(one.failed),
-            shown::whole(one.per_second),
-            shown::latency(latency.p50_us),
-            shown::latency(latency.p99_us),
-            shown::latency(latency.p999_us),
-            shown::latency(latency.max_us),
+            display::thousands(one.per_second),
+            display::latency(latency.p50_us),
+            display::latency(latency.p99_us),
+            display::latency(latency.p999_us),
+            display::latency(latency.max_us),
         ]
     });
     table(&head, rows)
@@ -137,8 +137,8 @@ fn partitions(report: &Report) -> Vec<Vec<String>> {
     let rows = report.partitions.iter().take(PARTITIONS_SHOWN).map(|one| {
         vec![
             cut(&one.partition_key, 40),
-            shown::whole(one.asked_per_second),
-            shown::whole(one.served_per_second),
+            display::thousands(one.asked_per_second),
+            display::thousands(one.served_per_second),
             count(one.peak_asked),
             format!("{:.1} %", one.share * 100.0),
             count(one.refused),
@@ -201,7 +201,7 @@ fn notes(report: &Report) -> Vec<String> {
         notes.push(format!(
             "retries   {} after waits of {} s in all, {} of them as the server asked; {} succeeded by them",
             count(tries.retried_sum()),
-            shown::whole((waited * 10.0).round() / 10.0),
+            display::thousands((waited * 10.0).round() / 10.0),
             count(tries.waits_asked),
             many(tries.saved, "operation", "operations"),
         ));
@@ -219,12 +219,12 @@ fn notes(report: &Report) -> Vec<String> {
     if let Some(corrected) = report.all.corrected {
         notes.push(format!(
             "corrected for callers that do not wait for each other: p50 {}, p99 {}, p99.9 {}",
-            shown::latency(corrected.p50_us),
-            shown::latency(corrected.p99_us),
-            shown::latency(corrected.p999_us)
+            display::latency(corrected.p50_us),
+            display::latency(corrected.p99_us),
+            display::latency(corrected.p999_us)
         ));
     }
-    let steady = shown::whole((report.steady_seconds * 10.0).round() / 10.0);
+    let steady = display::thousands((report.steady_seconds * 10.0).round() / 10.0);
     notes.push(format!(
         "pattern   {}; {}; rates of {steady} s",
         report.settings.pattern, report.settings.schedule

@@ -5,7 +5,7 @@ use crate::error::Failure;
 use crate::progress::{Talk, confirm, count, many};
 use clap::{Arg, ArgMatches, Command};
 use partita_client::{QueryOptions, TableClient};
-use partita_tools::transfer::{Counts, LoadOptions, Mode};
+use partita_tools::transfer::{Counts, Mode, WriteOptions};
 use std::path::PathBuf;
 
 /// Adds the flags.
@@ -25,15 +25,15 @@ pub(crate) fn add(command: Command) -> Command {
 }
 
 /// How the flags want rows to be written.
-pub(crate) fn options(matches: &ArgMatches, state: Option<PathBuf>) -> LoadOptions {
-    LoadOptions {
+pub(crate) fn options(matches: &ArgMatches, state: Option<PathBuf>) -> WriteOptions {
+    WriteOptions {
         mode: mode(matches),
         jobs: job_count(matches),
         create_table: matches.get_flag("create-table"),
         state,
         resume: matches.get_flag("resume"),
         dry_run: matches.get_flag("dry-run"),
-        ..LoadOptions::default()
+        ..WriteOptions::default()
     }
 }
 

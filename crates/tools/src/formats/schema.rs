@@ -72,7 +72,7 @@ impl Schema {
 
     /// Where the column of that property and type is.
     #[must_use]
-    pub fn place(&self, property: &str, edm: EdmType) -> Option<usize> {
+    pub fn index(&self, property: &str, edm: EdmType) -> Option<usize> {
         self.places
             .get(property)
             .and_then(|places| places[edm as usize])
@@ -92,7 +92,7 @@ impl Schema {
     }
 
     fn insert(&mut self, property: &str, edm: EdmType, fine: bool) -> Result<(), FormatError> {
-        if let Some(at) = self.place(property, edm) {
+        if let Some(at) = self.index(property, edm) {
             self.columns[at].fine |= fine;
             return Ok(());
         }
@@ -150,8 +150,8 @@ mod tests {
         let schema = schema();
         let properties: Vec<_> = schema.properties().collect();
         assert_eq!(properties, ["a", "t", "b"]);
-        assert_eq!(schema.place("a", EdmType::Int64), Some(2));
-        assert_eq!(schema.place("a", EdmType::String), None);
+        assert_eq!(schema.index("a", EdmType::Int64), Some(2));
+        assert_eq!(schema.index("a", EdmType::String), None);
         assert!(schema.columns()[1].fine);
     }
 

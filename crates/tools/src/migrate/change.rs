@@ -6,7 +6,7 @@ use thiserror::Error;
 
 /// A change of a row's properties.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Change {
+pub enum PropertyChange {
     /// Gives the property to rows that lack it.
     Add {
         /// Its name.
@@ -37,10 +37,10 @@ pub enum Change {
 
 /// A row cannot be changed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum Unchangeable {
+pub enum ChangeError {
     /// A property is to get a name that another one has.
     #[error("the row has both {from} and {to}, so {from} cannot be renamed to {to}")]
-    Taken {
+    NameTaken {
         /// Its name.
         from: String,
         /// The other one's.
@@ -58,12 +58,12 @@ pub enum Unchangeable {
     },
 }
 
-impl Change {
+impl PropertyChange {
     /// Changes a row.
     ///
     /// # Errors
-    /// [`Unchangeable`]; the row is as it was then.
-    pub fn apply(&self, row: &mut Entity) -> Result<(), Unchangeable> {
+    /// [`ChangeError`]; the row is as it was then.
+    pub fn apply(&self, row: &mut Entity) -> Result<(), ChangeError> {
         match self {
             Self::Add { name, value } => {
                 if row.get(name).is_none() {
@@ -72,7 +72,7 @@ impl Change {
             }
             Self::Rename { from, to } => {
                 if row.get(from).is_some() && row.get(to).is_some() {
-                    return Err(Unchangeable::Taken {
+                    return Err(ChangeError::NameTaken {
                         from: from.clone(),
                         to: to.clone(),
                     });
@@ -105,7 +105,7 @@ impl Change {
     }
 }
 
-fn retyped(name: &str, value: &Value, edm: EdmType) -> Result<Value, Unchangeable> {
+fn retyped(name: &str, value: &Value, edm: EdmType) -> Result<Value, ChangeError> {
     if value.edm_type() == edm {
         return Ok(value.clone());
     }
@@ -117,7 +117,7 @@ fn retyped(name: &str, value: &Value, edm: EdmType) -> Result<Value, Unchangeabl
         }
         value => push_value_text(value.as_ref(), &mut text),
     }
-    read_value_text(edm, &text).map_err(|_| Unchangeable::Value {
+    read_value_text(edm, &text).map_err(|_| ChangeError::Value {
         name: name.to_owned(),
         text,
         edm,
@@ -141,23 +141,23 @@ mod tests {
     fn properties_come_and_go() {
         let mut changed = row(&[("A", 1.into()), ("B", 2.into())]);
         for change in [
-            Change::Add {
+            PropertyChange::Add {
                 name: "A".to_owned(),
                 value: 9.into(),
             },
-            Change::Add {
+            PropertyChange::Add {
                 name: "C".to_owned(),
                 value: 3.into(),
             },
-            Change::Rename {
+            PropertyChange::Rename {
                 from: "B".to_owned(),
                 to: "D".to_owned(),
             },
-            Change::Rename {
+            PropertyChange::Rename {
                 from: "B".to_owned(),
                 to: "A".to_owned(),
             },
-            Change::Drop {
+            PropertyChange::Drop {
                 name: "E".to_owned(),
             },
         ] {
@@ -165,15 +165,15 @@ mod tests {
         }
         let expected = row(&[("A", 1.into()), ("C", 3.into()), ("D", 2.into())]);
         assert_eq!(changed, expected);
-        let taken = Change::Rename {
+        let taken = PropertyChange::Rename {
             from: "A".to_owned(),
             to: "C".to_owned(),
         };
         assert!(matches!(
             taken.apply(&mut changed),
-            Err(Unchangeable::Taken { .. })
+            Err(ChangeError::NameTaken { .. })
         ));
-        Change::Drop {
+        PropertyChange::Drop {
             name: "A".to_owned(),
         }
         .apply(&mut changed)
@@ -223,7 +223,7 @@ mod tests {
             (Value::from("x"), EdmType::String, Some(Value::from("x"))),
         ] {
             let mut changed = row(&[("A", value.clone())]);
-            let change = Change::Retype {
+            let change = PropertyChange::Retype {
                 name: "A".to_owned(),
                 edm,
             };
@@ -234,7 +234,7 @@ mod tests {
                     assert_eq!(changed.get("A"), Some(&expected), "{value:?}");
                 }
                 None => {
-                    assert!(matches!(outcome, Err(Unchangeable::Value { .. })));
+                    assert!(matches!(outcome, Err(ChangeError::Value { .. })));
                     assert_eq!(changed.get("A"), Some(&value));
                 }
             }

@@ -4,7 +4,7 @@
 //! bytes. Rows are the protocol's JSON with their properties in the order of their names. The form is kept in the tables of users:
 //! it must not change.
 
-use super::{Change, Doomed, Operation, Template, Transform};
+use super::{Operation, PropertyChange, RowSelection, Template, Transform};
 use partita_client::{Entity, UpdateMode, Value};
 use sha2::{Digest as _, Sha256};
 use std::fmt;
@@ -128,17 +128,17 @@ impl Digest {
         }
     }
 
-    fn doomed(&mut self, rows: &Doomed) {
+    fn doomed(&mut self, rows: &RowSelection) {
         match rows {
-            Doomed::Keys(keys) => {
+            RowSelection::Keys(keys) => {
                 self.field("keys", &keys.len().to_string());
                 for (partition_key, row_key) in keys {
                     self.field("PartitionKey", partition_key);
                     self.field("RowKey", row_key);
                 }
             }
-            Doomed::Partition(key) => self.field("PartitionKey", key),
-            Doomed::All => {}
+            RowSelection::Partition(key) => self.field("PartitionKey", key),
+            RowSelection::All => {}
         }
     }
 
@@ -165,19 +165,19 @@ impl Digest {
         }
         for change in changes {
             match change {
-                Change::Add { name, value } => {
+                PropertyChange::Add { name, value } => {
                     self.field("add", name);
                     self.value(value);
                 }
-                Change::Rename { from, to } => {
+                PropertyChange::Rename { from, to } => {
                     self.field("rename", from);
                     self.field("to", to);
                 }
-                Change::Retype { name, edm } => {
+                PropertyChange::Retype { name, edm } => {
                     self.field("retype", name);
                     self.field("type", edm.name());
                 }
-                Change::Drop { name } => self.field("drop", name),
+                PropertyChange::Drop { name } => self.field("drop", name),
             }
         }
     }
@@ -240,18 +240,18 @@ mod tests {
             transform(|it| it.row_key = "u".parse().ok()),
             transform(|it| it.partition_key = "u".parse().ok()),
             transform(|it| {
-                it.changes.push(Change::Drop {
+                it.changes.push(PropertyChange::Drop {
                     name: "A".to_owned(),
                 })
             }),
             transform(|it| {
-                it.changes.push(Change::Add {
+                it.changes.push(PropertyChange::Add {
                     name: "A".to_owned(),
                     value: 1.into(),
                 });
             }),
             transform(|it| {
-                it.changes.push(Change::Add {
+                it.changes.push(PropertyChange::Add {
                     name: "A".to_owned(),
                     value: "1".into(),
                 });

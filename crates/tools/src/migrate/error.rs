@@ -1,7 +1,7 @@
 //! Why migrations stopped.
 
-use super::change::Unchangeable;
-use super::template::Unfilled;
+use super::change::ChangeError;
+use super::template::TemplateError;
 use super::{Checksum, Direction};
 use crate::scan::{InvalidQuery, InvalidToken, ScanError};
 use crate::transfer::TransferError;
@@ -176,10 +176,10 @@ pub enum StepError {
 pub enum RowError {
     /// A property cannot be changed.
     #[error(transparent)]
-    Change(#[from] Unchangeable),
+    PropertyChange(#[from] ChangeError),
     /// A key cannot be made.
     #[error(transparent)]
-    Key(#[from] Unfilled),
+    Key(#[from] TemplateError),
     /// A key that was made is none.
     #[error("{0:?} can be no key")]
     InvalidKey(String),

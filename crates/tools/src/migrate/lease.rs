@@ -59,7 +59,7 @@ pub(super) struct Lease {
 }
 
 /// What the row says.
-struct Found {
+struct StoredLease {
     etag: ETag,
     who: String,
     written: DateTime,
@@ -155,7 +155,7 @@ impl Lease {
     }
 }
 
-async fn find(table: &TableClient) -> Result<Option<Found>, MigrateError> {
+async fn find(table: &TableClient) -> Result<Option<StoredLease>, MigrateError> {
     let found = table.get_entity_if_exists(PARTITION, ROW).await;
     let Some(row) = found.map_err(failed)? else {
         return Ok(None);
@@ -168,7 +168,7 @@ async fn find(table: &TableClient) -> Result<Option<Found>, MigrateError> {
         Some(Value::Int32(seconds)) => u64::try_from(*seconds).unwrap_or(0),
         _ => return Err(damaged("Seconds")),
     };
-    Ok(Some(Found {
+    Ok(Some(StoredLease {
         who: match row.get("Who") {
             Some(Value::String(who)) => who.clone(),
             _ => "somebody".to_owned(),
@@ -180,7 +180,7 @@ async fn find(table: &TableClient) -> Result<Option<Found>, MigrateError> {
 }
 
 /// How long the lease lasts, by the server's clock.
-async fn left(table: &TableClient, found: &Found) -> Result<Duration, MigrateError> {
+async fn left(table: &TableClient, found: &StoredLease) -> Result<Duration, MigrateError> {
     let clock = Entity::new(PARTITION, CLOCK_ROW);
     let asked = table.upsert_entity(&clock, UpdateMode::Replace).await;
     asked.map_err(failed)?;

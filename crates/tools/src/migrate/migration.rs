@@ -1,7 +1,7 @@
 //! A versioned change of tables.
 
 use super::checksum::{Checksum, Digest};
-use super::{Doomed, Operation, Transform};
+use super::{Operation, RowSelection, Transform};
 use partita_client::{Entity, UpdateMode};
 use thiserror::Error;
 
@@ -110,28 +110,28 @@ macro_rules! step_methods {
         #[must_use]
         pub fn delete_entities(self, table: impl Into<String>, rows: impl IntoIterator<Item = Entity>) -> Self {
             let keys = rows.into_iter().map(|row| (row.partition_key().to_owned(), row.row_key().to_owned()));
-            let rows = Doomed::Keys(keys.collect());
+            let rows = RowSelection::Keys(keys.collect());
             self.step(Operation::Delete { table: table.into(), rows })
         }
 
         /// Deletes the row with these keys.
         #[must_use]
         pub fn delete_row(self, table: impl Into<String>, partition_key: impl Into<String>, row_key: impl Into<String>) -> Self {
-            let rows = Doomed::Keys(vec![(partition_key.into(), row_key.into())]);
+            let rows = RowSelection::Keys(vec![(partition_key.into(), row_key.into())]);
             self.step(Operation::Delete { table: table.into(), rows })
         }
 
         /// Deletes all rows of a partition.
         #[must_use]
         pub fn delete_partition(self, table: impl Into<String>, partition_key: impl Into<String>) -> Self {
-            let rows = Doomed::Partition(partition_key.into());
+            let rows = RowSelection::Partition(partition_key.into());
             self.step(Operation::Delete { table: table.into(), rows })
         }
 
         /// Deletes all rows of a table, which stays.
         #[must_use]
         pub fn clear(self, table: impl Into<String>) -> Self {
-            self.step(Operation::Delete { table: table.into(), rows: Doomed::All })
+            self.step(Operation::Delete { table: table.into(), rows: RowSelection::All })
         }
 
         /// Changes rows, in their table or on their way into another one.

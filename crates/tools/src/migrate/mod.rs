@@ -27,17 +27,17 @@ mod runner;
 mod set;
 mod template;
 
-pub use change::{Change, Unchangeable};
+pub use change::{ChangeError, PropertyChange};
 pub use checksum::Checksum;
 pub use direction::Direction;
 pub use error::{ChangedMigration, MigrateError, RowError, StepError};
 pub use file::{FileError, MigrationsError, parse, read_directory};
 pub use lease::LeaseOptions;
 pub use migration::{InvalidMigration, Migration, Steps};
-pub use operation::{Doomed, Operation, Transform};
+pub use operation::{Operation, RowSelection, Transform};
 pub use record::{Record, State};
 pub use runner::{
     Cost, Done, Event, Migrator, MigratorOptions, Planned, Unwatched, VERSIONS_TABLE, Watch,
 };
 pub use set::Migrations;
-pub use template::{InvalidTemplate, Template, Unfilled};
+pub use template::{InvalidTemplate, Template, TemplateError};

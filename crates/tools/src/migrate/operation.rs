@@ -1,6 +1,6 @@
 //! The steps of a migration.
 
-use super::{Change, Template};
+use super::{PropertyChange, Template};
 use crate::batching::batches;
 use partita_client::{Entity, UpdateMode};
 use partita_model::{TableName, check_key, check_property_name};
@@ -59,7 +59,7 @@ pub enum Operation {
         /// Where.
         table: String,
         /// Which ones.
-        rows: Doomed,
+        rows: RowSelection,
     },
     /// Changes rows, in their table or on their way into another one.
     Transform(Transform),
@@ -67,7 +67,7 @@ pub enum Operation {
 
 /// Which rows are deleted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Doomed {
+pub enum RowSelection {
     /// Those with these keys: PartitionKey, RowKey.
     Keys(Vec<(String, String)>),
     /// Those of a partition.
@@ -87,7 +87,7 @@ pub struct Transform {
     /// Only rows that pass, OData.
     pub filter: Option<String>,
     /// What is done to the properties, one change after the other.
-    pub changes: Vec<Change>,
+    pub changes: Vec<PropertyChange>,
     /// The new PartitionKey; that of the row without.
     pub partition_key: Option<Template>,
     /// The new RowKey.
@@ -121,7 +121,8 @@ impl Operation {
             Self::Insert { .. } => "insert",
             Self::Upsert { .. } => "upsert",
             Self::Delete {
-                rows: Doomed::All, ..
+                rows: RowSelection::All,
+                ..
             } => "clear",
             Self::Delete { .. } => "delete",
             Self::Transform(_) => "transform",
@@ -156,7 +157,7 @@ impl Operation {
                 rows, create_table, ..
             } => of_rows(rows, create_table),
             Self::Delete {
-                rows: Doomed::Keys(keys),
+                rows: RowSelection::Keys(keys),
                 ..
             } => {
                 let rows = keys
@@ -184,7 +185,7 @@ impl Operation {
             }
             Self::Insert { rows, .. } | Self::Upsert { rows, .. } => check_rows(rows),
             Self::Delete {
-                rows: Doomed::Keys(keys),
+                rows: RowSelection::Keys(keys),
                 ..
             } => {
                 let rows = keys
@@ -227,7 +228,7 @@ impl Transform {
         }
         self.changes
             .iter()
-            .flat_map(Change::names)
+            .flat_map(PropertyChange::names)
             .try_for_each(check_name)
     }
 }
@@ -278,11 +279,11 @@ impl fmt::Display for Operation {
                 write!(f, "upsert {} {} into {table}", rows.len(), many(rows.len()))
             }
             Self::Delete { table, rows } => match rows {
-                Doomed::Keys(keys) => {
+                RowSelection::Keys(keys) => {
                     write!(f, "delete {} {} of {table}", keys.len(), many(keys.len()))
                 }
-                Doomed::Partition(key) => write!(f, "delete partition {key:?} of {table}"),
-                Doomed::All => write!(f, "clear {table}"),
+                RowSelection::Partition(key) => write!(f, "delete partition {key:?} of {table}"),
+                RowSelection::All => write!(f, "clear {table}"),
             },
             Self::Transform(transform) => {
                 write!(f, "transform {}", transform.table)?;

@@ -46,7 +46,7 @@ pub enum InvalidTemplate {
 
 /// A row cannot fill the template.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum Unfilled {
+pub enum TemplateError {
     /// It has no such property.
     #[error("the row has no property {0}")]
     Missing(String),
@@ -59,8 +59,8 @@ impl Template {
     /// The text for a row.
     ///
     /// # Errors
-    /// [`Unfilled`].
-    pub fn of(&self, row: &Entity) -> Result<String, Unfilled> {
+    /// [`TemplateError`].
+    pub fn of(&self, row: &Entity) -> Result<String, TemplateError> {
         let mut text = String::new();
         for piece in &self.0 {
             match piece {
@@ -72,14 +72,19 @@ impl Template {
     }
 }
 
-fn fill(row: &Entity, name: &str, width: Option<usize>, out: &mut String) -> Result<(), Unfilled> {
+fn fill(
+    row: &Entity,
+    name: &str,
+    width: Option<usize>,
+    out: &mut String,
+) -> Result<(), TemplateError> {
     let value = match name {
         "PartitionKey" => ValueRef::String(row.partition_key()),
         "RowKey" => ValueRef::String(row.row_key()),
         name => {
             let value = row.get(name);
             value
-                .ok_or_else(|| Unfilled::Missing(name.to_owned()))?
+                .ok_or_else(|| TemplateError::Missing(name.to_owned()))?
                 .as_ref()
         }
     };
@@ -93,7 +98,7 @@ fn fill(row: &Entity, name: &str, width: Option<usize>, out: &mut String) -> Res
         _ => -1,
     };
     if number < 0 {
-        return Err(Unfilled::NoInteger(name.to_owned()));
+        return Err(TemplateError::NoInteger(name.to_owned()));
     }
     out.push_str(&format!("{number:0width$}"));
     Ok(())
@@ -178,10 +183,13 @@ mod tests {
         assert_eq!(of("{RowKey}{{{PartitionKey}}}").unwrap(), "r{p}");
         assert_eq!(of("{A}:{A:3}:{A:1}").unwrap(), "7:007:7");
         assert_eq!(of("{B} {C}").unwrap(), "-7 1.5");
-        assert_eq!(of("{D}"), Err(Unfilled::Missing("D".to_owned())));
+        assert_eq!(of("{D}"), Err(TemplateError::Missing("D".to_owned())));
         for no_integer in ["B", "C", "RowKey"] {
             let refused = of(&format!("{{{no_integer}:3}}"));
-            assert_eq!(refused, Err(Unfilled::NoInteger(no_integer.to_owned())));
+            assert_eq!(
+                refused,
+                Err(TemplateError::NoInteger(no_integer.to_owned()))
+            );
         }
     }
 

@@ -1,6 +1,6 @@
 //! One group of rows, deleted.
 
-use super::grouping::{Doomed, DoomedRow};
+use super::grouping::{DeleteGroup, RowToDelete};
 use partita_client::{Error, TableClient, TransactionAction};
 
 /// What deleting a group has come to.
@@ -16,7 +16,7 @@ pub struct Deleted {
 
 /// Deletes rows of one partition. A transaction fails as a whole when one of its rows has changed, so that row is left out and the
 /// others are tried again: at most once for each row.
-pub(crate) async fn delete(table: &TableClient, doomed: Doomed) -> Result<Deleted, Error> {
+pub(crate) async fn delete(table: &TableClient, doomed: DeleteGroup) -> Result<Deleted, Error> {
     let mut rows = doomed.rows;
     let mut done = Deleted::default();
     while !rows.is_empty() {
@@ -43,7 +43,7 @@ pub(crate) async fn delete(table: &TableClient, doomed: Doomed) -> Result<Delete
 }
 
 /// Deletes all or none. An error says which row is at fault.
-async fn try_all(table: &TableClient, rows: &[DoomedRow]) -> Result<(), (usize, Error)> {
+async fn try_all(table: &TableClient, rows: &[RowToDelete]) -> Result<(), (usize, Error)> {
     if let [row] = rows {
         let deleted = table.delete_entity(&row.partition_key, &row.row_key, &row.if_match);
         return deleted.await.map_err(|error| (0, error));

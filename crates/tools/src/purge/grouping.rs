@@ -7,7 +7,7 @@ use partita_model::limits::BATCH_OPERATIONS_MAX;
 
 /// A row to delete.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DoomedRow {
+pub struct RowToDelete {
     /// Its PartitionKey.
     pub partition_key: String,
     /// Its RowKey.
@@ -18,17 +18,17 @@ pub struct DoomedRow {
 
 /// Rows of one partition to delete with one request, 1 to 100.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Doomed {
-    pub(super) rows: Vec<DoomedRow>,
+pub struct DeleteGroup {
+    pub(super) rows: Vec<RowToDelete>,
 }
 
 /// Groups rows that come in the table's order.
 #[derive(Debug, Default)]
 pub struct Grouping {
-    rows: Vec<DoomedRow>,
+    rows: Vec<RowToDelete>,
 }
 
-impl DoomedRow {
+impl RowToDelete {
     /// A row in the version that was read.
     pub(super) fn of(row: &TableRow) -> Result<Self, SourceError> {
         let etag = row.read(|row| Ok(row.etag()?.map(|etag| ETag::from(&*etag))))?;
@@ -43,7 +43,7 @@ impl DoomedRow {
 impl Grouping {
     /// Adds a row; gives the group that is complete by that, if one is.
     #[must_use]
-    pub fn add(&mut self, row: DoomedRow) -> Option<Doomed> {
+    pub fn add(&mut self, row: RowToDelete) -> Option<DeleteGroup> {
         let first = self.rows.first();
         let fits = first.is_none_or(|first| first.partition_key == row.partition_key);
         let complete = if fits && self.rows.len() < BATCH_OPERATIONS_MAX {
@@ -52,14 +52,14 @@ impl Grouping {
             Some(std::mem::take(&mut self.rows))
         };
         self.rows.push(row);
-        complete.map(|rows| Doomed { rows })
+        complete.map(|rows| DeleteGroup { rows })
     }
 
     /// The last group.
     #[must_use]
-    pub fn finish(self) -> Option<Doomed> {
+    pub fn finish(self) -> Option<DeleteGroup> {
         let Self { rows } = self;
-        (!rows.is_empty()).then_some(Doomed { rows })
+        (!rows.is_empty()).then_some(DeleteGroup { rows })
     }
 }
 
@@ -73,7 +73,7 @@ mod tests {
         #[test]
         fn groups_are_of_one_partition_and_not_too_large(sizes in proptest::collection::vec(1..250_usize, 0..6)) {
             let rows = sizes.iter().enumerate().flat_map(|(partition, &size)| {
-                (0..size).map(move |row| DoomedRow {
+                (0..size).map(move |row| RowToDelete {
                     partition_key: partition.to_string(),
                     row_key: row.to_string(),
                     if_match: IfMatch::Any,

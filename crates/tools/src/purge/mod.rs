@@ -14,7 +14,7 @@ mod tests;
 pub use cost::PurgeCost;
 pub use delete::Deleted;
 pub(crate) use delete::delete;
-pub use grouping::{Doomed, DoomedRow, Grouping};
+pub use grouping::{DeleteGroup, Grouping, RowToDelete};
 
 use crate::scan::{Scan, ScanError, SourceError};
 use crate::source::{TableRow, TableSource};
@@ -44,7 +44,7 @@ pub struct Purge {
     table: TableClient,
     jobs: usize,
     grouping: Option<Grouping>,
-    waiting: VecDeque<Doomed>,
+    waiting: VecDeque<DeleteGroup>,
     running: JoinSet<partita_client::Result<Deleted>>,
 }
 
@@ -101,7 +101,7 @@ impl Purge {
                 let rows = batch.map_err(PurgeError::Scan)?.rows;
                 if let Some(grouping) = &mut self.grouping {
                     for row in &rows {
-                        let row = DoomedRow::of(row).map_err(PurgeError::Row)?;
+                        let row = RowToDelete::of(row).map_err(PurgeError::Row)?;
                         self.waiting.extend(grouping.add(row));
                     }
                 }

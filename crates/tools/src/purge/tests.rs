@@ -1,17 +1,17 @@
 //! Deletes on a real server.
 
 use super::delete::delete;
-use super::{Deleted, Doomed, DoomedRow};
+use super::{DeleteGroup, Deleted, RowToDelete};
 use crate::server;
 use partita_client::{ETag, Entity, IfMatch, TableServiceClient, UpdateMode};
 
-fn doomed(rows: &[(&str, Option<&ETag>)]) -> Doomed {
-    let rows = rows.iter().map(|(row_key, etag)| DoomedRow {
+fn doomed(rows: &[(&str, Option<&ETag>)]) -> DeleteGroup {
+    let rows = rows.iter().map(|(row_key, etag)| RowToDelete {
         partition_key: "p".to_owned(),
         row_key: (*row_key).to_owned(),
         if_match: etag.map_or(IfMatch::Any, IfMatch::from),
     });
-    Doomed {
+    DeleteGroup {
         rows: rows.collect(),
     }
 }

@@ -70,7 +70,7 @@ pub struct StepResult<R> {
 
 /// Reads the pages of a step, one after the other. If the future is dropped nothing happened, and the step can be executed again.
 pub async fn execute<S: PageSource>(source: &S, query: &Query, step: &Step) -> StepResult<S::Row> {
-    let mut reading = Reading::new(query, step);
+    let mut reading = StepReader::new(query, step);
     while reading.queries < query.options().pages_per_step && !reading.finished {
         reading.queries += 1;
         let taken = match source.page(reading.request()).await {
@@ -85,7 +85,7 @@ pub async fn execute<S: PageSource>(source: &S, query: &Query, step: &Step) -> S
 }
 
 /// A step under way.
-struct Reading<'a, R> {
+struct StepReader<'a, R> {
     query: &'a Query,
     /// What the next page is asked of.
     rest: Step,
@@ -98,7 +98,7 @@ struct Reading<'a, R> {
     finished: bool,
 }
 
-impl<'a, R: Keyed> Reading<'a, R> {
+impl<'a, R: Keyed> StepReader<'a, R> {
     fn new(query: &'a Query, step: &Step) -> Self {
         Self {
             query,

@@ -55,7 +55,7 @@ pub struct Batch<R> {
 }
 
 #[derive(Debug)]
-enum State<R> {
+enum SlotState<R> {
     Open,
     Running,
     Read(Vec<R>),
@@ -65,7 +65,7 @@ enum State<R> {
 struct Slot<R> {
     id: StepId,
     step: Step,
-    state: State<R>,
+    state: SlotState<R>,
     /// How many steps whose rows may still be in the list it came from.
     depth: usize,
     /// Higher for later steps, and among those of one result for earlier ones: what is left behind all others finds most.
@@ -108,7 +108,7 @@ impl<R> Frontier<R> {
             Order::Any => self.next_in_any_order()?,
         };
         let slot = self.slots.get_mut(at)?;
-        slot.state = State::Running;
+        slot.state = SlotState::Running;
         self.running += 1;
         Some(slot.step.clone())
     }
@@ -121,7 +121,7 @@ impl<R> Frontier<R> {
         let at = self
             .slots
             .iter()
-            .position(|slot| slot.id == id && matches!(slot.state, State::Running));
+            .position(|slot| slot.id == id && matches!(slot.state, SlotState::Running));
         let at = at.expect("a result belongs to a step under way");
         self.running -= 1;
         let depth = self.slots[at].depth;
@@ -130,7 +130,7 @@ impl<R> Frontier<R> {
             self.slots.splice(at..=at, left);
         } else {
             self.buffered_rows += result.rows.len();
-            self.slots[at].state = State::Read(result.rows);
+            self.slots[at].state = SlotState::Read(result.rows);
             let left = self.slots_of(result.steps, depth + 1);
             self.slots.splice(at + 1..at + 1, left);
         }
@@ -138,7 +138,7 @@ impl<R> Frontier<R> {
 
     /// The next rows to hand out, if there are any. With them their step is done: it is in no later [`Self::open_steps`].
     pub fn take(&mut self) -> Option<Batch<R>> {
-        let is_read = |slot: &Slot<R>| matches!(slot.state, State::Read(_));
+        let is_read = |slot: &Slot<R>| matches!(slot.state, SlotState::Read(_));
         let at = match self.options.order {
             Order::Table => self.slots.first().is_some_and(is_read).then_some(0),
             Order::Any => self.slots.iter().position(is_read),
@@ -151,14 +151,14 @@ impl<R> Frontier<R> {
             below.depth -= 1;
         }
         match slot.state {
-            State::Read(rows) => {
+            SlotState::Read(rows) => {
                 self.buffered_rows -= rows.len();
                 Some(Batch {
                     step: slot.id,
                     rows,
                 })
             }
-            State::Open | State::Running => None,
+            SlotState::Open | SlotState::Running => None,
         }
     }
 
@@ -171,7 +171,7 @@ impl<R> Frontier<R> {
             if covered_from.is_some_and(|depth| slot.depth > depth) {
                 continue;
             }
-            covered_from = matches!(slot.state, State::Read(_)).then_some(slot.depth);
+            covered_from = matches!(slot.state, SlotState::Read(_)).then_some(slot.depth);
             steps.push(slot.step.clone());
         }
         steps
@@ -196,7 +196,7 @@ impl<R> Frontier<R> {
     }
 
     fn next_in_order(&self) -> Option<usize> {
-        let is_open = |slot: &Slot<R>| matches!(slot.state, State::Open);
+        let is_open = |slot: &Slot<R>| matches!(slot.state, SlotState::Open);
         let at = self.slots.iter().position(is_open)?;
         let ahead = (self.running + 1).saturating_mul(self.options.step_rows_max);
         let fits = self.buffered_rows.saturating_add(ahead) <= self.options.buffer_rows_max;
@@ -205,7 +205,7 @@ impl<R> Frontier<R> {
 
     fn next_in_any_order(&self) -> Option<usize> {
         let slots = self.slots.iter().enumerate();
-        let mut open = slots.filter(|(_, slot)| matches!(slot.state, State::Open));
+        let mut open = slots.filter(|(_, slot)| matches!(slot.state, SlotState::Open));
         let few = self.options.jobs.max(1).saturating_mul(OPEN_STEPS_PER_JOB);
         let next = if open.clone().nth(few).is_some() {
             open.next()
@@ -222,7 +222,7 @@ impl<R> Frontier<R> {
             slots.push(Slot {
                 id: step.id(),
                 step,
-                state: State::Open,
+                state: SlotState::Open,
                 depth,
                 age: self.born,
             });

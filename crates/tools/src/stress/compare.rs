@@ -5,7 +5,7 @@ use serde::Serialize;
 
 /// How a figure went from one report to the other.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Change {
+pub struct MetricChange {
     /// `get`, `insert` …, or `all`.
     pub operation: String,
     /// What was measured: `per-second`, `p50`, `p99`, `p99.9`, `failed-share`, `refused-share`.
@@ -106,7 +106,7 @@ pub fn differences(before: &Settings, after: &Settings) -> Vec<String> {
 
 /// All figures of both. `tolerance` is the part of the first figure by which the second may be worse: 0.1 for a tenth.
 #[must_use]
-pub fn compare(before: &Report, after: &Report, tolerance: f64) -> Vec<Change> {
+pub fn compare(before: &Report, after: &Report, tolerance: f64) -> Vec<MetricChange> {
     let mut changes = Vec::new();
     let pairs = before
         .operations
@@ -161,14 +161,14 @@ fn change(
     is_good_high: bool,
     least: f64,
     tolerance: f64,
-) -> Change {
+) -> MetricChange {
     let bound = (before * tolerance).max(least);
     let judgement = match after - before {
         difference if difference.abs() <= bound => Judgement::Same,
         difference if (difference > 0.0) == is_good_high => Judgement::Better,
         _ => Judgement::Worse,
     };
-    Change {
+    MetricChange {
         operation: operation.to_owned(),
         figure,
         before,
@@ -187,7 +187,7 @@ mod tests {
     use super::super::example::report;
     use super::*;
 
-    fn judgements(changes: &[Change]) -> Vec<String> {
+    fn judgements(changes: &[MetricChange]) -> Vec<String> {
         let changed = changes
             .iter()
             .filter(|change| change.judgement != Judgement::Same);

@@ -1,7 +1,7 @@
 //! A report for tests, as a run makes one.
 
-use super::figures::{Growth, OperationFigures, PartitionFigures, Point, Tries};
-use super::report::{LoadFigures, REPORT_VERSION, Report, Settings};
+use super::metrics::{Growth, OperationMetrics, PartitionMetrics, Point, Tries};
+use super::report::{FillMetrics, REPORT_VERSION, Report, Settings};
 use super::verdict::{Targets, Verdict};
 use partita_load::{Counts, LatencySummary, Pattern, Schedule};
 
@@ -13,7 +13,7 @@ pub(super) fn report() -> Report {
         made_by: "partita 0.1.0".to_owned(),
         began: "2026-11-22T03:00:00Z".to_owned(),
         settings: settings(),
-        load: Some(LoadFigures {
+        load: Some(FillMetrics {
             rows: 10_000,
             seconds: 2.5,
             retries: 0,
@@ -27,10 +27,10 @@ pub(super) fn report() -> Report {
         asked_per_second: 1_000.0,
         served_per_second: 640.0,
         busiest_asked_per_second: 860.0,
-        all: figures("all", 60_000, 1_000),
+        all: metrics("all", 60_000, 1_000),
         operations: vec![
-            figures("get", 48_000, 900),
-            figures("insert", 12_000, 1_500),
+            metrics("get", 48_000, 900),
+            metrics("insert", 12_000, 1_500),
         ],
         tries: Tries {
             attempts: 64_000,
@@ -59,7 +59,7 @@ pub(super) fn report() -> Report {
     report
 }
 
-fn figures(operation: &str, done: u64, p50_us: u64) -> OperationFigures {
+fn metrics(operation: &str, done: u64, p50_us: u64) -> OperationMetrics {
     let latency = |p50_us: u64| LatencySummary {
         mean_us: p50_us as f64 * 1.2,
         p50_us,
@@ -68,7 +68,7 @@ fn figures(operation: &str, done: u64, p50_us: u64) -> OperationFigures {
         p999_us: p50_us * 40,
         max_us: p50_us * 100,
     };
-    OperationFigures {
+    OperationMetrics {
         operation: operation.to_owned(),
         done,
         missing: 0,
@@ -81,8 +81,8 @@ fn figures(operation: &str, done: u64, p50_us: u64) -> OperationFigures {
     }
 }
 
-fn partition(key: &str, asked: f64, refused: u64) -> PartitionFigures {
-    PartitionFigures {
+fn partition(key: &str, asked: f64, refused: u64) -> PartitionMetrics {
+    PartitionMetrics {
         partition_key: key.to_owned(),
         asked_per_second: asked,
         served_per_second: asked.min(500.0),

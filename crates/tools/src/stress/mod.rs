@@ -16,10 +16,11 @@
 //! - Memory is bounded however long a run is: histograms, 600 points in time, a bounded number of partitions.
 
 mod compare;
+pub mod display;
 #[cfg(test)]
 mod example;
-mod figures;
-mod load;
+mod fill;
+mod metrics;
 mod mix;
 mod page;
 mod recorder;
@@ -27,7 +28,6 @@ mod report;
 mod requests;
 mod run;
 mod sample;
-pub mod shown;
 mod target;
 mod test;
 mod verdict;
@@ -36,13 +36,13 @@ pub use partita_load::{
     Counts, Keys, LatencySummary, PARTITIONS_MAX, Pattern, RunOptions, Schedule,
 };
 
-pub use compare::{Change, Judgement, compare, differences};
-pub use figures::{Ending, Growth, Live, OperationFigures, PartitionFigures, Point, Tries};
-pub use load::load;
+pub use compare::{Judgement, MetricChange, compare, differences};
+pub use fill::fill;
+pub use metrics::{Growth, Live, OperationMetrics, Outcome, PartitionMetrics, Point, Tries};
 pub use mix::{InvalidMix, Kind, Mix};
 pub use page::html;
 pub use recorder::Recorder;
-pub use report::{InvalidReport, LoadFigures, REPORT_BYTES_MAX, REPORT_VERSION, Report, Settings};
+pub use report::{FillMetrics, InvalidReport, REPORT_BYTES_MAX, REPORT_VERSION, Report, Settings};
 pub use requests::{Request, Requests};
 pub use run::{GRACE, RunEnd, run};
 pub use sample::{SAMPLE_KEYS_MAX, SAMPLE_ROWS_MAX, Sample, SampleError};

@@ -1,6 +1,6 @@
 //! The figures of a run under way, shared by its workers, the client and whoever looks at it.
 
-use super::figures::{Ended, Figures, Live, Measured};
+use super::metrics::{Live, Measured, Metrics, OperationEnd};
 use super::mix::Kind;
 use partita_client::{AttemptEvent, RetryObserver};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 tokio::task_local! {
     /// The partition that the operation of this task is about; none for a scan. Attempts outside of an operation are not the run's.
-    pub(super) static ABOUT: Option<String>;
+    pub(super) static OPERATION_PARTITION: Option<String>;
 }
 
 /// Records a run. It is the observer of the client that the run uses; what else that client does is not counted.
@@ -18,7 +18,7 @@ tokio::task_local! {
 pub struct Recorder {
     begin: OnceLock<Instant>,
     attempts: AtomicU64,
-    figures: Mutex<Figures>,
+    metrics: Mutex<Metrics>,
 }
 
 impl Recorder {
@@ -28,20 +28,20 @@ impl Recorder {
         Self {
             begin: OnceLock::new(),
             attempts: AtomicU64::new(0),
-            figures: Mutex::new(Figures::new(ramp)),
+            metrics: Mutex::new(Metrics::new(ramp)),
         }
     }
 
     /// How the run stands.
     #[must_use]
     pub fn live(&self) -> Live {
-        self.figures()
+        self.metrics()
             .live(self.now(), self.attempts.load(Ordering::Relaxed))
     }
 
     /// The table holds a row of this partition from before the run.
     pub fn found(&self, partition_key: &str) {
-        self.figures().found(partition_key);
+        self.metrics().found(partition_key);
     }
 
     /// Begins the run, unless it has.
@@ -55,26 +55,26 @@ impl Recorder {
     }
 
     pub(super) fn began(&self, kind: Kind, partition_key: &str, entities: u64) {
-        self.figures()
+        self.metrics()
             .began(self.now(), kind, partition_key, entities);
     }
 
-    pub(super) fn ended(&self, ended: &Ended<'_>) {
-        self.figures().ended(ended);
+    pub(super) fn ended(&self, ended: &OperationEnd<'_>) {
+        self.metrics().ended(ended);
     }
 
     pub(super) fn stopped(&self, at: Duration) {
-        self.figures().stopped(at);
+        self.metrics().stopped(at);
     }
 
     pub(super) fn end(&self, at: Duration, is_closed: bool) -> Measured {
-        self.figures()
+        self.metrics()
             .end(at, self.attempts.load(Ordering::Relaxed), is_closed)
     }
 
-    fn figures(&self) -> MutexGuard<'_, Figures> {
+    fn metrics(&self) -> MutexGuard<'_, Metrics> {
         // A panic under the lock ends the run anyway; figures are still figures.
-        self.figures.lock().unwrap_or_else(PoisonError::into_inner)
+        self.metrics.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -82,10 +82,10 @@ impl RetryObserver for Recorder {
     fn attempt(&self, event: &AttemptEvent<'_>) {
         // Most attempts succeed at once, and need no lock.
         let is_plain = event.error.is_none() && event.attempt == 1;
-        let _ = ABOUT.try_with(|partition_key| {
+        let _ = OPERATION_PARTITION.try_with(|partition_key| {
             self.attempts.fetch_add(1, Ordering::Relaxed);
             if !is_plain {
-                self.figures()
+                self.metrics()
                     .attempted(self.now(), partition_key.as_deref(), event);
             }
         });

@@ -1,6 +1,6 @@
 //! The report of a run: all its settings and figures, as JSON of a version (`docs/format/stress.md`).
 
-use super::figures::{Growth, Measured, OperationFigures, PartitionFigures, Point, Tries};
+use super::metrics::{Growth, Measured, OperationMetrics, PartitionMetrics, Point, Tries};
 use super::mix::{Kind, Mix};
 use super::run::RunEnd;
 use super::verdict::{DUE_FOR_BEGUN_MAX, Evidence, Targets, Verdict};
@@ -30,7 +30,7 @@ pub struct Report {
     /// What was asked for.
     pub settings: Settings,
     /// How the table was filled; none where it was not.
-    pub load: Option<LoadFigures>,
+    pub load: Option<FillMetrics>,
     /// What is to be said about it.
     pub verdict: Verdict,
     /// How long operations were begun, in seconds.
@@ -51,9 +51,9 @@ pub struct Report {
     /// Entities a second that were asked of the busiest partition of each second, on average over the steady part.
     pub busiest_asked_per_second: f64,
     /// All operations together.
-    pub all: OperationFigures,
+    pub all: OperationMetrics,
     /// Each kind of operation that there was.
-    pub operations: Vec<OperationFigures>,
+    pub operations: Vec<OperationMetrics>,
     /// What became of attempts, and what the retry policy did.
     pub tries: Tries,
     /// What operations failed of.
@@ -61,7 +61,7 @@ pub struct Report {
     /// Partitions that were told apart.
     pub partitions_seen: u64,
     /// The busiest ones, at most 50.
-    pub partitions: Vec<PartitionFigures>,
+    pub partitions: Vec<PartitionMetrics>,
     /// Where writes lay.
     pub growth: Growth,
     /// What happened over time, at most 600 points.
@@ -111,7 +111,7 @@ pub struct Settings {
 /// How a table was filled.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct LoadFigures {
+pub struct FillMetrics {
     /// Rows that were written.
     pub rows: u64,
     /// How long it took.
@@ -147,7 +147,7 @@ pub(super) struct About {
     pub(super) made_by: String,
     pub(super) began: String,
     pub(super) settings: Settings,
-    pub(super) load: Option<LoadFigures>,
+    pub(super) load: Option<FillMetrics>,
     pub(super) new_rows: u64,
 }
 

@@ -1,6 +1,6 @@
 //! What operations are done to: a table behind HTTP, or in tests something that only takes its time.
 
-use super::figures::{Ending, failure};
+use super::metrics::{Outcome, failure};
 use super::mix::Kind;
 use super::requests::Request;
 use partita_client::{
@@ -17,7 +17,7 @@ const MISSING: &str = "StressMissing";
 #[derive(Debug)]
 pub struct Performed {
     /// How it ended.
-    pub ending: Ending,
+    pub outcome: Outcome,
     /// Entities that were read or written, by partition; those of partitions that are not known under `None`.
     pub served: Vec<(Option<String>, u64)>,
 }
@@ -65,13 +65,13 @@ impl TableTarget {
             .table
             .get_entity_if_exists(&partition_key, row_key)
             .await?;
-        let ending = if found.is_some() {
-            Ending::Done
+        let outcome = if found.is_some() {
+            Outcome::Done
         } else {
-            Ending::Missing
+            Outcome::Missing
         };
         Ok(Performed {
-            ending,
+            outcome,
             served: vec![(Some(partition_key), 1)],
         })
     }
@@ -146,7 +146,7 @@ impl Target for TableTarget {
             Kind::Scan => self.scan().await,
         };
         performed.unwrap_or_else(|error| Performed {
-            ending: Ending::Failed(failure(&error)),
+            outcome: Outcome::Failed(failure(&error)),
             served: Vec::new(),
         })
     }
@@ -154,7 +154,7 @@ impl Target for TableTarget {
 
 fn done(served: Vec<(Option<String>, u64)>) -> Performed {
     Performed {
-        ending: Ending::Done,
+        outcome: Outcome::Done,
         served,
     }
 }

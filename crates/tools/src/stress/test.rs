@@ -1,7 +1,7 @@
 //! A whole run on a table that is filled already: operations, figures, report.
 
 use super::recorder::Recorder;
-use super::report::{About, LoadFigures, Report, Settings};
+use super::report::{About, FillMetrics, Report, Settings};
 use super::requests::Requests;
 use super::run::run;
 use super::target::TableTarget;
@@ -20,7 +20,7 @@ pub struct Test {
     /// The keys of its rows.
     pub keys: Keys,
     /// How it was filled.
-    pub load: Option<LoadFigures>,
+    pub load: Option<FillMetrics>,
 }
 
 /// Runs it, until its end or until `stop` is ready.

@@ -1,12 +1,12 @@
 //! A table to a table: across accounts, servers, clouds.
 
-use super::LoadOptions;
 use super::TransferError;
+use super::WriteOptions;
 use super::blocking::joined;
-use super::load::{CHUNKS_WAITING, Chunk, Load};
 use super::observer::{Counts, Observer};
 use super::rows::{IntoEntity, TableReader};
 use super::state::Checkpoint;
+use super::upload::{CHUNKS_WAITING, Chunk, Upload};
 use crate::scan::{Order, PageSource, ResumeToken, Scan};
 use partita_client::TableClient;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 /// How rows are copied.
-pub type CopyOptions = LoadOptions;
+pub type CopyOptions = WriteOptions;
 
 /// Writes all rows of a table to another one. Rows that the other one has besides stay. If the future is dropped, the copy stops as
 /// if it had been killed.
@@ -43,7 +43,7 @@ where
     let (chunks, taken) = mpsc::channel(CHUNKS_WAITING);
     let mut reading = JoinSet::new();
     reading.spawn(read(scan, chunks));
-    let load = Load::new(to, options, begun.checkpoint, begun.is_resumed, observer);
+    let load = Upload::new(to, options, begun.checkpoint, begun.is_resumed, observer);
     let counts = load.run(taken).await?;
     match reading.join_next().await {
         Some(ended) => joined(ended).map(|()| counts),

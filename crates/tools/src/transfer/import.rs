@@ -3,13 +3,13 @@
 //! The parts of an export, or one file, are read one after the other and written by as many requests as wanted. A part's checksum is
 //! compared before its first row is written. Timestamps are not written: they are the service's.
 
-use super::LoadOptions;
+use super::WriteOptions;
 use super::blocking::joined;
-use super::load::{CHUNKS_WAITING, Chunk, Load};
-use super::manifest::{Manifest, Part, Progress};
+use super::manifest::{ExportPart, Manifest, Progress};
 use super::observer::{Counts, Event, Observer};
 use super::part_file::{checksum, verify};
-use super::state::{Begun, Checkpoint};
+use super::state::{Checkpoint, StartedJob};
+use super::upload::{CHUNKS_WAITING, Chunk, Upload};
 use super::{TransferError, blocking::blocking};
 use crate::formats::{EntityReader, Format};
 use partita_client::{Entity, TableClient};
@@ -29,7 +29,7 @@ pub struct ImportOptions {
     /// The format of a single file; none to take it from its name. A directory's manifest says its own.
     pub format: Option<Format>,
     /// How rows are written.
-    pub load: LoadOptions,
+    pub load: WriteOptions,
 }
 
 /// How far an import is: so many rows of a file, and all of those before it.
@@ -45,7 +45,7 @@ struct Input {
     path: PathBuf,
     format: Format,
     /// What the manifest says of it.
-    part: Option<Part>,
+    part: Option<ExportPart>,
     /// How many rows it has, where that is known.
     rows: Option<u64>,
 }
@@ -89,7 +89,7 @@ pub async fn import(
 }
 
 /// Writes all rows that a stream brings until its end. `name` says what it is in errors. A stream cannot be read again, so
-/// [`LoadOptions::state`] is not looked at.
+/// [`WriteOptions::state`] is not looked at.
 ///
 /// # Errors
 /// [`TransferError`]. Rows before the one at fault are written, and so may be some behind it.
@@ -97,10 +97,10 @@ pub async fn import_stream(
     input: impl Read + Send + 'static,
     (name, format): (&Path, Format),
     table: &TableClient,
-    load: &LoadOptions,
+    load: &WriteOptions,
     observer: &Arc<dyn Observer>,
 ) -> Result<Counts, TransferError> {
-    let without_state = LoadOptions {
+    let without_state = WriteOptions {
         state: None,
         ..load.clone()
     };
@@ -122,9 +122,9 @@ pub async fn import_stream(
 /// Reads on a thread of its own, and writes.
 async fn run(
     read: impl FnOnce(&Chunks) -> Result<(), TransferError> + Send + 'static,
-    begun: Begun<Mark>,
+    begun: StartedJob<Mark>,
     table: &TableClient,
-    load: &LoadOptions,
+    load: &WriteOptions,
     observer: &Arc<dyn Observer>,
 ) -> Result<Counts, TransferError> {
     let begun = begun.unless(load.prepare(table).await).await?;
@@ -137,7 +137,7 @@ async fn run(
         }
         Ok(())
     });
-    let load = Load::new(table, load, begun.checkpoint, begun.is_resumed, observer);
+    let load = Upload::new(table, load, begun.checkpoint, begun.is_resumed, observer);
     let counts = load.run(taken).await?;
     match reading.join_next().await {
         Some(ended) => joined(ended).map(|()| counts),
@@ -170,7 +170,7 @@ fn inputs(from: &Path, format: Option<Format>, has_state: bool) -> Result<Inputs
         if manifest.progress != Progress::Complete {
             return Err(TransferError::Incomplete(from.to_owned()));
         }
-        let input = |(path, part): (PathBuf, &Part)| Input {
+        let input = |(path, part): (PathBuf, &ExportPart)| Input {
             path,
             format: manifest.format,
             part: Some(part.clone()),

@@ -51,10 +51,10 @@ pub struct Manifest {
     /// Whether the columns were declared.
     pub declared: bool,
     /// The files, in the table's order.
-    pub parts: Vec<Part>,
+    pub parts: Vec<ExportPart>,
     /// Files that are to become parts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub staged: Vec<Part>,
+    pub staged: Vec<ExportPart>,
     /// Where fetching goes on.
     #[serde(
         default,
@@ -97,7 +97,7 @@ pub struct Source {
 /// A file of rows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Part {
+pub struct ExportPart {
     /// Its name, in the directory of the manifest.
     pub file: String,
     /// Its rows.
@@ -179,7 +179,7 @@ impl Manifest {
     pub(super) fn files<'a>(
         &'a self,
         directory: &'a Path,
-    ) -> impl Iterator<Item = (PathBuf, &'a Part)> {
+    ) -> impl Iterator<Item = (PathBuf, &'a ExportPart)> {
         self.parts
             .iter()
             .map(|part| (directory.join(&part.file), part))
@@ -268,7 +268,7 @@ mod tests {
             bounds: Bounds::default(),
         };
         let mut manifest = Manifest::new(source, Format::Csv, None);
-        manifest.parts.push(Part {
+        manifest.parts.push(ExportPart {
             file: "part-00000.csv".to_owned(),
             rows: 0,
             bytes: 0,

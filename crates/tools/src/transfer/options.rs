@@ -22,7 +22,7 @@ pub enum Mode {
 
 /// How rows are written.
 #[derive(Debug, Clone)]
-pub struct LoadOptions {
+pub struct WriteOptions {
     /// What happens to rows that are there already.
     pub mode: Mode,
     /// Writes at the same time, at least 1.
@@ -40,7 +40,7 @@ pub struct LoadOptions {
     pub dry_run: bool,
 }
 
-impl Default for LoadOptions {
+impl Default for WriteOptions {
     fn default() -> Self {
         Self {
             mode: Mode::default(),
@@ -54,7 +54,7 @@ impl Default for LoadOptions {
     }
 }
 
-impl LoadOptions {
+impl WriteOptions {
     /// Makes the table, if that is wanted.
     pub(super) async fn prepare(&self, table: &TableClient) -> Result<(), TransferError> {
         if self.dry_run || !self.create_table {

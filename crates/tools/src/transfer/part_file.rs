@@ -1,7 +1,7 @@
 //! Files of rows that know their checksum: SHA-256 of their bytes.
 
 use super::atomic_file::{rename, temporary};
-use super::manifest::{Keys, Part};
+use super::manifest::{ExportPart, Keys};
 use super::{TransferError, size};
 use crate::formats::{EntityWriter, Format, Schema};
 use partita_client::Entity;
@@ -91,7 +91,7 @@ impl PartWriter {
     }
 
     /// Ends the file and gives it its name, for good.
-    pub(super) fn finish(self) -> Result<Part, TransferError> {
+    pub(super) fn finish(self) -> Result<ExportPart, TransferError> {
         let Self { path, writer, .. } = self;
         let file = writer.finish().map_err(TransferError::rows(&path))?;
         let HashedFile { file, hash, bytes } = file;
@@ -102,7 +102,7 @@ impl PartWriter {
         rename(&temporary, &path)?;
         let name = path.file_name().and_then(|name| name.to_str());
         let (first, last) = self.keys.unzip();
-        Ok(Part {
+        Ok(ExportPart {
             file: name.unwrap_or_default().to_owned(),
             rows: self.rows,
             bytes,
@@ -136,7 +136,7 @@ pub(super) fn checksum(path: &Path) -> Result<String, TransferError> {
 ///
 /// # Errors
 /// [`TransferError::Damaged`], [`TransferError::Io`].
-pub(super) fn verify(path: &Path, part: &Part) -> Result<(), TransferError> {
+pub(super) fn verify(path: &Path, part: &ExportPart) -> Result<(), TransferError> {
     verify_size(path, part)?;
     if checksum(path)? == part.sha256 {
         return Ok(());
@@ -148,7 +148,7 @@ pub(super) fn verify(path: &Path, part: &Part) -> Result<(), TransferError> {
 ///
 /// # Errors
 /// [`TransferError::Damaged`], [`TransferError::Io`].
-pub(super) fn verify_size(path: &Path, part: &Part) -> Result<(), TransferError> {
+pub(super) fn verify_size(path: &Path, part: &ExportPart) -> Result<(), TransferError> {
     let bytes = path.metadata().map_err(TransferError::io(path))?.len();
     if bytes == part.bytes {
         return Ok(());

@@ -5,7 +5,7 @@
 
 use super::blocking::blocking;
 use super::observer::{Event, Observer};
-use super::{LoadOptions, TransferError, atomic_file, manifest};
+use super::{TransferError, WriteOptions, atomic_file, manifest};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ const STATE_VERSION: u64 = 1;
 const STATE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct State<M> {
+struct SavedState<M> {
     kind: String,
     version: u64,
     job: serde_json::Value,
@@ -37,7 +37,7 @@ pub(super) struct Checkpoint<M> {
 }
 
 /// How a job begins.
-pub(super) struct Begun<M> {
+pub(super) struct StartedJob<M> {
     pub(super) checkpoint: Checkpoint<M>,
     /// Where to go on; none at the beginning.
     pub(super) mark: Option<M>,
@@ -45,7 +45,7 @@ pub(super) struct Begun<M> {
     pub(super) is_resumed: bool,
 }
 
-impl<M: Serialize + DeserializeOwned + Send + 'static> Begun<M> {
+impl<M: Serialize + DeserializeOwned + Send + 'static> StartedJob<M> {
     /// The same, unless it failed before its first row: a job that just began has nothing to go on with then.
     pub(super) async fn unless(
         self,
@@ -70,10 +70,10 @@ impl<M: Serialize + DeserializeOwned + Send + 'static> Checkpoint<M> {
     /// [`TransferError::AlreadyThere`] where there is a state and the job is not to be resumed, [`TransferError::OtherJob`] where
     /// it is another job's; those of the file.
     pub(super) async fn begin(
-        options: &LoadOptions,
+        options: &WriteOptions,
         job: serde_json::Value,
         observer: &Arc<dyn Observer>,
-    ) -> Result<Begun<M>, TransferError> {
+    ) -> Result<StartedJob<M>, TransferError> {
         let checkpoint = Self {
             // A dry run keeps none.
             path: options.state.clone().filter(|_| !options.dry_run),
@@ -84,7 +84,7 @@ impl<M: Serialize + DeserializeOwned + Send + 'static> Checkpoint<M> {
             rows_between_marks: options.rows_between_marks,
         };
         let Some(path) = checkpoint.path.clone() else {
-            return Ok(Begun {
+            return Ok(StartedJob {
                 checkpoint,
                 mark: None,
                 is_resumed: false,
@@ -92,12 +92,12 @@ impl<M: Serialize + DeserializeOwned + Send + 'static> Checkpoint<M> {
         };
         let found = path.clone();
         let state = blocking(move || {
-            manifest::load::<State<M>>(&found, STATE_KIND, STATE_VERSION, STATE_BYTES_MAX)
+            manifest::load::<SavedState<M>>(&found, STATE_KIND, STATE_VERSION, STATE_BYTES_MAX)
         });
         let Some(state) = state.await? else {
             // From now on a run that finds it knows that rows may have been written.
             checkpoint.save(None).await?;
-            return Ok(Begun {
+            return Ok(StartedJob {
                 checkpoint,
                 mark: None,
                 is_resumed: false,
@@ -109,7 +109,7 @@ impl<M: Serialize + DeserializeOwned + Send + 'static> Checkpoint<M> {
         if state.job != checkpoint.job {
             return Err(TransferError::OtherJob(path));
         }
-        Ok(Begun {
+        Ok(StartedJob {
             checkpoint,
             mark: state.mark,
             is_resumed: true,
@@ -151,7 +151,7 @@ impl<M: Serialize + DeserializeOwned + Send + 'static> Checkpoint<M> {
         let Some(path) = self.path.clone() else {
             return Ok(());
         };
-        let state = State {
+        let state = SavedState {
             kind: STATE_KIND.to_owned(),
             version: STATE_VERSION,
             job: self.job.clone(),

@@ -8,7 +8,7 @@ use crate::tables::{assert_same, reader, rows, started, table};
 use partita_client::TableServiceClient;
 use partita_tools::formats::Format;
 use partita_tools::transfer::{
-    Destination, Event, ExportOptions, ImportOptions, LoadOptions, Mode, Observer, copy, export,
+    Destination, Event, ExportOptions, ImportOptions, Mode, Observer, WriteOptions, copy, export,
     import,
 };
 use std::path::{Path, PathBuf};
@@ -55,13 +55,13 @@ fn is_child() -> bool {
         events_left: AtomicUsize::new(events.parse().unwrap()),
     });
     let path = Path::new(path);
-    let load = LoadOptions {
+    let load = WriteOptions {
         mode: serde_json::from_str(mode).unwrap(),
         state: Some(path.with_extension("state")),
         resume: true,
         rows_between_marks: 200,
         jobs: 3,
-        ..LoadOptions::default()
+        ..WriteOptions::default()
     };
     let work = async {
         match verb {

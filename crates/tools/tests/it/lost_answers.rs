@@ -3,7 +3,7 @@
 use crate::server;
 use crate::tables::{assert_same, reader, rows, silent, started, table};
 use partita_client::{ClientOptions, RetryBudget, RetryPolicy, TableServiceClient};
-use partita_tools::transfer::{LoadOptions, Mode, copy};
+use partita_tools::transfer::{Mode, WriteOptions, copy};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -77,11 +77,11 @@ async fn copies(retry: RetryPolicy, jobs: usize, is_lost: fn(usize) -> bool, los
         };
         let through = TableServiceClient::from_connection_string_with(&text, options).unwrap();
         let target = client.create_table("target").await.unwrap();
-        let options = LoadOptions {
+        let options = WriteOptions {
             mode,
             create_table: false,
             jobs,
-            ..LoadOptions::default()
+            ..WriteOptions::default()
         };
         let through = through.table_client("target");
         copy(&reader(&source, 100), &through, &options, &silent())

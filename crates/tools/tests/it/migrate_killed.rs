@@ -11,7 +11,8 @@ use partita_client::{
 };
 use partita_server::Server;
 use partita_tools::migrate::{
-    Change, LeaseOptions, MigrateError, Migration, Migrations, Migrator, MigratorOptions, Transform,
+    LeaseOptions, MigrateError, Migration, Migrations, Migrator, MigratorOptions, PropertyChange,
+    Transform,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -41,7 +42,7 @@ impl RetryObserver for Killer {
 /// One migration of each kind of step.
 fn migrations() -> Migrations {
     let named = |name: &str| name.to_owned();
-    let rename = |from: &str, to: &str| Change::Rename {
+    let rename = |from: &str, to: &str| PropertyChange::Rename {
         from: from.to_owned(),
         to: to.to_owned(),
     };
@@ -68,11 +69,11 @@ fn migrations() -> Migrations {
                     // Done twice to a row, this would be another change.
                     rename("N", "M"),
                     rename("When", "N"),
-                    Change::Retype {
+                    PropertyChange::Retype {
                         name: named("M"),
                         edm: EdmType::Int64,
                     },
-                    Change::Add {
+                    PropertyChange::Add {
                         name: named("When"),
                         value: "then".into(),
                     },
@@ -82,18 +83,18 @@ fn migrations() -> Migrations {
             .transform(Transform {
                 to: Some(named("keyed")),
                 row_key: "{M:8}".parse().ok(),
-                changes: vec![Change::Drop { name: named("Any") }],
+                changes: vec![PropertyChange::Drop { name: named("Any") }],
                 ..Transform::of("staff")
             })
             .down(|down| {
                 down.delete_table("keyed").transform(Transform {
                     changes: vec![
-                        Change::Drop {
+                        PropertyChange::Drop {
                             name: named("When"),
                         },
                         rename("N", "When"),
                         rename("M", "N"),
-                        Change::Retype {
+                        PropertyChange::Retype {
                             name: named("N"),
                             edm: EdmType::Int32,
                         },

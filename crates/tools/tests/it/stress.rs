@@ -5,8 +5,8 @@ use partita_client::{ClientOptions, Guid, RetryBudget, RetryPolicy, TableService
 use partita_server::Server;
 use partita_tools::scan::{Order, PartitionCounts};
 use partita_tools::stress::{
-    Keys, LoadFigures, Pattern, Recorder, Report, Schedule, Settings, State, TableTarget, Targets,
-    Test, load, run_test,
+    FillMetrics, Keys, Pattern, Recorder, Report, Schedule, Settings, State, TableTarget, Targets,
+    Test, fill, run_test,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -57,9 +57,9 @@ impl World {
         let count = |more| {
             written.fetch_add(more, Ordering::Relaxed);
         };
-        load(&target, &keys, loaded, 4, count).await.unwrap();
+        fill(&target, &keys, loaded, 4, count).await.unwrap();
         assert_eq!(written.into_inner(), loaded);
-        let load = Some(LoadFigures {
+        let load = Some(FillMetrics {
             rows: loaded,
             seconds: 1.0,
             retries: 0,

@@ -5,8 +5,9 @@ use partita_client::{Entity, TableClient, UpdateMode, Value};
 use partita_model::EdmType;
 use partita_tools::formats::{COLUMNS_MAX, Column, EntityReader, Format, Schema};
 use partita_tools::transfer::{
-    Counts, Destination, DiffCounts, Difference, Event, ExportOptions, ImportOptions, LoadOptions,
-    Manifest, Mode, Observer, Progress, PropertyDifference, TransferError, copy, export, import,
+    Counts, Destination, DiffCounts, Difference, Event, ExportOptions, ImportOptions, Manifest,
+    Mode, Observer, Progress, PropertyDifference, TransferError, WriteOptions, copy, export,
+    import,
 };
 use std::fs;
 use std::path::Path;
@@ -24,9 +25,9 @@ fn exporting(format: Format) -> ExportOptions {
 fn importing(mode: Mode) -> ImportOptions {
     ImportOptions {
         format: None,
-        load: LoadOptions {
+        load: WriteOptions {
             mode,
-            ..LoadOptions::default()
+            ..WriteOptions::default()
         },
     }
 }
@@ -233,7 +234,7 @@ async fn copies_and_differences() {
     let counts = copy(
         &reader(&source, 70),
         &target,
-        &LoadOptions::default(),
+        &WriteOptions::default(),
         &silent(),
     )
     .await
@@ -551,10 +552,10 @@ async fn dry_runs_only_count() {
         .unwrap();
     assert_eq!((counts.bytes, counts.rows_read), (counted.bytes, 300));
     let target = client.table_client("target");
-    let load = LoadOptions {
+    let load = WriteOptions {
         dry_run: true,
         state: Some(state.clone()),
-        ..LoadOptions::default()
+        ..WriteOptions::default()
     };
     let options = ImportOptions { format: None, load };
     let imported = import(&file, &target, &options, &silent()).await.unwrap();

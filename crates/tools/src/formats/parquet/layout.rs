@@ -13,7 +13,7 @@ pub(super) const KNOWN_COLUMNS: usize = 4;
 
 /// Where the columns of a property lie in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct PropertyColumns {
     /// The one with the values.
     pub(super) value: usize,
     /// The one with the last digits of DateTimes.
@@ -24,8 +24,8 @@ pub(super) struct Place {
 #[derive(Debug)]
 pub(super) struct Layout {
     pub(super) root: TypePtr,
-    /// The places of the schema's columns, in their order.
-    pub(super) places: Vec<Place>,
+    /// The file's columns of the schema's columns, in their order.
+    pub(super) property_columns: Vec<PropertyColumns>,
 }
 
 impl Layout {
@@ -37,22 +37,22 @@ impl Layout {
             primitive("Timestamp", EdmType::DateTime, true)?,
             digit("Timestamp")?,
         ];
-        let mut places = Vec::new();
+        let mut property_columns = Vec::new();
         for (at, column) in schema.columns().iter().enumerate() {
             let name = name_of(schema, at, column);
             let value = fields.len();
             fields.push(primitive(&name, column.edm, true)?);
-            let mut place = Place { value, digit: None };
+            let mut columns = PropertyColumns { value, digit: None };
             if column.fine {
-                place.digit = Some(fields.len());
+                columns.digit = Some(fields.len());
                 fields.push(digit(&name)?);
             }
-            places.push(place);
+            property_columns.push(columns);
         }
         let root = Type::group_type_builder("entity").with_fields(fields);
         Ok(Self {
             root: Arc::new(root.build()?),
-            places,
+            property_columns,
         })
     }
 }

@@ -151,7 +151,7 @@ fn check(metadata: &ParquetMetaData, file_bytes: u64) -> Result<(), FormatError>
 }
 
 impl Draft {
-    /// Puts a value of a column in its place; `None` where it does not belong there.
+    /// Puts a value of a column in its columns; `None` where it does not belong there.
     fn put(&mut self, role: &Role, value: Option<Value>) -> Option<()> {
         match (role, value?) {
             (Role::PartitionKey, Value::String(key)) => self.partition_key = Some(key),

@@ -97,16 +97,16 @@ impl<W: Write + Send> Writer<W> {
         }
         for (name, value) in entity.iter() {
             let edm = value.edm_type();
-            let place = self.schema.place(name, edm);
-            let place = place.and_then(|at| self.layout.places.get(at).copied());
+            let index = self.schema.index(name, edm);
+            let columns = index.and_then(|at| self.layout.property_columns.get(at).copied());
             let no_column = || FormatError::NoColumn {
                 property: name.to_owned(),
                 edm: edm.name(),
             };
-            let place = place.ok_or_else(no_column)?;
+            let columns = columns.ok_or_else(no_column)?;
             let cell = match value {
                 Value::DateTime(time) => {
-                    if !self.push_time(place.value, place.digit, *time) {
+                    if !self.push_time(columns.value, columns.digit, *time) {
                         return Err(no_column());
                     }
                     continue;
@@ -119,7 +119,7 @@ impl<W: Write + Send> Writer<W> {
                 Value::Int64(value) => Cell::Int64(*value),
                 Value::Double(value) => Cell::Double(*value),
             };
-            self.push(place.value, cell);
+            self.push(columns.value, cell);
         }
         self.rows += 1;
         if self.rows >= GROUP_ROWS_MAX || self.bytes >= GROUP_BYTES_MAX {
@@ -159,10 +159,10 @@ impl<W: Write + Send> Writer<W> {
     fn begin_group(&mut self) {
         let digits = self
             .layout
-            .places
+            .property_columns
             .iter()
-            .filter(|place| place.digit.is_some());
-        let columns = KNOWN_COLUMNS + self.layout.places.len() + digits.count();
+            .filter(|columns| columns.digit.is_some());
+        let columns = KNOWN_COLUMNS + self.layout.property_columns.len() + digits.count();
         // Made anew, so that a group with many columns does not keep the room of all of them.
         self.cells = std::iter::repeat_with(Cells::default)
             .take(columns)

@@ -1,6 +1,6 @@
 //! Steps of a migration.
 
-use super::super::{Change, Doomed, Operation, Template, Transform};
+use super::super::{Operation, PropertyChange, RowSelection, Template, Transform};
 use super::FileError;
 use super::fields::{Fields, alike};
 use super::values;
@@ -91,7 +91,7 @@ fn operation(fields: &Fields<'_>) -> Result<Operation, FileError> {
         },
         "clear" => Operation::Delete {
             table: text("table")?,
-            rows: Doomed::All,
+            rows: RowSelection::All,
         },
         _ => Operation::Transform(transform(fields)?),
     })
@@ -112,7 +112,7 @@ fn mode(fields: &Fields<'_>) -> Result<UpdateMode, FileError> {
     }
 }
 
-fn doomed(fields: &Fields<'_>) -> Result<Doomed, FileError> {
+fn doomed(fields: &Fields<'_>) -> Result<RowSelection, FileError> {
     let partition_key = fields.string("partition_key")?;
     let row_key = fields.string("row_key")?;
     let rows = fields.tables("rows")?;
@@ -123,11 +123,11 @@ fn doomed(fields: &Fields<'_>) -> Result<Doomed, FileError> {
                 let [partition, row] = ["PartitionKey", "RowKey"].map(|key| row.required(key));
                 Ok((partition?.0.to_owned(), row?.0.to_owned()))
             });
-            Ok(Doomed::Keys(keys.collect::<Result<_, FileError>>()?))
+            Ok(RowSelection::Keys(keys.collect::<Result<_, FileError>>()?))
         }
-        (None, Some((partition, _)), None) => Ok(Doomed::Partition(partition.to_owned())),
+        (None, Some((partition, _)), None) => Ok(RowSelection::Partition(partition.to_owned())),
         (None, Some((partition, _)), Some((row, _))) => {
-            Ok(Doomed::Keys(vec![(partition.to_owned(), row.to_owned())]))
+            Ok(RowSelection::Keys(vec![(partition.to_owned(), row.to_owned())]))
         }
         _ => Err(fields.error(
             fields.span(),
@@ -156,7 +156,7 @@ fn transform(fields: &Fields<'_>) -> Result<Transform, FileError> {
                 &format!("{from} is to be a string: the new name"),
             )
         })?;
-        changes.push(Change::Rename {
+        changes.push(PropertyChange::Rename {
             from: from.to_owned(),
             to: to.to_owned(),
         });
@@ -166,19 +166,19 @@ fn transform(fields: &Fields<'_>) -> Result<Transform, FileError> {
             Some(word) => values::of_word(word),
             None => Err(format!("{name} is to be a string: the new type")),
         };
-        changes.push(Change::Retype {
+        changes.push(PropertyChange::Retype {
             name: name.to_owned(),
             edm: edm.map_err(|what| table.error(&value.span(), &what))?,
         });
     }
     for name in fields.strings("drop")? {
-        changes.push(Change::Drop {
+        changes.push(PropertyChange::Drop {
             name: name.to_owned(),
         });
     }
     for (table, (key, span, value)) in each("add")? {
         let (name, value) = values::property(&table, key, &span, value.get_ref(), &value.span())?;
-        changes.push(Change::Add { name, value });
+        changes.push(PropertyChange::Add { name, value });
     }
     let text = |key: &str| Ok::<_, FileError>(fields.string(key)?.map(|(text, _)| text.to_owned()));
     Ok(Transform {

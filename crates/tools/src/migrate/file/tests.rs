@@ -1,6 +1,6 @@
 //! Files as migrations, and what is said of others.
 
-use super::super::{Change, Migration, Transform};
+use super::super::{Migration, PropertyChange, Transform};
 use super::*;
 use partita_client::{DateTime, EdmType, Entity, Guid, UpdateMode, Value};
 use proptest::prelude::*;
@@ -118,14 +118,14 @@ fn every_operation_is_read() {
         .insert("Bytes", vec![0_u8, 1])
         .insert("Also", 7.0)
         .insert("Endless", f64::INFINITY);
-    let drop = |name: &str| Change::Drop {
+    let drop = |name: &str| PropertyChange::Drop {
         name: name.to_owned(),
     };
-    let rename = |from: &str, to: &str| Change::Rename {
+    let rename = |from: &str, to: &str| PropertyChange::Rename {
         from: from.to_owned(),
         to: to.to_owned(),
     };
-    let add = |name: &str, value: Value| Change::Add {
+    let add = |name: &str, value: Value| PropertyChange::Add {
         name: name.to_owned(),
         value,
     };
@@ -148,7 +148,7 @@ fn every_operation_is_read() {
                 // In the order of the file.
                 rename("Z", "Y"),
                 rename("A", "B"),
-                Change::Retype {
+                PropertyChange::Retype {
                     name: "Number".to_owned(),
                     edm: EdmType::Int64,
                 },

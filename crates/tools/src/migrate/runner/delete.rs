@@ -2,7 +2,7 @@
 
 use super::super::StepError;
 use super::step::Step;
-use crate::purge::{self, Doomed, DoomedRow, Grouping};
+use crate::purge::{self, DeleteGroup, Grouping, RowToDelete};
 use crate::scan::{Bounds, Lower, Upper};
 use futures::future::try_join_all;
 use partita_client::{IfMatch, TableClient};
@@ -55,7 +55,7 @@ impl Step<'_> {
     async fn delete_groups(
         &mut self,
         table: &TableClient,
-        mut groups: Vec<Doomed>,
+        mut groups: Vec<DeleteGroup>,
     ) -> Result<(), StepError> {
         let jobs = self.options.jobs.max(1);
         while !groups.is_empty() {
@@ -73,8 +73,8 @@ impl Step<'_> {
     }
 }
 
-fn row(partition_key: String, row_key: String) -> DoomedRow {
-    DoomedRow {
+fn row(partition_key: String, row_key: String) -> RowToDelete {
+    RowToDelete {
         partition_key,
         row_key,
         if_match: IfMatch::Any,

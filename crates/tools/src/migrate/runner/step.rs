@@ -15,7 +15,7 @@
 
 use super::super::lease::Lease;
 use super::super::record::{self, Progress, Record};
-use super::super::{Doomed, MigrateError, Operation, StepError};
+use super::super::{MigrateError, Operation, RowSelection, StepError};
 use super::{Event, MigratorOptions, Watch};
 use crate::transfer::Mode;
 use partita_client::{ErrorCode, Outcome, TableClient, TableServiceClient, UpdateMode};
@@ -62,9 +62,9 @@ impl Step<'_> {
                 self.write_rows(table, rows, mode, *create_table).await
             }
             Operation::Delete { table, rows } => match rows {
-                Doomed::Keys(keys) => self.delete_keys(table, keys).await,
-                Doomed::Partition(key) => self.delete_all(table, Some(key)).await,
-                Doomed::All => self.delete_all(table, None).await,
+                RowSelection::Keys(keys) => self.delete_keys(table, keys).await,
+                RowSelection::Partition(key) => self.delete_all(table, Some(key)).await,
+                RowSelection::All => self.delete_all(table, None).await,
             },
             Operation::Transform(transform) => match &transform.to {
                 Some(to) => self.transform_into(transform, to).await,

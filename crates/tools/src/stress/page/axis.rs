@@ -1,6 +1,6 @@
 //! Scales with marks at numbers that people read easily.
 
-use crate::stress::shown;
+use crate::stress::display;
 
 /// A scale from values to places.
 #[derive(Debug, Clone)]
@@ -89,7 +89,7 @@ fn step(highest: f64, marks_max: usize) -> f64 {
 /// A rate as a label: `500`, `1.5k`, `20k`.
 pub(super) fn rate_label(value: f64) -> String {
     if value < 1_000.0 {
-        return shown::whole((value * 10.0).round() / 10.0);
+        return display::thousands((value * 10.0).round() / 10.0);
     }
     let (value, unit) = if value < 1e6 {
         (value / 1e3, "k")
@@ -112,7 +112,10 @@ pub(super) fn latency_label(us: f64) -> String {
 /// A time of a run as a label: `30 s`, `2 min`, `1:30 min`.
 pub(super) fn time_label(seconds: f64, whole: f64) -> String {
     if whole <= 180.0 {
-        return format!("{} s", shown::whole((seconds * 100.0).round() / 100.0));
+        return format!(
+            "{} s",
+            display::thousands((seconds * 100.0).round() / 100.0)
+        );
     }
     let seconds = seconds.round() as u64;
     let (minutes, rest) = (seconds / 60, seconds % 60);

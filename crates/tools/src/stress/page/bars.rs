@@ -3,7 +3,7 @@
 use super::axis::{Axis, rate_label};
 use super::frame::{SIZES, Size, legend};
 use super::text::{Text, shortened};
-use crate::stress::{PartitionFigures, Report, shown};
+use crate::stress::{PartitionMetrics, Report, display};
 use std::fmt::Write as _;
 
 /// Bars that are drawn; the table below names more.
@@ -83,7 +83,7 @@ fn picture(report: &Report, size: Size) -> String {
 }
 
 /// Entities a second that a bar stands for.
-fn length(one: &PartitionFigures) -> f64 {
+fn length(one: &PartitionMetrics) -> f64 {
     one.asked_per_second.max(one.served_per_second)
 }
 
@@ -106,7 +106,7 @@ impl Bars {
         }
     }
 
-    fn bar(&self, number: usize, one: &PartitionFigures, svg: &mut String) {
+    fn bar(&self, number: usize, one: &PartitionMetrics, svg: &mut String) {
         let axis = &self.axis;
         let y = TOP + PITCH * number as f64 + (PITCH - BAR) / 2.0;
         let (asked, served) = (one.asked_per_second, one.served_per_second);
@@ -120,8 +120,8 @@ impl Bars {
             svg,
             "<g><title>{}: {} asked for a second, {} served</title>",
             Text(key),
-            shown::whole(asked),
-            shown::whole(served)
+            display::thousands(asked),
+            display::thousands(served)
         );
         let _ = writeln!(
             svg,

@@ -2,7 +2,7 @@
 
 use super::axis::{Axis, latency_label};
 use super::frame::{SIZES, Size, legend, plot};
-use crate::stress::{Point, Report, shown};
+use crate::stress::{Point, Report, display};
 use std::fmt::Write as _;
 
 type Line = (&'static str, &'static str, fn(&Point) -> Option<u64>);
@@ -35,9 +35,9 @@ fn picture(report: &Report, size: Size) -> String {
     let response = report.all.response;
     let what = format!(
         "p50 {}, p99 {}, p99.9 {} over the whole run",
-        shown::latency(response.p50_us),
-        shown::latency(response.p99_us),
-        shown::latency(response.p999_us)
+        display::latency(response.p50_us),
+        display::latency(response.p99_us),
+        display::latency(response.p999_us)
     );
     plot(
         report,
@@ -53,7 +53,7 @@ fn picture(report: &Report, size: Size) -> String {
     )
 }
 
-/// A line through the middles of the whiles, with gaps where nothing ended. A while alone is a short line.
+/// A line through the middles of the windows, with gaps where nothing ended. A while alone is a short line.
 fn line(points: &[Point], of: fn(&Point) -> Option<u64>, time: &Axis, axis: &Axis) -> String {
     let mut path = String::new();
     let mut is_drawing = false;

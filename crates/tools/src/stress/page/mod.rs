@@ -13,8 +13,8 @@ mod tables;
 mod text;
 mod throughput;
 
+use super::display;
 use super::report::Report;
-use super::shown;
 use super::verdict::Judged;
 use std::fmt::Write as _;
 use text::Text;
@@ -84,14 +84,17 @@ fn section(page: &mut String, title: &str, lead: &str, parts: &[String]) {
 fn head(report: &Report, page: &mut String) {
     let settings = &report.settings;
     let figures = [
-        (shown::whole(report.all.per_second), "operations/s"),
-        (shown::whole(report.served_per_second), "entities/s"),
-        (shown::latency(report.all.response.p50_us), "p50"),
-        (shown::latency(report.all.response.p99_us), "p99"),
-        (shown::latency(report.all.response.p999_us), "p99.9"),
-        (shown::latency(report.all.response.max_us), "longest"),
-        (shown::whole(report.tries.refused_sum() as f64), "refused"),
-        (shown::whole(report.all.failed as f64), "failed"),
+        (display::thousands(report.all.per_second), "operations/s"),
+        (display::thousands(report.served_per_second), "entities/s"),
+        (display::latency(report.all.response.p50_us), "p50"),
+        (display::latency(report.all.response.p99_us), "p99"),
+        (display::latency(report.all.response.p999_us), "p99.9"),
+        (display::latency(report.all.response.max_us), "longest"),
+        (
+            display::thousands(report.tries.refused_sum() as f64),
+            "refused",
+        ),
+        (display::thousands(report.all.failed as f64), "failed"),
     ];
     let _ = write!(
         page,
@@ -150,8 +153,8 @@ fn meter(one: &Judged, page: &mut String) {
         one.state,
         one.scope.name(),
         Text(&one.what),
-        shown::whole(one.asked_per_second),
-        shown::whole(one.target_per_second),
+        display::thousands(one.asked_per_second),
+        display::thousands(one.target_per_second),
         one.ratio(),
         one.state,
     );

@@ -1,7 +1,7 @@
 //! The figures beside the plots, for those who read rather than look.
 
 use super::text::Text;
-use crate::stress::{Counts, OperationFigures, Report, Schedule, shown};
+use crate::stress::{Counts, OperationMetrics, Report, Schedule, display};
 use std::fmt::Write as _;
 
 /// Partitions of a table that is open from the begin: more would push all else out of sight.
@@ -68,7 +68,7 @@ pub(super) fn operations(report: &Report) -> String {
         "p99.9",
         "Longest",
     ];
-    let row = |one: &OperationFigures| {
+    let row = |one: &OperationMetrics| {
         let latency = one.response;
         let times = [
             latency.p50_us,
@@ -79,9 +79,9 @@ pub(super) fn operations(report: &Report) -> String {
         ];
         let counts = [one.done, one.failed, one.missing, one.entities];
         let mut row = vec![one.operation.clone()];
-        row.extend(counts.map(|count| shown::whole(count as f64)));
-        row.push(shown::whole(one.per_second));
-        row.extend(times.map(shown::latency));
+        row.extend(counts.map(|count| display::thousands(count as f64)));
+        row.push(display::thousands(one.per_second));
+        row.extend(times.map(display::latency));
         row
     };
     let all = (report.operations.len() > 1).then_some(&report.all);
@@ -104,7 +104,7 @@ pub(super) fn service(report: &Report) -> String {
             latency.max_us,
         ];
         std::iter::once(name.to_owned())
-            .chain(times.map(shown::latency))
+            .chain(times.map(display::latency))
             .collect::<Vec<_>>()
     };
     let mut rows = vec![
@@ -145,18 +145,18 @@ pub(super) fn partitions(report: &Report) -> String {
                 } else {
                     one.partition_key.clone()
                 },
-                shown::whole(one.asked_per_second),
-                shown::whole(one.served_per_second),
-                shown::whole(one.peak_asked as f64),
+                display::thousands(one.asked_per_second),
+                display::thousands(one.served_per_second),
+                display::thousands(one.peak_asked as f64),
                 format!("{:.1} %", one.share * 100.0),
-                shown::whole(one.refused as f64),
+                display::thousands(one.refused as f64),
             ]
         })
         .collect();
     let caption = format!(
         "Entities of the busiest {} of {} partitions",
         rows.len(),
-        shown::whole(report.partitions_seen as f64)
+        display::thousands(report.partitions_seen as f64)
     );
     let all = table(&caption, &head, &rows, &[]);
     if rows.len() <= PARTITIONS_OPEN {
@@ -174,14 +174,14 @@ pub(super) fn tries(report: &Report) -> String {
     let mut rows = vec![vec![
         "Attempts".to_owned(),
         String::new(),
-        shown::whole(tries.attempts as f64),
+        display::thousands(tries.attempts as f64),
     ]];
     let mut add = |what: &str, counts: &Counts| {
         for (word, count) in counts {
             rows.push(vec![
                 what.to_owned(),
                 word.clone(),
-                shown::whole(*count as f64),
+                display::thousands(*count as f64),
             ]);
         }
     };
@@ -195,20 +195,20 @@ pub(super) fn tries(report: &Report) -> String {
         "Waits before retries, in all",
         format!(
             "{} s",
-            shown::whole((tries.waited_ms as f64 / 100.0).round() / 10.0)
+            display::thousands((tries.waited_ms as f64 / 100.0).round() / 10.0)
         ),
     );
     more(
         "Waits that the server asked for",
-        shown::whole(tries.waits_asked as f64),
+        display::thousands(tries.waits_asked as f64),
     );
     more(
         "Operations that succeeded after a retry",
-        shown::whole(tries.saved as f64),
+        display::thousands(tries.saved as f64),
     );
     more(
         "Operations due and never begun",
-        shown::whole(report.not_begun as f64),
+        display::thousands(report.not_begun as f64),
     );
     table(
         "Attempts, refusals, and what the retry policy did",
@@ -238,11 +238,14 @@ fn keys_and_rows(report: &Report) -> Vec<Setting> {
         ("Run", settings.run.clone()),
         ("Keys", settings.pattern.to_string()),
         ("Seed", settings.seed.to_string()),
-        ("Rows loaded", shown::whole(settings.rows as f64)),
-        ("New rows of the run", shown::whole(report.new_rows as f64)),
+        ("Rows loaded", display::thousands(settings.rows as f64)),
+        (
+            "New rows of the run",
+            display::thousands(report.new_rows as f64),
+        ),
         (
             "Bytes of text in a row",
-            shown::whole(settings.row_bytes as f64),
+            display::thousands(settings.row_bytes as f64),
         ),
         ("Partition worked on", aim),
     ]
@@ -250,10 +253,15 @@ fn keys_and_rows(report: &Report) -> Vec<Setting> {
 
 fn load(report: &Report) -> Vec<Setting> {
     let settings = &report.settings;
-    let seconds = |seconds: f64| format!("{} s", shown::whole((seconds * 100.0).round() / 100.0));
+    let seconds = |seconds: f64| {
+        format!(
+            "{} s",
+            display::thousands((seconds * 100.0).round() / 100.0)
+        )
+    };
     let or = |text: Option<String>, none: &str| text.unwrap_or_else(|| none.to_owned());
     let target = |target: Option<f64>| {
-        let target = target.map(|rate| format!("{} entities/s", shown::whole(rate)));
+        let target = target.map(|rate| format!("{} entities/s", display::thousands(rate)));
         or(target, "not judged")
     };
     let how = match settings.schedule {
@@ -266,7 +274,9 @@ fn load(report: &Report) -> Vec<Setting> {
     } else {
         ""
     };
-    let operations = settings.operations.map(|count| shown::whole(count as f64));
+    let operations = settings
+        .operations
+        .map(|count| display::thousands(count as f64));
     vec![
         ("Mix", settings.mix.to_string()),
         (

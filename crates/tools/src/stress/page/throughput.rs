@@ -84,8 +84,8 @@ fn picture(report: &Report, layers: &[Layer], size: Size) -> String {
     let axis = Axis::even(highest * 1.04, bottom, top, 5);
     let what = format!(
         "{} operations a second on average, {} attempts refused in all",
-        crate::stress::shown::whole(report.all.per_second),
-        crate::stress::shown::whole(report.tries.refused_sum() as f64)
+        crate::stress::display::thousands(report.all.per_second),
+        crate::stress::display::thousands(report.tries.refused_sum() as f64)
     );
     plot(
         report,

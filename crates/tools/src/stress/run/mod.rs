@@ -3,9 +3,9 @@
 //! The run ends after its time or its number of operations, or when it is told to. Operations under way have [`GRACE`] to end; what
 //! has not ended then is recorded as failed, with the time it took so far.
 
-use super::figures::{Ended, Ending};
+use super::metrics::{OperationEnd, Outcome};
 use super::mix::Kind;
-use super::recorder::{ABOUT, Recorder};
+use super::recorder::{OPERATION_PARTITION, Recorder};
 use super::requests::{Request, Requests};
 use super::target::{Performed, Target};
 use partita_load::{Clock, Run, RunOptions, Sender, Times};
@@ -173,19 +173,19 @@ impl<T: Target> Sender for TargetSender<T> {
                 biased;
                 performed = self.target.perform(request) => performed,
                 _ = signal.wait_for(|signal| *signal == Signal::Abort) => Performed {
-                    ending: Ending::Failed("not finished at the end".to_owned()),
+                    outcome: Outcome::Failed("not finished at the end".to_owned()),
                     served: Vec::new(),
                 },
             }
         };
-        (kind, ABOUT.scope(about, performed).await)
+        (kind, OPERATION_PARTITION.scope(about, performed).await)
     }
 
     fn record(&mut self, times: Times, (kind, performed): (Kind, Performed)) {
-        self.recorder.ended(&Ended {
+        self.recorder.ended(&OperationEnd {
             kind,
             times,
-            ending: &performed.ending,
+            outcome: &performed.outcome,
             served: &performed.served,
         });
     }

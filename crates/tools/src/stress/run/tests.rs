@@ -1,7 +1,7 @@
 //! Runs on virtual time: what takes seconds here takes none, and every figure is exact.
 
 use super::*;
-use crate::stress::figures::Measured;
+use crate::stress::metrics::Measured;
 use partita_load::{Keys, Pattern, Schedule};
 
 /// Takes a time for each request, which may depend on when it comes.
@@ -11,7 +11,7 @@ impl<F: Fn(Duration) -> Duration + Send + Sync + 'static> Target for Slow<F> {
     async fn perform(&self, request: Request) -> Performed {
         sleep((self.0)(self.1.elapsed())).await;
         Performed {
-            ending: Ending::Done,
+            outcome: Outcome::Done,
             served: vec![(Some(request.partition_key), 1)],
         }
     }

@@ -10,7 +10,7 @@
 
 mod advice;
 
-use super::figures::{Growth, PartitionFigures, Tries};
+use super::metrics::{Growth, PartitionMetrics, Tries};
 use super::mix::Kind;
 use partita_load::thousands;
 use serde::{Deserialize, Serialize};
@@ -68,7 +68,7 @@ pub struct Evidence<'a> {
     /// Operations that were due, for each one that was begun: 1, or more where the run could not keep its rate.
     pub due_for_begun: f64,
     /// The partitions, the busiest first.
-    pub partitions: &'a [PartitionFigures],
+    pub partitions: &'a [PartitionMetrics],
     /// Where writes lie.
     pub growth: Growth,
     /// What became of attempts.

@@ -48,7 +48,7 @@ fn verdict(case: &Case, targets: Targets) -> Verdict {
         given_up: counts(case.given_up),
         ..Tries::default()
     };
-    let busiest = PartitionFigures {
+    let busiest = PartitionMetrics {
         partition_key: "hot".to_owned(),
         asked_per_second: case.asked * case.share,
         served_per_second: case.asked * case.share,

@@ -5,7 +5,7 @@
 
 use super::Work;
 use crate::formats::{EntityReader, Format};
-use crate::transfer::manifest::{MANIFEST_FILE, Manifest, Part, Progress};
+use crate::transfer::manifest::{ExportPart, MANIFEST_FILE, Manifest, Progress};
 use crate::transfer::observer::Event;
 use crate::transfer::part_file::{PartWriter, verify, verify_size};
 use crate::transfer::{TransferError, atomic_file, size};
@@ -109,7 +109,7 @@ fn make_parts(work: &Work, manifest: &mut Manifest) -> Result<(), TransferError>
     Ok(())
 }
 
-fn make_file(work: &Work, manifest: &Manifest, file: &Path) -> Result<Part, TransferError> {
+fn make_file(work: &Work, manifest: &Manifest, file: &Path) -> Result<ExportPart, TransferError> {
     let mut whole = PartWriter::create(file.to_owned(), manifest.format, &manifest.columns)?;
     for staged in &manifest.staged {
         copy_rows(work, staged, &mut whole)?;
@@ -120,7 +120,7 @@ fn make_file(work: &Work, manifest: &Manifest, file: &Path) -> Result<Part, Tran
     Ok(part)
 }
 
-fn copy_rows(work: &Work, staged: &Part, to: &mut PartWriter) -> Result<(), TransferError> {
+fn copy_rows(work: &Work, staged: &ExportPart, to: &mut PartWriter) -> Result<(), TransferError> {
     let path = work.directory.join(&staged.file);
     verify(&path, staged)?;
     let rows = EntityReader::open(&path, Format::JsonlZstd).map_err(TransferError::rows(&path))?;

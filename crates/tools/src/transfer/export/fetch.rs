@@ -102,7 +102,7 @@ impl Fetch {
     }
 
     /// The parts fetched so far.
-    fn parts(&self) -> &Vec<crate::transfer::manifest::Part> {
+    fn parts(&self) -> &Vec<crate::transfer::manifest::ExportPart> {
         if self.work.is_staged() {
             &self.manifest.staged
         } else {

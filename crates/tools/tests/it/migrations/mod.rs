@@ -8,8 +8,8 @@ use partita_client::{
     Value,
 };
 use partita_tools::migrate::{
-    Change, Event, LeaseOptions, MigrateError, Migration, Migrations, Migrator, MigratorOptions,
-    State, StepError, Steps, Transform, VERSIONS_TABLE, Watch,
+    Event, LeaseOptions, MigrateError, Migration, Migrations, Migrator, MigratorOptions,
+    PropertyChange, State, StepError, Steps, Transform, VERSIONS_TABLE, Watch,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -301,7 +301,7 @@ async fn rows_are_transformed() {
     });
     let people: Vec<_> = people.collect();
     let table = table(&service, "people", &people).await;
-    let rename = |from: &str, to: &str| Change::Rename {
+    let rename = |from: &str, to: &str| PropertyChange::Rename {
         from: from.to_owned(),
         to: to.to_owned(),
     };
@@ -312,15 +312,15 @@ async fn rows_are_transformed() {
                 // Done twice, this would be another change.
                 rename("A", "B"),
                 rename("C", "A"),
-                Change::Retype {
+                PropertyChange::Retype {
                     name: "B".to_owned(),
                     edm: partita_client::EdmType::Int64,
                 },
-                Change::Add {
+                PropertyChange::Add {
                     name: "C".to_owned(),
                     value: "new".into(),
                 },
-                Change::Drop {
+                PropertyChange::Drop {
                     name: "Extra".to_owned(),
                 },
             ],
@@ -330,7 +330,7 @@ async fn rows_are_transformed() {
             to: Some("bykey".to_owned()),
             partition_key: Some("{PartitionKey}-x".parse().unwrap()),
             row_key: Some("{RowKey}-{A}".parse().unwrap()),
-            changes: vec![Change::Drop {
+            changes: vec![PropertyChange::Drop {
                 name: "A".to_owned(),
             }],
             ..Transform::of("people")
@@ -397,7 +397,7 @@ async fn a_row_that_cannot_be_changed_is_named() {
         &[row("p", "1", &[("Age", "7".into())]), bad],
     )
     .await;
-    let change = Change::Retype {
+    let change = PropertyChange::Retype {
         name: "Age".to_owned(),
         edm: partita_client::EdmType::Int32,
     };

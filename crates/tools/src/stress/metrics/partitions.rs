@@ -1,4 +1,4 @@
-//! Load by partition, and at the ends of the table.
+//! PartitionLoad by partition, and at the ends of the table.
 //!
 //! - Partitions are counted second by second, so that a partition which is hot only for a while is seen: that of a table that
 //!   grows at one end.
@@ -21,7 +21,7 @@ const KEPT_MAX: usize = 20_000;
 /// The load of a partition.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct PartitionFigures {
+pub struct PartitionMetrics {
     /// Its PartitionKey.
     pub partition_key: String,
     /// Entities that were asked for, a second, in the steady part of the run.
@@ -50,7 +50,7 @@ pub struct Growth {
 
 /// Entities of a partition within some time.
 #[derive(Debug, Clone, Copy, Default)]
-struct Load {
+struct PartitionLoad {
     asked: u64,
     served: u64,
     refused: u64,
@@ -58,15 +58,15 @@ struct Load {
 
 /// What is kept of a partition.
 #[derive(Debug, Clone, Copy, Default)]
-struct Kept {
-    all: Load,
-    steady: Load,
+struct PartitionTotals {
+    all: PartitionLoad,
+    steady: PartitionLoad,
     peak_asked: u64,
 }
 
 /// Sums of the steady part.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Steady {
+pub(super) struct SteadySums {
     pub(super) seconds: f64,
     pub(super) asked: u64,
     pub(super) served: u64,
@@ -88,12 +88,12 @@ pub(super) struct Partitions {
     second: u64,
     /// The second in which the run ended: what is told of later ones belongs to it.
     last: u64,
-    now: HashMap<String, Load>,
+    now: HashMap<String, PartitionLoad>,
     /// Of this second: partitions that are not told apart, and what has none.
-    others: Load,
+    others: PartitionLoad,
     written: [u64; 3],
-    kept: HashMap<String, Kept>,
-    steady: Steady,
+    kept: HashMap<String, PartitionTotals>,
+    steady: SteadySums,
     asked: u64,
     /// The ends of the table as the run found them (its first second, if it was empty), as this second did, and as they are now.
     ends_first: Ends,
@@ -109,10 +109,10 @@ impl Partitions {
             second: 0,
             last: u64::MAX,
             now: HashMap::new(),
-            others: Load::default(),
+            others: PartitionLoad::default(),
             written: [0; 3],
             kept: HashMap::new(),
-            steady: Steady::default(),
+            steady: SteadySums::default(),
             asked: 0,
             ends_first: None,
             ends: None,
@@ -175,7 +175,7 @@ impl Partitions {
         loads.max_by_key(|(_, asked)| *asked)
     }
 
-    fn load(&mut self, partition_key: Option<&str>) -> &mut Load {
+    fn load(&mut self, partition_key: Option<&str>) -> &mut PartitionLoad {
         let Some(key) = partition_key else {
             return &mut self.others;
         };
@@ -183,7 +183,7 @@ impl Partitions {
             if self.now.len() >= SECOND_MAX {
                 return &mut self.others;
             }
-            self.now.insert(key.to_owned(), Load::default());
+            self.now.insert(key.to_owned(), PartitionLoad::default());
         }
         self.now.entry(key.to_owned()).or_default()
     }
@@ -274,7 +274,7 @@ impl Partitions {
     }
 
     /// Sums of the steady part.
-    pub(super) fn steady(&self) -> Steady {
+    pub(super) fn steady(&self) -> SteadySums {
         self.steady
     }
 
@@ -284,13 +284,13 @@ impl Partitions {
     }
 
     /// The busiest ones, the one that was asked for most first.
-    pub(super) fn busiest(&self, count_max: usize) -> Vec<PartitionFigures> {
-        let mut all: Vec<(&String, &Kept)> = self.kept.iter().collect();
+    pub(super) fn busiest(&self, count_max: usize) -> Vec<PartitionMetrics> {
+        let mut all: Vec<(&String, &PartitionTotals)> = self.kept.iter().collect();
         // In the steady part first: what the verdict rests on.
-        let load = |kept: &Kept| (kept.steady.asked, kept.all.asked);
+        let load = |kept: &PartitionTotals| (kept.steady.asked, kept.all.asked);
         all.sort_by(|a, b| load(b.1).cmp(&load(a.1)).then_with(|| a.0.cmp(b.0)));
         let seconds = self.steady.seconds.max(1e-3);
-        let one = |(key, kept): &(&String, &Kept)| PartitionFigures {
+        let one = |(key, kept): &(&String, &PartitionTotals)| PartitionMetrics {
             partition_key: (*key).clone(),
             asked_per_second: tenths(kept.steady.asked as f64 / seconds),
             served_per_second: tenths(kept.steady.served as f64 / seconds),
@@ -302,7 +302,7 @@ impl Partitions {
     }
 
     pub(super) fn growth(&self) -> Growth {
-        let Steady {
+        let SteadySums {
             seconds,
             written,
             tail,
@@ -317,7 +317,7 @@ impl Partitions {
     }
 }
 
-impl Load {
+impl PartitionLoad {
     fn add(&mut self, other: Self) {
         self.asked += other.asked;
         self.served += other.served;

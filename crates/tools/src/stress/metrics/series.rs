@@ -1,12 +1,12 @@
-//! What happened over time: in whiles of a second, or of more where a run is long.
+//! What happened over time: in windows of a second, or of more where a run is long.
 
 use super::super::mix::Kind;
 use partita_load::WindowHistogram;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// Most whiles that are kept. One more, and each two become one of double length, so memory is bounded however long a run is.
-const WHILES_MAX: usize = 600;
+/// Most windows that are kept. One more, and each two become one of double length, so memory is bounded however long a run is.
+const WINDOWS_MAX: usize = 600;
 
 /// What happened in a while.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -34,7 +34,7 @@ pub struct Point {
 
 /// A while as it is counted.
 #[derive(Debug, Clone)]
-pub(super) struct While {
+pub(super) struct Window {
     pub(super) done: [u64; 7],
     pub(super) failed: u64,
     pub(super) refused: u64,
@@ -42,14 +42,14 @@ pub(super) struct While {
     pub(super) latencies: WindowHistogram,
 }
 
-/// All whiles of a run.
+/// All windows of a run.
 #[derive(Debug)]
 pub(super) struct Series {
     length: Duration,
-    whiles: Vec<While>,
+    windows: Vec<Window>,
 }
 
-impl While {
+impl Window {
     fn new() -> Self {
         Self {
             done: [0; 7],
@@ -91,21 +91,21 @@ impl Series {
     pub(super) fn new() -> Self {
         Self {
             length: Duration::from_secs(1),
-            whiles: Vec::new(),
+            windows: Vec::new(),
         }
     }
 
     /// The while in which that time lies.
-    pub(super) fn at(&mut self, at: Duration) -> &mut While {
+    pub(super) fn at(&mut self, at: Duration) -> &mut Window {
         let mut index = self.index(at);
-        while index >= WHILES_MAX {
+        while index >= WINDOWS_MAX {
             self.halve();
             index = self.index(at);
         }
-        while self.whiles.len() <= index {
-            self.whiles.push(While::new());
+        while self.windows.len() <= index {
+            self.windows.push(Window::new());
         }
-        &mut self.whiles[index]
+        &mut self.windows[index]
     }
 
     fn index(&self, at: Duration) -> usize {
@@ -113,24 +113,24 @@ impl Series {
     }
 
     fn halve(&mut self) {
-        let pairs = self.whiles.chunks(2).map(|pair| {
+        let pairs = self.windows.chunks(2).map(|pair| {
             let mut sum = pair[0].clone();
             pair[1..].iter().for_each(|other| sum.add(other));
             sum
         });
-        self.whiles = pairs.collect();
+        self.windows = pairs.collect();
         self.length *= 2;
     }
 
-    /// The whiles up to the end of the run.
+    /// The windows up to the end of the run.
     pub(super) fn points(&self, end: Duration) -> Vec<Point> {
         let begins = (0_u32..).map(|number| self.length * number);
-        let whiles = begins.zip(&self.whiles);
+        let windows = begins.zip(&self.windows);
         // What is left of the last one says little when it is short.
         let shortest = self.length / 10;
-        let points = whiles.filter_map(|(at, one)| {
+        let points = windows.filter_map(|(at, one)| {
             let length = self.length.min(end.saturating_sub(at));
-            (length >= shortest || self.whiles.len() == 1).then(|| one.point(at, length))
+            (length >= shortest || self.windows.len() == 1).then(|| one.point(at, length))
         });
         points.collect()
     }
@@ -140,10 +140,10 @@ impl Series {
         let under_way = self.index(now);
         let index = under_way
             .saturating_sub(1)
-            .min(self.whiles.len().saturating_sub(1));
+            .min(self.windows.len().saturating_sub(1));
         let at = self.length * u32::try_from(index).ok()?;
         let length = self.length.min(now.saturating_sub(at));
-        Some(self.whiles.get(index)?.point(at, length))
+        Some(self.windows.get(index)?.point(at, length))
     }
 }
 
@@ -181,7 +181,7 @@ mod tests {
         }
         let points = series.points(Duration::from_secs(5_000));
         assert!(
-            (WHILES_MAX / 2..=WHILES_MAX).contains(&points.len()),
+            (WINDOWS_MAX / 2..=WINDOWS_MAX).contains(&points.len()),
             "{}",
             points.len()
         );

@@ -16,7 +16,7 @@ mod write;
 use super::blocking::joined;
 use super::observer::{Counts, Event, Observer};
 use super::state::Checkpoint;
-use super::{LoadOptions, TransferError, size};
+use super::{TransferError, WriteOptions, size};
 pub(crate) use batches::BATCH_BYTES_MAX;
 use batches::Batches;
 use marks::Marks;
@@ -42,7 +42,7 @@ pub(super) struct Chunk<M> {
 pub(super) type Chunks<M> = mpsc::Receiver<Result<Chunk<M>, TransferError>>;
 
 /// Writes of rows under way.
-pub(super) struct Load<M> {
+pub(super) struct Upload<M> {
     writer: Arc<Writer>,
     jobs: usize,
     batches: Batches,
@@ -56,10 +56,10 @@ pub(super) struct Load<M> {
     is_touched: bool,
 }
 
-impl<M: Serialize + DeserializeOwned + Send + 'static> Load<M> {
+impl<M: Serialize + DeserializeOwned + Send + 'static> Upload<M> {
     pub(super) fn new(
         table: &TableClient,
-        options: &LoadOptions,
+        options: &WriteOptions,
         checkpoint: Checkpoint<M>,
         is_resumed: bool,
         observer: &Arc<dyn Observer>,

@@ -16,7 +16,7 @@ const CHUNK_BYTES: u64 = 32 << 20;
 ///
 /// # Errors
 /// Of the first transaction that failed, after the client's tries.
-pub async fn load(
+pub async fn fill(
     target: &TableTarget,
     keys: &Keys,
     rows: u64,

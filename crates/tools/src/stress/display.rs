@@ -1,6 +1,6 @@
-//! Figures as people read them.
+//! Metrics as people read them.
 
-pub use partita_load::thousands as whole;
+pub use partita_load::thousands;
 
 /// A latency in the unit that it reads best in: `850 µs`, `12.3 ms`, `1.25 s`.
 #[must_use]

@@ -8,7 +8,7 @@ mod partitions;
 mod series;
 mod tries;
 
-pub use partitions::{Growth, PartitionFigures};
+pub use partitions::{Growth, PartitionMetrics};
 pub use series::Point;
 pub use tries::Tries;
 
@@ -28,7 +28,7 @@ const PARTITIONS_NAMED: usize = 50;
 /// What is known of operations of one kind, or of all.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct OperationFigures {
+pub struct OperationMetrics {
     /// `get`, `insert` …, or `all`.
     pub operation: String,
     /// Those that succeeded.
@@ -52,7 +52,7 @@ pub struct OperationFigures {
 
 /// How an operation ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ending {
+pub enum Outcome {
     /// It succeeded.
     Done,
     /// It succeeded, and the row is not there.
@@ -63,11 +63,11 @@ pub enum Ending {
 
 /// An operation that has ended.
 #[derive(Debug)]
-pub(super) struct Ended<'a> {
+pub(super) struct OperationEnd<'a> {
     pub(super) kind: Kind,
     /// When it should have begun, when it did, and when it ended.
     pub(super) times: Times,
-    pub(super) ending: &'a Ending,
+    pub(super) outcome: &'a Outcome,
     /// Entities that were read or written, by partition; of a partition that is not known under `None`.
     pub(super) served: &'a [(Option<String>, u64)],
 }
@@ -84,7 +84,7 @@ struct Operations {
 
 /// What was measured so far.
 #[derive(Debug)]
-pub(super) struct Figures {
+pub(super) struct Metrics {
     operations: Vec<Operations>,
     series: Series,
     partitions: Partitions,
@@ -103,7 +103,7 @@ pub struct Live {
     pub failed: u64,
     /// The last while that is over.
     pub latest: Option<Point>,
-    /// The whiles so far.
+    /// The windows so far.
     pub points: Vec<Point>,
     /// What became of attempts.
     pub tries: Tries,
@@ -116,10 +116,10 @@ pub struct Live {
 /// What was measured, at the end.
 #[derive(Debug)]
 pub(super) struct Measured {
-    pub(super) operations: Vec<OperationFigures>,
-    pub(super) all: OperationFigures,
+    pub(super) operations: Vec<OperationMetrics>,
+    pub(super) all: OperationMetrics,
     pub(super) points: Vec<Point>,
-    pub(super) partitions: Vec<PartitionFigures>,
+    pub(super) partitions: Vec<PartitionMetrics>,
     pub(super) partitions_seen: u64,
     pub(super) growth: Growth,
     pub(super) tries: Tries,
@@ -151,8 +151,8 @@ impl Operations {
         self.service.merge(&other.service);
     }
 
-    fn figures(&self, name: &str, seconds: f64, is_closed: bool) -> OperationFigures {
-        OperationFigures {
+    fn metrics(&self, name: &str, seconds: f64, is_closed: bool) -> OperationMetrics {
+        OperationMetrics {
             operation: name.to_owned(),
             done: self.done,
             missing: self.missing,
@@ -166,7 +166,7 @@ impl Operations {
     }
 }
 
-impl Figures {
+impl Metrics {
     /// Nothing yet. What comes before that time is the ramp's.
     pub(super) fn new(ramp: Duration) -> Self {
         let whole = u64::from(ramp.subsec_nanos() > 0);
@@ -209,11 +209,11 @@ impl Figures {
     }
 
     /// An operation has ended.
-    pub(super) fn ended(&mut self, ended: &Ended<'_>) {
-        let Ended {
+    pub(super) fn ended(&mut self, ended: &OperationEnd<'_>) {
+        let OperationEnd {
             kind,
             times,
-            ending,
+            outcome,
             served,
         } = ended;
         let response = times.response();
@@ -225,15 +225,15 @@ impl Figures {
         let one = self.series.at(times.ended);
         one.latencies.record(response);
         one.entities += entities;
-        match ending {
-            Ending::Failed(word) => {
+        match outcome {
+            Outcome::Failed(word) => {
                 operations.failed += 1;
                 one.failed += 1;
                 count(&mut self.failures, word);
             }
-            Ending::Done | Ending::Missing => {
+            Outcome::Done | Outcome::Missing => {
                 operations.done += 1;
-                operations.missing += u64::from(**ending == Ending::Missing);
+                operations.missing += u64::from(**outcome == Outcome::Missing);
                 one.done[kind.index()] += 1;
             }
         }
@@ -282,12 +282,12 @@ impl Figures {
         let named = Kind::ALL.iter().zip(&self.operations);
         let operations = named
             .filter(|(_, one)| one.done + one.failed > 0)
-            .map(|(kind, one)| one.figures(kind.name(), seconds, is_closed));
+            .map(|(kind, one)| one.metrics(kind.name(), seconds, is_closed));
         let steady = self.partitions.steady();
         let per_second = |count: u64| tenths(count as f64 / steady.seconds.max(1e-3));
         Measured {
             operations: operations.collect(),
-            all: all.figures("all", seconds, is_closed),
+            all: all.metrics("all", seconds, is_closed),
             points: self.series.points(at),
             partitions: self.partitions.busiest(PARTITIONS_NAMED),
             partitions_seen: self.partitions.len(),
