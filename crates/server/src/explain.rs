@@ -34,7 +34,7 @@ impl Explained {
 
     /// For programs.
     pub fn as_json(&self) -> Value {
-        front::explain_plan(&self.0)
+        front::table::explain_plan(&self.0)
     }
 
     /// For people: class, what is read, what is tested.

@@ -23,13 +23,15 @@ use partita_range::RowMemory;
 use partita_rt::object_store::ObjectStore;
 use partita_rt::object_store::memory::InMemory;
 use partita_rt::{Clock, DataDir, SystemClock, Tasks, data_dir};
-use partita_table::{Service, ServiceSettings};
+use partita_service::Storage;
+use partita_table::{Service, ServiceSettings, TargetSettings};
 use tokio::net::TcpListener;
 
 use partita_wire::{BearerRules, Hosts, Jwks};
 
 use crate::config::{Limits, Oauth, Place, Settings, Store};
-use crate::front::{Accounts, Front, FrontParts, InvalidAccount, Unsendable};
+use crate::front::table::TableFront;
+use crate::front::{Front, FrontParts, InvalidAccount, InvalidSetting, accounts};
 use crate::metrics::Metrics;
 use crate::standing::{Listening, Standing};
 use crate::{admin, open_files, tls};
@@ -75,9 +77,9 @@ pub enum Error {
         /// Why not.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// A setting goes into a header that cannot carry it.
+    /// A setting cannot be sent in a header.
     #[error(transparent)]
-    Unsendable(#[from] Unsendable),
+    InvalidSetting(#[from] InvalidSetting),
     /// The data cannot be opened.
     #[error("cannot open the data in {}", path.display())]
     Open {
@@ -146,19 +148,18 @@ impl Server {
             let balancer = settings.store.balance.map(Balancer::new);
             manager.start_watching(Arc::clone(&clock), balancer, heat);
             let service = Service::new(
-                Arc::clone(manager.map()),
-                Arc::clone(&clock),
+                storage(&manager, Arc::clone(&clock), &settings.targets),
                 service_settings(&settings.limits),
+                settings.targets.clone(),
             );
-            let service = Arc::new(service.with_targets(settings.targets.clone()));
+            let service = Arc::new(service);
             service.start(&background);
             standing.opened(Arc::clone(&manager), Arc::clone(&service));
             let (tls_config, authority) = loaded.map_or((None, None), |loaded| {
                 (Some(loaded.config), loaded.authority)
             });
             let front = Front::new(FrontParts {
-                service,
-                accounts: Accounts::new(&settings.accounts)?,
+                accounts: accounts(&settings.accounts)?,
                 hosts: Hosts::new(
                     settings.table.host_suffixes.iter().cloned(),
                     settings.table.product_style_url,
@@ -171,7 +172,9 @@ impl Server {
                 metrics,
                 clock,
             })?;
-            requests.spawn("table port", front.listen(table_listener, requests.clone()));
+            let front = Arc::new(TableFront::new(front, service));
+            let serving = front.listen(table_listener, requests.clone());
+            requests.spawn("table port", serving);
             Ok(Server {
                 standing,
                 authority,
@@ -219,6 +222,15 @@ impl Server {
             late
         })
     }
+}
+
+/// The storage that all services share.
+fn storage(manager: &Manager, clock: Arc<dyn Clock>, targets: &TargetSettings) -> Arc<Storage> {
+    let mut storage = Storage::new(Arc::clone(manager.map()), clock);
+    if !targets.is_off() {
+        storage = storage.with_targets(targets.account);
+    }
+    Arc::new(storage)
 }
 
 fn service_settings(limits: &Limits) -> ServiceSettings {
