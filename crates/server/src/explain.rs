@@ -34,7 +34,7 @@ impl Explained {
 
     /// The plan for programs.
     pub fn as_json(&self) -> Value {
-        front::explain_plan(&self.0)
+        front::table::explain_plan(&self.0)
     }
 
     /// The plan as text: query class, key ranges read, conditions tested per row.

@@ -24,13 +24,15 @@ use partita_heat::history::Archive;
 use partita_range::RowMemory;
 use partita_rt::net::{Listener, Network};
 use partita_rt::{Clock, DataDir, Tasks, data_dir};
+use partita_service::Storage;
 use partita_snapshot::{ObjectSnapshotStore, SnapshotPins, Snapshots};
-use partita_table::{Service, ServiceSettings};
+use partita_table::{Service, ServiceSettings, TargetSettings};
 use partita_wire::{BearerRules, Hosts, Jwks};
 
 use crate::config::{Limits, Oauth, Place, Settings, Store, TableListener};
 use crate::environment::Environment;
-use crate::front::{Accounts, Front, FrontParts, InvalidAccount, Unsendable};
+use crate::front::table::TableFront;
+use crate::front::{Front, FrontParts, InvalidAccount, InvalidSetting, accounts};
 use crate::metrics::Metrics;
 use crate::standing::{Listening, OpenStore, Standing};
 use crate::{admin, open_files, tls};
@@ -78,7 +80,7 @@ pub enum Error {
     },
     /// A setting has characters that are not allowed in the header that carries it.
     #[error(transparent)]
-    Unsendable(#[from] Unsendable),
+    InvalidSetting(#[from] InvalidSetting),
     /// The data cannot be opened.
     #[error("cannot open the data directory {}", path.display())]
     Open {
@@ -162,11 +164,11 @@ impl Server {
             let (cluster, snapshots) =
                 open_ranges(&settings.store, objects, &clock, background.clone()).await?;
             let service = Service::new(
-                Arc::clone(cluster.map()),
-                Arc::clone(&clock),
+                storage(&cluster, Arc::clone(&clock), &settings.targets),
                 service_settings(&settings.limits),
+                settings.targets.clone(),
             );
-            let service = Arc::new(service.with_targets(settings.targets.clone()));
+            let service = Arc::new(service);
             service.start(&background);
             standing.opened(OpenStore {
                 cluster: Arc::clone(&cluster),
@@ -177,8 +179,7 @@ impl Server {
                 (Some(loaded.config), loaded.authority)
             });
             let front = Front::new(FrontParts {
-                service,
-                accounts: Accounts::new(&settings.accounts)?,
+                accounts: accounts(&settings.accounts)?,
                 hosts: Hosts::new(
                     settings.table.host_suffixes.iter().cloned(),
                     settings.table.product_style_url,
@@ -191,7 +192,9 @@ impl Server {
                 metrics,
                 clock,
             })?;
-            requests.spawn("table port", front.listen(table_listener, requests.clone()));
+            let front = Arc::new(TableFront::new(front, service));
+            let serving = front.listen(table_listener, requests.clone());
+            requests.spawn("table port", serving);
             Ok(Server {
                 standing,
                 authority,
@@ -239,6 +242,15 @@ impl Server {
             late
         })
     }
+}
+
+/// The storage that all services share.
+fn storage(cluster: &Cluster, clock: Arc<dyn Clock>, targets: &TargetSettings) -> Arc<Storage> {
+    let mut storage = Storage::new(Arc::clone(cluster.map()), clock);
+    if !targets.is_off() {
+        storage = storage.with_targets(targets.account);
+    }
+    Arc::new(storage)
 }
 
 fn service_settings(limits: &Limits) -> ServiceSettings {

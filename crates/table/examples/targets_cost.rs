@@ -1,20 +1,17 @@
-//! What targets and turns cost a request on this machine, in nanoseconds: `cargo run --release -p partita-table --example
-//! targets_cost`.
+//! The cost of targets and admission for a request on this machine, in nanoseconds: `cargo run --release -p partita-table
+//! --example targets_cost`.
 //!
-//! Point reads and inserts over the engine in memory, without targets and with ones that are never reached. Each figure is the best
-//! of several rounds. To see what they cost when they are off, run the same example on a tree without them: all it names was there
-//! before, but `with_targets`.
-#![allow(clippy::print_stdout, reason = "a measuring program prints")]
+//! Point reads, inserts and pages over the engine in memory, without targets and with targets that are never reached. Each
+//! figure is the best of several rounds.
+#![allow(clippy::print_stdout, reason = "a measurement prints")]
 
 use partita_cluster::{Epoch, PartitionMap, Served};
 use partita_engine::memory::MemoryEngine;
 use partita_model::{AccountName, PropertiesBuilder, TableName, ValueRef};
 use partita_range::{Bounds, Range, RangeId};
 use partita_rt::SystemClock;
-use partita_table::{
-    Change, ChangeKind, Condition, Query, Rates, Service, ServiceSettings, Table, TableTargets,
-    TargetSettings,
-};
+use partita_service::{Rates, Storage};
+use partita_table::{Change, Query, Service, ServiceSettings, Table, TableTargets, TargetSettings};
 use std::error::Error;
 use std::hint::black_box;
 use std::sync::Arc;
@@ -89,15 +86,14 @@ fn insert(partition: usize, row: usize) -> Change {
     let mut properties = PropertiesBuilder::new(16);
     let pushed = properties.push("n", ValueRef::Int32(7));
     assert!(pushed.is_ok(), "one property is not too many");
-    Change {
-        partition_key: format!("p{partition}"),
-        row_key: format!("{row:06}"),
-        kind: ChangeKind::Insert(properties.finish()),
-        condition: Condition::None,
-    }
+    Change::insert(
+        format!("p{partition}"),
+        format!("{row:06}"),
+        properties.finish(),
+    )
 }
 
-/// Targets that this load does not come near.
+/// Targets that this load never reaches.
 fn unreachable() -> TargetSettings {
     let rates = Rates::entities(u32::MAX);
     TargetSettings {
@@ -118,8 +114,11 @@ async fn service(targets: TargetSettings) -> Result<(Service, Arc<Table>), Box<d
         range: Arc::new(range),
     };
     let map = Arc::new(PartitionMap::new(vec![served])?);
-    let service = Service::new(map, Arc::new(SystemClock), ServiceSettings::default());
-    let service = service.with_targets(targets);
+    let mut storage = Storage::new(map, Arc::new(SystemClock));
+    if !targets.is_off() {
+        storage = storage.with_targets(targets.account);
+    }
+    let service = Service::new(Arc::new(storage), ServiceSettings::default(), targets);
     let (account, name) = (AccountName::new("account")?, TableName::new("Cost")?);
     service.create_table(&account, &name).await?;
     let table = service.table(&account, &name).await?;

@@ -1,10 +1,10 @@
-//! What an operation can answer besides success.
+//! What an operation on tables answers besides success.
 
 use partita_cluster::LockError;
-use partita_engine::{ReadError, Refusal, WriteError};
+use partita_engine::{ReadError, WriteError};
 use partita_model::{KeyError, LimitError, StoredError};
+use partita_service::Busy;
 use std::sync::Arc;
-use std::time::Duration;
 use thiserror::Error;
 
 /// One of the two keys of an entity.
@@ -27,16 +27,16 @@ impl KeyName {
     }
 }
 
-/// Why an operation did not succeed.
+/// Why an operation failed.
 #[derive(Debug, Clone, Error)]
 pub enum Error {
-    /// The table of an entity operation does not exist.
+    /// The table of an operation on entities does not exist.
     #[error("the table does not exist")]
     TableNotFound,
-    /// The table named as a resource does not exist.
-    #[error("there is no such table")]
+    /// The table of an operation on tables does not exist.
+    #[error("no table has this name")]
     NoSuchTable,
-    /// A table of that name, whatever its case, exists.
+    /// A table of that name, in any case, exists.
     #[error("the table exists")]
     TableAlreadyExists,
     /// The entity does not exist.
@@ -46,12 +46,12 @@ pub enum Error {
     #[error("the entity exists")]
     EntityAlreadyExists,
     /// The entity has another version than the condition names.
-    #[error("the condition does not hold")]
+    #[error("the condition is not met")]
     ConditionNotMet,
-    /// The entity breaks a limit of the data model.
+    /// The entity exceeds a limit of the data model.
     #[error(transparent)]
     Limit(#[from] LimitError),
-    /// A key with a character that no key may have.
+    /// A key with a character that keys cannot have.
     #[error("a key has a forbidden character")]
     KeyCharacters {
         /// Which key.
@@ -59,7 +59,7 @@ pub enum Error {
         /// Its value.
         value: String,
     },
-    /// A key longer than any key may be.
+    /// A key that is too long.
     #[error("a key is too long")]
     KeyTooLong(KeyName),
     /// Two operations of a transaction name the same entity.
@@ -68,109 +68,23 @@ pub enum Error {
     /// Two operations of a transaction name different partitions.
     #[error("the transaction names two partitions")]
     DifferentPartitions,
-    /// The transaction writes more than one may. With the limits of the data model none does.
-    #[error("the transaction writes too much")]
+    /// The transaction writes too many bytes. The limits of the data model rule this out.
+    #[error("the transaction writes too many bytes")]
     TransactionTooLarge,
-    /// It was not done, and may be tried again.
-    #[error("not executed: {detail}")]
-    Busy {
-        /// In a word.
-        reason: BusyReason,
-        /// After how long it is worth trying again, as far as that is known.
-        retry_after: Duration,
-        /// In more words, for the log.
-        detail: Arc<str>,
-    },
+    /// It was not done, and can be tried again.
+    #[error(transparent)]
+    Busy(#[from] Busy),
     /// It may have been done.
     #[error("the outcome is unknown")]
     OutcomeUnknown,
-    /// What is stored cannot be read.
+    /// Stored bytes cannot be read.
     #[error("stored data cannot be read: {0}")]
     Corrupt(Arc<str>),
 }
 
-/// Why something was not done now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BusyReason {
-    /// The range of the keys is being split or merged.
-    RangeInTransit,
-    /// There is no room: in the pipeline, on the disk, or because the data is being opened; or its turn did not come in time.
-    Overloaded,
-    /// The partition is over its target.
-    PartitionTarget,
-    /// The table is over its target.
-    TableTarget,
-    /// The account is over its target.
-    AccountTarget(AccountLimit),
-}
-
-/// Which target of an account was passed: the service has a text for each.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AccountLimit {
-    /// Entities a second.
-    Operations,
-    /// Bytes a second, written.
-    Ingress,
-    /// Bytes a second, read.
-    Egress,
-}
-
-impl BusyReason {
-    /// All words, in the order of metrics.
-    pub const WORDS: [&'static str; 5] = [
-        "range-in-transit",
-        "overloaded",
-        "partition-target",
-        "table-target",
-        "account-target",
-    ];
-
-    /// Its word in the header `x-partita-reason`.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        let [in_transit, overloaded, partition, table, account] = Self::WORDS;
-        match self {
-            Self::RangeInTransit => in_transit,
-            Self::Overloaded => overloaded,
-            Self::PartitionTarget => partition,
-            Self::TableTarget => table,
-            Self::AccountTarget(_) => account,
-        }
-    }
-
-    /// Whether an operator's target was passed, and the server itself is well.
-    #[must_use]
-    pub const fn is_target(self) -> bool {
-        match self {
-            Self::RangeInTransit | Self::Overloaded => false,
-            Self::PartitionTarget | Self::TableTarget | Self::AccountTarget(_) => true,
-        }
-    }
-}
-
-/// What is known of the time that a split, a full disk or a crowd takes: nothing but that it is not over at once.
-const RETRY_AFTER: Duration = Duration::from_secs(1);
-
 impl Error {
-    fn overloaded(cause: &dyn std::error::Error) -> Self {
-        Self::Busy {
-            reason: BusyReason::Overloaded,
-            retry_after: RETRY_AFTER,
-            detail: cause.to_string().into(),
-        }
-    }
-
-    /// A request waited for its turn, and it did not come.
-    pub(crate) fn out_of_patience() -> Self {
-        Self::Busy {
-            reason: BusyReason::Overloaded,
-            retry_after: RETRY_AFTER,
-            detail: "its turn did not come in time".into(),
-        }
-    }
-
-    /// Whether the request itself was at fault, before anything stored was looked at. (Within a transaction of one
-    /// operation, only such errors name the operation's index.)
+    /// Whether the request itself is invalid, whatever is stored. (Within a transaction of one operation, only such errors
+    /// name the operation's index.)
     #[must_use]
     pub const fn is_invalid_request(&self) -> bool {
         match self {
@@ -186,60 +100,42 @@ impl Error {
             | Self::EntityNotFound
             | Self::EntityAlreadyExists
             | Self::ConditionNotMet
-            | Self::Busy { .. }
+            | Self::Busy(_)
             | Self::OutcomeUnknown
             | Self::Corrupt(_) => false,
         }
     }
 }
 
-impl From<ReadError> for Error {
-    fn from(error: ReadError) -> Self {
+impl From<partita_service::Error> for Error {
+    fn from(error: partita_service::Error) -> Self {
         match error {
-            ReadError::Closed | ReadError::Unavailable(_) => Self::overloaded(&error),
-            ReadError::Corrupt(source) => Self::Corrupt(source.to_string().into()),
+            partita_service::Error::Busy(busy) => Self::Busy(busy),
+            partita_service::Error::TooLarge => Self::TransactionTooLarge,
+            partita_service::Error::OutcomeUnknown => Self::OutcomeUnknown,
+            partita_service::Error::Corrupt(detail) => Self::Corrupt(detail),
         }
     }
 }
 
-impl From<WriteError> for Error {
-    fn from(error: WriteError) -> Self {
-        match error {
-            // Whoever tried that again would be refused again.
-            WriteError::Refused(Refusal::TooLarge) => Self::TransactionTooLarge,
-            WriteError::Refused(refusal) => Self::overloaded(&refusal),
-            WriteError::Unknown => Self::OutcomeUnknown,
+/// Errors of the rooms below become what they are for every service.
+macro_rules! from_below {
+    ($($error:ty),+) => {$(
+        impl From<$error> for Error {
+            fn from(error: $error) -> Self {
+                partita_service::Error::from(error).into()
+            }
         }
-    }
+    )+};
 }
 
-impl From<LockError> for Error {
-    fn from(error: LockError) -> Self {
-        Self::Busy {
-            reason: BusyReason::RangeInTransit,
-            retry_after: RETRY_AFTER,
-            detail: error.to_string().into(),
-        }
-    }
-}
+from_below!(ReadError, WriteError, LockError, StoredError, KeyError);
 
-impl From<StoredError> for Error {
-    fn from(error: StoredError) -> Self {
-        Self::Corrupt(error.to_string().into())
-    }
-}
-
-impl From<KeyError> for Error {
-    fn from(error: KeyError) -> Self {
-        Self::Corrupt(error.to_string().into())
-    }
-}
-
-/// Why a transaction did not happen: the first operation at fault.
+/// Why a transaction failed: the first failed operation.
 #[derive(Debug, Clone, Error)]
 #[error("operation {index} of the transaction: {error}")]
 pub struct BatchError {
-    /// The operation's place, from 0.
+    /// The operation's index, from 0.
     pub index: usize,
     /// Its error.
     #[source]

@@ -1,27 +1,25 @@
-//! The table service: what the operations mean.
+//! The Table service: the semantics of its operations on the storage that all services share.
 //!
-//! It takes and returns `model` types, finds the range of a key in the partition map, and has never heard of HTTP or of a
-//! status code. One operation, one file.
+//! It takes and returns `model` types and knows neither HTTP nor status codes. Every operation has a file of its name, in
+//! `catalog` or `entity`.
 //!
 //! Invariants:
-//! - an answer rests on durable state only, a refusal (not found, already there, condition not met) as much as a success;
-//! - a request that is refused has changed nothing;
-//! - no two writes of an entity share a Timestamp, and a later write has a later one.
+//! - an answer depends on durable state only, also a refusal (not found, exists, condition not met);
+//! - a refused request has changed nothing;
+//! - two writes of an entity never have the same Timestamp, and a later write has a later one.
 
-mod admission;
 mod catalog;
 mod entity;
 mod error;
 mod plan;
 mod service;
-mod stamps;
-mod targets;
+mod target_settings;
 
 pub use catalog::{
-    Place, Restored, SnapshotTable, Table, TableNames, TablePage, TableToken, snapshot_tables,
+    KeyLocation, Restored, SnapshotTable, Table, TableNames, TablePage, TableToken, snapshot_tables,
 };
 pub use entity::{Change, ChangeKind, Changed, Condition, Page, Query, RowData, ScanReport};
-pub use error::{AccountLimit, BatchError, BusyReason, Error, KeyName};
+pub use error::{BatchError, Error, KeyName};
 pub use plan::{Plan, QueryClass};
 pub use service::{Service, ServiceSettings};
-pub use targets::{Limited, Rates, Scope, TableTargets, TargetSettings};
+pub use target_settings::{TableTargets, TargetSettings};

@@ -1,33 +1,32 @@
-//! The service: what the operations share.
+//! The service: what all operations on tables share.
 
-use crate::admission::Admission;
 use crate::catalog::{CatalogMemo, expire, sweep};
-use crate::stamps::Stamps;
-use crate::targets::{Cost, Targets, Way};
-use crate::{Error, Limited, Table, TargetSettings};
+use crate::{Error, Table, TargetSettings};
 use bytes::Bytes;
 use parking_lot::Mutex;
 use partita_cluster::{PartitionMap, Route};
-use partita_heat::Access;
 use partita_model::TableId;
-use partita_range::{Locked, RequestStats};
+use partita_range::Locked;
 use partita_rt::{Clock, Tasks};
+use partita_service::{
+    Admission, AdmissionQueue, Charged, Cost, Direction, Storage, Targets, Timestamps,
+};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Notify;
 
-/// What an operator may set.
+/// Settings of the Table service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServiceSettings {
     /// How long a query runs before it ends its page.
     pub page_time_max: Duration,
     /// How many bytes of stored rows end a page.
     pub page_bytes_max: usize,
-    /// How long after a table was dropped a write that began before may still come: its rows are looked for once more
-    /// after that. Longer than any request may take.
+    /// How long after a table's deletion a write that started before it can still commit: its rows are swept once more
+    /// after that. Longer than any request takes.
     pub drop_grace: Duration,
-    /// Entity group transactions under way at once; further ones wait for their turn.
+    /// Entity group transactions under way at once; further ones wait for admission.
     pub transactions_max: usize,
 }
 
@@ -43,59 +42,40 @@ impl Default for ServiceSettings {
     }
 }
 
-/// The table service of all accounts.
+/// The Table service of all accounts.
 #[derive(Debug)]
 pub struct Service {
-    map: Arc<PartitionMap>,
-    clock: Arc<dyn Clock>,
-    stamps: Stamps,
+    storage: Arc<Storage>,
     settings: ServiceSettings,
-    admission: Admission,
-    /// Nothing is limited without.
-    targets: Option<Box<Targets>>,
+    targets: TargetSettings,
+    /// Before the queue of writes, so that transactions do not fill it: their number is limited.
+    transactions: AdmissionQueue,
+    /// Before the commit, for transactions with more bytes than the queue of writes admits at a time: one.
+    long_transactions: AdmissionQueue,
     memo: CatalogMemo,
-    dropped: Arc<Notify>,
+    table_deleted: Arc<Notify>,
     restoring: Mutex<HashSet<TableId>>,
-    expiring: Notify,
+    ttl_changed: Notify,
 }
 
 impl Service {
-    /// A service over ranges.
+    /// The Table service over storage. Its `targets` take effect where the storage keeps targets.
     #[must_use]
-    pub fn new(map: Arc<PartitionMap>, clock: Arc<dyn Clock>, settings: ServiceSettings) -> Self {
-        let stamps = Stamps::new(Arc::clone(&clock));
-        let (memo, dropped) = (CatalogMemo::default(), Arc::new(Notify::new()));
+    pub fn new(storage: Arc<Storage>, settings: ServiceSettings, targets: TargetSettings) -> Self {
         Self {
-            map,
-            clock,
-            stamps,
+            storage,
             settings,
-            admission: Admission::new(settings.transactions_max),
-            targets: None,
-            memo,
-            dropped,
+            targets,
+            transactions: AdmissionQueue::new(settings.transactions_max as u64),
+            long_transactions: AdmissionQueue::new(1),
+            memo: CatalogMemo::default(),
+            table_deleted: Arc::default(),
             restoring: Mutex::default(),
-            expiring: Notify::new(),
+            ttl_changed: Notify::new(),
         }
     }
 
-    /// With scalability targets; past them [`Error::Busy`].
-    #[must_use]
-    pub fn with_targets(mut self, settings: TargetSettings) -> Self {
-        self.targets = Targets::new(settings, self.clock.monotonic()).map(Box::new);
-        self
-    }
-
-    /// Those whose requests were refused in the last minute because a target was passed, at most `limit`, most often first.
-    #[must_use]
-    pub fn limited(&self, limit: usize) -> Vec<Limited> {
-        let targets = self.targets.as_ref();
-        targets.map_or_else(Vec::new, |targets| {
-            targets.limited(self.clock.monotonic(), limit)
-        })
-    }
-
-    /// Starts the background work: removing the rows of dropped tables, and entities that expired.
+    /// Starts the background work: removing the rows of deleted tables, and expired entities.
     pub fn start(self: &Arc<Self>, tasks: &Tasks) {
         tasks.spawn(
             "sweep dropped tables",
@@ -107,70 +87,90 @@ impl Service {
         );
     }
 
+    /// The storage below.
+    #[must_use]
+    pub fn storage(&self) -> &Storage {
+        &self.storage
+    }
+
     /// The ranges.
     #[must_use]
     pub fn map(&self) -> &PartitionMap {
-        &self.map
+        self.storage.map()
     }
 
     pub(crate) fn route(&self, key: &Bytes) -> Route {
-        self.map.route(key)
+        self.storage.route(key)
     }
 
     /// A row, as of the last durable write.
     pub(crate) async fn get(&self, key: &Bytes) -> Result<Option<Bytes>, Error> {
-        Ok(self.map.route(key).range.get(key).await?)
+        Ok(self.storage.get(key).await?)
     }
 
     /// Locks the keys of a write, which lie in one range.
     pub(crate) async fn lock(&self, keys: &[Bytes]) -> Result<Locked, Error> {
-        Ok(self.map.lock(keys).await?)
+        Ok(self.storage.lock(keys).await?)
     }
 
     /// The same, without waiting for a range in transit.
     pub(crate) async fn lock_at_once(&self, keys: &[Bytes]) -> Result<Locked, Error> {
-        Ok(self.map.lock_at_once(keys).await?)
+        Ok(self.storage.lock_at_once(keys).await?)
     }
 
-    pub(crate) const fn admission(&self) -> &Admission {
-        &self.admission
+    pub(crate) fn admission(&self) -> &Admission {
+        self.storage.admission()
+    }
+
+    pub(crate) const fn transactions(&self) -> &AdmissionQueue {
+        &self.transactions
+    }
+
+    pub(crate) const fn long_transactions(&self) -> &AdmissionQueue {
+        &self.long_transactions
     }
 
     pub(crate) fn targets(&self) -> Option<&Targets> {
-        self.targets.as_deref()
+        self.storage.targets()
     }
 
-    /// Takes what a request on the row at `key` costs of its targets, if there are any. What is refused counts in the range's
-    /// heat, so that it shows where the demand is.
-    pub(crate) fn pay(
+    /// What a request on a key of a table, or on the whole table by its prefix, is charged to.
+    pub(crate) fn charged<'a>(&self, table: &'a Table, key: &'a [u8]) -> Charged<'a> {
+        Charged {
+            key,
+            container: table.space.prefix(),
+            rates: self.targets.of(&table.name),
+        }
+    }
+
+    /// Charges a request on the row at `key` to its targets, if there are any.
+    pub(crate) fn charge(
         &self,
         table: &Table,
         key: &Bytes,
-        way: Way,
-        cost: impl FnOnce() -> Cost,
+        cost: Cost,
+        direction: Direction,
     ) -> Result<(), Error> {
-        let Some(targets) = self.targets() else {
-            return Ok(());
-        };
-        let cost = cost();
-        let paid = targets.take(self.clock.monotonic(), table, key, cost, way);
-        paid.inspect_err(|_| self.note_throttled(key, cost.entities))
+        self.storage.charge(
+            key,
+            cost,
+            direction,
+            || self.charged(table, key),
+            || table.scope_names(key),
+        )?;
+        Ok(())
     }
 
     pub(crate) fn note_throttled(&self, key: &Bytes, rows: u64) {
-        let done = RequestStats {
-            rows: usize::try_from(rows).unwrap_or(usize::MAX),
-            ..RequestStats::default()
-        };
-        self.route(key).range.note(key, Access::Throttled, done);
+        self.storage.note_throttled(key, rows);
     }
 
     pub(crate) fn clock(&self) -> &dyn Clock {
-        &*self.clock
+        self.storage.clock()
     }
 
-    pub(crate) fn stamps(&self) -> &Stamps {
-        &self.stamps
+    pub(crate) fn timestamps(&self) -> &Timestamps {
+        self.storage.timestamps()
     }
 
     pub(crate) fn settings(&self) -> &ServiceSettings {
@@ -181,18 +181,18 @@ impl Service {
         &self.memo
     }
 
-    /// Tables that are being brought back from a snapshot: they are recorded as dropped until all of them is there.
+    /// Tables that are being restored from a snapshot: they are recorded as deleted until they are complete.
     pub(crate) fn restoring(&self) -> &Mutex<HashSet<TableId>> {
         &self.restoring
     }
 
-    /// Told when a table was dropped.
-    pub(crate) fn dropped(&self) -> &Notify {
-        &self.dropped
+    /// Notified when a table was deleted.
+    pub(crate) fn table_deleted(&self) -> &Notify {
+        &self.table_deleted
     }
 
-    /// Told when the time to live of a table was set.
-    pub(crate) fn expiring(&self) -> &Notify {
-        &self.expiring
+    /// Notified when the time to live of a table was set.
+    pub(crate) fn ttl_changed(&self) -> &Notify {
+        &self.ttl_changed
     }
 }

@@ -27,7 +27,7 @@ pub struct KeyKind {
 
 impl KeyKind {
     /// `account`: the service properties of an account's tables.
-    pub const SERVICE_PROPERTIES: Self = Self::undivided(0x10);
+    pub const TABLE_SERVICE_PROPERTIES: Self = Self::undivided(0x10);
     /// `account | folded table name`: a table of the catalog.
     pub const TABLE: Self = Self::undivided(0x11);
     /// `account | table id`: a deleted table whose rows are still to be removed.
@@ -123,7 +123,7 @@ impl KeyKinds {
     pub const STORED: Self = Self::new(&[
         KeyKind::ENTITY,
         KeyKind::TABLE,
-        KeyKind::SERVICE_PROPERTIES,
+        KeyKind::TABLE_SERVICE_PROPERTIES,
         KeyKind::DROPPED_TABLE,
     ]);
 
@@ -195,7 +195,7 @@ mod tests {
         KeyKind::ENTITY,
         MESSAGE,
         KeyKind::TABLE,
-        KeyKind::SERVICE_PROPERTIES,
+        KeyKind::TABLE_SERVICE_PROPERTIES,
         KeyKind::DROPPED_TABLE,
         BLOCK,
     ]);

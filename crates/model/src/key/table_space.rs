@@ -137,7 +137,7 @@ mod tests {
             dropped.finish(),
             b"\x12acc\x00\0\0\0\0\0\0\0\x07".as_slice()
         );
-        let properties = KeyWriter::new(KeyKind::SERVICE_PROPERTIES, 0).last_text("acc");
+        let properties = KeyWriter::new(KeyKind::TABLE_SERVICE_PROPERTIES, 0).last_text("acc");
         assert_eq!(properties.finish(), b"\x10acc".as_slice());
     }
 

@@ -3,17 +3,17 @@
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use bytes::Bytes;
-use partita_table::{Place, TableNames};
+use partita_table::{KeyLocation, TableNames};
 use serde_json::{Value, json};
 
 /// A bound in words; null at the ends of the key space.
 pub(super) fn place(key: &Bytes, names: &TableNames) -> Value {
-    let Some(Place {
+    let Some(KeyLocation {
         account,
         table,
         table_id,
         partition_key,
-    }) = names.place(key)
+    }) = names.location(key)
     else {
         return Value::Null;
     };
@@ -41,9 +41,9 @@ pub(super) fn whole_table(prefix: &Bytes, names: &TableNames) -> Value {
 }
 
 /// The table that keys begin with, in words.
-pub(super) fn table_place(prefix: &Bytes, names: &TableNames) -> Option<Place> {
+pub(super) fn table_place(prefix: &Bytes, names: &TableNames) -> Option<KeyLocation> {
     let mut key = prefix.to_vec();
     // The first partition of the table, so that the key is whole.
     key.push(0);
-    names.place(&key)
+    names.location(&key)
 }

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use partita_cluster::{Cluster, Served, StoreLoad};
 use partita_engine::{Distribution, Stats};
 use partita_range::RowMemory;
-use partita_table::{BusyReason, Limited};
+use partita_service::{BusyReason, Limited};
 use serde_json::{Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
@@ -131,7 +131,7 @@ fn busy(reading: &Reading) -> Value {
 /// Who was over a target in the last minute.
 fn limited(standing: &Standing) -> Value {
     let service = standing.service();
-    let limited = service.map_or_else(Vec::new, |service| service.limited(LIMITED_MAX));
+    let limited = service.map_or_else(Vec::new, |service| service.storage().limited(LIMITED_MAX));
     let one = |limited: Limited| {
         let Limited {
             scope,

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use partita_model::TableName;
-use partita_table::{Rates, TableTargets, TargetSettings};
+use partita_service::Rates;
+use partita_table::{TableTargets, TargetSettings};
 
 use super::Error;
 use super::catalog as c;

@@ -1,6 +1,6 @@
-//! One connection: bytes to HTTP, under watch.
+//! One connection: HTTP over a stream whose progress is watched.
 
-use super::Front;
+use super::Protocol;
 use super::progress::{Order, Phase, Progress};
 use crate::metrics::ConnectionFault;
 use bytes::Bytes;
@@ -19,16 +19,18 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite};
 
-/// Serves requests until the client goes, the connection is overdue, or the server shuts down (then the request under
-/// way is answered first).
-pub(super) async fn serve<S>(
-    front: Arc<Front>,
+/// Serves requests until the client disconnects, the connection is overdue, or the server shuts down (the request under way
+/// is answered first).
+pub(super) async fn serve<P, S>(
+    protocol: Arc<P>,
     stream: S,
     peer: Option<IpAddr>,
     progress: Arc<Progress>,
 ) where
+    P: Protocol,
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
+    let front = protocol.front();
     let _open = front.metrics().connection();
     let io = WatchedIo {
         inner: TokioIo::new(stream),
@@ -36,9 +38,9 @@ pub(super) async fn serve<S>(
     };
     let service = service_fn(|request: Request<Incoming>| {
         progress.enter(Phase::Working);
-        let (front, progress) = (&front, &progress);
+        let (protocol, progress) = (&protocol, &progress);
         async move {
-            Ok::<Response<Full<Bytes>>, Infallible>(front.answer(request, peer, progress).await)
+            Ok::<Response<Full<Bytes>>, Infallible>(protocol.answer(request, peer, progress).await)
         }
     });
     let mut http = http1::Builder::new();
@@ -65,14 +67,14 @@ pub(super) async fn serve<S>(
             ConnectionFault::Broken
         };
         front.metrics().connection_failed(fault);
-        tracing::debug!(%error, "a connection ended badly");
+        tracing::debug!(%error, "a connection failed");
     }
 }
 
-/// hyper takes no smaller buffer.
+/// hyper accepts no smaller buffer.
 const MIN_BUFFER_BYTES: usize = 8192;
 
-/// A stream that tells its progress.
+/// A stream that reports its progress.
 struct WatchedIo<S> {
     inner: TokioIo<S>,
     progress: Arc<Progress>,

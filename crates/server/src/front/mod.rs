@@ -1,31 +1,32 @@
-//! The front end of the table protocol: from a connection to an answer.
+//! The front end: from a connection to an answer.
 //!
 //! ```text
-//! connection ─▶ request ─▶ target ─▶ credentials ─▶ operation ─▶ body ─▶ table service ─▶ reply
+//! connection ─▶ head ─▶ target ─▶ credentials ─▶ operation ─▶ body ─▶ service ─▶ reply
 //! ```
 //!
-//! `wire` reads and writes what goes over the line, `table` does what is asked; here they meet, and HTTP with them. One
-//! operation, one file, under `table`.
+//! Here is what all storage protocols share: connections under watch, request heads and bodies, replies, CORS. A
+//! [`Protocol`] answers a request; each has a folder of its own ([`table`]), where every operation has a file of its name.
+//! `wire` reads and writes the protocol's text, the service's crate does the work, and HTTP joins them here.
 //!
 //! Invariants:
-//! - nothing of a request is believed before its credentials were;
+//! - nothing in a request is trusted before its credentials are verified;
 //! - whatever a client does, it takes bounded memory and time;
-//! - every answer, errors too, carries a request id, and nothing internal.
+//! - every answer, also an error, has a request id, and nothing internal.
 
-mod account;
-mod authenticate;
+mod accounts;
 mod body;
+mod busy;
 mod connection;
-mod context;
-
+mod cors;
+mod listener;
 mod progress;
+mod protocol;
 mod reply;
-mod request;
-mod serve;
-mod table;
+mod request_head;
+pub mod table;
 #[cfg(test)]
 mod tests;
 
-pub use account::{Accounts, InvalidAccount};
-pub use serve::{Front, FrontParts, Unsendable};
-pub use table::explain_plan;
+pub use accounts::{InvalidAccount, accounts};
+use protocol::Protocol;
+pub use protocol::{Front, FrontParts, InvalidSetting};

@@ -1,8 +1,9 @@
 //! An answer before it is sent.
 
 use bytes::Bytes;
-use hyper::StatusCode;
+use http_body_util::Full;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
+use hyper::{Response, StatusCode};
 use partita_wire::ErrorCode;
 
 pub(super) const X_MS_REQUEST_ID: HeaderName = HeaderName::from_static("x-ms-request-id");
@@ -11,24 +12,14 @@ pub(super) const X_MS_CLIENT_REQUEST_ID: HeaderName =
     HeaderName::from_static("x-ms-client-request-id");
 pub(super) const X_MS_ERROR_CODE: HeaderName = HeaderName::from_static("x-ms-error-code");
 pub(super) const X_MS_DATE: HeaderName = HeaderName::from_static("x-ms-date");
-pub(super) const X_HTTP_METHOD: HeaderName = HeaderName::from_static("x-http-method");
 pub(super) const CONTENT_MD5: HeaderName = HeaderName::from_static("content-md5");
-pub(super) const PREFER: HeaderName = HeaderName::from_static("prefer");
-pub(super) const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");
-pub(super) const DATA_SERVICE_ID: HeaderName = HeaderName::from_static("dataserviceid");
 pub(super) const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
-pub(super) const NEXT_PARTITION_KEY: HeaderName =
-    HeaderName::from_static("x-ms-continuation-nextpartitionkey");
-pub(super) const NEXT_ROW_KEY: HeaderName = HeaderName::from_static("x-ms-continuation-nextrowkey");
-pub(super) const NEXT_TABLE_NAME: HeaderName =
-    HeaderName::from_static("x-ms-continuation-nexttablename");
-pub(super) const X_PARTITA_EXPLAIN: HeaderName = HeaderName::from_static("x-partita-explain");
 pub(super) const X_PARTITA_REASON: HeaderName = HeaderName::from_static("x-partita-reason");
 
 const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
 const NO_CACHE: HeaderValue = HeaderValue::from_static("no-cache");
 
-/// Status, headers and body of an answer; what every answer carries comes on top when it is sent.
+/// Status, headers and body of an answer. The headers of every answer are added before it is sent.
 #[derive(Debug)]
 pub(super) struct Reply {
     pub(super) status: StatusCode,
@@ -36,7 +27,7 @@ pub(super) struct Reply {
     pub(super) body: Bytes,
     /// The storage error code, if it is an error.
     pub(super) code: Option<ErrorCode>,
-    /// Why it was not executed, in a word, if it was not.
+    /// The reason in a word, if the request was not executed.
     pub(super) busy: Option<&'static str>,
     /// Entities in the body.
     pub(super) entities: u64,
@@ -56,8 +47,8 @@ impl Reply {
         }
     }
 
-    /// An answer of a table or entity operation: not to be cached, nor guessed at.
-    pub(super) fn of_tables(status: StatusCode) -> Self {
+    /// An answer that is not to be cached, and whose media type is not to be guessed.
+    pub(super) fn uncached(status: StatusCode) -> Self {
         let mut reply = Self::new(status);
         reply.headers.insert(header::CACHE_CONTROL, NO_CACHE);
         reply
@@ -74,12 +65,20 @@ impl Reply {
         self
     }
 
-    /// With a header whose value was made of what a client sent; left out where no header can carry it (it is then not
-    /// one that the client waits for: keys in URLs and tokens are encoded).
+    /// With a header whose value depends on the request; omitted where a header cannot carry it (clients do not need it
+    /// then: keys in URLs and tokens are encoded).
     pub(super) fn header(mut self, name: HeaderName, value: &str) -> Self {
         if let Ok(value) = HeaderValue::from_str(value) {
             self.headers.insert(name, value);
         }
         self
+    }
+
+    /// The answer as hyper sends it.
+    pub(super) fn into_response(self) -> Response<Full<Bytes>> {
+        let mut response = Response::new(Full::new(self.body));
+        *response.status_mut() = self.status;
+        *response.headers_mut() = self.headers;
+        response
     }
 }

@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use partita_table::BusyReason;
+use partita_service::BusyReason;
 use partita_wire::ErrorCode;
 use partita_wire::table::{ERROR_CODES, Operation};
 

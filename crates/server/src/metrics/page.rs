@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use partita_engine::{Distribution, Stats};
 use partita_range::{CacheStats, KeyFilterStats};
-use partita_table::BusyReason;
+use partita_service::BusyReason;
 
 use super::counts::{CLASSES, ConnectionFault, OperationReading, Reading};
 use super::definitions::{self as d, Definition, Kind};

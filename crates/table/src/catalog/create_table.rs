@@ -1,10 +1,11 @@
 //! Create Table.
 
 use super::name_key;
-use super::record::{TableRecord, encode};
+use super::record::TableRecord;
 use crate::{Error, Service};
 use partita_engine::Batch;
 use partita_model::{AccountName, TableName};
+use partita_service::encode_record;
 
 impl Service {
     /// Makes an empty table. Cancel-safe: once it writes, it is made.
@@ -20,12 +21,12 @@ impl Service {
         let record = TableRecord {
             id: partita_rt::random::u64(),
             name: name.as_str().to_owned(),
-            created: self.stamps().next().ticks(),
+            created: self.timestamps().next().ticks(),
             policies: Vec::new(),
             ttl_seconds: None,
         };
         let mut batch = Batch::with_capacity(1);
-        batch.put(key, encode(&record));
+        batch.put(key, encode_record(&record));
         locked.commit(batch).await?;
         Ok(())
     }

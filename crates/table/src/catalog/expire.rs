@@ -11,10 +11,11 @@
 use super::table_walk::{TableWalk, remove_keys};
 use super::{Table, name_key};
 use crate::entity::Expiry;
-use crate::{BusyReason, Error, Service};
+use crate::{Error, Service};
 use bytes::Bytes;
 use partita_model::{AccountName, DateTime, Stored, TableId, TableName, TimeToLive};
 use partita_rt::Shutdown;
+use partita_service::{Busy, BusyReason};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,7 +34,7 @@ pub(crate) async fn expire(service: Arc<Service>, shutdown: Shutdown) {
         tokio::select! {
             () = shutdown.requested() => return,
             () = tokio::time::sleep(POLL) => {}
-            () = service.expiring().notified() => {}
+            () = service.ttl_changed().notified() => {}
         }
         if let Err(error) = expiring.round(&service, &shutdown).await {
             tracing::warn!(%error, "removing expired entities failed, will go on");
@@ -64,7 +65,7 @@ impl Expiring {
             .retain(|id, _| mortal.iter().any(|(_, table, _)| table.id == *id));
         let mut removed = 0;
         for (account, table, ttl) in mortal {
-            let now = service.stamps().now();
+            let now = service.timestamps().now();
             let waits = |(of, due): &(TimeToLive, DateTime)| *of == ttl && *due > now;
             if shutdown.is_requested() || self.0.get(&table.id).is_some_and(waits) {
                 continue;
@@ -191,10 +192,10 @@ impl<'a> Walk<'a> {
                     self.removed += removed;
                     return Ok(true);
                 }
-                Err(Error::Busy {
+                Err(Error::Busy(Busy {
                     reason: BusyReason::RangeInTransit,
                     ..
-                }) => {
+                })) => {
                     // The range may be waiting for this very lock. Without it, this waits until the range is served again.
                     drop(locked);
                     drop(self.service.lock(keys.get(..1).unwrap_or_default()).await?);

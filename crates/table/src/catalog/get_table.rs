@@ -1,7 +1,7 @@
 //! Finding a table by its name.
 
 use super::name_key;
-use super::record::{self, TableRecord};
+use super::record::TableRecord;
 use crate::{Error, Service};
 use bytes::Bytes;
 use parking_lot::RwLock;
@@ -9,6 +9,7 @@ use partita_model::{
     AccountName, DateTime, SignedIdentifier, TableId, TableName, TableSpace, TimeToLive,
 };
 use partita_rt::hash::RandomState;
+use partita_service::decode_record;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -37,7 +38,7 @@ impl Table {
             created,
             policies,
             ttl_seconds,
-        } = record::decode(row)?;
+        } = decode_record(row)?;
         let id = TableId(id);
         let ttl = ttl_seconds
             .map(TimeToLive::from_seconds)

@@ -1,10 +1,11 @@
 //! Rename Table: not of the Table service, an extension of ours.
 
 use super::name_key;
-use super::record::{TableRecord, decode, encode};
+use super::record::TableRecord;
 use crate::{Error, Service};
 use partita_engine::Batch;
 use partita_model::{AccountName, TableName};
+use partita_service::{decode_record, encode_record};
 
 impl Service {
     /// Gives a table another name: one write, whatever its size. Its entities keep their ETags, the table its access
@@ -30,13 +31,13 @@ impl Service {
         if old_key != new_key && locked.read(&new_key).await?.is_some() {
             return Err(Error::TableAlreadyExists);
         }
-        let mut record: TableRecord = decode(&row)?;
+        let mut record: TableRecord = decode_record(&row)?;
         to.as_str().clone_into(&mut record.name);
         let mut batch = Batch::with_capacity(2);
         if old_key != new_key {
             batch.delete(old_key);
         }
-        batch.put(new_key, encode(&record));
+        batch.put(new_key, encode_record(&record));
         locked.commit(batch).await?;
         Ok(())
     }

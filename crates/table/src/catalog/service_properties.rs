@@ -1,26 +1,12 @@
 //! Get and Set Table Service Properties.
 
-use super::record::{PropertiesRecord, decode, encode};
 use crate::{Error, Service};
-use bytes::Bytes;
-use partita_engine::Batch;
-use partita_model::{AccountName, KeyKind, KeyWriter, ServiceProperties};
+use partita_model::{AccountName, KeyKind, ServiceProperties};
 
-fn key(account: &AccountName) -> Bytes {
-    KeyWriter::new(KeyKind::SERVICE_PROPERTIES, 32)
-        .last_text(account.as_str())
-        .finish()
-}
-
-fn read(row: Option<Bytes>) -> Result<ServiceProperties, Error> {
-    match row {
-        Some(row) => Ok(decode::<PropertiesRecord>(&row)?.into()),
-        None => Ok(ServiceProperties::default()),
-    }
-}
+const KIND: KeyKind = KeyKind::TABLE_SERVICE_PROPERTIES;
 
 impl Service {
-    /// The account's properties, or what they are before they were ever set.
+    /// The account's properties; the defaults before they are set.
     ///
     /// # Errors
     /// [`Error::Busy`], [`Error::Corrupt`].
@@ -28,11 +14,11 @@ impl Service {
         &self,
         account: &AccountName,
     ) -> Result<ServiceProperties, Error> {
-        let key = key(account);
-        read(self.get(&key).await?)
+        Ok(self.storage().service_properties(KIND, account).await?)
     }
 
-    /// Changes some of the account's properties: `change` is given what they are. Cancel-safe: once it writes, it is done.
+    /// Changes some of the account's properties: `change` receives the current ones. Cancel-safe: dropped during the write,
+    /// it still completes.
     ///
     /// # Errors
     /// [`Error::Busy`], [`Error::OutcomeUnknown`], [`Error::Corrupt`].
@@ -41,13 +27,9 @@ impl Service {
         account: &AccountName,
         change: impl FnOnce(&mut ServiceProperties) + Send,
     ) -> Result<(), Error> {
-        let key = key(account);
-        let locked = self.lock(std::slice::from_ref(&key)).await?;
-        let mut properties = read(locked.read(&key).await?)?;
-        change(&mut properties);
-        let mut batch = Batch::with_capacity(1);
-        batch.put(key, encode(&PropertiesRecord::from(&properties)));
-        locked.commit(batch).await?;
-        Ok(())
+        let storage = self.storage();
+        Ok(storage
+            .change_service_properties(KIND, account, change)
+            .await?)
     }
 }

@@ -4,13 +4,14 @@
 //! id is gone from the catalog), but it must not stay for ever: the record of the dropped table is kept, and its rows looked
 //! for again, until no request that began before the drop can be left.
 
-use super::record::{DroppedRecord, decode};
+use super::record::DroppedRecord;
 use super::table_walk::{TableWalk, remove_keys};
 use crate::{Error, Service};
 use bytes::Bytes;
 use partita_engine::{KeyRange, ScanHint};
 use partita_model::{DateTime, KeyKind, KeyReader, TableSpace};
 use partita_rt::Shutdown;
+use partita_service::decode_record;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -34,10 +35,10 @@ pub(crate) async fn sweep(service: Arc<Service>, shutdown: Shutdown) {
             if left {
                 tokio::select! {
                     () = tokio::time::sleep(PAUSE) => {}
-                    () = service.dropped().notified() => {}
+                    () = service.table_deleted().notified() => {}
                 }
             } else {
-                service.dropped().notified().await;
+                service.table_deleted().notified().await;
             }
         };
         tokio::select! {
@@ -90,7 +91,7 @@ async fn sweep_table(
     key: &Bytes,
     row: &[u8],
 ) -> Result<bool, Error> {
-    let record: DroppedRecord = decode(row)?;
+    let record: DroppedRecord = decode_record(row)?;
     let mut fields = KeyReader::of_kind(key, KeyKind::DROPPED_TABLE)?;
     let account = fields.text()?;
     let id = fields.table_id()?;

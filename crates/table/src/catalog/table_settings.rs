@@ -1,10 +1,11 @@
 //! Settings of a table that the Table service does not know: extensions of ours. (Reading them is [`Service::table`].)
 
 use super::name_key;
-use super::record::{TableRecord, decode, encode};
+use super::record::TableRecord;
 use crate::{Error, Service};
 use partita_engine::Batch;
 use partita_model::{AccountName, TableName, TimeToLive};
+use partita_service::{decode_record, encode_record};
 
 impl Service {
     /// Sets how long the entities of a table live after their last write; without, for ever. It holds at once, for entities
@@ -24,12 +25,12 @@ impl Service {
         let key = name_key(account, name);
         let locked = self.lock(std::slice::from_ref(&key)).await?;
         let row = locked.read(&key).await?.ok_or(Error::TableNotFound)?;
-        let mut record: TableRecord = decode(&row)?;
+        let mut record: TableRecord = decode_record(&row)?;
         record.ttl_seconds = ttl.map(TimeToLive::seconds);
         let mut batch = Batch::with_capacity(1);
-        batch.put(key, encode(&record));
+        batch.put(key, encode_record(&record));
         locked.commit(batch).await?;
-        self.expiring().notify_one();
+        self.ttl_changed().notify_one();
         Ok(())
     }
 }

@@ -2,10 +2,12 @@
 
 use super::dropped_key;
 use super::expire::Expiring;
-use super::record::{DroppedRecord, encode};
+use super::record::DroppedRecord;
 use super::sweep::sweep_once;
 use super::table_walk::TableWalk;
-use crate::{Change, ChangeKind, Condition, Error, Query, Service, ServiceSettings, Table};
+use crate::{
+    Change, ChangeKind, Condition, Error, Query, Service, ServiceSettings, Table, TargetSettings,
+};
 use partita_cluster::{Epoch, PartitionMap, Served};
 use partita_engine::memory::MemoryEngine;
 use partita_engine::{Batch, ReadError};
@@ -15,6 +17,7 @@ use partita_model::{
 };
 use partita_range::{Bounds, Range, RangeId};
 use partita_rt::{ManualClock, Tasks};
+use partita_service::{Storage, encode_record};
 use std::ops::Bound;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -62,7 +65,8 @@ impl Rig {
                 drop_grace: Duration::from_secs(5),
                 ..ServiceSettings::default()
             };
-            Service::new(Arc::new(map), Arc::new(clock.clone()), settings)
+            let storage = Storage::new(Arc::new(map), Arc::new(clock.clone()));
+            Service::new(Arc::new(storage), settings, TargetSettings::default())
         };
         let before = service(ranges(None));
         before
@@ -375,7 +379,7 @@ async fn expired_entities_are_removed_when_they_can_be() {
     let [(_, (_, due))] = expiring.0.iter().collect::<Vec<_>>()[..] else {
         panic!("one table ages");
     };
-    assert!(*due > rig.service.stamps().now());
+    assert!(*due > rig.service.timestamps().now());
     // Who asks for more time gets back what has not been removed.
     rig.clock.advance(Duration::from_secs(2));
     assert_eq!(rig.listed(&table).await, ["a/young"]);
@@ -436,7 +440,7 @@ async fn a_damaged_table_keeps_no_other_from_expiring() {
     assert_eq!(rig.stored(&people).await, 0);
     let (_, due) = expiring.0[&aged.id];
     assert!(
-        due > rig.service.stamps().now(),
+        due > rig.service.timestamps().now(),
         "it is not read all the time"
     );
 }
@@ -444,7 +448,7 @@ async fn a_damaged_table_keeps_no_other_from_expiring() {
 #[tokio::test]
 async fn a_dropped_table_that_cannot_be_removed_keeps_no_other() {
     let rig = Rig::new().await;
-    let record = encode(&DroppedRecord {
+    let record = encode_record(&DroppedRecord {
         name: "Gone".into(),
         dropped: 0,
     });

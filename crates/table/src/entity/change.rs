@@ -1,50 +1,53 @@
-//! A change to an entity, and what becomes of the entity by it: pure functions from the current row to the next.
+//! A change of an entity: pure functions from the current row to the next.
 
+use super::delete_entity::require_present;
+use super::insert_entity::require_absent;
+use super::update_entity::require;
 use crate::{Error, KeyName};
 use bytes::Bytes;
 use partita_model::limits::{ENTITY_BYTES_MAX, LimitError};
 use partita_model::{DateTime, ETag, InvalidKey, Properties, Stored, check_key};
 
-/// What a change does.
+/// The effect of a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChangeKind {
-    /// Makes a new entity: Insert Entity. Its condition is ignored.
+    /// Creates an entity: Insert Entity. Its condition is ignored.
     Insert(Properties),
     /// Replaces all properties: Update Entity with a condition, Insert Or Replace Entity without.
     Replace(Properties),
-    /// Sets the properties given and keeps the others: Merge Entity with a condition, Insert Or Merge Entity without.
+    /// Sets the given properties and keeps the others: Merge Entity with a condition, Insert Or Merge Entity without.
     Merge(Properties),
-    /// Removes the entity: Delete Entity.
+    /// Deletes the entity: Delete Entity.
     Delete,
 }
 
-/// What must hold of the entity as it is.
+/// What the current entity must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Condition {
-    /// Nothing: there may be none (`If-Match` absent).
+    /// Anything, or absent (no `If-Match`).
     None,
-    /// It exists (`If-Match: *`).
+    /// Present (`If-Match: *`).
     Exists,
-    /// It exists in this version.
+    /// Present in this version.
     Version(ETag),
-    /// It exists in a version that no entity has: an ETag of another maker.
+    /// Present in a version that no entity has: an ETag that Partita does not write.
     NoVersion,
 }
 
-/// A change to one entity.
+/// A change of one entity.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
     /// Its PartitionKey.
     pub partition_key: String,
     /// Its RowKey.
     pub row_key: String,
-    /// What it does.
+    /// Its effect.
     pub kind: ChangeKind,
-    /// On which condition.
+    /// Its condition.
     pub condition: Condition,
 }
 
-/// What a change left.
+/// The result of a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Changed {
     /// The entity's key in the key space.
@@ -56,14 +59,14 @@ pub struct Changed {
 }
 
 impl Change {
-    /// Checks what can be checked without looking at the entity.
+    /// Checks what does not depend on the current entity.
     pub(crate) fn check(&self) -> Result<(), Error> {
         let may_create = match &self.kind {
             ChangeKind::Insert(_) => true,
             ChangeKind::Replace(_) | ChangeKind::Merge(_) => self.condition == Condition::None,
             ChangeKind::Delete => false,
         };
-        // A key that cannot be stored names no entity: changes that need one will not find it.
+        // No entity has a key that cannot be stored: changes of an existing entity will not find it.
         if may_create {
             self.check_key(KeyName::PartitionKey, &self.partition_key)?;
             self.check_key(KeyName::RowKey, &self.row_key)?;
@@ -86,7 +89,7 @@ impl Change {
         })
     }
 
-    /// How large it is, as the service sizes entities; of a merge and a delete what is sent.
+    /// The size of the change, as the service counts sizes of entities; for a merge and a delete that of the request.
     pub(crate) fn bytes(&self) -> usize {
         match &self.kind {
             ChangeKind::Insert(properties)
@@ -105,7 +108,7 @@ impl Change {
         Ok(())
     }
 
-    /// What the change makes of the entity as it is, at a time; the new Timestamp is later than the current one.
+    /// The entity after the change, at a time. Its Timestamp is later than the current one.
     pub(crate) fn apply(
         self,
         key: &Bytes,
@@ -114,7 +117,7 @@ impl Change {
     ) -> Result<Changed, Error> {
         let current = current.map(Stored::open).transpose()?;
         self.require(current)?;
-        let stamp = current.map_or(now, |current| now.max(current.timestamp().next()));
+        let timestamp = current.map_or(now, |current| now.max(current.timestamp().next()));
         let properties = match (&self.kind, current) {
             (ChangeKind::Delete, _) => {
                 return Ok(Changed {
@@ -137,28 +140,17 @@ impl Change {
         };
         Ok(Changed {
             key: key.clone(),
-            value: Some(properties.into_stored(stamp)),
-            etag: Some(ETag(stamp)),
+            value: Some(properties.into_stored(timestamp)),
+            etag: Some(ETag(timestamp)),
         })
     }
 
-    /// Whether the condition holds.
+    /// Checks that the entity is as the operation requires it.
     fn require(&self, current: Option<Stored<'_>>) -> Result<(), Error> {
-        if matches!(self.kind, ChangeKind::Insert(_)) {
-            return if current.is_some() {
-                Err(Error::EntityAlreadyExists)
-            } else {
-                Ok(())
-            };
-        }
-        match (self.condition, current) {
-            (Condition::None, None) if self.kind == ChangeKind::Delete => {
-                Err(Error::EntityNotFound)
-            }
-            (Condition::None, _) | (Condition::Exists, Some(_)) => Ok(()),
-            (Condition::Version(etag), Some(current)) if etag == current.etag() => Ok(()),
-            (Condition::Version(_) | Condition::NoVersion, Some(_)) => Err(Error::ConditionNotMet),
-            (_, None) => Err(Error::EntityNotFound),
+        match self.kind {
+            ChangeKind::Insert(_) => require_absent(current),
+            ChangeKind::Replace(_) | ChangeKind::Merge(_) => require(self.condition, current),
+            ChangeKind::Delete => require_present(self.condition, current),
         }
     }
 }

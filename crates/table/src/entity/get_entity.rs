@@ -1,8 +1,8 @@
 //! Get Entity.
 
 use super::{Expiry, RowData};
-use crate::targets::{Cost, Way};
 use crate::{Error, Service, Table};
+use partita_service::{Cost, Direction};
 
 impl Service {
     /// The entity with these keys.
@@ -16,20 +16,17 @@ impl Service {
         row_key: &str,
     ) -> Result<RowData, Error> {
         let key = table.space.entity(partition_key, row_key);
-        let one = Cost {
-            entities: 1,
-            bytes: 0,
-        };
-        self.pay(table, &key, Way::Out, || one)?;
+        self.charge(table, &key, Cost::ONE, Direction::Out)?;
         let value = self.get(&key).await?;
         if let (Some(targets), Some(value)) = (self.targets(), &value) {
             let read = Cost {
                 entities: 0,
                 bytes: (key.len() + value.len()) as u64,
             };
-            targets.charge(self.clock().monotonic(), table, &key, read);
+            let charged = self.charged(table, &key);
+            targets.charge(self.clock().monotonic(), &charged, read);
         }
-        let alive = Expiry::new(table, self.stamps().now()).alive(value)?;
+        let alive = Expiry::new(table, self.timestamps().now()).alive(value)?;
         let value = alive.ok_or(Error::EntityNotFound)?;
         Ok(RowData { key, value })
     }

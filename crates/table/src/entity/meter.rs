@@ -1,22 +1,22 @@
-//! What a page has looked at and not paid for yet, of targets.
+//! What a page has read and not been charged for yet.
 //!
-//! A page pays piece by piece, partition by partition. It begins when nothing is in debt; once it has made one it ends, at a key
-//! where the next page goes on.
+//! A page is charged piece by piece, partition by partition. It starts only where no target is in debt; once it is in debt
+//! itself it ends, at the key where the next page starts.
 
-use crate::targets::{Cost, Targets};
 use crate::{Error, Service, Table};
 use bytes::Bytes;
 use partita_model::indivisible_prefix;
+use partita_service::{Cost, Targets};
 
-/// The meter of one page. Does nothing without targets.
+/// The meter of one page. Without targets it does nothing.
 pub(super) struct Meter<'a> {
     targets: Option<&'a Targets>,
     service: &'a Service,
     table: &'a Table,
-    /// A key of the partition being looked at, and what is not paid of it.
-    unpaid: Option<(Bytes, Cost)>,
-    has_paid: bool,
-    is_over: bool,
+    /// A key of the partition that is read, and what is not charged of it yet.
+    uncharged: Option<(Bytes, Cost)>,
+    has_charged: bool,
+    in_debt: bool,
 }
 
 impl<'a> Meter<'a> {
@@ -25,69 +25,68 @@ impl<'a> Meter<'a> {
             targets: service.targets(),
             service,
             table,
-            unpaid: None,
-            has_paid: false,
-            is_over: false,
+            uncharged: None,
+            has_charged: false,
+            in_debt: false,
         }
     }
 
-    /// Whether the page may go on to this row. Asked where a partition begins: a query of a whole table may not look at one that is
-    /// over its target.
+    /// Whether the page may read this row. Checked where a partition starts: a query of a whole table must not read a
+    /// partition that is over its target.
     ///
     /// # Errors
-    /// [`Error::Busy`] when nothing was looked at so far: then the page is refused.
-    pub(super) fn may_look(&mut self, key: &Bytes) -> Result<bool, Error> {
+    /// [`Error::Busy`] where nothing was read so far: the page is refused.
+    pub(super) fn may_read(&mut self, key: &Bytes) -> Result<bool, Error> {
         let Some(targets) = self.targets else {
             return Ok(true);
         };
-        let same = self.unpaid.as_ref().is_some_and(|(first, _)| {
+        let same = self.uncharged.as_ref().is_some_and(|(first, _)| {
             indivisible_prefix(first).is_some_and(|partition| key.starts_with(partition))
         });
         if same {
             return Ok(true);
         }
-        self.pay();
-        let now = self.service.clock().monotonic();
-        if self.has_paid {
-            return Ok(targets.allows(now, self.table, key));
+        self.charge();
+        let (service, table) = (self.service, self.table);
+        let now = service.clock().monotonic();
+        let charged = service.charged(table, key);
+        if self.has_charged {
+            return Ok(targets.allows(now, &charged));
         }
-        let allowed = targets.check(now, self.table, key);
-        allowed.inspect_err(|_| self.service.note_throttled(key, 1))?;
+        let allowed = targets.check(now, &charged, || table.scope_names(key));
+        allowed.inspect_err(|_| service.note_throttled(key, 1))?;
         Ok(true)
     }
 
-    /// A row was looked at, of a partition that was asked for.
+    /// Counts a row that was read, of a partition that was checked.
     pub(super) fn row(&mut self, key: &Bytes, bytes: usize) {
         if self.targets.is_none() {
             return;
         }
         let (_, cost) = self
-            .unpaid
+            .uncharged
             .get_or_insert_with(|| (key.clone(), Cost::default()));
         cost.entities += 1;
         cost.bytes += bytes as u64;
     }
 
-    /// Pays what was looked at; whether the page has to end.
-    pub(super) fn pay(&mut self) -> bool {
-        if let (Some(targets), Some((key, cost))) = (self.targets, self.unpaid.take()) {
+    /// Charges what was read; whether the page has to end.
+    pub(super) fn charge(&mut self) -> bool {
+        if let (Some(targets), Some((key, cost))) = (self.targets, self.uncharged.take()) {
             let now = self.service.clock().monotonic();
-            self.is_over |= targets.charge(now, self.table, &key, cost);
-            self.has_paid = true;
+            let charged = self.service.charged(self.table, &key);
+            self.in_debt |= targets.charge(now, &charged, cost);
+            self.has_charged = true;
         }
-        self.is_over
+        self.in_debt
     }
 
-    /// The page is done. One that looked at nothing, from `start` on, pays for one entity.
+    /// The page is complete. One that read nothing from `start` on is charged for one entity.
     pub(super) fn finish(mut self, start: Option<Bytes>) {
-        self.pay();
-        if let Some(start) = start.filter(|_| !self.has_paid) {
-            let cost = Cost {
-                entities: 1,
-                bytes: 0,
-            };
-            self.unpaid = Some((start, cost));
-            self.pay();
+        self.charge();
+        if let Some(start) = start.filter(|_| !self.has_charged) {
+            self.uncharged = Some((start, Cost::ONE));
+            self.charge();
         }
     }
 }

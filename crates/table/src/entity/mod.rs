@@ -1,12 +1,16 @@
-//! Entities: what changes them, and what reads them.
+//! Entities: the operations that write and read them.
 
 mod change;
-mod commit_changes;
+mod change_entity;
+mod delete_entity;
+mod entity_group_transaction;
 mod expiry;
 mod get_entity;
+mod insert_entity;
 mod meter;
 mod query_entities;
 mod row_data;
+mod update_entity;
 
 pub use change::{Change, ChangeKind, Changed, Condition};
 pub(crate) use expiry::Expiry;

@@ -1,13 +1,11 @@
 //! Query Entities: one page.
 //!
-//! A page ends when it is full, when its time or its bytes are used up, when it passes a target, where a range ends, or with the
-//! last row. It says
-//! where the next one begins: at the next row that passes, or, when it ended early, at the next row to look at. That is a
-//! key, not a place: it stays good when rows, or ranges, come and go.
+//! A page ends when it is full, when its time or its bytes are used up, when it exceeds a target, where a range ends, or with
+//! the last row. The next one starts at the next row that passes or, where the page ended early, at the next row to read.
+//! That position is a key, so it stays valid when rows or ranges change.
 
 use super::meter::Meter;
 use super::{Expiry, RowData};
-use crate::admission::Admitted;
 use crate::{Error, Plan, QueryClass, Service, Table};
 use bytes::Bytes;
 use partita_cluster::Served;
@@ -16,20 +14,21 @@ use partita_heat::Access;
 use partita_model::{EntityBound, EntityPosition, EntityRange, Filter, TableSpace};
 use partita_range::{Range, RangeId, RequestStats};
 use partita_rt::{Bug, is_planted};
+use partita_service::Admitted;
 use std::time::{Duration, Instant};
 
 /// A query.
 #[derive(Debug, Clone, Copy)]
 pub struct Query<'a> {
-    /// What rows must pass.
+    /// The filter that rows must pass.
     pub filter: Option<&'a Filter>,
-    /// The most rows on the page.
+    /// The largest number of rows on the page.
     pub top: usize,
-    /// Where an earlier page ended.
+    /// Where the previous page ended.
     pub from: Option<&'a EntityPosition>,
-    /// What part of the table the caller may see.
+    /// The part of the table that the caller may read.
     pub allowed: Option<&'a EntityRange>,
-    /// Bytes that the answer may have for each row beside those that are stored: they count towards the page too.
+    /// Bytes that the answer adds to each stored row: they count towards the page too.
     pub row_bytes_more: usize,
 }
 
@@ -38,28 +37,28 @@ pub struct Query<'a> {
 pub struct Page {
     /// Its rows, in key order.
     pub rows: Vec<RowData>,
-    /// Where the query goes on, if it does.
+    /// Where the next page starts; `None` after the last one.
     pub next: Option<EntityPosition>,
-    /// What it cost.
+    /// Its cost.
     pub report: ScanReport,
 }
 
-/// What a page cost, for explaining it.
+/// The cost of a page, for explaining it.
 #[derive(Debug, Clone)]
 pub struct ScanReport {
-    /// How the query was run.
+    /// The plan of the query.
     pub plan: Plan,
-    /// The class of the whole query, whatever its page.
+    /// The class of the whole query, not of this page.
     pub class: QueryClass,
     /// Rows read.
     pub rows_read: usize,
     /// Bytes of the rows read, keys included.
     pub bytes_read: usize,
-    /// How long it took.
+    /// The time it took.
     pub time: Duration,
 }
 
-/// Rows read at a time: the first chunk is as large as the page; so many when a filter lets few pass.
+/// Rows read at a time. The first chunk is as large as the page, later ones as large as this: a filter lets few rows pass.
 const CHUNK_ROWS_MAX: usize = 1024;
 const CHUNK_BYTES_MAX: usize = 4 << 20;
 
@@ -81,15 +80,16 @@ impl Service {
         }
         let start = plan.spans.first().map(|span| span.start.key(&table.space));
         if let (Some(targets), Some(start)) = (self.targets(), &start) {
-            let allowed = targets.check(began, table, start);
+            let charged = self.charged(table, start);
+            let allowed = targets.check(began, &charged, || table.scope_names(start));
             allowed.inspect_err(|_| self.note_throttled(start, 1))?;
         }
-        let mut reading = Reading {
+        let mut reader = PageReader {
             service: self,
             space: &table.space,
             meter: Meter::new(self, table),
             residual: plan.residual.as_ref(),
-            expiry: Expiry::new(table, self.stamps().now()),
+            expiry: Expiry::new(table, self.timestamps().now()),
             top: query.top,
             row_bytes_more: query.row_bytes_more,
             deadline: began + self.settings().page_time_max,
@@ -100,16 +100,16 @@ impl Service {
             first_read: None,
             range: None,
         };
-        let next = reading.read(&plan.spans).await?;
-        let Reading {
+        let next = reader.read(&plan.spans).await?;
+        let PageReader {
             mut rows,
             rows_read,
             bytes_read,
             meter,
             ..
-        } = reading;
+        } = reader;
         meter.finish(start);
-        let next = next.map(|key| token(&table.space, &key)).transpose()?;
+        let next = next.map(|key| position(&table.space, &key)).transpose()?;
         if is_planted(Bug::TokenOffByOne) && next.is_some() {
             rows.pop();
         }
@@ -129,7 +129,7 @@ impl Service {
 }
 
 impl Service {
-    /// How many ranges a plan reads, all its pages together.
+    /// The number of ranges that a plan reads in all its pages.
     #[must_use]
     pub fn ranges_touched(&self, table: &Table, plan: &Plan) -> usize {
         let keys = |span: &EntityRange| (span.start.key(&table.space), span.end.key(&table.space));
@@ -147,8 +147,8 @@ impl Service {
     }
 }
 
-/// The token of a key, which may be a cut (the end of a range).
-fn token(space: &TableSpace, key: &[u8]) -> Result<EntityPosition, Error> {
+/// The position of a key, which may be the end of a range.
+fn position(space: &TableSpace, key: &[u8]) -> Result<EntityPosition, Error> {
     let (partition_key, row_key) = space.decode(key)?;
     Ok(EntityPosition {
         partition_key: partition_key.into_owned(),
@@ -156,8 +156,8 @@ fn token(space: &TableSpace, key: &[u8]) -> Result<EntityPosition, Error> {
     })
 }
 
-/// A page being read.
-struct Reading<'a> {
+/// A page that is being read.
+struct PageReader<'a> {
     service: &'a Service,
     space: &'a TableSpace,
     meter: Meter<'a>,
@@ -170,20 +170,20 @@ struct Reading<'a> {
     bytes_kept: usize,
     rows_read: usize,
     bytes_read: usize,
-    /// The first row that was looked at in this span.
+    /// The first row that was read in this span.
     first_read: Option<Bytes>,
-    /// The range the page is in: it does not leave it, because another may be served elsewhere.
+    /// The range of the page: a page does not cross into another one, which may be served elsewhere.
     range: Option<RangeId>,
 }
 
-impl<'a> Reading<'a> {
-    /// Reads until the page ends; the key at which the next one begins.
+impl<'a> PageReader<'a> {
+    /// Reads until the page ends; the key at which the next one starts.
     async fn read(&mut self, spans: &[EntityRange]) -> Result<Option<Bytes>, Error> {
         if self.top == 0 {
             return Ok(None);
         }
         for span in spans {
-            if self.meter.pay() {
+            if self.meter.charge() {
                 return Ok(Some(span.start.key(self.space)));
             }
             if let Some(next) = self.read_span(span).await? {
@@ -218,7 +218,7 @@ impl<'a> Reading<'a> {
             latency: clock.monotonic() - began,
             ..RequestStats::default()
         };
-        // Where a span of the whole table begins there is no partition, and a filter may let no row pass.
+        // The start of a whole table is in no partition, and a filter may let no row pass.
         let first = self.first_read.as_ref().unwrap_or(&start);
         route.range.note(first, Access::Read, done);
         if is_planted(Bug::ScanSkipsLast) && next.is_none() && range_end.is_some() {
@@ -227,7 +227,7 @@ impl<'a> Reading<'a> {
         Ok(next.or_else(|| range_end.cloned()))
     }
 
-    /// Reads rows of a range until the page ends; writing it out takes as long again.
+    /// Reads rows of a range until the page ends. Writing the answer takes as long again, after the admission is released.
     async fn scan(
         &mut self,
         range: &Range,
@@ -235,22 +235,22 @@ impl<'a> Reading<'a> {
         end: Bytes,
     ) -> Result<Option<Bytes>, Error> {
         let service = self.service;
-        let mut place = service.admission().scans.enter(&start, 1).await?;
-        let next = self.scan_in_turn(range, start, end, &mut place).await;
-        place.hand_over().await;
+        let mut admitted = service.admission().scans.enter(&start, 1).await?;
+        let next = self.scan_admitted(range, start, end, &mut admitted).await;
+        admitted.hand_over().await;
         next
     }
 
-    async fn scan_in_turn(
+    async fn scan_admitted(
         &mut self,
         range: &Range,
         start: Bytes,
         end: Bytes,
-        place: &mut Admitted<'a>,
+        admitted: &mut Admitted<'a>,
     ) -> Result<Option<Bytes>, Error> {
         let service = self.service;
         let wanted = (self.top - self.rows.len() + 1).min(CHUNK_ROWS_MAX);
-        let in_turn = start.clone();
+        let first = start.clone();
         let mut scan = range
             .scan(KeyRange::half_open(start, end), ScanHint::page(wanted))
             .await?;
@@ -269,22 +269,22 @@ impl<'a> Reading<'a> {
                     return Ok(Some(next));
                 }
             }
-            if self.meter.pay() {
-                // The next page begins at the next row, whichever that is.
+            if self.meter.charge() {
+                // The next page starts at the next row, whatever the filter says of it.
                 let next = scan.next(1, 1).await?;
                 return Ok(next.into_iter().next().map(|(key, _)| key));
             }
             chunk_rows = CHUNK_ROWS_MAX;
-            // Between chunks others get their turn: a filter that lets nothing pass reads for seconds.
-            place.give_back();
+            // Other scans proceed between chunks: a filter that lets no row pass reads for seconds.
+            admitted.release();
             tokio::task::yield_now().await;
-            *place = service.admission().scans.enter(&in_turn, 1).await?;
+            *admitted = service.admission().scans.enter(&first, 1).await?;
         }
     }
 
-    /// Looks at a row; when the page cannot take it, its key is where the next page begins.
+    /// Reads a row. Where the page has no room for it, the next page starts at its key.
     fn take(&mut self, key: Bytes, value: Bytes) -> Result<Option<Bytes>, Error> {
-        if !self.meter.may_look(&key)? {
+        if !self.meter.may_read(&key)? {
             return Ok(Some(key));
         }
         self.rows_read += 1;
@@ -311,7 +311,7 @@ impl<'a> Reading<'a> {
         if full {
             return Ok(Some(row.key));
         }
-        // The row that did not fit is paid by the next page.
+        // A row that did not fit is charged to the next page.
         self.meter.row(&row.key, bytes);
         self.bytes_kept += bytes_on_page;
         self.rows.push(row);

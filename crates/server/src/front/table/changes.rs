@@ -1,8 +1,8 @@
-//! From a request to a change of an entity: the same for requests of their own and for those in a batch.
+//! From a request, or an operation of a batch, to a change of an entity.
 
 use super::failure;
 use partita_model::ETag;
-use partita_table::{Change, ChangeKind, Condition};
+use partita_table::{Change, Condition};
 use partita_wire::table::{Operation, read_entity};
 use partita_wire::{ErrorCode, Failure};
 
@@ -24,16 +24,10 @@ pub(super) fn insert(body: &[u8]) -> Result<Change, Failure> {
     let (Some(partition_key), Some(row_key)) = (draft.partition_key, draft.row_key) else {
         return Err(ErrorCode::PropertiesNeedValue.into());
     };
-    let kind = ChangeKind::Insert(draft.properties);
-    Ok(Change {
-        partition_key,
-        row_key,
-        kind,
-        condition: Condition::None,
-    })
+    Ok(Change::insert(partition_key, row_key, draft.properties))
 }
 
-/// Reads an operation on an entity whose keys are in the URL. Keys in the body may repeat them, not change them.
+/// Reads an operation on an entity whose keys are in the URL. Keys in the body must equal them.
 pub(super) fn on_entity(
     operation: Operation,
     (partition_key, row_key): (&str, &str),
@@ -41,27 +35,21 @@ pub(super) fn on_entity(
     body: &[u8],
 ) -> Result<Change, Failure> {
     let condition = condition(if_match)?;
-    let kind = if operation == Operation::DeleteEntity {
-        ChangeKind::Delete
-    } else {
-        let draft = read_entity(body)?;
-        if draft.partition_key.is_some_and(|key| key != partition_key) {
-            return Err(ErrorCode::PartitionKeyPropertyCannotBeUpdated.into());
+    let keys = (partition_key.to_owned(), row_key.to_owned());
+    if operation == Operation::DeleteEntity {
+        return Ok(Change::delete(keys.0, keys.1, condition));
+    }
+    let draft = read_entity(body)?;
+    if draft.partition_key.is_some_and(|key| key != partition_key) {
+        return Err(ErrorCode::PartitionKeyPropertyCannotBeUpdated.into());
+    }
+    if draft.row_key.is_some_and(|key| key != row_key) {
+        return Err(ErrorCode::InvalidInput.into());
+    }
+    Ok(match operation {
+        Operation::MergeEntity | Operation::InsertOrMergeEntity => {
+            Change::merge(keys.0, keys.1, draft.properties, condition)
         }
-        if draft.row_key.is_some_and(|key| key != row_key) {
-            return Err(ErrorCode::InvalidInput.into());
-        }
-        match operation {
-            Operation::MergeEntity | Operation::InsertOrMergeEntity => {
-                ChangeKind::Merge(draft.properties)
-            }
-            _ => ChangeKind::Replace(draft.properties),
-        }
-    };
-    Ok(Change {
-        partition_key: partition_key.to_owned(),
-        row_key: row_key.to_owned(),
-        kind,
-        condition,
+        _ => Change::replace(keys.0, keys.1, draft.properties, condition),
     })
 }

@@ -1,21 +1,23 @@
 //! Delete Table.
 
-use super::super::context::{Asked, Call};
 use super::super::reply::Reply;
+use super::call::{AuthorizedRequest, Call};
 use super::failure;
 use hyper::StatusCode;
 use partita_model::TableName;
 use partita_table::Error;
 use partita_wire::Failure;
 
-pub(super) async fn run(call: &Call<'_>, asked: &Asked<'_>) -> Result<Reply, Failure> {
+pub(super) async fn run(
+    call: &Call<'_>,
+    request: &AuthorizedRequest<'_>,
+) -> Result<Reply, Failure> {
     // A name that no table can have is not found either.
-    let name = TableName::new(asked.table()).map_err(|_| failure::failure(Error::NoSuchTable))?;
+    let name = TableName::new(request.table()).map_err(|_| failure::failure(Error::NoSuchTable))?;
     let deleted = call
-        .front
         .service()
-        .delete_table(&asked.account.name, &name)
+        .delete_table(&request.account.name, &name)
         .await;
     deleted.map_err(failure::failure)?;
-    Ok(Reply::of_tables(StatusCode::NO_CONTENT))
+    Ok(Reply::uncached(StatusCode::NO_CONTENT))
 }

@@ -1,29 +1,30 @@
-//! Queries that explain themselves: the request header `x-partita-explain: true` brings an answer header of the same
-//! name with compact JSON, and `partita explain` prints the same of a filter offline.
+//! Explained queries: a request with the header `x-partita-explain: true` is answered with a header of the same name and
+//! compact JSON, and `partita explain` prints the same for a filter offline.
 
-use super::super::context::Call;
-use super::super::reply::X_PARTITA_EXPLAIN;
+use super::call::Call;
+use super::headers::X_PARTITA_EXPLAIN;
 use partita_model::{EntityBound, EntityRange};
 use partita_table::{Page, Plan, Service, Table};
 use serde_json::{Value, json};
 
-/// Key ranges that are spelled out; a header has no room for more.
-const SPANS_SHOWN: usize = 8;
-/// Characters of a residual that are shown.
-const RESIDUAL_CHARS: usize = 1024;
+/// Spans that are listed; a header has no room for more.
+const SPANS_MAX: usize = 8;
+/// Characters of a residual that are included.
+const RESIDUAL_CHARS_MAX: usize = 1024;
 
-/// Whether the request asks for it.
-pub(super) fn is_asked(call: &Call<'_>) -> bool {
-    call.header(&X_PARTITA_EXPLAIN)
+/// Whether the request wants it.
+pub(super) fn is_requested(call: &Call<'_>) -> bool {
+    call.head
+        .header(&X_PARTITA_EXPLAIN)
         .is_some_and(|value| value.trim().eq_ignore_ascii_case("true"))
 }
 
-/// What a page cost, in one line of ASCII JSON.
+/// The cost of a page, in one line of ASCII JSON.
 pub(super) fn page(service: &Service, table: &Table, page: &Page) -> String {
     let report = &page.report;
     let mut explained = plan(&report.plan);
     let more = json!({
-        // Of the whole query: a page that goes on may look at less.
+        // Of the whole query: a resumed page may read less.
         "class": report.class.name(),
         "ranges": service.ranges_touched(table, &report.plan),
         "rows_read": report.rows_read,
@@ -39,13 +40,13 @@ pub(super) fn page(service: &Service, table: &Table, page: &Page) -> String {
     ascii(&explained.to_string())
 }
 
-/// How a filter is run: class, key ranges, and what is tested on each row.
+/// The plan of a filter: class, spans, and the residual that is tested on each row.
 #[must_use]
 pub fn plan(plan: &Plan) -> Value {
-    let spans: Vec<Value> = plan.spans.iter().take(SPANS_SHOWN).map(span).collect();
+    let spans: Vec<Value> = plan.spans.iter().take(SPANS_MAX).map(span).collect();
     let residual = plan.residual.as_ref().map(|residual| {
         let text = residual.to_string();
-        match text.char_indices().nth(RESIDUAL_CHARS) {
+        match text.char_indices().nth(RESIDUAL_CHARS_MAX) {
             Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
             None => text,
         }
@@ -68,24 +69,24 @@ fn span(span: &EntityRange) -> Value {
 }
 
 fn bound(bound: &EntityBound) -> Value {
-    let place = |at: &str, partition_key: &str, row_key: Option<&str>| {
-        let mut place = json!({ "at": at, "PartitionKey": partition_key });
-        if let (Some(row_key), Value::Object(place)) = (row_key, &mut place) {
-            place.insert("RowKey".to_owned(), row_key.into());
+    let location = |at: &str, partition_key: &str, row_key: Option<&str>| {
+        let mut location = json!({ "at": at, "PartitionKey": partition_key });
+        if let (Some(row_key), Value::Object(fields)) = (row_key, &mut location) {
+            fields.insert("RowKey".to_owned(), row_key.into());
         }
-        place
+        location
     };
     match bound {
         EntityBound::TableStart => json!({ "at": "table start" }),
         EntityBound::TableEnd => json!({ "at": "table end" }),
-        EntityBound::BeforePartition(partition) => place("before", partition, None),
-        EntityBound::AfterPartition(partition) => place("after", partition, None),
-        EntityBound::Before(partition, row) => place("before", partition, Some(row)),
-        EntityBound::After(partition, row) => place("after", partition, Some(row)),
+        EntityBound::BeforePartition(partition) => location("before", partition, None),
+        EntityBound::AfterPartition(partition) => location("after", partition, None),
+        EntityBound::Before(partition, row) => location("before", partition, Some(row)),
+        EntityBound::After(partition, row) => location("after", partition, Some(row)),
     }
 }
 
-/// JSON with everything beyond printable ASCII escaped: a header carries nothing else.
+/// JSON with all but printable ASCII escaped: a header cannot carry more.
 fn ascii(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
     for c in json.chars() {
@@ -106,7 +107,7 @@ mod tests {
     use partita_wire::table::parse_filter;
 
     #[test]
-    fn a_plan_says_class_ranges_and_what_is_left() {
+    fn a_plan_has_class_spans_and_residual() {
         let filter = parse_filter("PartitionKey eq 'é' and RowKey ge 'a' and n gt 5").unwrap();
         let explained = plan(&Plan::new(Some(&filter)));
         assert_eq!(

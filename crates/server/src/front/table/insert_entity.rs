@@ -1,24 +1,28 @@
 //! Insert Entity.
 
-use super::super::context::{Asked, Call};
-use super::super::reply::{DATA_SERVICE_ID, Reply};
+use super::super::reply::Reply;
+use super::call::{AuthorizedRequest, Call};
 use super::changes;
 use super::failure;
+use super::headers::DATA_SERVICE_ID;
 use hyper::{StatusCode, header};
 use partita_table::{Changed, RowData};
 use partita_wire::Failure;
 use partita_wire::table::{EntityWriter, Prefer, entity_url};
 
-pub(super) async fn run(call: &Call<'_>, asked: &Asked<'_>, body: &[u8]) -> Result<Reply, Failure> {
+pub(super) async fn run(
+    call: &Call<'_>,
+    request: &AuthorizedRequest<'_>,
+    body: &[u8],
+) -> Result<Reply, Failure> {
     let change = changes::insert(body)?;
-    asked
+    request
         .access
         .check_keys(&change.partition_key, &change.row_key)?;
-    let table = super::table(call, asked, asked.table()).await?;
-    let base = asked.base(call.front);
+    let table = super::table(call, request, request.table()).await?;
+    let base = request.base(call);
     let url = entity_url(&base, &table.name, &change.partition_key, &change.row_key);
     let changed = call
-        .front
         .service()
         .change_entity(&table, change)
         .await
@@ -29,7 +33,7 @@ pub(super) async fn run(call: &Call<'_>, asked: &Asked<'_>, body: &[u8]) -> Resu
     } else {
         StatusCode::CREATED
     };
-    let mut reply = Reply::of_tables(status).header(header::LOCATION, &url);
+    let mut reply = Reply::uncached(status).header(header::LOCATION, &url);
     if let Some(etag) = etag {
         reply = reply.header(header::ETAG, &etag.text());
     }
@@ -41,7 +45,7 @@ pub(super) async fn run(call: &Call<'_>, asked: &Asked<'_>, body: &[u8]) -> Resu
         value: value.unwrap_or_default(),
     };
     let entity = row.entity(&table.space).map_err(failure::failure)?;
-    let writer = EntityWriter::new(&asked.entity_format(call.level, &base, &table, None));
+    let writer = EntityWriter::new(&request.entity_format(call.level, &base, &table, None));
     let mut body = Vec::with_capacity(row.value.len() * 2 + 512);
     writer
         .single(&entity, &mut body)

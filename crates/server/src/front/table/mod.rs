@@ -1,16 +1,20 @@
-//! The operations: one file each. They read the request's body, ask the table service, and write the reply.
+//! The Table protocol: reads requests, calls the Table service, writes replies. Every operation has a file of its name.
 
-mod batch;
+mod answer;
+mod authenticate;
+mod call;
 mod changes;
 mod create_table;
 mod delete_entity;
 mod delete_table;
+mod entity_group_transaction;
 mod explain;
-pub(super) mod failure;
+mod failure;
 mod get_entity;
 mod get_table;
+mod headers;
 mod insert_entity;
-pub(super) mod preflight;
+mod preflight;
 mod query_entities;
 mod query_tables;
 mod rename_table;
@@ -23,63 +27,101 @@ mod update_entity;
 
 pub use explain::plan as explain_plan;
 
-use super::context::{Asked, Call};
+use super::Front;
+use super::listener::listen;
 use super::reply::Reply;
 use bytes::Bytes;
+use call::{AuthorizedRequest, Call};
 use partita_model::limits::PAGE_ENTITIES_MAX;
 use partita_model::{Filter, TableName};
-use partita_table::Table;
+use partita_rt::Tasks;
+use partita_rt::net::Listener;
+use partita_table::{Service, Table};
 use partita_wire::table::{Operation, check_query_options, parse_filter, parse_top};
 use partita_wire::{Failure, Query};
 use std::sync::Arc;
 
-/// Does what is asked.
-pub(super) async fn run(call: &Call<'_>, asked: &Asked<'_>, body: Bytes) -> Result<Reply, Failure> {
-    match asked.operation {
-        Operation::QueryTables => query_tables::run(call, asked).await,
-        Operation::GetTable => get_table::run(call, asked).await,
-        Operation::CreateTable => create_table::run(call, asked, &body).await,
-        Operation::DeleteTable => delete_table::run(call, asked).await,
-        Operation::QueryEntities => query_entities::run(call, asked).await,
-        Operation::GetEntity => get_entity::run(call, asked).await,
-        Operation::InsertEntity => insert_entity::run(call, asked, &body).await,
-        Operation::UpdateEntity
-        | Operation::MergeEntity
-        | Operation::InsertOrReplaceEntity
-        | Operation::InsertOrMergeEntity => update_entity::run(call, asked, &body).await,
-        Operation::DeleteEntity => delete_entity::run(call, asked).await,
-        Operation::EntityGroupTransaction => batch::run(call, asked, &body).await,
-        Operation::GetTableAcl => table_acl::get(call, asked).await,
-        Operation::SetTableAcl => table_acl::set(call, asked, &body).await,
-        Operation::GetTableSettings => table_settings::get(call, asked).await,
-        Operation::SetTableSettings => table_settings::set(call, asked, &body).await,
-        Operation::RenameTable => rename_table::run(call, asked, &body).await,
-        Operation::TruncateTable => truncate_table::run(call, asked).await,
-        Operation::GetTableServiceProperties => service_properties::get(call, asked).await,
-        Operation::SetTableServiceProperties => service_properties::set(call, asked, &body).await,
-        Operation::GetTableServiceStats => service_stats::run(call),
-        Operation::Preflight => preflight::run(call, &asked.target).await,
+/// The front of the Table service.
+#[derive(Debug)]
+pub struct TableFront {
+    front: Front,
+    service: Arc<Service>,
+}
+
+impl TableFront {
+    /// A front of a service.
+    #[must_use]
+    pub const fn new(front: Front, service: Arc<Service>) -> Self {
+        Self { front, service }
+    }
+
+    /// Accepts connections until shutdown, each a task of `tasks`.
+    pub async fn listen(self: Arc<Self>, listener: Box<dyn Listener>, tasks: Tasks) {
+        listen(self, listener, tasks).await;
+    }
+
+    fn service(&self) -> &Service {
+        &self.service
     }
 }
 
-/// The table of an entity operation. A name that no table can have is not found.
-async fn table(call: &Call<'_>, asked: &Asked<'_>, name: &str) -> Result<Arc<Table>, Failure> {
+/// Performs the operation.
+async fn run(
+    call: &Call<'_>,
+    request: &AuthorizedRequest<'_>,
+    body: Bytes,
+) -> Result<Reply, Failure> {
+    match request.operation {
+        Operation::QueryTables => query_tables::run(call, request).await,
+        Operation::GetTable => get_table::run(call, request).await,
+        Operation::CreateTable => create_table::run(call, request, &body).await,
+        Operation::DeleteTable => delete_table::run(call, request).await,
+        Operation::QueryEntities => query_entities::run(call, request).await,
+        Operation::GetEntity => get_entity::run(call, request).await,
+        Operation::InsertEntity => insert_entity::run(call, request, &body).await,
+        Operation::UpdateEntity
+        | Operation::MergeEntity
+        | Operation::InsertOrReplaceEntity
+        | Operation::InsertOrMergeEntity => update_entity::run(call, request, &body).await,
+        Operation::DeleteEntity => delete_entity::run(call, request).await,
+        Operation::EntityGroupTransaction => {
+            entity_group_transaction::run(call, request, &body).await
+        }
+        Operation::GetTableAcl => table_acl::get(call, request).await,
+        Operation::SetTableAcl => table_acl::set(call, request, &body).await,
+        Operation::GetTableSettings => table_settings::get(call, request).await,
+        Operation::SetTableSettings => table_settings::set(call, request, &body).await,
+        Operation::RenameTable => rename_table::run(call, request, &body).await,
+        Operation::TruncateTable => truncate_table::run(call, request).await,
+        Operation::GetTableServiceProperties => service_properties::get(call, request).await,
+        Operation::SetTableServiceProperties => service_properties::set(call, request, &body).await,
+        Operation::GetTableServiceStats => service_stats::run(call),
+        Operation::Preflight => preflight::run(call, &request.target).await,
+    }
+}
+
+/// The table of an operation on entities. A table with an invalid name is not found.
+async fn table(
+    call: &Call<'_>,
+    request: &AuthorizedRequest<'_>,
+    name: &str,
+) -> Result<Arc<Table>, Failure> {
     let Ok(name) = TableName::new(name) else {
         return Err(failure::failure(partita_table::Error::TableNotFound));
     };
-    call.front
-        .service()
-        .table(&asked.account.name, &name)
+    call.service()
+        .table(&request.account.name, &name)
         .await
         .map_err(failure::failure)
 }
 
-/// The name of a table that is asked for itself. A name that no table can have is not found.
-fn table_name(asked: &Asked<'_>) -> Result<TableName, Failure> {
-    TableName::new(asked.table()).map_err(|_| failure::failure(partita_table::Error::TableNotFound))
+/// The name of the table of an operation on tables. A table with an invalid name is not found.
+fn table_name(request: &AuthorizedRequest<'_>) -> Result<TableName, Failure> {
+    TableName::new(request.table())
+        .map_err(|_| failure::failure(partita_table::Error::TableNotFound))
 }
 
-/// What both kinds of query share: the filter, and the most rows of the page.
+/// The options of both kinds of query: the filter, and the largest number of rows on the page.
 fn page_options(query: Query<'_>) -> Result<(Option<Filter>, usize), Failure> {
     check_query_options(query)?;
     let filter = query

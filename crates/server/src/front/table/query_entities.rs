@@ -1,19 +1,23 @@
 //! Query Entities.
 
-use super::super::context::{Asked, Call};
-use super::super::reply::{NEXT_PARTITION_KEY, NEXT_ROW_KEY, Reply, X_PARTITA_EXPLAIN};
+use super::super::reply::Reply;
+use super::call::{AuthorizedRequest, Call};
 use super::explain;
 use super::failure;
+use super::headers::{NEXT_PARTITION_KEY, NEXT_ROW_KEY, X_PARTITA_EXPLAIN};
 use hyper::StatusCode;
 use partita_table::{Page, Query, Table};
 use partita_wire::Failure;
 use partita_wire::table::{EntityWriter, Select, read_entity_token, write_entity_token};
 
-/// A row of a page takes about this many bytes of JSON, until its size is known.
+/// About the bytes of JSON of a row besides what is stored.
 const ROW_BYTES: usize = 256;
 
-pub(super) async fn run(call: &Call<'_>, asked: &Asked<'_>) -> Result<Reply, Failure> {
-    let query = asked.target.query;
+pub(super) async fn run(
+    call: &Call<'_>,
+    request: &AuthorizedRequest<'_>,
+) -> Result<Reply, Failure> {
+    let query = request.target.query;
     let (filter, top) = super::page_options(query)?;
     let select = query
         .get("$select")?
@@ -23,25 +27,24 @@ pub(super) async fn run(call: &Call<'_>, asked: &Asked<'_>) -> Result<Reply, Fai
         query.get("NextPartitionKey")?.as_deref(),
         query.get("NextRowKey")?.as_deref(),
     )?;
-    let table = super::table(call, asked, asked.table()).await?;
+    let table = super::table(call, request, request.table()).await?;
     let query = Query {
         filter: filter.as_ref(),
         top,
         from: from.as_ref(),
-        allowed: asked.access.range(),
+        allowed: request.access.range(),
         row_bytes_more: select.as_ref().map_or(0, Select::null_bytes),
     };
     let page = call
-        .front
         .service()
         .query_entities(&table, query)
         .await
         .map_err(failure::failure)?;
-    let body = write_page(call, asked, &table, &page, select.as_ref())?;
-    let mut reply = Reply::of_tables(StatusCode::OK).body(call.level.content_type(), body);
+    let body = write_page(call, request, &table, &page, select.as_ref())?;
+    let mut reply = Reply::uncached(StatusCode::OK).body(call.level.content_type(), body);
     reply.entities = page.rows.len() as u64;
-    if explain::is_asked(call) {
-        let text = explain::page(call.front.service(), &table, &page);
+    if explain::is_requested(call) {
+        let text = explain::page(call.service(), &table, &page);
         reply = reply.header(X_PARTITA_EXPLAIN, &text);
     }
     let Some(next) = page.next else {
@@ -57,13 +60,13 @@ pub(super) async fn run(call: &Call<'_>, asked: &Asked<'_>) -> Result<Reply, Fai
 
 fn write_page(
     call: &Call<'_>,
-    asked: &Asked<'_>,
+    request: &AuthorizedRequest<'_>,
     table: &Table,
     page: &Page,
     select: Option<&Select>,
 ) -> Result<Vec<u8>, Failure> {
-    let base = asked.base(call.front);
-    let writer = EntityWriter::new(&asked.entity_format(call.level, &base, table, select));
+    let base = request.base(call);
+    let writer = EntityWriter::new(&request.entity_format(call.level, &base, table, select));
     // Stored rows are a little smaller than their JSON.
     let stored: usize = page
         .rows

@@ -1,14 +1,17 @@
-//! Get and Set Table Settings, an extension of ours.
+//! Get and Set Table Settings, an extension of Partita.
 
-use super::super::context::{Asked, Call};
 use super::super::reply::Reply;
+use super::call::{AuthorizedRequest, Call};
 use super::failure;
 use hyper::StatusCode;
 use partita_wire::Failure;
 use partita_wire::table::{TableSettings, read_table_settings};
 
-pub(super) async fn get(call: &Call<'_>, asked: &Asked<'_>) -> Result<Reply, Failure> {
-    let table = super::table(call, asked, asked.table()).await?;
+pub(super) async fn get(
+    call: &Call<'_>,
+    request: &AuthorizedRequest<'_>,
+) -> Result<Reply, Failure> {
+    let table = super::table(call, request, request.table()).await?;
     let settings = TableSettings {
         name: table.name.clone(),
         created: table.created,
@@ -17,12 +20,15 @@ pub(super) async fn get(call: &Call<'_>, asked: &Asked<'_>) -> Result<Reply, Fai
     Ok(Reply::new(StatusCode::OK).body("application/json", settings.write()))
 }
 
-pub(super) async fn set(call: &Call<'_>, asked: &Asked<'_>, body: &[u8]) -> Result<Reply, Failure> {
-    let (name, ttl) = (super::table_name(asked)?, read_table_settings(body)?);
+pub(super) async fn set(
+    call: &Call<'_>,
+    request: &AuthorizedRequest<'_>,
+    body: &[u8],
+) -> Result<Reply, Failure> {
+    let (name, ttl) = (super::table_name(request)?, read_table_settings(body)?);
     let set = call
-        .front
         .service()
-        .set_time_to_live(&asked.account.name, &name, ttl)
+        .set_time_to_live(&request.account.name, &name, ttl)
         .await;
     set.map_err(failure::failure)?;
     Ok(Reply::new(StatusCode::NO_CONTENT))

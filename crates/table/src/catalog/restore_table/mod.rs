@@ -8,7 +8,7 @@
 //! What is busy on the way is tried again: all that was written would go if the last step failed. A kill on the way leaves a table that is being dropped, whose rows the sweep removes. The sweep leaves it alone while this
 //! process is at it.
 
-use super::record::{DroppedRecord, TableRecord, decode, encode};
+use super::record::{DroppedRecord, TableRecord};
 use super::{dropped_key, name_key};
 use crate::entity::Expiry;
 use crate::{Error, Service, Table};
@@ -17,6 +17,7 @@ use partita_engine::Batch;
 use partita_model::{
     AccountName, DateTime, KeyKind, KeyReader, TableId, TableName, TableSpace, restamped,
 };
+use partita_service::{decode_record, encode_record};
 use partita_snapshot::{SnapshotReader, SnapshotScan};
 use std::time::Duration;
 use tokio::time::Instant;
@@ -67,7 +68,7 @@ pub async fn snapshot_tables(snapshot: &SnapshotReader) -> Result<Vec<SnapshotTa
             let account = KeyReader::of_kind(&key, KeyKind::TABLE)?
                 .text()?
                 .into_owned();
-            let record: TableRecord = decode(&row)?;
+            let record: TableRecord = decode_record(&row)?;
             tables.push(SnapshotTable {
                 account,
                 name: record.name,
@@ -99,7 +100,7 @@ impl Service {
         let mut found = snapshot.scan(&old, Some(&behind(&old)));
         let row = found.next(1, CHUNK_BYTES).await?.pop();
         let (_, row) = row.ok_or(Error::NoSuchTable)?;
-        let record: TableRecord = decode(&row)?;
+        let record: TableRecord = decode_record(&row)?;
         // What had expired then stays away: with a new Timestamp it would live again.
         let then = snapshot.record().created;
         let expiry = Expiry::new(&Table::from_row(account, &row)?, then);
@@ -110,9 +111,9 @@ impl Service {
         let id = TableId(partita_rt::random::u64());
         let dropped = dropped_key(account, id);
         let _restoring = Restoring::begin(self, id);
-        let being_dropped = encode(&DroppedRecord {
+        let being_dropped = encode_record(&DroppedRecord {
             name: into.as_str().to_owned(),
-            dropped: self.stamps().next().ticks(),
+            dropped: self.timestamps().next().ticks(),
         });
         self.write(vec![(dropped.clone(), being_dropped.clone())])
             .await?;
@@ -126,12 +127,12 @@ impl Service {
         let record = TableRecord {
             id: id.0,
             name: into.as_str().to_owned(),
-            created: self.stamps().next().ticks(),
+            created: self.timestamps().next().ticks(),
             ..record
         };
         let shown = Shown {
             key,
-            row: encode(&record),
+            row: encode_record(&record),
             dropped,
             being_dropped,
         };
@@ -179,7 +180,7 @@ impl Service {
                 return Ok(restored);
             }
             // One for all, as in a transaction: they are different entities.
-            let now = self.stamps().next();
+            let now = self.timestamps().next();
             let mut copied = Vec::with_capacity(rows.len());
             for (key, row) in rows {
                 if !copy.expiry.has(&row)? {
@@ -241,7 +242,7 @@ impl Patience {
     async fn bear(&mut self, error: Error) -> Result<(), Error> {
         let now = Instant::now();
         let until = *self.until.get_or_insert(now + PATIENCE);
-        if !matches!(error, Error::Busy { .. } | Error::OutcomeUnknown) || now >= until {
+        if !matches!(error, Error::Busy(_) | Error::OutcomeUnknown) || now >= until {
             return Err(error);
         }
         tokio::time::sleep(PAUSE).await;
@@ -320,7 +321,7 @@ impl Drop for Restoring<'_> {
     fn drop(&mut self) {
         self.service.restoring().lock().remove(&self.id);
         // There is nothing to sweep unless it failed.
-        self.service.dropped().notify_one();
+        self.service.table_deleted().notify_one();
     }
 }
 

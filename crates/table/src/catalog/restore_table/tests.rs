@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Change, ChangeKind, Condition, ServiceSettings, Table};
+use crate::{Change, ChangeKind, Condition, ServiceSettings, Table, TargetSettings};
 use object_store::memory::InMemory;
 use parking_lot::Mutex;
 use partita_cluster::{Cluster, ClusterParts, ObjectMapStore};
@@ -7,6 +7,7 @@ use partita_engine::memory::{Fault, MemoryEngineSet};
 use partita_engine::{KeyRange, ReadError, ScanHint};
 use partita_model::{ETag, Guid, Properties, PropertiesBuilder, SignedIdentifier, ValueRef};
 use partita_rt::{SystemClock, Tasks};
+use partita_service::Storage;
 use partita_snapshot::{ObjectSnapshotStore, SnapshotName, SnapshotPins, Snapshots};
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -39,7 +40,8 @@ impl World {
             drop_grace: Duration::ZERO,
             ..ServiceSettings::default()
         };
-        let service = Service::new(Arc::clone(cluster.map()), Arc::new(SystemClock), settings);
+        let storage = Storage::new(Arc::clone(cluster.map()), Arc::new(SystemClock));
+        let service = Service::new(Arc::new(storage), settings, TargetSettings::default());
         let service = Arc::new(service);
         Self {
             databases,
@@ -331,7 +333,7 @@ async fn the_write_that_shows_the_table_is_tried_again() {
     world.fail_showing(Fault::Refused, u32::MAX);
     let began = Instant::now();
     let given_up = world.restore(&snapshot, "People", "Fourth").await;
-    assert!(matches!(given_up, Err(Error::Busy { .. })), "{given_up:?}");
+    assert!(matches!(given_up, Err(Error::Busy(_))), "{given_up:?}");
     assert!(began.elapsed() >= PATIENCE && began.elapsed() < PATIENCE * 2);
 }
 

@@ -16,8 +16,7 @@ fn service_by(clock: &ManualClock) -> Service {
         range: Arc::new(range),
     };
     let map = PartitionMap::new(vec![served]).unwrap();
-    let settings = ServiceSettings::default();
-    Service::new(Arc::new(map), Arc::new(clock.clone()), settings)
+    service_over(map, Arc::new(clock.clone()), TargetSettings::default())
 }
 
 fn clock() -> ManualClock {
@@ -92,22 +91,25 @@ async fn a_write_takes_from_its_arrival_to_its_end() {
 
     let changes = vec![insert(("p", "a"), 1), insert(("p", "b"), 1)];
     let mut write = pin!(service.change_entities(&table, changes));
-    let turnstile = &service.admission().writes;
-    let all = turnstile.enter(&key, u64::MAX).await.unwrap();
+    let queue = &service.admission().writes;
+    let all = queue.enter(&key, u64::MAX).await.unwrap();
     begin(write.as_mut());
     clock.advance(Duration::from_secs(3));
     drop(all);
     write.await.unwrap();
-    assert!((seconds() - 3.0).abs() < 0.1, "its turn");
+    assert!((seconds() - 3.0).abs() < 0.1, "admission");
 
     // It exists.
     let mut write = pin!(service.change_entity(&table, insert(("p", "r"), 1)));
-    let all = turnstile.enter(&key, u64::MAX).await.unwrap();
+    let all = queue.enter(&key, u64::MAX).await.unwrap();
     begin(write.as_mut());
     clock.advance(Duration::from_secs(4));
     drop(all);
     write.await.unwrap_err();
-    assert!((seconds() - 4.0).abs() < 0.1, "its turn, to be refused");
+    assert!(
+        (seconds() - 4.0).abs() < 0.1,
+        "admission of a request that is refused"
+    );
 }
 
 /// `docs/admin-api.md`: keys and stored forms.

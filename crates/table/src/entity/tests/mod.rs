@@ -1,8 +1,9 @@
 mod heat;
 mod properties;
+mod targets;
 
 use super::*;
-use crate::{BatchError, Error, KeyName, Service, ServiceSettings, Table};
+use crate::{BatchError, Error, KeyName, Service, ServiceSettings, Table, TargetSettings};
 use partita_cluster::{Epoch, PartitionMap, Served};
 use partita_engine::memory::MemoryEngine;
 use partita_model::{
@@ -10,7 +11,8 @@ use partita_model::{
     PropertiesBuilder, Property, TableId, TableName, TableSpace, Value, ValueRef,
 };
 use partita_range::{Bounds, Range, RangeId};
-use partita_rt::SystemClock;
+use partita_rt::{Clock, SystemClock};
+use partita_service::Storage;
 use std::sync::Arc;
 
 /// A service over ranges that begin at these keys, besides the first.
@@ -28,11 +30,15 @@ fn service_split_at(mut starts: Vec<bytes::Bytes>) -> Service {
         }
     };
     let map = PartitionMap::new((1..).zip(starts.zip(ends)).map(served).collect()).unwrap();
-    Service::new(
-        Arc::new(map),
-        Arc::new(SystemClock),
-        ServiceSettings::default(),
-    )
+    service_over(map, Arc::new(SystemClock), TargetSettings::default())
+}
+
+fn service_over(map: PartitionMap, clock: Arc<dyn Clock>, targets: TargetSettings) -> Service {
+    let mut storage = Storage::new(Arc::new(map), clock);
+    if !targets.is_off() {
+        storage = storage.with_targets(targets.account);
+    }
+    Service::new(Arc::new(storage), ServiceSettings::default(), targets)
 }
 
 fn service() -> Service {

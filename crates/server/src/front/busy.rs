@@ -1,0 +1,45 @@
+//! The failure of a request that storage did not execute.
+
+use partita_service::{AccountLimit, Busy, BusyReason};
+use partita_wire::Failure;
+use std::borrow::Cow;
+
+/// 503 ServerBusy. Exceeded targets are reported by `/admin/v1/status` and metrics, not by a line for each request: there may
+/// be tens of thousands a second.
+pub(super) fn busy(busy: &Busy) -> Failure {
+    let Busy {
+        reason,
+        retry_after,
+        detail,
+    } = busy;
+    let word = reason.as_str();
+    if reason.is_target() {
+        tracing::debug!(reason = word, %detail, "a request was not executed");
+    } else {
+        tracing::warn!(reason = word, %detail, "a request was not executed");
+    }
+    let mut failure = Failure::busy(word);
+    // Rounded up, because an earlier attempt would be refused again: Retry-After has whole seconds only.
+    failure.retry_after_s = retry_after.as_millis().div_ceil(1_000).max(1) as u64;
+    failure.message = account_text(*reason).map(Cow::Borrowed);
+    failure
+}
+
+/// The texts of the service for an account's targets (its documents of error codes list them for ServerBusy).
+const fn account_text(reason: BusyReason) -> Option<&'static str> {
+    match reason {
+        BusyReason::AccountTarget(AccountLimit::Operations) => {
+            Some("Operations per second is over the account limit.")
+        }
+        BusyReason::AccountTarget(AccountLimit::Ingress) => {
+            Some("Ingress is over the account limit.")
+        }
+        BusyReason::AccountTarget(AccountLimit::Egress) => {
+            Some("Egress is over the account limit.")
+        }
+        BusyReason::RangeInTransit
+        | BusyReason::Overloaded
+        | BusyReason::PartitionTarget
+        | BusyReason::TableTarget => None,
+    }
+}

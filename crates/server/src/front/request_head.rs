@@ -1,0 +1,173 @@
+//! A request's head, and the headers that every storage protocol reads and answers.
+
+use super::Front;
+use super::reply::{
+    KEEP_ALIVE, Reply, X_MS_CLIENT_REQUEST_ID, X_MS_REQUEST_ID, X_MS_VERSION, X_PARTITA_REASON,
+};
+use hyper::header::{self, HeaderName, HeaderValue};
+use hyper::http::request::Parts;
+use partita_model::{DateTime, Guid, GuidText};
+use partita_wire::{Caller, ErrorCode, Failure, Occurrence, Query, Target, Version};
+use std::net::IpAddr;
+use std::time::Duration;
+
+/// Longer values are not returned (protocol: at most 1,024 characters).
+const CLIENT_REQUEST_ID_BYTES_MAX: usize = 1024;
+
+const SERVER: HeaderValue =
+    HeaderValue::from_static(concat!("Partita/", env!("CARGO_PKG_VERSION")));
+
+/// The head of a request, and what every protocol learns from it.
+#[derive(Debug, Clone)]
+pub(super) struct RequestHead<'r> {
+    pub(super) front: &'r Front,
+    pub(super) parts: &'r Parts,
+    pub(super) caller: Caller,
+    pub(super) request_id: GuidText,
+    pub(super) version: Option<Version>,
+    /// The value of `x-ms-version` of the answer: the request's version, wherever it was sent.
+    pub(super) version_text: Option<HeaderValue>,
+}
+
+impl<'r> RequestHead<'r> {
+    pub(super) fn new(front: &'r Front, parts: &'r Parts, peer: Option<IpAddr>) -> Self {
+        let now = DateTime::from_system(front.clock().now());
+        Self {
+            front,
+            parts,
+            caller: Caller {
+                now,
+                address: peer,
+                https: front.tls().is_some(),
+            },
+            request_id: Guid(partita_rt::random::guid()).text(),
+            version: None,
+            version_text: None,
+        }
+    }
+
+    /// The value of a header that is text; the first one where there are several. Unreadable values count as absent, so this
+    /// is for headers that only shape the answer; use [`Self::decisive_header`] for others.
+    pub(super) fn header(&self, name: &HeaderName) -> Option<&'r str> {
+        self.parts.headers.get(name)?.to_str().ok()
+    }
+
+    /// The value of a header whose presence counts. An unreadable value is empty, and refused as such: were it absent,
+    /// other credentials would count.
+    pub(super) fn decisive_header(&self, name: &HeaderName) -> Option<&'r str> {
+        let value = self.parts.headers.get(name)?;
+        Some(value.to_str().unwrap_or_default())
+    }
+
+    /// The server's time limit, or the client's `timeout` where that is shorter. An invalid one is refused later, after
+    /// authentication.
+    pub(super) fn time_limit(&self) -> Duration {
+        let query = Query::new(self.parts.uri.query().unwrap_or_default());
+        let limit = self.front.limits().request_timeout;
+        let requested = query.timeout_seconds().ok().flatten();
+        requested.map_or(limit, |seconds| {
+            limit.min(Duration::from_secs(u64::from(seconds)))
+        })
+    }
+
+    /// The request target.
+    pub(super) fn target(&self) -> Result<Target<'r>, Failure> {
+        let uri = &self.parts.uri;
+        let path = uri.path_and_query().map_or("/", |path| path.as_str());
+        let host = uri
+            .authority()
+            .map(|authority| authority.as_str())
+            .or_else(|| self.header(&header::HOST));
+        let accounts = self.front.accounts();
+        Target::parse(path, host, self.front.hosts(), |name| accounts.has(name))
+    }
+
+    /// Reads the version of the header, or for shared access signatures that of the query.
+    pub(super) fn read_version(&mut self, target: &Target<'_>) -> Result<(), Failure> {
+        if let Some(value) = self.parts.headers.get(&X_MS_VERSION) {
+            self.version_text = Some(value.clone());
+            self.version = Some(Version::parse_header(value.to_str().unwrap_or_default())?);
+            return Ok(());
+        }
+        for name in ["api-version", "sv"] {
+            if let Some(text) = target.query.get(name)? {
+                self.version = Version::parse(&text);
+                self.version_text = self.version.and_then(|_| HeaderValue::from_str(&text).ok());
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn occurrence(&self) -> Occurrence<'_> {
+        Occurrence {
+            request_id: &self.request_id,
+            time: self.caller.now,
+            batch_index: None,
+        }
+    }
+
+    /// Adds to the answer of a refused request what all protocols have in common.
+    pub(super) fn add_failure(&self, failure: &Failure, reply: &mut Reply) {
+        let headers = &mut reply.headers;
+        if failure.status() == 401 {
+            headers.insert(header::WWW_AUTHENTICATE, self.front.challenge().clone());
+        }
+        if matches!(
+            failure.code,
+            ErrorCode::ServerBusy | ErrorCode::OperationTimedOut
+        ) {
+            let seconds = HeaderValue::from(failure.retry_after_s);
+            headers.insert(header::RETRY_AFTER, seconds);
+        }
+        if let Some(reason) = failure.reason {
+            headers.insert(X_PARTITA_REASON, HeaderValue::from_static(reason));
+        }
+        if let Some(allow) = failure.allow {
+            headers.insert(header::ALLOW, HeaderValue::from_static(allow));
+        }
+        reply.code = Some(failure.code);
+        reply.busy = failure.reason;
+    }
+
+    /// Adds the headers of every answer, and `extra`.
+    pub(super) fn complete(
+        &self,
+        mut reply: Reply,
+        extra: Option<(HeaderName, &'static str)>,
+    ) -> Reply {
+        let headers = &mut reply.headers;
+        headers.insert(header::SERVER, SERVER);
+        if let Ok(id) = HeaderValue::from_str(&self.request_id) {
+            headers.insert(X_MS_REQUEST_ID, id);
+        }
+        if let Some(version) = &self.version_text {
+            headers.insert(X_MS_VERSION, version.clone());
+        }
+        let returns_id = self
+            .version
+            .is_none_or(|version| version >= Version::CLIENT_REQUEST_ID);
+        if let Some(id) = self.parts.headers.get(&X_MS_CLIENT_REQUEST_ID)
+            && returns_id
+            && id.len() <= CLIENT_REQUEST_ID_BYTES_MAX
+        {
+            headers.insert(X_MS_CLIENT_REQUEST_ID, id.clone());
+        }
+        if let Some((name, value)) = extra {
+            headers.insert(name, HeaderValue::from_static(value));
+        }
+        if !self.wants_close() {
+            // Node's servers send both, and old clients rely on them.
+            headers.insert(header::CONNECTION, HeaderValue::from_static("keep-alive"));
+            headers.insert(KEEP_ALIVE, self.front.keep_alive().clone());
+        }
+        reply
+    }
+
+    /// Whether the client will close the connection after this answer.
+    fn wants_close(&self) -> bool {
+        let close = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"close");
+        let connection = self.parts.headers.get(header::CONNECTION);
+        connection.is_some_and(close)
+    }
+}

@@ -1,0 +1,169 @@
+//! One request to the Table service, from its head to its answer.
+
+use super::super::Protocol;
+use super::super::body::RequestBody;
+use super::super::progress::Progress;
+use super::super::reply::{CONTENT_MD5, Reply, X_MS_CLIENT_REQUEST_ID};
+use super::super::request_head::RequestHead;
+use super::authenticate::authenticate;
+use super::call::{AuthorizedRequest, Call};
+use super::headers::{PREFER, X_HTTP_METHOD};
+use super::{TableFront, preflight};
+use crate::front::Front;
+use crate::logging::REQUESTS;
+use crate::metrics::Answered;
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::header;
+use hyper::{Request, Response};
+use partita_wire::table::{MetadataLevel, Operation, Prefer, Resource, tunnelled_method};
+use partita_wire::{ErrorCode, Failure, Method, Target, Version, check_content_md5};
+use std::net::IpAddr;
+
+impl Protocol for TableFront {
+    fn front(&self) -> &Front {
+        &self.front
+    }
+
+    async fn answer(
+        &self,
+        request: Request<Incoming>,
+        peer: Option<IpAddr>,
+        progress: &Progress,
+    ) -> Response<Full<Bytes>> {
+        let front = &self.front;
+        let began = front.clock().monotonic();
+        let _in_flight = front.metrics().in_flight();
+        let (parts, body) = request.into_parts();
+        let mut body = RequestBody::new(body, &parts, progress, front.limits().body_bytes_max);
+        let mut call = Call::new(self, RequestHead::new(front, &parts, peer));
+        let handling = tokio::time::timeout(call.head.time_limit(), handle(&mut call, &mut body));
+        let reply = match handling.await {
+            Ok(Ok(reply)) => reply,
+            Ok(Err(failure)) => call.refuse(&failure),
+            // It may have been done: the time ran out, not the work.
+            Err(_elapsed) if call.is_executing => call.refuse(&ErrorCode::OperationTimedOut.into()),
+            // The body did not arrive in time: nothing was done.
+            Err(_elapsed) => call.refuse(&ErrorCode::ServerBusy.into()),
+        };
+        let reply = call.complete(reply);
+        let answered = Answered {
+            operation: call.operation,
+            status: reply.status.as_u16(),
+            code: reply.code,
+            busy: reply.busy,
+            latency: front.clock().monotonic() - began,
+            bytes_in: call.bytes_in,
+            bytes_out: reply.body.len() as u64,
+            entities_out: reply.entities,
+        };
+        front.metrics().request(&answered);
+        log(&call, &answered);
+        body.skip().await;
+        reply.into_response()
+    }
+}
+
+/// One line for each request where request logging is on, and one for each that the server failed: names and numbers only.
+/// Requests that were not executed have their line from where that was decided.
+fn log(call: &Call<'_>, answered: &Answered) {
+    let head = &call.head;
+    let is_expected = answered.code == Some(ErrorCode::NotImplemented) || answered.busy.is_some();
+    if answered.status >= 500 && !is_expected {
+        tracing::warn!(
+            request_id = &*head.request_id,
+            operation = call.operation.map(Operation::name),
+            code = answered.code.map(ErrorCode::name),
+            "a request failed"
+        );
+    }
+    tracing::debug!(
+        target: REQUESTS,
+        request_id = &*head.request_id,
+        client_request_id = head.header(&X_MS_CLIENT_REQUEST_ID),
+        method = head.parts.method.as_str(),
+        path = head.parts.uri.path(),
+        operation = call.operation.map(Operation::name),
+        status = answered.status,
+        code = answered.code.map(ErrorCode::name),
+        latency_us = answered.latency.as_micros() as u64,
+        bytes_in = answered.bytes_in,
+        bytes_out = answered.bytes_out,
+        "request answered"
+    );
+}
+
+async fn handle(call: &mut Call<'_>, body: &mut RequestBody<'_>) -> Result<Reply, Failure> {
+    let target = call.head.target()?;
+    call.head.read_version(&target)?;
+    let method = Method::parse(call.head.parts.method.as_str())?;
+    if method == Method::Options {
+        call.operation = Some(Operation::Preflight);
+        return preflight::run(call, &target).await;
+    }
+    let request = authorize(call, target, method).await?;
+    let body = if has_body(method) {
+        let body = body.read().await?;
+        check_content_md5(call.head.header(&CONTENT_MD5).unwrap_or_default(), &body)?;
+        body
+    } else {
+        Bytes::new()
+    };
+    call.bytes_in = body.len() as u64;
+    call.is_executing = true;
+    let reply = super::run(call, &request, body).await;
+    match call.head.header(&header::ORIGIN) {
+        Some(origin) => {
+            let reply = reply.unwrap_or_else(|failure| call.refuse(&failure));
+            Ok(preflight::add_headers(call, &request, origin, reply).await)
+        }
+        None => reply,
+    }
+}
+
+/// Finds the operation, and checks that the caller may perform it.
+async fn authorize<'r>(
+    call: &mut Call<'r>,
+    target: Target<'r>,
+    sent: Method,
+) -> Result<AuthorizedRequest<'r>, Failure> {
+    let (account, access) = authenticate(call, &target).await?;
+    target.query.timeout_seconds()?;
+    let resource = Resource::of(&target)?;
+    let tunnelled = call.head.parts.headers.get_all(&X_HTTP_METHOD).iter();
+    // An unreadable value is not a verb: were it ignored, the request would run as the POST that it is not.
+    let tunnelled = tunnelled.map(|value| value.to_str().unwrap_or_default());
+    let method = tunnelled_method(sent, tunnelled)?;
+    let if_match = call.if_match();
+    let has_if_match = !matches!(if_match, Ok(None));
+    let operation = Operation::of(&target, method, &resource, has_if_match)?;
+    call.operation = Some(operation);
+    access.check(operation, resource.table())?;
+    let if_match = if_match?;
+    if !operation.answers_xml() {
+        call.prefer = call.head.header(&PREFER).and_then(Prefer::parse);
+        let format = target.query.get("$format")?;
+        let version = call.head.version.unwrap_or(Version::CLIENT_REQUEST_ID);
+        // A batch is multipart whatever Accept says; its parts have their own.
+        if operation != Operation::EntityGroupTransaction {
+            let accept = call.head.header(&header::ACCEPT);
+            call.level = MetadataLevel::choose(accept, format.as_deref(), version)?;
+        }
+    }
+    Ok(AuthorizedRequest {
+        target,
+        account,
+        access,
+        resource,
+        operation,
+        if_match,
+    })
+}
+
+const fn has_body(method: Method) -> bool {
+    matches!(
+        method,
+        Method::Post | Method::Put | Method::Merge | Method::Patch
+    )
+}

@@ -1,0 +1,101 @@
+//! The capacity of an admission queue, adapted so that admitted work completes within [`TARGET`] on any machine.
+//!
+//! The pipeline after the queue serves in order of arrival, so each request waits for all that was admitted before. On a
+//! fast disk 8 MiB are durable in 80 ms, on a busy one in a second. So the limit is adjusted by how long work takes, at most
+//! once in that time.
+
+use std::time::{Duration, Instant};
+
+/// How long a request should wait after admission. A group of the commit loop takes some milliseconds for its sync, a small
+/// part of 40 ms; and clients do not notice 40 ms under overload.
+const TARGET: Duration = Duration::from_millis(40);
+
+/// The least capacity, as a fraction of the largest: a few transactions, or some hundred single rows.
+const STEPS: u64 = 16;
+
+/// How long some work took.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct WorkSample {
+    pub(super) took: Duration,
+    pub(super) ended: Instant,
+}
+
+/// Adapts a capacity.
+#[derive(Debug, Default)]
+pub(super) struct AdaptiveLimit {
+    changed_at: Option<Instant>,
+}
+
+impl AdaptiveLimit {
+    /// The capacity after a sample of work, while requests wait.
+    pub(super) fn capacity(&mut self, capacity: u64, max: u64, sample: WorkSample) -> u64 {
+        // Work that began before the last change does not reflect it.
+        let began = sample.ended.checked_sub(sample.took);
+        if self
+            .changed_at
+            .is_some_and(|at| began.is_none_or(|began| began < at))
+        {
+            return capacity;
+        }
+        let next = match sample.took {
+            took if took > 2 * TARGET => capacity / 2,
+            took if took > TARGET => capacity - capacity / 8,
+            took if took < TARGET / 2 => capacity + max / STEPS,
+            _ => return capacity,
+        };
+        self.changed_at = Some(sample.ended);
+        next.clamp(max / STEPS, max)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The capacity that results after a while with a disk of this speed, and how long its work takes.
+    fn settled(bytes_per_ms: u64) -> (u64, u64) {
+        const MAX: u64 = 8 << 20;
+        let (start, mut limit, mut capacity, mut now_ms) =
+            (Instant::now(), AdaptiveLimit::default(), MAX, 0);
+        for _ in 0..200 {
+            let took_ms = capacity / bytes_per_ms + 1;
+            now_ms += took_ms;
+            let sample = WorkSample {
+                took: Duration::from_millis(took_ms),
+                ended: start + Duration::from_millis(now_ms),
+            };
+            capacity = limit.capacity(capacity, MAX, sample);
+        }
+        (capacity, capacity / bytes_per_ms + 1)
+    }
+
+    #[test]
+    fn it_converges_to_work_of_about_the_target() {
+        for megabytes_per_s in [30, 50, 100, 150] {
+            let (capacity, took_ms) = settled(megabytes_per_s * 1_000);
+            assert!(
+                (20..=80).contains(&took_ms),
+                "{megabytes_per_s} MB/s: {capacity}, {took_ms} ms"
+            );
+        }
+    }
+
+    #[test]
+    fn it_is_bounded() {
+        assert_eq!(settled(1_000_000).0, 8 << 20);
+        assert_eq!(settled(100).0, (8 << 20) / STEPS);
+    }
+
+    #[test]
+    fn work_that_began_before_a_change_is_ignored() {
+        let (start, mut limit) = (Instant::now(), AdaptiveLimit::default());
+        let sample = |took_ms, ended_ms| WorkSample {
+            took: Duration::from_millis(took_ms),
+            ended: start + Duration::from_millis(ended_ms),
+        };
+        let less = limit.capacity(1 << 20, 1 << 20, sample(100, 100));
+        assert_eq!(less, 1 << 19);
+        assert_eq!(limit.capacity(less, 1 << 20, sample(150, 200)), less);
+        assert_eq!(limit.capacity(less, 1 << 20, sample(100, 200)), less / 2);
+    }
+}

@@ -1,0 +1,154 @@
+//! What every service can answer when storage does not do what was asked.
+
+use partita_cluster::LockError;
+use partita_engine::{ReadError, Refusal, WriteError};
+use partita_model::{KeyError, StoredError};
+use std::sync::Arc;
+use std::time::Duration;
+use thiserror::Error;
+
+/// Why storage did not do what was asked.
+#[derive(Debug, Clone, Error)]
+pub enum Error {
+    /// It was not done, and can be tried again.
+    #[error(transparent)]
+    Busy(#[from] Busy),
+    /// A write has more bytes than one may have.
+    #[error("the write is too large")]
+    TooLarge,
+    /// It may have been done.
+    #[error("the outcome is unknown")]
+    OutcomeUnknown,
+    /// Stored bytes cannot be read.
+    #[error("stored data cannot be read: {0}")]
+    Corrupt(Arc<str>),
+}
+
+/// A request that was not executed, and can be tried again.
+#[derive(Debug, Clone, Error)]
+#[error("not executed: {detail}")]
+pub struct Busy {
+    /// The reason in a word.
+    pub reason: BusyReason,
+    /// After how long another attempt may succeed.
+    pub retry_after: Duration,
+    /// The reason in more words, for the log.
+    pub detail: Arc<str>,
+}
+
+/// Why a request was not executed now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BusyReason {
+    /// The range of the keys is being split or merged.
+    RangeInTransit,
+    /// No room in the pipeline or on the disk, the data is being opened, or the request waited too long for admission.
+    Overloaded,
+    /// The partition is over its target.
+    PartitionTarget,
+    /// The table is over its target.
+    TableTarget,
+    /// The account is over its target.
+    AccountTarget(AccountLimit),
+}
+
+/// Which target of an account was exceeded: the service has a text for each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AccountLimit {
+    /// Entities a second.
+    Operations,
+    /// Bytes a second, written.
+    Ingress,
+    /// Bytes a second, read.
+    Egress,
+}
+
+impl BusyReason {
+    /// All words, in the order of metrics.
+    pub const WORDS: [&'static str; 5] = [
+        "range-in-transit",
+        "overloaded",
+        "partition-target",
+        "table-target",
+        "account-target",
+    ];
+
+    /// Its word in the header `x-partita-reason`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        let [in_transit, overloaded, partition, table, account] = Self::WORDS;
+        match self {
+            Self::RangeInTransit => in_transit,
+            Self::Overloaded => overloaded,
+            Self::PartitionTarget => partition,
+            Self::TableTarget => table,
+            Self::AccountTarget(_) => account,
+        }
+    }
+
+    /// Whether a target that an operator set was exceeded; the server itself is well.
+    #[must_use]
+    pub const fn is_target(self) -> bool {
+        match self {
+            Self::RangeInTransit | Self::Overloaded => false,
+            Self::PartitionTarget | Self::TableTarget | Self::AccountTarget(_) => true,
+        }
+    }
+}
+
+/// Splits, full disks and overload take at least this long to end.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
+
+impl Busy {
+    /// For want of room.
+    pub(crate) fn overloaded(detail: impl Into<Arc<str>>) -> Self {
+        Self {
+            reason: BusyReason::Overloaded,
+            retry_after: RETRY_AFTER,
+            detail: detail.into(),
+        }
+    }
+}
+
+impl From<ReadError> for Error {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Closed | ReadError::Unavailable(_) => {
+                Busy::overloaded(error.to_string()).into()
+            }
+            ReadError::Corrupt(source) => Self::Corrupt(source.to_string().into()),
+        }
+    }
+}
+
+impl From<WriteError> for Error {
+    fn from(error: WriteError) -> Self {
+        match error {
+            // Another attempt would be refused again.
+            WriteError::Refused(Refusal::TooLarge) => Self::TooLarge,
+            WriteError::Refused(refusal) => Busy::overloaded(refusal.to_string()).into(),
+            WriteError::Unknown => Self::OutcomeUnknown,
+        }
+    }
+}
+
+impl From<LockError> for Error {
+    fn from(error: LockError) -> Self {
+        Self::Busy(Busy {
+            reason: BusyReason::RangeInTransit,
+            retry_after: RETRY_AFTER,
+            detail: error.to_string().into(),
+        })
+    }
+}
+
+impl From<StoredError> for Error {
+    fn from(error: StoredError) -> Self {
+        Self::Corrupt(error.to_string().into())
+    }
+}
+
+impl From<KeyError> for Error {
+    fn from(error: KeyError) -> Self {
+        Self::Corrupt(error.to_string().into())
+    }
+}

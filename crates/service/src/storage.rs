@@ -1,0 +1,142 @@
+//! The storage below all services of a process.
+
+use crate::admission::Admission;
+use crate::targets::{Charged, Cost, Direction, Limited, Rates, ScopeNames, Targets};
+use crate::timestamps::Timestamps;
+use crate::{Busy, Error};
+use bytes::Bytes;
+use partita_cluster::{PartitionMap, Route};
+use partita_heat::Access;
+use partita_range::{Locked, RequestStats};
+use partita_rt::Clock;
+use std::sync::Arc;
+
+/// The ranges of all keys, with what every request to them passes: Timestamps, admission, targets.
+#[derive(Debug)]
+pub struct Storage {
+    map: Arc<PartitionMap>,
+    clock: Arc<dyn Clock>,
+    timestamps: Timestamps,
+    admission: Admission,
+    /// Without them nothing is limited.
+    targets: Option<Box<Targets>>,
+}
+
+impl Storage {
+    /// Storage over ranges, without targets.
+    #[must_use]
+    pub fn new(map: Arc<PartitionMap>, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            map,
+            timestamps: Timestamps::new(Arc::clone(&clock)),
+            clock,
+            admission: Admission::default(),
+            targets: None,
+        }
+    }
+
+    /// Keeps scalability targets: those of each account here, those of its containers as each request names them.
+    #[must_use]
+    pub fn with_targets(mut self, account: Rates) -> Self {
+        self.targets = Some(Box::new(Targets::new(account, self.clock.monotonic())));
+        self
+    }
+
+    /// The ranges.
+    #[must_use]
+    pub fn map(&self) -> &PartitionMap {
+        &self.map
+    }
+
+    /// The clock.
+    #[must_use]
+    pub fn clock(&self) -> &dyn Clock {
+        &*self.clock
+    }
+
+    /// The Timestamps of writes.
+    #[must_use]
+    pub fn timestamps(&self) -> &Timestamps {
+        &self.timestamps
+    }
+
+    /// The admission queues that all services share.
+    #[must_use]
+    pub fn admission(&self) -> &Admission {
+        &self.admission
+    }
+
+    /// The targets, if there are any.
+    #[must_use]
+    pub fn targets(&self) -> Option<&Targets> {
+        self.targets.as_deref()
+    }
+
+    /// The partitions, containers and accounts whose requests were refused in the last minute because a target was
+    /// exceeded: at most `limit`, the most frequent first.
+    #[must_use]
+    pub fn limited(&self, limit: usize) -> Vec<Limited> {
+        self.targets().map_or_else(Vec::new, |targets| {
+            targets.limited(self.clock.monotonic(), limit)
+        })
+    }
+
+    /// The range of a key, for one read.
+    #[must_use]
+    pub fn route(&self, key: &Bytes) -> Route {
+        self.map.route(key)
+    }
+
+    /// A row, as of the last durable write.
+    ///
+    /// # Errors
+    /// [`Error::Busy`], [`Error::Corrupt`].
+    pub async fn get(&self, key: &Bytes) -> Result<Option<Bytes>, Error> {
+        Ok(self.map.route(key).range.get(key).await?)
+    }
+
+    /// Locks the keys of a write, which lie in one range.
+    ///
+    /// # Errors
+    /// [`Error::Busy`].
+    pub async fn lock(&self, keys: &[Bytes]) -> Result<Locked, Error> {
+        Ok(self.map.lock(keys).await?)
+    }
+
+    /// The same, without waiting for a range in transit.
+    ///
+    /// # Errors
+    /// [`Error::Busy`].
+    pub async fn lock_at_once(&self, keys: &[Bytes]) -> Result<Locked, Error> {
+        Ok(self.map.lock_at_once(keys).await?)
+    }
+
+    /// Charges a request on the row at `key` to its targets; without targets it costs nothing. A refusal counts in the
+    /// heat of the range, so that heat shows where the demand is.
+    ///
+    /// # Errors
+    /// [`Busy`]: nothing was charged.
+    pub fn charge<'c>(
+        &self,
+        key: &'c Bytes,
+        cost: Cost,
+        direction: Direction,
+        charged: impl FnOnce() -> Charged<'c>,
+        names: impl FnOnce() -> ScopeNames,
+    ) -> Result<(), Busy> {
+        let Some(targets) = self.targets() else {
+            return Ok(());
+        };
+        let taken = targets.take(self.clock.monotonic(), &charged(), cost, direction, names);
+        taken.inspect_err(|_| self.note_throttled(key, cost.entities))
+    }
+
+    /// Counts a refused request in the heat of its range.
+    pub fn note_throttled(&self, key: &Bytes, rows: u64) {
+        let done = RequestStats {
+            rows: usize::try_from(rows).unwrap_or(usize::MAX),
+            ..RequestStats::default()
+        };
+        self.route(key).range.note(key, Access::Throttled, done);
+    }
+}

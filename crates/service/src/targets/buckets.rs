@@ -1,0 +1,156 @@
+//! The buckets of very many partitions in bounded memory.
+//!
+//! A full bucket equals a new one, so only buckets that were charged in the last second, or are in debt, are kept. Each new
+//! one advances a clock hand that drops full buckets. At the bound, of the next few the one nearest to full is dropped: its
+//! partition gets a full bucket again, so it can exceed its target a little, but never gets less. Hot partitions, which
+//! matter, are the farthest from full.
+//!
+//! Keys are hashed with a seed of the process: two keys with the same hash (of 2^64) share a bucket.
+
+use super::Cost;
+use super::bucket::Bucket;
+use super::rates::Rates;
+use std::collections::HashMap;
+
+/// The buckets of one scope.
+#[derive(Debug)]
+pub(super) struct Buckets {
+    slots: Vec<Slot>,
+    index: HashMap<u64, usize>,
+    hand: usize,
+    max: usize,
+}
+
+#[derive(Debug)]
+struct Slot {
+    key: u64,
+    rates: Rates,
+    entities: Bucket,
+    bytes: Bucket,
+}
+
+/// Buckets that are checked for each new one. Where one is dropped, the last one takes its place and is checked next, so up
+/// to two of four are dropped.
+const SWEPT: usize = 4;
+/// Buckets of which one is dropped at the bound.
+const CANDIDATES: usize = 8;
+
+impl Buckets {
+    /// At most `max` buckets, of about 80 bytes each with their index.
+    pub(super) fn new(max: usize) -> Self {
+        Self {
+            slots: Vec::new(),
+            index: HashMap::new(),
+            hand: 0,
+            max,
+        }
+    }
+
+    /// Nanoseconds until the cost is let in, and whether bytes are the cause.
+    pub(super) fn wait(&mut self, key: u64, rates: Rates, now: u64, cost: Cost) -> (u64, bool) {
+        let Some(slot) = self.index.get(&key).and_then(|&at| self.slots.get_mut(at)) else {
+            // An absent bucket is full.
+            return (0, false);
+        };
+        let entities = rates
+            .entities
+            .map_or(0, |rate| slot.entities.wait(rate, now, cost.entities));
+        let bytes = rates
+            .bytes
+            .map_or(0, |rate| slot.bytes.wait(rate, now, cost.bytes));
+        (entities.max(bytes), bytes > entities)
+    }
+
+    /// Takes the cost; whether that leaves a debt.
+    pub(super) fn take(&mut self, key: u64, rates: Rates, now: u64, cost: Cost) -> bool {
+        if rates.is_unlimited() {
+            return false;
+        }
+        let slot = self.slot(key, rates, now);
+        let mut in_debt = false;
+        if let Some(rate) = rates.entities {
+            slot.entities.take(rate, now, cost.entities);
+            in_debt |= slot.entities.is_in_debt();
+        }
+        if let Some(rate) = rates.bytes {
+            slot.bytes.take(rate, now, cost.bytes);
+            in_debt |= slot.bytes.is_in_debt();
+        }
+        in_debt
+    }
+
+    fn slot(&mut self, key: u64, rates: Rates, now: u64) -> &mut Slot {
+        let at = match self.index.get(&key) {
+            Some(&at) => at,
+            None => self.add(key, rates, now),
+        };
+        self.slots
+            .get_mut(at)
+            .expect("the index has valid positions")
+    }
+
+    fn add(&mut self, key: u64, rates: Rates, now: u64) -> usize {
+        self.sweep(now);
+        if self.slots.len() >= self.max {
+            self.drop_one(now);
+        }
+        let full =
+            |rate: Option<_>| rate.map_or(Bucket::full(ONE, now), |rate| Bucket::full(rate, now));
+        self.slots.push(Slot {
+            key,
+            rates,
+            entities: full(rates.entities),
+            bytes: full(rates.bytes),
+        });
+        self.index.insert(key, self.slots.len() - 1);
+        self.slots.len() - 1
+    }
+
+    /// Drops some full buckets.
+    fn sweep(&mut self, now: u64) {
+        for _ in 0..SWEPT {
+            self.hand %= self.slots.len().max(1);
+            match self.slots.get(self.hand) {
+                Some(slot) if slot.nanos_to_full(now) == 0 => self.remove(self.hand),
+                _ => self.hand += 1,
+            }
+        }
+    }
+
+    /// Drops the bucket nearest to full among the next few.
+    fn drop_one(&mut self, now: u64) {
+        let len = self.slots.len();
+        let candidates = (self.hand..self.hand + CANDIDATES).map(|at| at % len);
+        let distance = |at: &usize| self.slots.get(*at).map(|slot| slot.nanos_to_full(now));
+        let nearest = candidates.min_by_key(distance);
+        self.hand = (self.hand + CANDIDATES) % len;
+        if let Some(at) = nearest {
+            self.remove(at);
+        }
+    }
+
+    fn remove(&mut self, at: usize) {
+        let gone = self.slots.swap_remove(at);
+        self.index.remove(&gone.key);
+        if let Some(moved) = self.slots.get(at) {
+            self.index.insert(moved.key, at);
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.slots.len()
+    }
+}
+
+/// The rate of a bucket without a target, which is never read.
+const ONE: std::num::NonZeroU32 = std::num::NonZeroU32::MIN;
+
+impl Slot {
+    fn nanos_to_full(&self, now: u64) -> u64 {
+        let of = |rate: Option<_>, mut bucket: Bucket| {
+            rate.map_or(0, |rate| bucket.nanos_to_full(rate, now))
+        };
+        of(self.rates.entities, self.entities).max(of(self.rates.bytes, self.bytes))
+    }
+}

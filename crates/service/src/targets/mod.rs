@@ -1,0 +1,296 @@
+//! Scalability targets: how much a partition, a container and an account may do in a second, as the service has them.
+//!
+//! What counts is what the service's documents list ("Performance and scalability checklist for Table storage"): each
+//! entity that is inserted, updated, deleted or scanned. A transaction of 100 counts 100; a query that reads 1,000 entities
+//! and returns 5 counts 1,000; one that finds none counts 1. Operations on containers do not count.
+//!
+//! - A write is charged before it starts, to all three targets or to none: a refused request has changed nothing.
+//! - A read is charged for what it has read, piece by piece: a page that exceeds a target ends early, with a continuation
+//!   token, so that no query goes into debt by more than a piece (1,024 rows).
+//! - Refused requests are not charged.
+//! - Without targets there is no [`Targets`], and nothing of this runs.
+//!
+//! Bounds: 65,536 partitions, 4,096 containers and 1,024 accounts that were charged within the last second, 80 bytes each;
+//! `buckets` describes what happens beyond that.
+
+mod bucket;
+mod buckets;
+mod last_minute;
+mod rates;
+#[cfg(test)]
+mod tests;
+
+use crate::{AccountLimit, Busy, BusyReason};
+use buckets::Buckets;
+use last_minute::LastMinute;
+use parking_lot::Mutex;
+use partita_model::{account_of, container_prefix, indivisible_prefix};
+use std::hash::{BuildHasher, RandomState};
+use std::time::{Duration, Instant};
+
+pub use last_minute::{Limited, Scope, ScopeNames};
+pub use rates::{ContainerRates, Rates};
+
+const PARTITIONS_MAX: usize = 65_536;
+const CONTAINERS_MAX: usize = 4_096;
+const ACCOUNTS_MAX: usize = 1_024;
+
+/// What a request is charged.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// Entities, or what the service has instead.
+    pub entities: u64,
+    /// Bytes of them.
+    pub bytes: u64,
+}
+
+impl Cost {
+    /// One entity whose bytes are not known yet.
+    pub const ONE: Self = Self {
+        entities: 1,
+        bytes: 0,
+    };
+}
+
+/// Where the bytes go: the account's error text differs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// To the server.
+    In,
+    /// From the server.
+    Out,
+}
+
+/// What a request is charged to, besides the account.
+#[derive(Debug, Clone, Copy)]
+pub struct Charged<'a> {
+    /// A key of the partition; for a query of several partitions that has not reached the first one, of the container.
+    pub key: &'a [u8],
+    /// The prefix of the container's keys.
+    pub container: &'a [u8],
+    /// The rates of both.
+    pub rates: ContainerRates,
+}
+
+/// The targets of a server, and how much of each is left.
+#[derive(Debug)]
+pub struct Targets {
+    account: Rates,
+    /// Zero of the buckets' clock.
+    started: Instant,
+    hasher: RandomState,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    partitions: Buckets,
+    containers: Buckets,
+    accounts: Buckets,
+    last_minute: LastMinute,
+}
+
+/// The buckets of a request, each with its rates.
+struct Scopes {
+    /// `None` where the key is not one of a partition.
+    partition: Option<(u64, Rates)>,
+    container: (u64, Rates),
+    account: (u64, Rates),
+}
+
+impl Targets {
+    /// Targets of each account; those of containers come with each request.
+    #[must_use]
+    pub fn new(account: Rates, now: Instant) -> Self {
+        Self {
+            account,
+            started: now,
+            hasher: RandomState::new(),
+            state: Mutex::new(State {
+                partitions: Buckets::new(PARTITIONS_MAX),
+                containers: Buckets::new(CONTAINERS_MAX),
+                accounts: Buckets::new(ACCOUNTS_MAX),
+                last_minute: LastMinute::default(),
+            }),
+        }
+    }
+
+    /// Charges `cost` to the partition, the container and the account, if all of them have it left. `names` is called for
+    /// the report of a refusal.
+    ///
+    /// # Errors
+    /// [`Busy`] with the exceeded target and the time until the request is let in; nothing was charged.
+    pub fn take(
+        &self,
+        now: Instant,
+        charged: &Charged<'_>,
+        cost: Cost,
+        direction: Direction,
+        names: impl FnOnce() -> ScopeNames,
+    ) -> Result<(), Busy> {
+        let (scopes, now) = (self.scopes(charged), self.nanos(now));
+        let mut state = self.state.lock();
+        if let Err(exceeded) = state.check(&scopes, now, cost, direction) {
+            state.note(&scopes, exceeded.scope, now, names);
+            return Err(exceeded.into());
+        }
+        state.take(&scopes, now, cost);
+        Ok(())
+    }
+
+    /// Checks that a query may start. It is charged for what it reads, with [`Self::charge`].
+    ///
+    /// # Errors
+    /// [`Busy`], as [`Self::take`].
+    pub fn check(
+        &self,
+        now: Instant,
+        charged: &Charged<'_>,
+        names: impl FnOnce() -> ScopeNames,
+    ) -> Result<(), Busy> {
+        let (scopes, now) = (self.scopes(charged), self.nanos(now));
+        let mut state = self.state.lock();
+        if let Err(exceeded) = state.check(&scopes, now, Cost::default(), Direction::Out) {
+            state.note(&scopes, exceeded.scope, now, names);
+            return Err(exceeded.into());
+        }
+        Ok(())
+    }
+
+    /// Whether a query that has started may read this partition too.
+    #[must_use]
+    pub fn allows(&self, now: Instant, charged: &Charged<'_>) -> bool {
+        let (scopes, now) = (self.scopes(charged), self.nanos(now));
+        let mut state = self.state.lock();
+        state
+            .check(&scopes, now, Cost::default(), Direction::Out)
+            .is_ok()
+    }
+
+    /// Charges what was read, also more than is left; whether that leaves a debt.
+    pub fn charge(&self, now: Instant, charged: &Charged<'_>, cost: Cost) -> bool {
+        let (scopes, now) = (self.scopes(charged), self.nanos(now));
+        self.state.lock().take(&scopes, now, cost)
+    }
+
+    /// What was refused in the last minute, the most frequent first.
+    #[must_use]
+    pub fn limited(&self, now: Instant, limit: usize) -> Vec<Limited> {
+        let now = self.nanos(now);
+        self.state.lock().last_minute.top(now, limit)
+    }
+
+    fn scopes(&self, charged: &Charged<'_>) -> Scopes {
+        let Charged {
+            key,
+            container,
+            rates,
+        } = charged;
+        let container = container_prefix(key).unwrap_or(container);
+        let partition = indivisible_prefix(key);
+        Scopes {
+            partition: partition.map(|key| (self.hasher.hash_one(key), rates.partition)),
+            container: (self.hasher.hash_one(container), rates.container),
+            account: (self.hasher.hash_one(account_of(container)), self.account),
+        }
+    }
+
+    fn nanos(&self, now: Instant) -> u64 {
+        u64::try_from(now.saturating_duration_since(self.started).as_nanos()).unwrap_or(u64::MAX)
+    }
+}
+
+/// An exceeded target.
+struct Exceeded {
+    scope: Scope,
+    is_bytes: bool,
+    wait: Duration,
+    direction: Direction,
+}
+
+impl State {
+    /// The exceeded target with the longest wait, if any is exceeded.
+    fn check(
+        &mut self,
+        scopes: &Scopes,
+        now: u64,
+        cost: Cost,
+        direction: Direction,
+    ) -> Result<(), Exceeded> {
+        let partition = scopes.partition.map_or((0, false), |(key, rates)| {
+            self.partitions.wait(key, rates, now, cost)
+        });
+        let (key, rates) = scopes.container;
+        let container = self.containers.wait(key, rates, now, cost);
+        let (key, rates) = scopes.account;
+        let account = self.accounts.wait(key, rates, now, cost);
+        let waits = [
+            (Scope::Partition, partition),
+            (Scope::Table, container),
+            (Scope::Account, account),
+        ];
+        // Of equal waits the narrowest scope is named: it tells most about the design of keys.
+        let longest = waits.into_iter().rev().max_by_key(|(_, (wait, _))| *wait);
+        match longest {
+            Some((scope, (wait, is_bytes))) if wait > 0 => Err(Exceeded {
+                scope,
+                is_bytes,
+                wait: Duration::from_nanos(wait),
+                direction,
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    fn take(&mut self, scopes: &Scopes, now: u64, cost: Cost) -> bool {
+        let mut in_debt = false;
+        if let Some((key, rates)) = scopes.partition {
+            in_debt |= self.partitions.take(key, rates, now, cost);
+        }
+        let (key, rates) = scopes.container;
+        in_debt |= self.containers.take(key, rates, now, cost);
+        let (key, rates) = scopes.account;
+        in_debt | self.accounts.take(key, rates, now, cost)
+    }
+
+    fn note(
+        &mut self,
+        scopes: &Scopes,
+        scope: Scope,
+        now: u64,
+        names: impl FnOnce() -> ScopeNames,
+    ) {
+        let key = match scope {
+            Scope::Partition => scopes.partition.map_or(0, |(key, _)| key),
+            Scope::Table => scopes.container.0,
+            Scope::Account => scopes.account.0,
+        };
+        self.last_minute.note(scope, key, now, names);
+    }
+}
+
+impl From<Exceeded> for Busy {
+    fn from(exceeded: Exceeded) -> Self {
+        let reason = match (exceeded.scope, exceeded.is_bytes, exceeded.direction) {
+            (Scope::Partition, ..) => BusyReason::PartitionTarget,
+            (Scope::Table, ..) => BusyReason::TableTarget,
+            (Scope::Account, false, _) => BusyReason::AccountTarget(AccountLimit::Operations),
+            (Scope::Account, true, Direction::In) => {
+                BusyReason::AccountTarget(AccountLimit::Ingress)
+            }
+            (Scope::Account, true, Direction::Out) => {
+                BusyReason::AccountTarget(AccountLimit::Egress)
+            }
+        };
+        let unit = if exceeded.is_bytes {
+            "bytes"
+        } else {
+            "entities"
+        };
+        Self {
+            reason,
+            retry_after: exceeded.wait,
+            detail: format!("over the target of {unit} a second").into(),
+        }
+    }
+}

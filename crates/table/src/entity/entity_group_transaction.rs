@@ -1,0 +1,140 @@
+//! Entity Group Transaction: the path of a single write, with up to 100 changes of one partition.
+//!
+//! All locks in one order, one read of all current rows, one engine batch: all changes, or none.
+
+use super::Expiry;
+use super::change::{Change, Changed};
+use super::change_entity::{cost, put};
+use crate::{BatchError, Error, Service, Table};
+use bytes::Bytes;
+use partita_engine::Batch;
+use partita_model::limits::BATCH_OPERATIONS_MAX;
+use partita_range::Locked;
+use partita_service::{Admitted, Direction, write_cost};
+use std::collections::HashSet;
+
+impl Service {
+    /// Makes all the changes, or none. They must be of one partition and name each entity once.
+    ///
+    /// Cancel-safe: dropped before the commit, nothing happens; dropped during it, it still completes.
+    ///
+    /// # Errors
+    /// [`BatchError`] with the first change that failed.
+    ///
+    /// # Panics
+    /// When there are more than [`BATCH_OPERATIONS_MAX`] changes, which the reader of the request refuses.
+    pub async fn change_entities(
+        &self,
+        table: &Table,
+        changes: Vec<Change>,
+    ) -> Result<Vec<Changed>, BatchError> {
+        assert!(
+            changes.len() <= BATCH_OPERATIONS_MAX,
+            "the reader bounds a transaction"
+        );
+        let keys = checked_keys(table, &changes)?;
+        let arrived = self.clock().monotonic();
+        let Some(first) = keys.first() else {
+            return Ok(Vec::new());
+        };
+        let at = |index: usize| move |error: Error| BatchError { index, error };
+        let bytes = changes.iter().map(Change::bytes).sum();
+        let admitted = self.admit(table, first, keys.len(), bytes).await;
+        let (_transaction, mut write) = admitted.map_err(at(0))?;
+        // One partition lies in one range.
+        let locked = self.lock(&keys).await.map_err(at(0))?.since(arrived);
+        let (current, _alone) = self
+            .read_current(&locked, &keys, bytes)
+            .await
+            .map_err(at(0))?;
+        let now = self.timestamps().next();
+        let expiry = Expiry::new(table, now);
+        let mut batch = Batch::with_capacity(keys.len());
+        let mut done = Vec::with_capacity(keys.len());
+        for (index, ((change, key), current)) in
+            changes.into_iter().zip(keys).zip(current).enumerate()
+        {
+            let current = expiry.alive(current);
+            match current.and_then(|row| change.apply(&key, row.as_deref(), now)) {
+                Ok(changed) => {
+                    put(&mut batch, key, &changed);
+                    done.push(changed);
+                }
+                Err(error) => {
+                    locked.refuse(&key, self.clock());
+                    return Err(at(index)(error));
+                }
+            }
+        }
+        let began = self.clock().monotonic();
+        let ended = locked
+            .commit_by(batch, self.clock())
+            .await
+            .map_err(|error| at(0)(error.into()))?;
+        write.record_work(ended - began, ended);
+        Ok(done)
+    }
+}
+
+impl Service {
+    /// Charges a transaction of so many rows and bytes to its targets, and admits it.
+    async fn admit(
+        &self,
+        table: &Table,
+        key: &Bytes,
+        rows: usize,
+        bytes: usize,
+    ) -> Result<(Admitted<'_>, Admitted<'_>), Error> {
+        self.charge(table, key, cost(rows, bytes), Direction::In)?;
+        let transaction = self.transactions().enter(key, 1).await?;
+        let queue = &self.admission().writes;
+        let write = queue
+            .enter(key, write_cost(rows, rows * key.len() + bytes))
+            .await?;
+        Ok((transaction, write))
+    }
+
+    /// The current rows of a transaction whose changes have so many bytes. Large rows make small changes write many bytes,
+    /// which are in memory until they are durable: of such transactions one proceeds at a time, and the others wait without
+    /// their rows.
+    async fn read_current(
+        &self,
+        locked: &Locked,
+        keys: &[Bytes],
+        bytes: usize,
+    ) -> Result<(Vec<Option<Bytes>>, Option<Admitted<'_>>), Error> {
+        let current = locked.read_many(keys).await?;
+        let rows: usize = current.iter().flatten().map(Bytes::len).sum();
+        let Some(first) = keys.first().filter(|_| rows + bytes > LONG_BYTES) else {
+            return Ok((current, None));
+        };
+        drop(current);
+        let alone = self.long_transactions().enter(first, 1).await?;
+        // The locks are held, so nothing has changed.
+        Ok((locked.read_many(keys).await?, Some(alone)))
+    }
+}
+
+/// A transaction is long where its changes and current rows have more bytes than this: more than a request can send.
+const LONG_BYTES: usize = 12 << 20;
+
+/// The keys of the changes, after each change is checked by itself and beside the others.
+fn checked_keys(table: &Table, changes: &[Change]) -> Result<Vec<Bytes>, BatchError> {
+    let mut keys = Vec::with_capacity(changes.len());
+    let mut seen = HashSet::with_capacity(changes.len());
+    for (index, change) in changes.iter().enumerate() {
+        let at = |error| BatchError { index, error };
+        if changes
+            .first()
+            .is_some_and(|first| first.partition_key != change.partition_key)
+        {
+            return Err(at(Error::DifferentPartitions));
+        }
+        change.check().map_err(at)?;
+        if !seen.insert(change.row_key.as_str()) {
+            return Err(at(Error::DuplicateEntity));
+        }
+        keys.push(table.space.entity(&change.partition_key, &change.row_key));
+    }
+    Ok(keys)
+}
