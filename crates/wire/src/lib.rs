@@ -4,6 +4,7 @@
 //! `&[u8]`. Everything that a stranger can send is parsed here, is bounded, and never panics.
 
 mod accept;
+pub mod admin;
 mod auth;
 mod batch;
 mod content_md5;
