@@ -11,7 +11,7 @@ pub mod logging;
 pub mod metrics;
 mod open_files;
 pub mod serve;
-pub mod standing;
+pub mod status;
 pub mod tls;
 
 pub use serve::Server;

@@ -31,7 +31,7 @@ use partita_wire::{BearerRules, Hosts, Jwks};
 use crate::config::{Limits, Oauth, Place, Settings, Store};
 use crate::front::{Accounts, Front, FrontParts, InvalidAccount, Unsendable};
 use crate::metrics::Metrics;
-use crate::standing::{Listening, Standing};
+use crate::status::{Listening, ServerStatus};
 use crate::{admin, open_files, tls};
 
 /// How long background work and the admin port may take to end, once no request is under way.
@@ -99,7 +99,7 @@ pub enum Error {
 /// A running server.
 #[derive(Debug)]
 pub struct Server {
-    standing: Arc<Standing>,
+    status: Arc<ServerStatus>,
     authority: Option<PathBuf>,
     requests: Tasks,
     background: Tasks,
@@ -129,7 +129,7 @@ impl Server {
                 table,
                 admin: admin_listener.as_ref().map(|(_, address)| *address),
             };
-            let standing = Arc::new(Standing::new(
+            let status = Arc::new(ServerStatus::new(
                 Arc::clone(&settings),
                 Arc::clone(&metrics),
                 listening,
@@ -137,7 +137,7 @@ impl Server {
                 requests.shutdown(),
             ));
             if let Some((listener, _)) = admin_listener {
-                let serving = admin::serve(listener, Arc::clone(&standing), background.clone());
+                let serving = admin::serve(listener, Arc::clone(&status), background.clone());
                 background.spawn("admin port", serving);
             }
 
@@ -152,7 +152,7 @@ impl Server {
             );
             let service = Arc::new(service.with_targets(settings.targets.clone()));
             service.start(&background);
-            standing.opened(Arc::clone(&manager), Arc::clone(&service));
+            status.opened(Arc::clone(&manager), Arc::clone(&service));
             let (tls_config, authority) = loaded.map_or((None, None), |loaded| {
                 (Some(loaded.config), loaded.authority)
             });
@@ -173,7 +173,7 @@ impl Server {
             })?;
             requests.spawn("table port", front.listen(table_listener, requests.clone()));
             Ok(Server {
-                standing,
+                status,
                 authority,
                 requests,
                 background,
@@ -182,14 +182,14 @@ impl Server {
         })
     }
 
-    /// Where it listens and how it stands.
-    pub fn standing(&self) -> &Arc<Standing> {
-        &self.standing
+    /// Health and parts of the server.
+    pub fn status(&self) -> &Arc<ServerStatus> {
+        &self.status
     }
 
     /// Where it listens.
     pub fn listening(&self) -> Listening {
-        self.standing.listening
+        self.status.listening
     }
 
     /// Under `--tls dev`, the certificate that clients have to trust.
@@ -209,7 +209,7 @@ impl Server {
         Box::pin(async move {
             let mut late = self
                 .requests
-                .drain(self.standing.settings.limits.drain_timeout)
+                .drain(self.status.settings.limits.drain_timeout)
                 .await;
             late.extend(self.background.drain(BACKGROUND_DRAIN).await);
             self.manager.databases().close().await;
