@@ -1,31 +1,29 @@
-//! The name by which the binary was called.
+//! The name by which the binary was called: `azurite` and `azurite-table` have a command line of their own.
 
 use std::ffi::OsString;
 use std::path::Path;
 
-/// Whose command line to take.
+/// Which command line to read.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Called {
-    /// Our own.
+pub(crate) enum Argv0 {
+    /// That of `partita`.
     Partita,
     /// That of `azurite` or `azurite-table`.
     AzuriteTable,
-    /// Azurite's name for a service that is not here.
+    /// Azurite's name for a service that this server does not have.
     OtherService(String),
 }
 
-impl Called {
-    /// Reads the name out of the arguments. Anything unknown is our own name: people rename binaries.
-    pub(crate) fn by(arguments: &[OsString]) -> Called {
+impl Argv0 {
+    /// Reads the name out of the arguments. An unknown name is taken for `partita`: people rename binaries.
+    pub(crate) fn of(arguments: &[OsString]) -> Argv0 {
         let name = arguments
             .first()
             .and_then(|name| Path::new(name).file_stem());
         match name.and_then(|name| name.to_str()) {
-            Some("azurite" | "azurite-table") => Called::AzuriteTable,
-            Some(name @ ("azurite-blob" | "azurite-queue")) => {
-                Called::OtherService(name.to_owned())
-            }
-            _ => Called::Partita,
+            Some("azurite" | "azurite-table") => Argv0::AzuriteTable,
+            Some(name @ ("azurite-blob" | "azurite-queue")) => Argv0::OtherService(name.to_owned()),
+            _ => Argv0::Partita,
         }
     }
 }
@@ -36,15 +34,15 @@ mod tests {
 
     #[test]
     fn paths_and_extensions_do_not_matter() {
-        let by = |name: &str| Called::by(&[OsString::from(name), OsString::from("azurite")]);
-        assert_eq!(by("/usr/bin/azurite"), Called::AzuriteTable);
-        assert_eq!(by("azurite-table.exe"), Called::AzuriteTable);
+        let of = |name: &str| Argv0::of(&[OsString::from(name), OsString::from("azurite")]);
+        assert_eq!(of("/usr/bin/azurite"), Argv0::AzuriteTable);
+        assert_eq!(of("azurite-table.exe"), Argv0::AzuriteTable);
         assert_eq!(
-            by("./azurite-queue"),
-            Called::OtherService("azurite-queue".to_owned())
+            of("./azurite-queue"),
+            Argv0::OtherService("azurite-queue".to_owned())
         );
-        assert_eq!(by("target/release/partita"), Called::Partita);
-        assert_eq!(by("tables"), Called::Partita);
-        assert_eq!(Called::by(&[]), Called::Partita);
+        assert_eq!(of("target/release/partita"), Argv0::Partita);
+        assert_eq!(of("tables"), Argv0::Partita);
+        assert_eq!(Argv0::of(&[]), Argv0::Partita);
     }
 }

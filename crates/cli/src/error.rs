@@ -1,6 +1,8 @@
-//! How a verb ends.
+//! How a command ends: its outcome or its error, and the exit code of each.
 
+use crate::progress::message;
 use partita_client::ErrorKind;
+use partita_server::explain::InvalidFilter;
 use partita_tools::admin::AdminError;
 use partita_tools::migrate::{MigrateError, MigrationsError};
 use partita_tools::purge::PurgeError;
@@ -12,21 +14,21 @@ use std::io;
 use std::process::ExitCode;
 use thiserror::Error;
 
-/// The end of a verb that did not fail.
+/// The end of a command that did not fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum End {
+pub(crate) enum Outcome {
     /// Something was found, or done: exit code 0.
     Done,
     /// Nothing was found: exit code 1.
     NothingFound,
-    /// What was compared differs: exit code 1.
+    /// What was compared or checked differs: exit code 1.
     Differs,
-    /// What was tried takes more than is promised: exit code 1.
+    /// The load is over its targets: exit code 1.
     OverTarget,
 }
 
-impl End {
-    /// That of a verb that found so many.
+impl Outcome {
+    /// That of a command that found so many things.
     pub(crate) fn of_count(found: u64) -> Self {
         match found {
             0 => Self::NothingFound,
@@ -35,34 +37,37 @@ impl End {
     }
 }
 
-impl From<End> for ExitCode {
-    fn from(end: End) -> Self {
-        match end {
-            End::Done => Self::SUCCESS,
-            End::NothingFound | End::Differs | End::OverTarget => Self::from(1),
+impl From<Outcome> for ExitCode {
+    fn from(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Done => Self::SUCCESS,
+            Outcome::NothingFound | Outcome::Differs | Outcome::OverTarget => Self::from(1),
         }
     }
 }
 
-/// Why a verb failed: exit code 2.
+/// Why a command failed: exit code 2.
 #[derive(Debug, Error)]
-pub(crate) enum Failure {
-    /// The command line, or what it refers to, does not make sense.
+pub(crate) enum CommandError {
+    /// The command line, or what it refers to, is invalid.
     #[error("{0}")]
     Usage(String),
-    /// There is nobody to ask.
-    #[error("{0}: add --yes, as there is no terminal to ask on")]
+    /// A question cannot be asked without a terminal.
+    #[error("add --yes to {0}: there is no terminal to ask on")]
     NeedsYes(String),
-    /// The user was asked and said no.
-    #[error("nothing was done")]
+    /// The user answered no.
+    #[error("cancelled, nothing was changed")]
     Declined,
-    /// A signal came.
+    /// Ctrl-C or SIGTERM.
     #[error("interrupted")]
     Interrupted,
-    /// Data cannot be written.
+    /// A second Ctrl-C or SIGTERM while the server stopped.
+    #[error("stopped by a second signal: open requests were cut off")]
+    StoppedAtOnce,
+    /// Output cannot be written.
     #[error("cannot write the output")]
     Output(#[source] io::Error),
-    /// Data cannot be read.
+    /// Input cannot be read.
     #[error("cannot read the input")]
     Input(#[source] io::Error),
     #[error(transparent)]
@@ -80,51 +85,78 @@ pub(crate) enum Failure {
     #[error(transparent)]
     Query(#[from] InvalidQuery),
     #[error(transparent)]
+    Filter(#[from] InvalidFilter),
+    #[error(transparent)]
     Token(#[from] InvalidToken),
     #[error(transparent)]
     Admin(#[from] AdminError),
     #[error(transparent)]
     Sample(#[from] SampleError),
-    /// A file that is no report of a stress test.
-    #[error("{path} cannot be read as a report")]
+    #[error(transparent)]
+    Settings(#[from] partita_server::config::Error),
+    #[error(transparent)]
+    Server(#[from] partita_server::serve::Error),
+    /// A file is not a report of a stress test.
+    #[error("cannot read {path} as a report")]
     Report {
         path: String,
         #[source]
         source: InvalidReport,
     },
-    /// A row that is none.
-    #[error("a row cannot be read")]
+    /// A row of an answer is malformed.
+    #[error("cannot read a row")]
     Row(#[source] Box<dyn Error + Send + Sync>),
+    /// What failed, and why.
+    #[error("{what}")]
+    Because {
+        what: String,
+        #[source]
+        source: Box<dyn Error + Send + Sync>,
+    },
 }
 
-impl From<TransferError> for Failure {
+impl From<TransferError> for CommandError {
     fn from(error: TransferError) -> Self {
         Self::Transfer(Box::new(error))
     }
 }
 
-impl Failure {
-    /// What is wrong with the command line.
+impl CommandError {
+    /// An invalid command line.
     pub(crate) fn usage(text: impl Into<String>) -> Self {
         Self::Usage(text.into())
     }
 
-    /// A row that is none.
+    /// A malformed row.
     pub(crate) fn row(error: impl Error + Send + Sync + 'static) -> Self {
         Self::Row(Box::new(error))
     }
 
-    /// Whether the reader of our output went away, as `head` does: no failure of ours.
-    pub(crate) fn is_closed_pipe(&self) -> bool {
+    /// What failed, to be used with `map_err`.
+    pub(crate) fn because<E: Into<Box<dyn Error + Send + Sync>>>(
+        what: impl Into<String>,
+    ) -> impl FnOnce(E) -> Self {
+        let what = what.into();
+        |source| Self::Because {
+            what,
+            source: source.into(),
+        }
+    }
+
+    /// Whether the reader of the output has gone, as `head` does: not a failure.
+    fn is_closed_pipe(&self) -> bool {
         matches!(self, Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
     }
 
-    /// Whether no connection could be made.
-    pub(crate) fn is_nobody_there(&self) -> bool {
+    /// Whether no connection to a table endpoint could be made.
+    fn is_not_connected(&self) -> bool {
         type ClientError = partita_client::Error;
         let is_connect = |error: &ClientError| error.kind() == ErrorKind::Connect;
-        if let Self::Client(error) = self {
-            return is_connect(error);
+        match self {
+            Self::Client(error) => return is_connect(error),
+            // These say what to do themselves.
+            Self::Admin(_) => return false,
+            _ => {}
         }
         let mut next = self.source();
         while let Some(error) = next {
@@ -137,7 +169,7 @@ impl Failure {
         false
     }
 
-    /// The failure with its causes, each after a colon.
+    /// The error with its causes, each after a colon.
     pub(crate) fn chain(&self) -> String {
         let mut text = self.to_string();
         let mut cause = self.source();
@@ -151,5 +183,22 @@ impl Failure {
             cause = error.source();
         }
         text
+    }
+}
+
+/// Reports an error, and returns the exit code.
+pub(crate) fn exit_code(ended: Result<Outcome, CommandError>) -> ExitCode {
+    match ended {
+        Ok(outcome) => outcome.into(),
+        Err(error) if error.is_closed_pipe() => ExitCode::SUCCESS,
+        Err(error) => {
+            let hint = if error.is_not_connected() {
+                " (is a server running? `partita serve` starts one)"
+            } else {
+                ""
+            };
+            message(&format!("error: {}{hint}", error.chain()));
+            ExitCode::from(2)
+        }
     }
 }

@@ -1,11 +1,26 @@
-//! The verbs of the command line that work on any account, one module each. They hold what concerns a terminal: arguments, forms
-//! of output, questions, progress. What they do lives in `partita-tools`.
+//! The command line of `partita`: every command, in a folder of its noun or of its family.
 //!
-//! All of them keep to this:
-//! - data on stdout, talk on stderr; the last line of the talk has counts, requests, bytes and time;
-//! - exit code 0 done, 1 nothing found or a difference, 2 failed;
-//! - what destroys asks first, or needs `--yes`;
-//! - what reads or moves whole tables says how to go on when it is interrupted.
+//! | folder | commands |
+//! | --- | --- |
+//! | [`server`] | `serve`, `connect`, `status`, `hot`, `heat`, `ranges`: a Partita server and its health |
+//! | [`admin`] | `admin split` …: actions on a range |
+//! | [`config`] | `config show` |
+//! | [`table`], [`entity`], [`log`] | tables, single entities, partitions used as logs |
+//! | [`rows`] | `scan`, `count`, `partitions`, `purge`, `explain`: many rows of one table |
+//! | [`transfer`] | `copy`, `diff`, `export`, `import`: whole tables |
+//! | [`migrate`], [`stress`] | versioned changes; load tests |
+//! | [`snapshot`], [`backup`] | the whole store at one instant, and copies of it |
+//! | [`shell`] | `completions`, `man` |
+//!
+//! Commands hold what concerns a terminal: flags, output formats, questions, progress. What they do is in `partita-tools` and
+//! `partita-server`. Beside them: [`command_line`] (the whole of it), [`args`] (flags that several commands take), [`output`]
+//! (stdout), [`progress`] (stderr), [`units`] (how numbers are written), [`error`] (errors and exit codes).
+//!
+//! All commands keep these promises:
+//! - stdout has data, stderr has messages. The last message has counts, requests, bytes and time.
+//! - Exit code 0: done. 1: nothing found, or a difference. 2: failed.
+//! - A command that deletes or overwrites asks first, or needs `--yes`.
+//! - A command that reads or moves whole tables says how to resume when it is interrupted.
 
 mod admin;
 mod args;
@@ -25,95 +40,11 @@ mod scan_session;
 mod screen;
 mod server;
 mod shell;
+mod signals;
 mod snapshot;
 mod stress;
 mod table;
 mod transfer;
 mod units;
 
-pub use command_line::run::main;
-
-use args::connection;
-use clap::{ArgMatches, Command};
-use error::{End, Failure};
-use rows::{count, partitions, purge, scan};
-use server as operate;
-use std::process::ExitCode;
-use transfer as bulk;
-
-/// The commands, to be added to a command line.
-#[must_use]
-pub(crate) fn commands() -> Vec<Command> {
-    let on_rows = [
-        scan::command(),
-        partitions::command(),
-        count::command(),
-        purge::command(),
-    ];
-    let of_nouns = [
-        table::command(),
-        entity::command(),
-        log::command(),
-        migrate::command(),
-        stress::command(),
-    ];
-    of_nouns
-        .into_iter()
-        .chain(on_rows.map(connection::add))
-        .chain(operate::commands())
-        .chain(bulk::commands().map(connection::add))
-        .collect()
-}
-
-/// Runs the command of that name, one of [`commands`], on a runtime of its own, and says what went wrong. `None` for any other
-/// name.
-#[must_use]
-pub(crate) fn run(name: &str, matches: &ArgMatches) -> Option<ExitCode> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build();
-    let runtime = match runtime {
-        Ok(runtime) => runtime,
-        Err(error) => return Some(exit_code(Err(Failure::Input(error)))),
-    };
-    let outcome = runtime.block_on(run_verb(name, matches))?;
-    // A transfer that was stopped at once may have a thread that still writes or waits for input: it ends with the process.
-    runtime.shutdown_background();
-    Some(exit_code(outcome))
-}
-
-async fn run_verb(name: &str, matches: &ArgMatches) -> Option<Result<End, Failure>> {
-    Some(match name {
-        "table" => table::run(matches).await,
-        "entity" => entity::run(matches).await,
-        "scan" => scan::run(matches).await,
-        "partitions" => partitions::run(matches).await,
-        "count" => count::run(matches).await,
-        "purge" => purge::run(matches).await,
-        "copy" => bulk::copy(matches).await,
-        "diff" => bulk::diff(matches).await,
-        "export" => bulk::export(matches).await,
-        "import" => bulk::import(matches).await,
-        "log" => log::run(matches).await,
-        "migrate" => migrate::run(matches).await,
-        "stress" => stress::run(matches).await,
-        "hot" | "ranges" | "heat" | "status" | "admin" => operate::run(name, matches).await,
-        _ => return None,
-    })
-}
-
-fn exit_code(outcome: Result<End, Failure>) -> ExitCode {
-    match outcome {
-        Ok(end) => end.into(),
-        Err(failure) if failure.is_closed_pipe() => ExitCode::SUCCESS,
-        Err(failure) => {
-            let hint = if failure.is_nobody_there() {
-                " (is a server there? `partita serve` starts one)"
-            } else {
-                ""
-            };
-            progress::say(&format!("error: {}{hint}", failure.chain()));
-            ExitCode::from(2)
-        }
-    }
-}
+pub use command_line::main;

@@ -1,11 +1,11 @@
-//! A scan as a verb runs it: from flags, with progress, until the end or a signal, and resumable.
+//! A scan as a command runs it: from flags, with progress, to the end or a signal, and resumable.
 
+use crate::args::ScanArgs;
 use crate::args::connection::Connection;
-use crate::args::{bounds, job_count, text};
-use crate::error::Failure;
-use crate::progress::{Talk, say};
-use crate::resume::{self, Resume};
-use clap::ArgMatches;
+use crate::error::CommandError;
+use crate::progress::{Progress, message};
+use crate::resume::{self, ScanResume};
+use crate::signals::stop_requested;
 use partita_client::TableClient;
 use partita_tools::scan::{
     Batch, Bounds, Emit, Order, Query, QueryOptions, RunOptions, Scan, Step, Strategy, Tokens,
@@ -16,87 +16,87 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
 
-/// What a verb reads.
-pub(crate) struct Reading {
+/// Which rows a command reads.
+pub(crate) struct ScanSpec<'a> {
+    pub(crate) args: &'a ScanArgs,
     pub(crate) query: Query,
     pub(crate) order: Order,
-    /// How many requests at once.
-    pub(crate) jobs: usize,
 }
 
-/// A scan under way, and what its verb has counted.
-pub(crate) struct Running<S> {
-    verb: &'static str,
+/// A running scan, and what its command has counted.
+pub(crate) struct ScanSession<S> {
+    command: &'static str,
     table: TableClient,
     scan: Scan<TableSource>,
-    /// What goes into the token beside the scan.
+    /// Part of the resume token, beside the scan.
     pub(crate) state: S,
 }
 
-impl Reading {
-    /// What the flags say, reading so much of the rows that pass a filter.
-    pub(crate) fn of(
-        matches: &ArgMatches,
+impl<'a> ScanSpec<'a> {
+    /// The rows that pass a filter, within the bounds of the flags.
+    pub(crate) fn new(
+        args: &'a ScanArgs,
         filter: Option<&str>,
         select: Vec<String>,
         emit: Emit,
         order: Order,
-    ) -> Result<Self, Failure> {
-        let page_rows = matches.try_get_one::<u16>("page-rows").ok().flatten();
-        let default = QueryOptions::default();
+    ) -> Result<Self, CommandError> {
         let query = Query::new(QueryOptions {
             filter: filter.map(str::to_owned),
             select,
-            page_rows: page_rows.map_or(default.page_rows, |&rows| rows.into()),
+            page_rows: args.page_rows.into(),
             emit,
             tokens: Tokens::NextRow,
-            ..default
+            ..QueryOptions::default()
         })?;
-        Ok(Self {
-            query,
-            order,
-            jobs: job_count(matches),
-        })
+        Ok(Self { args, query, order })
     }
 
-    /// The rows' keys only.
+    /// The properties for commands that need only the keys.
     pub(crate) fn keys_only() -> Vec<String> {
         vec!["PartitionKey".to_owned(), "RowKey".to_owned()]
     }
 
-    /// Begins, or goes on where `--resume` says.
-    pub(crate) async fn begin<S>(
+    /// Starts, or resumes where a token of the same command stopped.
+    pub(crate) async fn start<S>(
         self,
-        verb: &'static str,
-        matches: &ArgMatches,
+        command: &'static str,
+        resume: Option<&str>,
         connection: &Connection,
         table: &str,
-    ) -> Result<Running<S>, Failure>
+    ) -> Result<ScanSession<S>, CommandError>
     where
         S: Default + Serialize + DeserializeOwned,
     {
-        let token = matches.try_get_one::<String>("resume").ok().flatten();
         let client = connection.service.table_client(table);
-        let (steps, state) = match token {
+        let (steps, state) = match resume {
             Some(token) => {
-                let Resume { scan, state, .. } = Resume::read(token, verb, &client)?;
+                let ScanResume { scan, state, .. } = ScanResume::read(token, command, &client)?;
                 (scan.into_steps(&self.query)?, state)
             }
-            None => (self.plan(matches, connection, table).await?, S::default()),
+            None => {
+                let steps = self.plan(&self.args.bounds(), connection, table).await?;
+                (steps, S::default())
+            }
         };
-        let table = client;
-        Ok(Running {
-            verb,
-            scan: self.scan(&table, steps),
-            table,
+        let jobs = self.args.jobs();
+        Ok(ScanSession {
+            command,
+            scan: self.scan(&client, steps, jobs),
+            table: client,
             state,
         })
     }
 
     /// The scan of these steps.
-    pub(crate) fn scan(self, table: &TableClient, steps: Vec<Step>) -> Scan<TableSource> {
+    pub(crate) fn scan(
+        self,
+        table: &TableClient,
+        steps: Vec<Step>,
+        jobs: usize,
+    ) -> Scan<TableSource> {
         let options = RunOptions {
-            jobs: self.jobs,
+            jobs,
             order: self.order,
             buffer_rows_max: None,
         };
@@ -104,117 +104,81 @@ impl Reading {
         Scan::new(source, self.query, steps, options)
     }
 
-    /// The first steps, by the flags.
+    /// The first steps, divided as the flags say.
     pub(crate) async fn plan(
         &self,
-        matches: &ArgMatches,
-        connection: &Connection,
-        table: &str,
-    ) -> Result<Vec<Step>, Failure> {
-        self.plan_of(&bounds(matches), matches, connection, table)
-            .await
-    }
-
-    /// The same for other bounds than those of the flags.
-    pub(crate) async fn plan_of(
-        &self,
         bounds: &Bounds,
-        matches: &ArgMatches,
         connection: &Connection,
         table: &str,
-    ) -> Result<Vec<Step>, Failure> {
-        let strategy = match text(matches, "strategy") {
-            Some("serial") => Strategy::Serial,
-            Some("prefix") => Strategy::Prefix,
-            Some("ranges") => Strategy::Ranges,
-            _ => Strategy::Auto,
-        };
+    ) -> Result<Vec<Step>, CommandError> {
+        let (strategy, jobs) = (self.args.strategy(), self.args.jobs());
         let points = match strategy {
-            Strategy::Ranges => points(connection, table, true).await?,
-            Strategy::Auto if self.jobs > 1 => points(connection, table, false).await?,
+            Strategy::Ranges => self.split_points(connection, table, true).await?,
+            Strategy::Auto if jobs > 1 => self.split_points(connection, table, false).await?,
             _ => Vec::new(),
         };
-        Ok(strategy.plan(bounds, &points, self.jobs))
+        Ok(strategy.plan(bounds, &points, jobs))
     }
-}
 
-/// The server's split points. Where they are only a help, nobody answering is no failure.
-async fn points(
-    connection: &Connection,
-    table: &str,
-    needed: bool,
-) -> Result<Vec<String>, Failure> {
-    let Some((admin, asked)) = connection.admin() else {
-        if needed {
-            return Err(Failure::usage(
-                "the strategy ranges needs --admin, where Partita's admin port is",
-            ));
+    /// The server's split points. Where they are optional and no flag names the admin port, its failure does not matter.
+    async fn split_points(
+        &self,
+        connection: &Connection,
+        table: &str,
+        is_required: bool,
+    ) -> Result<Vec<String>, CommandError> {
+        let is_named = self.args.admin.is_some();
+        let Some(admin) = self.args.admin.as_deref().or(connection.local_admin_port()) else {
+            if is_required {
+                return Err(CommandError::usage(
+                    "--strategy ranges needs --admin, the URL of Partita's admin port",
+                ));
+            }
+            return Ok(Vec::new());
+        };
+        let account = connection.service.endpoint().account().to_owned();
+        match split_points(admin, &connection.authorities_pem, &account, table).await {
+            Ok(points) => Ok(points),
+            Err(error) if is_required || is_named => Err(error.into()),
+            Err(_) => Ok(Vec::new()),
         }
-        return Ok(Vec::new());
-    };
-    let account = connection.service.endpoint().account().to_owned();
-    match split_points(&admin, &account, table).await {
-        Ok(points) => Ok(points),
-        Err(error) if needed || asked => Err(error.into()),
-        Err(_) => Ok(Vec::new()),
     }
 }
 
-impl<S: Serialize + DeserializeOwned> Running<S> {
-    /// Reads to the end. On a signal or a failure of the server, the token is printed, and what `take` has got is what it stands for.
-    /// `take` says how many rows are done.
+impl<S: Serialize + DeserializeOwned> ScanSession<S> {
+    /// Reads to the end. `take` gets each batch, and returns how many rows are done. After a signal or an error of the server, the token
+    /// of [`Self::print_token`] stands for everything that `take` got.
     pub(crate) async fn run(
         &mut self,
-        talk: &Talk,
-        mut take: impl FnMut(&mut S, Batch<TableRow>) -> Result<u64, Failure>,
-    ) -> Result<(), Failure> {
-        let mut stop = std::pin::pin!(signal());
-        let failure = loop {
+        progress: &Progress,
+        mut take: impl FnMut(&mut S, Batch<TableRow>) -> Result<u64, CommandError>,
+    ) -> Result<(), CommandError> {
+        let mut stop = std::pin::pin!(stop_requested());
+        let error = loop {
             let next = tokio::select! {
                 biased;
-                () = &mut stop => break Failure::Interrupted,
+                () = &mut stop => break CommandError::Interrupted,
                 next = self.scan.next() => next,
             };
             match next {
                 None => return Ok(()),
-                Some(Ok(batch)) => talk.progress(take(&mut self.state, batch)?),
+                Some(Ok(batch)) => progress.set_position(take(&mut self.state, batch)?),
                 Some(Err(error)) => break error.into(),
             }
         };
-        talk.hide_progress();
-        Err(failure)
+        progress.hide_bar();
+        Err(error)
     }
 
-    /// Says how to go on after [`Self::run`] has failed. To be called once all that it handed out is written.
-    pub(crate) fn print_token(self, failure: &Failure) {
-        // A table that is not there has nothing to go on with. Pages without a row do: finding that nothing passes the filter takes
-        // as long as finding rows.
-        let begun = self.scan.progress().pages > 0;
-        if begun && matches!(failure, Failure::Interrupted | Failure::Scan(_)) {
-            let resume = Resume::new(&self.table, self.scan.token(), self.state);
-            resume::print(self.verb, &resume);
-        } else if matches!(failure, Failure::Interrupted) {
-            say("nothing was read yet");
+    /// Says how to resume after an error of [`Self::run`]. To be called once all rows are written.
+    pub(crate) fn print_token(self, error: &CommandError) {
+        // A table that does not exist has nothing to resume. Pages without a row do: reading them took time.
+        let has_begun = self.scan.progress().pages > 0;
+        if has_begun && matches!(error, CommandError::Interrupted | CommandError::Scan(_)) {
+            let resume = ScanResume::new(&self.table, self.scan.token(), self.state);
+            resume::print_token(self.command, &resume);
+        } else if matches!(error, CommandError::Interrupted) {
+            message("nothing was read yet");
         }
-    }
-}
-
-/// Waits until the user or the system wants an end.
-pub(crate) async fn signal() {
-    let interrupt = tokio::signal::ctrl_c();
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
-            tokio::select! {
-                _ = interrupt => {}
-                _ = terminate.recv() => {}
-            }
-            return;
-        }
-    }
-    // Where signals cannot be heard, nobody is stopped by them.
-    if interrupt.await.is_err() {
-        std::future::pending::<()>().await;
     }
 }

@@ -1,11 +1,11 @@
-//! The terminal that data is shown on.
+//! The terminal that data is shown on: its size, wrapped lines, and a live screen.
 
-use crate::output::cut;
+use crate::output::truncate;
 use console::Term;
 use std::io::{self, IsTerminal as _, Write as _};
 use unicode_width::UnicodeWidthStr as _;
 
-/// Columns and lines of the terminal on stdout; none where it is no terminal.
+/// Columns and lines of the terminal on stdout; `None` where stdout is not a terminal.
 pub(crate) fn size() -> Option<(usize, usize)> {
     if !io::stdout().is_terminal() {
         return None;
@@ -14,13 +14,13 @@ pub(crate) fn size() -> Option<(usize, usize)> {
     Some((columns.into(), lines.into()))
 }
 
-/// A line as several of so many columns, what follows indented. Data may be in it: nothing of it moves the cursor, and no word is wider
-/// than its room.
-pub(crate) fn wrapped(line: &str, width: usize, indent: usize) -> Vec<String> {
+/// A line as lines of so many columns, all but the first indented. The line may hold data: it cannot move the cursor, and a word that
+/// is too wide is truncated.
+pub(crate) fn wrap(line: &str, width: usize, indent: usize) -> Vec<String> {
     let margin = " ".repeat(indent);
     let mut lines: Vec<String> = Vec::new();
     for word in line.split(' ') {
-        let word = cut(word, width - indent);
+        let word = truncate(word, width - indent);
         match lines.last_mut() {
             Some(last) if last.width() + 1 + word.width() <= width => {
                 last.push(' ');
@@ -33,7 +33,7 @@ pub(crate) fn wrapped(line: &str, width: usize, indent: usize) -> Vec<String> {
     lines
 }
 
-/// The alternate screen, with nothing else on it, until dropped: what was on the terminal before is there again then.
+/// The alternate screen until it is dropped; then the terminal shows again what it did before.
 pub(crate) struct Screen(());
 
 impl Screen {
@@ -43,25 +43,25 @@ impl Screen {
         Ok(Self(()))
     }
 
-    /// Shows these lines in place of what was there, without flicker: each overwrites the one before.
+    /// Shows these lines. Each overwrites the line before it without flicker.
     pub(crate) fn show(&self, text: &str) -> io::Result<()> {
         let lines = size().map_or(usize::MAX, |(_, lines)| lines);
-        let mut shown = "\x1b[H".to_owned();
+        let mut frame = "\x1b[H".to_owned();
         for (at, line) in text.lines().take(lines).enumerate() {
             if at > 0 {
-                shown.push_str("\r\n");
+                frame.push_str("\r\n");
             }
-            shown.push_str(line);
-            shown.push_str("\x1b[K");
+            frame.push_str(line);
+            frame.push_str("\x1b[K");
         }
-        shown.push_str("\x1b[J");
-        put(&shown)
+        frame.push_str("\x1b[J");
+        put(&frame)
     }
 }
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        // Nobody to tell when the terminal is gone.
+        // The terminal may have gone; nothing can be done about it.
         let _ = put("\x1b[?25h\x1b[?1049l");
     }
 }

@@ -1,30 +1,124 @@
-//! Times and spans of time on a command line.
+//! How numbers, sizes and times are written, in output, messages and flags: `27,004 rows`, `35.1 MiB`, `12.3 ms`, `24h`.
 
-use crate::error::Failure;
+use indicatif::HumanCount;
 use partita_client::DateTime;
+use std::fmt::Write as _;
 use std::time::Duration;
 
-/// What the help says.
-pub(crate) const SPAN_HELP: &str = "such as 500ms, 30s, 10m, 2h or 7d";
+/// What help texts say of durations.
+pub(crate) const DURATION_HELP: &str = "such as 500ms, 30s, 10m, 2h or 7d";
 
-/// Reads a span of time: whole numbers with their units.
-pub(crate) fn span(text: &str) -> Result<Duration, Failure> {
-    humantime::parse_duration(text)
-        .map_err(|_| Failure::usage(format!("{text:?} is no span of time, {SPAN_HELP}")))
+/// A number with thousands separators.
+pub(crate) fn count(number: u64) -> String {
+    HumanCount(number).to_string()
 }
 
-/// Reads a time: a date-time, or a span before now.
-pub(crate) fn since(text: &str, now: DateTime) -> Result<DateTime, Failure> {
-    if let Ok(time) = DateTime::parse(text) {
-        return Ok(time);
+/// A number of things: `1 row`, `2 rows`.
+pub(crate) fn many(number: u64, one: &str, several: &str) -> String {
+    let noun = if number == 1 { one } else { several };
+    format!("{} {noun}", count(number))
+}
+
+/// A number of bytes: `512 B`, `35.1 MiB`.
+pub(crate) fn bytes(bytes: u64) -> String {
+    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    if bytes < 1024 {
+        return format!("{bytes} B");
     }
-    let Ok(span) = span(text) else {
-        let what = format!("{text:?} is no time, and no span of time, {SPAN_HELP}");
-        return Err(Failure::Usage(what));
-    };
-    let ticks = u64::try_from(span.as_nanos() / 100).unwrap_or(u64::MAX);
-    let ticks = now.ticks().saturating_sub(ticks);
-    Ok(DateTime::from_ticks(ticks).unwrap_or(DateTime::MIN))
+    let mut value = bytes as f64 / 1024.0;
+    let mut units = UNITS.iter();
+    let mut unit = units.next();
+    // What rounds up to 1024 is one of the next unit.
+    while value >= 1023.95 {
+        let Some(next) = units.next() else { break };
+        unit = Some(next);
+        value /= 1024.0;
+    }
+    format!("{value:.1} {}", unit.copied().unwrap_or_default())
+}
+
+/// A rate a second: whole, but for small ones.
+pub(crate) fn rate(per_second: f64) -> String {
+    if per_second > 0.0 && per_second < 9.95 {
+        format!("{per_second:.1}")
+    } else {
+        count(per_second.round() as u64)
+    }
+}
+
+/// A latency in the unit that it reads best in: `850 µs`, `12.3 ms`, `1.25 s`.
+pub(crate) fn latency(microseconds: u64) -> String {
+    partita_tools::stress::display::latency(microseconds)
+}
+
+/// A duration in whole seconds, exactly: `30d`, `1d 12h`, `90s` as `1m 30s`.
+pub(crate) fn duration(duration: Duration) -> String {
+    const UNITS: [(u64, char); 4] = [(86_400, 'd'), (3_600, 'h'), (60, 'm'), (1, 's')];
+    let mut rest = duration.as_secs();
+    let mut text = String::new();
+    for (seconds, unit) in UNITS {
+        if rest >= seconds {
+            let gap = if text.is_empty() { "" } else { " " };
+            let _ = write!(text, "{gap}{}{unit}", rest / seconds);
+            rest %= seconds;
+        }
+    }
+    if text.is_empty() {
+        text.push_str("0s");
+    }
+    text
+}
+
+/// A duration by its two largest units: `2h 1m`.
+pub(crate) fn rough_duration(duration: Duration) -> String {
+    let exact = self::duration(duration);
+    let units: Vec<&str> = exact.split(' ').take(2).collect();
+    units.join(" ")
+}
+
+/// Reads a duration: whole numbers with units, also several.
+pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
+    humantime::parse_duration(text)
+        .map_err(|_| format!("{text:?} is not a duration, {DURATION_HELP}"))
+}
+
+/// Reads a duration above zero.
+pub(crate) fn parse_duration_above_zero(text: &str) -> Result<Duration, String> {
+    match parse_duration(text)? {
+        Duration::ZERO => Err(format!("a duration above 0, {DURATION_HELP}")),
+        duration => Ok(duration),
+    }
+}
+
+/// A time: a date-time, or a duration before now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Since {
+    Time(DateTime),
+    Ago(Duration),
+}
+
+impl Since {
+    /// Reads it.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        if let Ok(time) = DateTime::parse(text) {
+            return Ok(Self::Time(time));
+        }
+        let invalid =
+            |_| format!("{text:?} is neither a date-time nor a duration, {DURATION_HELP}");
+        parse_duration(text).map(Self::Ago).map_err(invalid)
+    }
+
+    /// The time that it stands for.
+    pub(crate) fn time(self, now: DateTime) -> DateTime {
+        match self {
+            Self::Time(time) => time,
+            Self::Ago(duration) => {
+                let ticks = u64::try_from(duration.as_nanos() / 100).unwrap_or(u64::MAX);
+                let ticks = now.ticks().saturating_sub(ticks);
+                DateTime::from_ticks(ticks).unwrap_or(DateTime::MIN)
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -32,7 +126,42 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spans_have_units() {
+    fn sizes_have_one_decimal_and_a_binary_unit() {
+        for (number, text) in [
+            (0, "0 B"),
+            (1023, "1023 B"),
+            (1024, "1.0 KiB"),
+            (36_805_018, "35.1 MiB"),
+            (1_048_570, "1.0 MiB"),
+            (1_073_741_824 / 10 * 25, "2.5 GiB"),
+            (u64::MAX, "16.0 EiB"),
+        ] {
+            assert_eq!(bytes(number), text);
+        }
+        assert_eq!(
+            (rate(0.0), rate(5.55), rate(12_345.6)),
+            ("0".into(), "5.5".into(), "12,346".into())
+        );
+        assert_eq!(many(27_004, "row", "rows"), "27,004 rows");
+    }
+
+    #[test]
+    fn durations_are_written_as_flags_read_them() {
+        for (seconds, text) in [
+            (0, "0s"),
+            (90, "1m 30s"),
+            (43_500, "12h 5m"),
+            (30 * 86_400, "30d"),
+        ] {
+            let value = Duration::from_secs(seconds);
+            assert_eq!(duration(value), text);
+            assert_eq!(parse_duration(text), Ok(value));
+        }
+        assert_eq!(rough_duration(Duration::from_secs(93_784)), "1d 2h");
+    }
+
+    #[test]
+    fn durations_have_units() {
         for (text, ms) in [
             ("0s", 0),
             ("500ms", 500),
@@ -41,23 +170,28 @@ mod tests {
             ("2h", 7_200_000),
             ("7d", 604_800_000),
         ] {
-            assert_eq!(span(text).unwrap(), Duration::from_millis(ms), "{text}");
+            assert_eq!(
+                parse_duration(text),
+                Ok(Duration::from_millis(ms)),
+                "{text}"
+            );
         }
-        let too_much = ["99999999999999999999s", "99999999999999999d"];
+        let too_long = ["99999999999999999999s", "99999999999999999d"];
         for text in ["", "10", "m", "-1s", "1x", "soon"] {
-            assert!(span(text).is_err(), "{text}");
+            assert!(parse_duration(text).is_err(), "{text}");
         }
-        assert!(too_much.iter().all(|text| span(text).is_err()));
+        assert!(too_long.iter().all(|text| parse_duration(text).is_err()));
+        assert!(parse_duration_above_zero("0s").is_err());
     }
 
     #[test]
-    fn times_are_read_or_counted_back() {
+    fn times_are_absolute_or_before_now() {
         let now = DateTime::parse("2026-11-21T20:15:00Z").unwrap();
-        let of = |text: &str| since(text, now).unwrap().text().to_string();
+        let of = |text: &str| Since::parse(text).unwrap().time(now).text().to_string();
         assert_eq!(of("10m"), "2026-11-21T20:05:00Z");
         assert_eq!(of("2026-11-21T20:15:00.5Z"), "2026-11-21T20:15:00.5Z");
         assert_eq!(of("2026-11-21"), "2026-11-21T00:00:00Z");
         assert_eq!(of("400000d"), "1601-01-01T00:00:00Z");
-        assert!(since("yesterday", now).is_err());
+        assert!(Since::parse("yesterday").is_err());
     }
 }

@@ -1,7 +1,7 @@
-//! Background jobs of the admin port: work that takes longer than a request. One request starts a job, others query it.
+//! Work that takes longer than a request of the admin port: one request starts a job, others poll it.
 //!
-//! - A job runs to its end, even if the client that started it disconnects; stopping the server cancels it.
-//! - The last [`JOBS_MAX`] jobs are kept in memory until the process ends.
+//! - A job goes on when its caller disconnects. It ends with an error when the server stops.
+//! - The last [`JOBS_MAX`] jobs are remembered, until the process ends.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -10,12 +10,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 use partita_rt::Tasks;
-use serde_json::{Value, json};
+use partita_wire::admin::{self, JobParams, JobResult, JobState};
 
-/// Jobs kept; the oldest finished one is dropped first.
+/// Jobs remembered. The oldest job that has ended is forgotten first.
 const JOBS_MAX: usize = 100;
 
-/// Jobs that run at the same time: each reads a snapshot as fast as it can.
+/// Jobs running at the same time: each reads a snapshot as fast as it can.
 const RUNNING_MAX: usize = 4;
 
 /// All jobs of the process.
@@ -29,10 +29,9 @@ pub(crate) struct Jobs {
 #[derive(Debug)]
 pub(crate) struct Job {
     id: u64,
-    /// What it does, in one word.
+    /// What it does.
     kind: &'static str,
-    /// The parameters of the request that started it.
-    params: Value,
+    params: JobParams,
     /// Rows so far.
     pub(crate) rows: AtomicU64,
     /// Bytes so far.
@@ -43,34 +42,34 @@ pub(crate) struct Job {
 #[derive(Debug)]
 enum State {
     Running,
-    Done(Value),
+    Done(JobResult),
     Failed(String),
 }
 
 impl Job {
-    /// Sets its progress.
+    /// Reports progress.
     pub(crate) fn note(&self, rows: u64, bytes: u64) {
         self.rows.store(rows, Ordering::Relaxed);
         self.bytes.store(bytes, Ordering::Relaxed);
     }
 
-    /// The job as the admin port reports it.
-    pub(crate) fn as_json(&self) -> Value {
+    /// The job as the admin API shows it.
+    pub(crate) fn describe(&self) -> admin::Job {
         let (state, result, error) = match &*self.state.lock() {
-            State::Running => ("running", Value::Null, Value::Null),
-            State::Done(result) => ("done", result.clone(), Value::Null),
-            State::Failed(error) => ("failed", Value::Null, json!(error)),
+            State::Running => (JobState::Running, None, None),
+            State::Done(result) => (JobState::Done, Some(result.clone()), None),
+            State::Failed(error) => (JobState::Failed, None, Some(error.clone())),
         };
-        json!({
-            "id": self.id,
-            "kind": self.kind,
-            "asked": self.params,
-            "state": state,
-            "rows": self.rows.load(Ordering::Relaxed),
-            "bytes": self.bytes.load(Ordering::Relaxed),
-            "result": result,
-            "error": error,
-        })
+        admin::Job {
+            id: self.id,
+            kind: self.kind.to_owned(),
+            asked: self.params.clone(),
+            state,
+            rows: self.rows.load(Ordering::Relaxed),
+            bytes: self.bytes.load(Ordering::Relaxed),
+            result,
+            error,
+        }
     }
 
     fn is_running(&self) -> bool {
@@ -84,12 +83,12 @@ impl Jobs {
         &self,
         tasks: &Tasks,
         kind: &'static str,
-        params: Value,
+        params: JobParams,
         work: F,
     ) -> Option<Arc<Job>>
     where
         F: FnOnce(Arc<Job>) -> W,
-        W: Future<Output = Result<Value, String>> + Send + 'static,
+        W: Future<Output = Result<JobResult, String>> + Send + 'static,
     {
         let mut jobs = self.jobs.lock();
         if jobs.values().filter(|job| job.is_running()).count() >= RUNNING_MAX {
@@ -119,7 +118,7 @@ impl Jobs {
             };
             *started.state.lock() = match ended {
                 Ok(result) => {
-                    tracing::info!(job = started.id, kind, "job finished");
+                    tracing::info!(job = started.id, kind, "job done");
                     State::Done(result)
                 }
                 Err(error) => {
@@ -131,12 +130,12 @@ impl Jobs {
         Some(job)
     }
 
-    /// All jobs kept, the latest first.
+    /// All remembered jobs, latest first.
     pub(crate) fn list(&self) -> Vec<Arc<Job>> {
         self.jobs.lock().values().rev().cloned().collect()
     }
 
-    /// The job with this id, if it is kept.
+    /// The job with this id.
     pub(crate) fn find(&self, id: u64) -> Option<Arc<Job>> {
         self.jobs.lock().get(&id).cloned()
     }
@@ -146,8 +145,23 @@ impl Jobs {
 mod tests {
     use super::*;
 
+    fn params() -> JobParams {
+        JobParams::Copy {
+            snapshot: "s".to_owned(),
+            to: "/backups".to_owned(),
+        }
+    }
+
+    fn rows(rows: u64) -> JobResult {
+        JobResult::Unpacked {
+            rows,
+            bytes: 0,
+            warning: None,
+        }
+    }
+
     #[tokio::test]
-    async fn jobs_finish_and_old_ones_are_dropped() {
+    async fn old_jobs_are_forgotten_once_they_have_ended() {
         let (jobs, tasks) = (Jobs::default(), Tasks::new());
         let mut held = Vec::new();
         for _ in 0..RUNNING_MAX {
@@ -156,38 +170,41 @@ mod tests {
                 job.note(1, 2);
                 released.await.map_err(|_| "dropped".to_owned())
             };
-            jobs.start(&tasks, "test", Value::Null, work).unwrap();
+            jobs.start(&tasks, "test", params(), work).unwrap();
             held.push(release);
         }
-        let quick = |_: Arc<Job>| async { Ok(json!({})) };
-        assert!(jobs.start(&tasks, "test", Value::Null, quick).is_none());
-        held.pop().unwrap().send(json!(7)).unwrap();
+        let quick = |_: Arc<Job>| async { Ok(rows(0)) };
+        assert!(jobs.start(&tasks, "test", params(), quick).is_none());
+        held.pop().unwrap().send(rows(7)).unwrap();
         drop(held.pop());
         while jobs.list().iter().filter(|job| job.is_running()).count() > RUNNING_MAX - 2 {
             tokio::task::yield_now().await;
         }
-        let done = jobs.find(4).unwrap().as_json();
+        let done = jobs.find(4).unwrap().describe();
         assert_eq!(
-            (&done["state"], &done["result"], &done["rows"]),
-            (&json!("done"), &json!(7), &json!(1))
+            (done.state, done.result, done.rows),
+            (JobState::Done, Some(rows(7)), 1)
         );
-        let failed = jobs.find(3).unwrap().as_json();
+        let failed = jobs.find(3).unwrap().describe();
         assert_eq!(
-            (&failed["state"], &failed["error"]),
-            (&json!("failed"), &json!("dropped"))
+            (failed.state, failed.error.as_deref()),
+            (JobState::Failed, Some("dropped"))
         );
         for _ in 0..2 * JOBS_MAX {
-            while jobs.start(&tasks, "test", Value::Null, quick).is_none() {
+            while jobs.start(&tasks, "test", params(), quick).is_none() {
                 tokio::task::yield_now().await;
             }
         }
         assert!(jobs.list().len() <= JOBS_MAX + RUNNING_MAX);
-        assert!(jobs.find(1).unwrap().is_running(), "a running job is kept");
+        assert!(
+            jobs.find(1).unwrap().is_running(),
+            "a running job is not forgotten"
+        );
         tasks.shut_down();
         while jobs.find(1).unwrap().is_running() {
             tokio::task::yield_now().await;
         }
-        let cancelled = jobs.find(1).unwrap().as_json();
-        assert_eq!(cancelled["error"], "the server stopped");
+        let stopped = jobs.find(1).unwrap().describe();
+        assert_eq!(stopped.error.as_deref(), Some("the server stopped"));
     }
 }

@@ -12,7 +12,7 @@ pub mod logging;
 pub mod metrics;
 mod open_files;
 pub mod serve;
-pub mod standing;
+pub mod status;
 pub mod tls;
 
 pub use environment::Environment;

@@ -34,7 +34,7 @@ use crate::environment::Environment;
 use crate::front::table::TableFront;
 use crate::front::{Front, FrontParts, InvalidAccount, InvalidSetting, accounts};
 use crate::metrics::Metrics;
-use crate::standing::{Listening, OpenStore, Standing};
+use crate::status::{Listening, OpenStore, ServerStatus};
 use crate::{admin, open_files, tls};
 
 /// Time for background work and the admin port to end, after the last request.
@@ -102,7 +102,7 @@ pub enum Error {
 /// A running server.
 #[derive(Debug)]
 pub struct Server {
-    standing: Arc<Standing>,
+    status: Arc<ServerStatus>,
     authority: Option<PathBuf>,
     requests: Tasks,
     background: Tasks,
@@ -148,7 +148,7 @@ impl Server {
                 table,
                 admin: admin_listener.as_ref().map(|(_, address)| *address),
             };
-            let standing = Arc::new(Standing::new(
+            let status = Arc::new(ServerStatus::new(
                 Arc::clone(&settings),
                 Arc::clone(&metrics),
                 listening,
@@ -156,7 +156,7 @@ impl Server {
                 requests.shutdown(),
             ));
             if let Some((listener, _)) = admin_listener {
-                let serving = admin::serve(listener, Arc::clone(&standing), background.clone());
+                let serving = admin::serve(listener, Arc::clone(&status), background.clone());
                 background.spawn("admin port", serving);
             }
 
@@ -170,7 +170,7 @@ impl Server {
             );
             let service = Arc::new(service);
             service.start(&background);
-            standing.opened(OpenStore {
+            status.opened(OpenStore {
                 cluster: Arc::clone(&cluster),
                 snapshots,
                 service: Arc::clone(&service),
@@ -196,7 +196,7 @@ impl Server {
             let serving = front.listen(table_listener, requests.clone());
             requests.spawn("table port", serving);
             Ok(Server {
-                standing,
+                status,
                 authority,
                 requests,
                 background,
@@ -205,14 +205,14 @@ impl Server {
         })
     }
 
-    /// Where it listens and how it stands.
-    pub fn standing(&self) -> &Arc<Standing> {
-        &self.standing
+    /// Health and parts of the server.
+    pub fn status(&self) -> &Arc<ServerStatus> {
+        &self.status
     }
 
     /// Where it listens.
     pub fn listening(&self) -> Listening {
-        self.standing.listening
+        self.status.listening
     }
 
     /// The authority certificate that clients have to trust; with `--tls dev` only.
@@ -232,7 +232,7 @@ impl Server {
         Box::pin(async move {
             let mut late = self
                 .requests
-                .drain(self.standing.settings.limits.drain_timeout)
+                .drain(self.status.settings.limits.drain_timeout)
                 .await;
             late.extend(self.background.drain(BACKGROUND_DRAIN).await);
             self.cluster.close().await;

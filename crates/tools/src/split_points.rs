@@ -1,77 +1,90 @@
-//! Where a server says that a table is cut: the ranges on Partita's admin port, `GET /admin/v1/ranges`.
+//! Where a server's ranges begin within a table: `GET /admin/v1/ranges` of Partita's admin port.
 //!
-//! It is a help, not a need: a scan whose split points are wrong or missing returns the same rows. So whatever is not understood in
-//! the answer is passed over.
+//! Split points are an optimisation: a scan returns the same rows whatever they are, so a caller may go on without them.
 
-use crate::admin::{AdminError, AdminPort, Ranges};
+use crate::admin::{AdminError, AdminOptions, AdminPort};
+use partita_wire::admin::Ranges;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// For the whole answer: a scan goes on without.
+/// For the whole answer: a scan goes on without it.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The PartitionKeys at which ranges begin within a table, in the server's order. `admin` is the admin port's URL,
-/// `http://host:port`.
+/// The PartitionKeys at which ranges begin within a table, in key order. `admin` is the URL of the admin port,
+/// `http://host:port`; `authorities_pem` are certificates of authorities to trust besides the machine's, for `https`.
 ///
 /// # Errors
 /// [`AdminError`].
 pub async fn split_points(
     admin: &str,
+    authorities_pem: &[Vec<u8>],
     account: &str,
     table: &str,
 ) -> Result<Vec<String>, AdminError> {
-    let port = AdminPort::new(admin, Arc::default())?.within(TIMEOUT);
-    let ranges: Ranges = port.page("/admin/v1/ranges").await?.read()?;
+    let options = AdminOptions {
+        page_timeout: TIMEOUT,
+        authorities_pem: authorities_pem.to_vec(),
+    };
+    let port = AdminPort::with_options(admin, options, Arc::default())?;
+    let ranges = port.ranges().await?.document;
+    Ok(starts_within(ranges, account, table))
+}
+
+fn starts_within(ranges: Ranges, account: &str, table: &str) -> Vec<String> {
     let starts = ranges.ranges.into_iter().filter_map(|range| range.start);
     let within = starts.filter(|start| {
         let is_table = |name: &String| name.eq_ignore_ascii_case(table);
         start.account.as_deref() == Some(account) && start.table.as_ref().is_some_and(is_table)
     });
-    Ok(within.filter_map(|start| start.partition_key).collect())
+    within.filter_map(|start| start.partition_key).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-    use tokio::net::TcpListener;
+    use partita_wire::admin::{NamedKey, Range};
 
-    /// What is made of an answer.
-    async fn points(answer: &'static str) -> Result<Vec<String>, AdminError> {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}/", listener.local_addr().unwrap());
-        let serve = async {
-            let (mut stream, _) = listener.accept().await.unwrap();
-            let mut head = [0; 64];
-            let length = stream.read(&mut head).await.unwrap();
-            assert!(head[..length].starts_with(b"GET /admin/v1/ranges HTTP/1.0\r\n"));
-            stream.write_all(answer.as_bytes()).await.unwrap();
-        };
-        tokio::join!(split_points(&url, "a", "People"), serve).0
-    }
-
-    #[tokio::test]
-    async fn only_starts_within_the_table_count() {
-        let answer = concat!(
-            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n",
-            r#"{"map_version":3,"ranges":[{"id":1,"start":null},"#,
-            r#"{"id":2,"start":{"account":"a","table":"people","partition_key":"m"}},"#,
-            r#"{"id":3,"start":{"account":"a","table":null,"partition_key":"n"}},"#,
-            r#"{"id":4,"start":{"account":"b","table":"people","partition_key":"o"}},"#,
-            r#"{"id":5,"start":{"account":"a","table":"people"}},{"id":6}]}"#,
-        );
-        assert_eq!(points(answer).await.unwrap(), ["m"]);
-    }
-
-    #[tokio::test]
-    async fn other_answers() {
-        for answer in [
-            "",
-            "HTTP/1.1 404 Not Found\r\n\r\n{\"ranges\":[]}",
-            "HTTP/1.1 200 OK\r\n\r\n{}",
-        ] {
-            let refused = points(answer).await;
-            assert!(matches!(refused, Err(AdminError::Strange(_))), "{answer}");
+    fn range(start: Option<(&str, Option<&str>, Option<&str>)>) -> Range {
+        let start = start.map(|(account, table, partition_key)| NamedKey {
+            account: Some(account.to_owned()),
+            table: table.map(str::to_owned),
+            partition_key: partition_key.map(str::to_owned),
+            ..NamedKey::default()
+        });
+        Range {
+            id: 1,
+            epoch: 1,
+            start,
+            end: None,
+            bytes: 0,
+            files: 0,
+            sources: 0,
+            lineage: 0,
+            frozen: false,
+            requests_per_second: None,
+            cores: None,
+            last_window: None,
+            hot_partitions: Vec::new(),
+            growth: Vec::new(),
         }
+    }
+
+    #[test]
+    fn only_starts_within_the_table_count() {
+        let ranges = Ranges {
+            map_version: 3,
+            ranges: vec![
+                range(None),
+                range(Some(("a", Some("people"), Some("m")))),
+                range(Some(("a", None, Some("n")))),
+                range(Some(("b", Some("people"), Some("o")))),
+                range(Some(("a", Some("people"), None))),
+            ],
+            change: None,
+            orphans: Vec::new(),
+            balanced: 0,
+            no_split_key: 0,
+        };
+        assert_eq!(starts_within(ranges, "a", "People"), ["m"]);
     }
 }

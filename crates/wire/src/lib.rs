@@ -6,6 +6,7 @@
 //! Nothing here does I/O, waits, or reads a clock, and no HTTP library is known: headers are `&str`, bodies are `&[u8]`.
 //! Every function that reads untrusted input bounds it and never panics.
 
+pub mod admin;
 mod auth;
 mod content_md5;
 mod cors;

@@ -1,32 +1,30 @@
-//! The flag that says where a server's admin port is, for every verb that asks one: this crate's, and those of the binary that
-//! concern its server.
+//! The flag of Partita's admin port.
 
-use crate::args::text;
-use clap::{Arg, ArgMatches};
+use crate::progress::Progress;
 use partita_tools::admin::{AdminError, AdminPort};
 use partita_tools::source::Traffic;
 use std::sync::Arc;
 
-const FLAG: &str = "admin";
 const VARIABLE: &str = "PARTITA_ADMIN";
-/// Where the admin port of the server on this machine is unless told otherwise.
+/// The admin port of a server on this machine with default settings.
 pub(crate) const LOCAL: &str = "http://127.0.0.1:10010";
 
-/// The flag.
-#[must_use]
-pub(crate) fn argument() -> Arg {
-    let help =
-        format!("Where the server's admin port is [variable: {VARIABLE}] [default: {LOCAL}]");
-    Arg::new(FLAG).long(FLAG).value_name("URL").help(help)
+/// Which admin port to ask.
+#[derive(Debug, clap::Args)]
+pub(crate) struct AdminPortArgs {
+    /// URL of the server's admin port [env: PARTITA_ADMIN] [default: http://127.0.0.1:10010]
+    #[arg(long, value_name = "URL", help_heading = "Connection")]
+    admin: Option<String>,
 }
 
-/// What the flag says, else the variable, else the server on this machine. What is asked of it is counted in `traffic`.
-///
-/// # Errors
-/// [`AdminError::Url`].
-pub(crate) fn of(matches: &ArgMatches, traffic: Arc<Traffic>) -> Result<AdminPort, AdminError> {
-    let variable = std::env::var(VARIABLE).ok();
-    let variable = variable.filter(|url| !url.trim().is_empty());
-    let url = text(matches, FLAG).or(variable.as_deref());
-    AdminPort::new(url.unwrap_or(LOCAL), traffic)
+impl AdminPortArgs {
+    /// The admin port of the flag, else of the variable, else of this machine; and the progress of what is asked of it.
+    pub(crate) fn open(&self) -> Result<(AdminPort, Progress), AdminError> {
+        let variable = std::env::var(VARIABLE).ok();
+        let variable = variable.filter(|url| !url.trim().is_empty());
+        let url = self.admin.as_deref().or(variable.as_deref());
+        let traffic = Arc::new(Traffic::default());
+        let progress = Progress::of_traffic(&traffic);
+        Ok((AdminPort::new(url.unwrap_or(LOCAL), traffic)?, progress))
+    }
 }

@@ -1,19 +1,19 @@
-//! Flags that say where the tables are, and the client they make.
+//! Where the tables are, and the client for them.
 //!
 //! | given | endpoint | credential |
 //! | --- | --- | --- |
-//! | `--connection-string` | as it says | as it says |
-//! | `--endpoint` | that | `--key` of `--account` (or of the account that the URL names), or `--sas` |
+//! | `--connection-string` | from it | from it |
+//! | `--endpoint` | the flag's | `--key` of `--account` (or of the account in the URL), or `--sas` |
 //! | `--account` alone | `https://ACCOUNT.table.core.windows.net` | `--key` or `--sas` |
-//! | nothing | `AZURE_STORAGE_CONNECTION_STRING`, else the server on this machine | as it says, else the emulators' account |
+//! | nothing | `AZURE_STORAGE_CONNECTION_STRING`, else the server on this machine | from it, else the emulators' account |
 //!
-//! The emulators' account needs no key: everybody knows it.
+//! The emulators' account needs no key: its key is public.
 //!
-//! Verbs that have two sides take the same flags with `--to-` before them for the second one, whose variable is
-//! `AZURE_STORAGE_CONNECTION_STRING_TO`. Where nothing says where the second side is, it is in the account of the first.
+//! Commands with two tables have the same flags with the prefix `--to-` for the second: [`super::DestinationArgs`].
 
-use crate::error::Failure;
-use clap::{Arg, ArgMatches, Command};
+use super::admin_port;
+use crate::error::CommandError;
+use clap::value_parser;
 use partita_client::{
     ClientOptions, ConnectionString, Credential, Endpoint, Proxy, RetryPolicy, TableServiceClient,
 };
@@ -23,314 +23,277 @@ use std::sync::Arc;
 use std::time::Duration;
 
 const LOCAL: &str = "UseDevelopmentStorage=true";
-/// For how long a server that never answered is looked for.
+const VARIABLE: &str = "AZURE_STORAGE_CONNECTION_STRING";
+/// How long to try to connect to a server that has never answered.
 const FIRST_CONNECTION: Duration = Duration::from_millis(1500);
 
-/// The names under which a side of a verb is said.
-struct Names {
-    heading: &'static str,
-    variable: &'static str,
-    string: &'static str,
-    endpoint: &'static str,
-    account: &'static str,
-    key: &'static str,
-    sas: &'static str,
+/// Where the tables are, and how to reach them.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Connection")]
+pub(crate) struct ConnectionArgs {
+    /// Connection string [env: AZURE_STORAGE_CONNECTION_STRING] [default: Partita on this machine]
+    #[arg(long, value_name = "STRING", conflicts_with_all = ["endpoint", "account", "key", "sas"])]
+    connection_string: Option<String>,
+    /// URL of the table endpoint, such as http://127.0.0.1:10002/devstoreaccount1
+    #[arg(long, value_name = "URL")]
+    endpoint: Option<String>,
+    /// Account name; without an endpoint, an Azure account
+    #[arg(long, value_name = "NAME")]
+    account: Option<String>,
+    /// Account key, Base64
+    #[arg(long, value_name = "KEY", conflicts_with = "sas")]
+    key: Option<String>,
+    /// Shared access signature, instead of a key
+    #[arg(long, value_name = "QUERY")]
+    sas: Option<String>,
+    /// Certificate authority to trust besides the machine's, PEM
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
+    /// HTTP proxy for all hosts, or none [env: https_proxy, http_proxy, all_proxy, no_proxy]
+    #[arg(long, value_name = "URL", value_parser = |text: &str| text.parse::<Proxy>())]
+    proxy: Option<Proxy>,
+    /// Retries of a failed request, 0 to 20; 4 take about ten seconds
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(0..=20), default_value_t = 4)]
+    pub(crate) retries: u32,
+    /// Timeout of a request with all its retries, 1 to 86,400 [default: 35 for each attempt]
+    #[arg(long, value_name = "SECONDS", value_parser = value_parser!(u32).range(1..=86_400))]
+    timeout: Option<u32>,
 }
 
-const FIRST: Names = Names {
-    heading: "Connection",
-    variable: "AZURE_STORAGE_CONNECTION_STRING",
-    string: "connection-string",
-    endpoint: "endpoint",
-    account: "account",
-    key: "key",
-    sas: "sas",
-};
-
-const SECOND: Names = Names {
-    heading: "Connection of the second table, if it is in another account",
-    variable: "AZURE_STORAGE_CONNECTION_STRING_TO",
-    string: "to-connection-string",
-    endpoint: "to-endpoint",
-    account: "to-account",
-    key: "to-key",
-    sas: "to-sas",
-};
-
-/// An account and what is sent to it.
+/// An account, and the traffic to it.
+#[derive(Clone)]
 pub(crate) struct Connection {
     pub(crate) service: TableServiceClient,
     pub(crate) traffic: Arc<Traffic>,
-    /// The admin port, where one is given.
-    admin: Option<String>,
-}
-
-/// Adds the flags.
-pub(crate) fn add(command: Command) -> Command {
-    let string = "Connection string [variable: AZURE_STORAGE_CONNECTION_STRING] [default: Partita on this machine]";
-    let limit = |name, value, help, range: std::ops::RangeInclusive<i64>| {
-        flag(FIRST.heading, name, value, help).value_parser(clap::value_parser!(u32).range(range))
-    };
-    places(command, &FIRST, string)
-        .arg(
-            flag(
-                FIRST.heading,
-                "ca",
-                "FILE",
-                "Authority to trust besides the machine's, PEM",
-            )
-            .value_parser(clap::value_parser!(PathBuf)),
-        )
-        .arg(
-            flag(
-                FIRST.heading,
-                "proxy",
-                "URL",
-                "HTTP proxy, also for this machine's tables, or none [variables: https_proxy, http_proxy, all_proxy, no_proxy]",
-            )
-            .value_parser(|text: &str| text.parse::<Proxy>()),
-        )
-        .arg(
-            limit("retries", "N", "How often a request that failed is tried again, 0 to 20: four times take ten seconds", 0..=20)
-                .default_value("4"),
-        )
-        .arg(limit(
-            "timeout",
-            "SECONDS",
-            "How long a request may take with all its tries, 1 to 86,400 [default: 35 for each try]",
-            1..=86_400,
-        ))
-}
-
-/// Adds the flags of a verb's second side.
-pub(crate) fn add_second(command: Command) -> Command {
-    let string = "Connection string [variable: AZURE_STORAGE_CONNECTION_STRING_TO] [default: the same account]";
-    places(command, &SECOND, string)
-}
-
-fn places(command: Command, names: &Names, string: &'static str) -> Command {
-    let arg = |name, value, help| flag(names.heading, name, value, help);
-    command
-        .arg(arg(names.string, "STRING", string).conflicts_with_all([
-            names.endpoint,
-            names.account,
-            names.key,
-            names.sas,
-        ]))
-        .arg(arg(
-            names.endpoint,
-            "URL",
-            "Where the tables are, such as http://127.0.0.1:10002/devstoreaccount1",
-        ))
-        .arg(arg(
-            names.account,
-            "NAME",
-            "Account; without an endpoint, one of Azure's",
-        ))
-        .arg(arg(names.key, "KEY", "Its key, Base64").conflicts_with(names.sas))
-        .arg(arg(
-            names.sas,
-            "QUERY",
-            "Shared access signature, in place of a key",
-        ))
-}
-
-fn flag(heading: &'static str, name: &'static str, value: &'static str, help: &'static str) -> Arg {
-    let arg = Arg::new(name).long(name).value_name(value);
-    arg.help(help).help_heading(heading)
-}
-
-/// The flag for the server's admin port, for verbs that can use its split points.
-pub(crate) fn admin_argument() -> Arg {
-    flag(
-        FIRST.heading,
-        "admin",
-        "URL",
-        "Partita's admin port [default: http://127.0.0.1:10010 for tables on port 10002 of this machine]",
-    )
+    /// Authorities to trust besides the machine's.
+    pub(crate) authorities_pem: Vec<Vec<u8>>,
 }
 
 impl Connection {
-    /// What the flags and the environment say. No connection is made yet.
-    pub(crate) fn of(matches: &ArgMatches) -> Result<Self, Failure> {
-        Self::tuned(matches, &Arc::default(), |_| {})
+    /// The connection of flags and environment. Does not connect yet.
+    pub(crate) fn new(args: &ConnectionArgs) -> Result<Self, CommandError> {
+        Self::tuned(args, &Arc::default(), |_| {})
     }
 
-    /// The same with options that the flags do not have, counted here.
+    /// The same with options that have no flags. Requests are counted in `traffic`.
     pub(crate) fn tuned(
-        matches: &ArgMatches,
+        args: &ConnectionArgs,
         traffic: &Arc<Traffic>,
         tune: impl FnOnce(&mut ClientOptions),
-    ) -> Result<Self, Failure> {
-        let admin = matches.try_get_one::<String>("admin").ok().flatten();
-        let place = match place(matches, &FIRST, variable(&FIRST))? {
+    ) -> Result<Self, CommandError> {
+        let place = match args.place_flags().place(variable(VARIABLE))? {
             Some(place) => place,
             None => parse(LOCAL)?,
         };
-        Self::to(place, matches, Arc::clone(traffic), admin.cloned(), tune)
+        Self::open(place, args, Arc::clone(traffic), tune)
     }
 
-    /// The second side, whose traffic is counted with the first one's.
-    pub(crate) fn second(&self, matches: &ArgMatches) -> Result<Self, Failure> {
-        match place(matches, &SECOND, variable(&SECOND))? {
-            Some(place) => Self::to(place, matches, Arc::clone(&self.traffic), None, |_| {}),
-            None => Ok(Self {
-                service: self.service.clone(),
-                traffic: Arc::clone(&self.traffic),
-                admin: self.admin.clone(),
-            }),
-        }
-    }
-
-    fn to(
+    /// A connection elsewhere with the same options, counted together with this one.
+    pub(super) fn sibling(
+        &self,
         place: ConnectionString,
-        matches: &ArgMatches,
+        args: &ConnectionArgs,
+    ) -> Result<Self, CommandError> {
+        Self::open(place, args, Arc::clone(&self.traffic), |_| {})
+    }
+
+    fn open(
+        place: ConnectionString,
+        args: &ConnectionArgs,
         traffic: Arc<Traffic>,
-        admin: Option<String>,
         tune: impl FnOnce(&mut ClientOptions),
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, CommandError> {
         let ConnectionString {
             endpoint,
             credential,
             ..
         } = place;
-        let seconds = matches.get_one::<u32>("timeout");
+        let authorities_pem = args.authorities_pem()?;
         let mut options = ClientOptions {
             application: format!("partita-tools/{}", env!("CARGO_PKG_VERSION")),
             observer: Some(Arc::<Traffic>::clone(&traffic)),
-            retry: policy(matches),
+            retry: args.retry_policy(),
             first_connection_timeout: Some(FIRST_CONNECTION),
-            operation_timeout: seconds.map(|&seconds| Duration::from_secs(seconds.into())),
+            operation_timeout: args
+                .timeout
+                .map(|seconds| Duration::from_secs(seconds.into())),
+            proxy: args.proxy.clone().unwrap_or_default(),
+            authorities_pem: authorities_pem.clone(),
             ..ClientOptions::default()
         };
-        if let Some(proxy) = matches.get_one::<Proxy>("proxy") {
-            options.proxy = proxy.clone();
-        }
-        if let Some(path) = matches.get_one::<PathBuf>("ca") {
-            options.authorities_pem = vec![std::fs::read(path).map_err(Failure::Input)?];
-        }
         tune(&mut options);
         Ok(Self {
             service: TableServiceClient::new(endpoint, credential, options)?,
             traffic,
-            admin,
+            authorities_pem,
         })
     }
 
-    /// The admin port to ask for split points, and whether it was asked for by name.
-    pub(crate) fn admin(&self) -> Option<(String, bool)> {
-        if let Some(url) = &self.admin {
-            return Some((url.clone(), true));
-        }
-        // A server on another port has its admin port elsewhere too.
+    /// The admin port of a server on this machine with default settings, if these are its tables. A server on another table port has
+    /// another admin port.
+    pub(crate) fn local_admin_port(&self) -> Option<&'static str> {
         let endpoint = self.service.endpoint().to_string();
-        let here = ["http://127.0.0.1:10002/", "http://localhost:10002/"];
-        let here = here.iter().any(|url| endpoint.starts_with(url));
-        here.then(|| (crate::args::admin_port::LOCAL.to_owned(), false))
+        let local = ["http://127.0.0.1:10002/", "http://localhost:10002/"];
+        let is_local = local.iter().any(|url| endpoint.starts_with(url));
+        is_local.then_some(admin_port::LOCAL)
     }
 }
 
-/// The usual waits, as often as the user wants.
-fn policy(matches: &ArgMatches) -> RetryPolicy {
-    let mut policy = RetryPolicy::MODERN;
-    if let (RetryPolicy::Exponential { retries, .. }, Some(&wanted)) =
-        (&mut policy, matches.get_one::<u32>("retries"))
-    {
-        *retries = wanted;
+impl ConnectionArgs {
+    fn place_flags(&self) -> PlaceFlags<'_> {
+        PlaceFlags {
+            names: FlagNames {
+                endpoint: "endpoint",
+                account: "account",
+                key: "key",
+                sas: "sas",
+            },
+            string: self.connection_string.as_deref(),
+            endpoint: self.endpoint.as_deref(),
+            account: self.account.as_deref(),
+            key: self.key.as_deref(),
+            sas: self.sas.as_deref(),
+        }
     }
-    policy
+
+    fn authorities_pem(&self) -> Result<Vec<Vec<u8>>, CommandError> {
+        let read = |path: &PathBuf| {
+            let failed = CommandError::because(format!("cannot read --ca {}", path.display()));
+            std::fs::read(path).map_err(failed)
+        };
+        self.ca.as_ref().map(read).into_iter().collect()
+    }
+
+    /// The usual waits, as often as the flag says.
+    fn retry_policy(&self) -> RetryPolicy {
+        let mut policy = RetryPolicy::MODERN;
+        if let RetryPolicy::Exponential { retries, .. } = &mut policy {
+            *retries = self.retries;
+        }
+        policy
+    }
 }
 
-fn variable(names: &Names) -> Option<String> {
-    let text = std::env::var(names.variable).ok();
+/// How the flags of a place are called in messages.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FlagNames {
+    pub(super) endpoint: &'static str,
+    pub(super) account: &'static str,
+    pub(super) key: &'static str,
+    pub(super) sas: &'static str,
+}
+
+/// The flags that say where a table is.
+pub(super) struct PlaceFlags<'a> {
+    pub(super) names: FlagNames,
+    pub(super) string: Option<&'a str>,
+    pub(super) endpoint: Option<&'a str>,
+    pub(super) account: Option<&'a str>,
+    pub(super) key: Option<&'a str>,
+    pub(super) sas: Option<&'a str>,
+}
+
+impl PlaceFlags<'_> {
+    /// Endpoint and credential; `None` where neither flags nor the variable give any.
+    pub(super) fn place(
+        &self,
+        variable: Option<String>,
+    ) -> Result<Option<ConnectionString>, CommandError> {
+        let Self {
+            names,
+            string,
+            endpoint,
+            account,
+            key,
+            sas,
+        } = *self;
+        if let Some(string) = string {
+            return parse(string).map(Some);
+        }
+        if [endpoint, account, key, sas].iter().all(Option::is_none) {
+            return variable.as_deref().map(parse).transpose();
+        }
+        let local = parse(LOCAL)?;
+        let is_local = account.is_some_and(|name| name == local.endpoint.account());
+        let endpoint = match (endpoint, account) {
+            (Some(url), _) => {
+                Endpoint::parse(url).map_err(|error| CommandError::usage(error.to_string()))?
+            }
+            (None, Some(_)) if is_local => local.endpoint.clone(),
+            (None, Some(name)) => Endpoint::parse(&format!(
+                "https://{name}.table.core.windows.net"
+            ))
+            .map_err(|_| CommandError::usage(format!("{name:?} is not a valid account name")))?,
+            (None, None) => {
+                return Err(CommandError::usage(format!(
+                    "--{} and --{} need --{} or --{}",
+                    names.key, names.sas, names.account, names.endpoint
+                )));
+            }
+        };
+        let account = account.unwrap_or(endpoint.account());
+        let credential = match (key, sas) {
+            (Some(key), _) => Credential::shared_key(account, key)
+                .map_err(|error| CommandError::usage(format!("--{}: {error}", names.key)))?,
+            (None, Some(sas)) => Credential::sas(sas),
+            (None, None) if account == local.endpoint.account() => local.credential,
+            (None, None) => {
+                return Err(CommandError::usage(format!(
+                    "account {account} needs --{} or --{}",
+                    names.key, names.sas
+                )));
+            }
+        };
+        Ok(Some(ConnectionString {
+            secondary: endpoint.secondary(),
+            endpoint,
+            credential,
+        }))
+    }
+}
+
+/// A variable that is set and not empty.
+pub(super) fn variable(name: &str) -> Option<String> {
+    let text = std::env::var(name).ok();
     text.filter(|text| !text.trim().is_empty())
 }
 
-fn parse(text: &str) -> Result<ConnectionString, Failure> {
-    ConnectionString::parse(text).map_err(|error| Failure::usage(error.to_string()))
-}
-
-/// Where a side is; none where nothing says it.
-fn place(
-    matches: &ArgMatches,
-    names: &Names,
-    variable: Option<String>,
-) -> Result<Option<ConnectionString>, Failure> {
-    let text = |name| matches.get_one::<String>(name).map(String::as_str);
-    let [endpoint, account, key, sas] =
-        [names.endpoint, names.account, names.key, names.sas].map(text);
-    if let Some(string) = text(names.string) {
-        return parse(string).map(Some);
-    }
-    if [endpoint, account, key, sas].iter().all(Option::is_none) {
-        return variable.as_deref().map(parse).transpose();
-    }
-    let local = parse(LOCAL)?;
-    let is_local = account.is_some_and(|name| name == local.endpoint.account());
-    let endpoint = match (endpoint, account) {
-        (Some(url), _) => {
-            Endpoint::parse(url).map_err(|error| Failure::usage(error.to_string()))?
-        }
-        (None, Some(_)) if is_local => local.endpoint.clone(),
-        (None, Some(name)) => Endpoint::parse(&format!("https://{name}.table.core.windows.net"))
-            .map_err(|_| Failure::usage(format!("{name:?} is no account")))?,
-        (None, None) => {
-            let Names {
-                key,
-                sas,
-                account,
-                endpoint,
-                ..
-            } = names;
-            return Err(Failure::usage(format!(
-                "--{key} and --{sas} need --{account} or --{endpoint}"
-            )));
-        }
-    };
-    let account = account.unwrap_or(endpoint.account());
-    let credential = match (key, sas) {
-        (Some(key), _) => Credential::shared_key(account, key)
-            .map_err(|error| Failure::usage(format!("--{}: {error}", names.key)))?,
-        (None, Some(sas)) => Credential::sas(sas),
-        (None, None) if account == local.endpoint.account() => local.credential,
-        (None, None) => {
-            return Err(Failure::usage(format!(
-                "account {account} needs --{} or --{}",
-                names.key, names.sas
-            )));
-        }
-    };
-    Ok(Some(ConnectionString {
-        secondary: endpoint.secondary(),
-        endpoint,
-        credential,
-    }))
+fn parse(text: &str) -> Result<ConnectionString, CommandError> {
+    ConnectionString::parse(text).map_err(|error| CommandError::usage(error.to_string()))
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::DestinationArgs;
     use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct TwoSides {
+        #[command(flatten)]
+        first: ConnectionArgs,
+        #[command(flatten)]
+        second: DestinationArgs,
+    }
 
     fn of(flags: &[&str], variable: Option<&str>) -> Result<String, String> {
-        let command = add_second(add(Command::new("test")));
-        let matches = command
-            .try_get_matches_from(std::iter::once(&"test").chain(flags))
+        let sides = TwoSides::try_parse_from(std::iter::once(&"test").chain(flags))
             .map_err(|error| error.to_string())?;
-        let of = |names, variable: Option<String>| {
-            let place = place(&matches, names, variable).map_err(|error| error.chain())?;
+        let of = |flags: PlaceFlags<'_>, variable: Option<String>| {
+            let place = flags.place(variable).map_err(|error| error.chain())?;
             let text =
                 |place: ConnectionString| format!("{} {:?}", place.endpoint, place.credential);
             Ok::<_, String>(place.map(text))
         };
-        let first = of(&FIRST, variable.map(str::to_owned))?;
-        Ok(match of(&SECOND, None)? {
+        let first = of(sides.first.place_flags(), variable.map(str::to_owned))?;
+        Ok(match of(sides.second.place_flags(), None)? {
             Some(second) => format!("{} to {second}", first.as_deref().unwrap_or("-")),
             None => first.unwrap_or_else(|| "-".to_owned()),
         })
     }
 
     #[test]
-    fn flags_come_before_the_variable_and_that_before_the_default() {
+    fn flags_override_the_variable_and_the_variable_the_default() {
         let variable = "TableEndpoint=http://v:1/acct;AccountKey=a2V5;AccountName=acct";
         let local = "http://127.0.0.1:10002/devstoreaccount1 SharedKey(devstoreaccount1)";
         assert_eq!(of(&[], None).unwrap(), "-", "the caller has a default");
@@ -348,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn the_second_side_has_flags_of_its_own() {
+    fn the_second_table_has_flags_of_its_own() {
         let here = ["--account", "devstoreaccount1"];
         let there = ["--to-account", "other", "--to-sas", "sv=1"];
         let place = of(
@@ -369,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_complete_each_other() {
+    fn flags_complete_each_other() {
         for (flags, expected) in [
             (
                 vec!["--endpoint", "http://h:1/devstoreaccount1"],
@@ -393,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_go_together_is_said() {
+    fn contradictions_are_refused() {
         for (flags, expected) in [
             (vec!["--account", "a"], "account a needs --key or --sas"),
             (
@@ -401,7 +364,7 @@ mod tests {
                 "--key and --sas need --account or --endpoint",
             ),
             (vec!["--account", "a", "--key", "!"], "--key: "),
-            (vec!["--endpoint", "h:1"], "\"h:1\" is no endpoint"),
+            (vec!["--endpoint", "h:1"], "\"h:1\""),
             (
                 vec!["--connection-string", "x"],
                 "part 1 of the connection string",

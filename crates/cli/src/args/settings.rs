@@ -1,30 +1,90 @@
-//! A flag for each setting, and back from flags to layers of settings.
+//! A flag for each setting of the server, made from the catalog of settings at run time, and layers of settings made from the flags.
 
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
+use partita_server::config::{self, ACCEPTED, ALL, Layers, Setting, Settings, Takes, Values};
 use std::path::PathBuf;
 
-use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
-use partita_server::config::{self, ACCEPTED, ALL, Layers, Setting, Takes};
+use crate::error::CommandError;
+use crate::progress::message;
 
-use crate::command_line::argument;
+/// The id of `--config`, which is not a setting.
+const CONFIG: &str = "config";
 
-/// Adds `--config` and every setting. Azurite's flags without effect are taken, and left out of the help.
-pub(crate) fn add(command: Command) -> Command {
-    let file = Arg::new(argument::CONFIG)
-        .long("config")
-        .value_name("FILE")
-        .value_parser(value_parser!(PathBuf))
-        .help(format!(
-            "Settings file, TOML [variable: {}]",
-            config::FILE_VARIABLE
-        ));
-    let accepted = ACCEPTED.iter().map(|accepted| {
-        let flag = Arg::new(accepted.flag).long(accepted.flag).hide(true);
-        takes(flag, accepted.takes)
-    });
-    command
-        .arg(file)
-        .args(ALL.iter().copied().map(flag))
-        .args(accepted)
+/// The settings on a command line. Azurite's flags without effect are accepted and hidden.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SettingsArgs {
+    config: Option<PathBuf>,
+    /// Every text of every flag that was given.
+    given: Vec<(&'static Setting, String)>,
+}
+
+impl SettingsArgs {
+    /// The settings of all layers, and where each came from. Warnings go to stderr.
+    pub(crate) fn resolve(self) -> Result<(Settings, Values), CommandError> {
+        let (values, warnings) = self.layers()?.resolve()?;
+        for warning in warnings {
+            message(&format!("warning: {warning}"));
+        }
+        Ok((Settings::from_values(&values)?, values))
+    }
+
+    /// The layers of flags, environment and settings file.
+    fn layers(self) -> Result<Layers, config::Error> {
+        let variables = std::env::vars_os()
+            .filter_map(|(name, text)| Some((name.into_string().ok()?, text.into_string().ok()?)));
+        let mut layers = Layers::new().environment(variables);
+        if let Some(path) = self.config {
+            layers = layers.config_flag(path);
+        }
+        for (setting, text) in self.given {
+            layers = layers.flag(setting, text);
+        }
+        layers.read_file()
+    }
+}
+
+impl Args for SettingsArgs {
+    fn augment_args(command: Command) -> Command {
+        let file = Arg::new(CONFIG)
+            .long("config")
+            .value_name("FILE")
+            .value_parser(value_parser!(PathBuf))
+            .help(format!(
+                "Settings file, TOML [env: {}]",
+                config::FILE_VARIABLE
+            ));
+        let accepted = ACCEPTED.iter().map(|accepted| {
+            let flag = Arg::new(accepted.flag).long(accepted.flag).hide(true);
+            takes(flag, accepted.takes)
+        });
+        command
+            .arg(file)
+            .args(ALL.iter().copied().map(flag))
+            .args(accepted)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for SettingsArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let mut args = Self::default();
+        args.update_from_arg_matches(matches)?;
+        Ok(args)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        self.config = matches.get_one::<PathBuf>(CONFIG).cloned();
+        self.given.clear();
+        for setting in ALL.iter().copied() {
+            let texts = matches.get_many::<String>(setting.flag);
+            let texts = texts.into_iter().flatten();
+            self.given.extend(texts.map(|text| (setting, text.clone())));
+        }
+        Ok(())
+    }
 }
 
 fn flag(setting: &'static Setting) -> Arg {
@@ -43,7 +103,7 @@ fn flag(setting: &'static Setting) -> Arg {
     takes(flag, setting.takes)
 }
 
-/// The last of several wins, as with Azurite; lists add up. A switch can be set off again by `=false`.
+/// The last of several wins, as with Azurite; lists add up. `=false` switches a switch off again.
 fn takes(flag: Arg, takes: Takes) -> Arg {
     let id = flag.get_id().clone();
     match takes {
@@ -60,82 +120,44 @@ fn takes(flag: Arg, takes: Takes) -> Arg {
     }
 }
 
-/// The layers of settings that a command line and its environment give, the file read.
-pub(crate) fn layers(matches: &ArgMatches) -> Result<Layers, config::Error> {
-    let variables = std::env::vars_os()
-        .filter_map(|(name, text)| Some((name.into_string().ok()?, text.into_string().ok()?)));
-    let mut layers = Layers::new().environment(variables);
-    if let Some(path) = matches.get_one::<PathBuf>(argument::CONFIG) {
-        layers = layers.config_flag(path.clone());
-    }
-    for setting in ALL {
-        for text in matches
-            .get_many::<String>(setting.flag)
-            .into_iter()
-            .flatten()
-        {
-            layers = layers.flag(setting, text.clone());
-        }
-    }
-    layers.read_file()
-}
-
 #[cfg(test)]
 mod tests {
-    use partita_server::config::{Place, Settings};
-
     use super::*;
-    use crate::command_line::{azurite_command, command};
+    use clap::Parser;
+    use partita_server::config::Place;
 
-    fn serve(arguments: &str) -> Settings {
-        let matches = command()
-            .try_get_matches_from(format!("partita serve {arguments}").split_whitespace())
-            .unwrap();
-        settings(matches.subcommand_matches("serve").unwrap())
+    #[derive(Parser)]
+    struct Serve {
+        #[command(flatten)]
+        settings: SettingsArgs,
     }
 
-    fn settings(matches: &ArgMatches) -> Settings {
-        Settings::from_values(&layers(matches).unwrap().resolve().unwrap().0).unwrap()
-    }
-
-    fn refused(arguments: &str) -> String {
-        let words = format!("partita {arguments}");
-        command()
-            .try_get_matches_from(words.split_whitespace())
-            .unwrap_err()
-            .to_string()
+    fn settings(line: &str) -> Settings {
+        let serve = Serve::try_parse_from(line.split_whitespace()).unwrap();
+        let (values, _) = serve.settings.layers().unwrap().resolve().unwrap();
+        Settings::from_values(&values).unwrap()
     }
 
     #[test]
-    fn the_command_line_is_consistent() {
-        command().debug_assert();
-        azurite_command().debug_assert();
-    }
-
-    #[test]
-    fn azurites_command_lines_are_taken_whole() {
+    fn azurites_flags_are_accepted() {
         let line = "azurite --blobHost 0.0.0.0 --blobPort 1 --blobKeepAliveTimeout 5 --queueHost 0.0.0.0 --queuePort 2 \
             --queueKeepAliveTimeout 5 --tableHost 127.0.0.1 --tablePort 3 --tableKeepAliveTimeout 7 -l /data -s -L \
             -d /dev/null --skipApiVersionCheck --disableProductStyleUrl --disableTelemetry --extentMemoryLimit 9 \
             --cert c.pfx --pwd secret --oauth basic";
-        let matches = azurite_command()
-            .try_get_matches_from(line.split_whitespace())
-            .unwrap();
-        let settings = settings(&matches);
+        let of_azurite = settings(line);
         assert_eq!(
-            (settings.table.port, settings.table.keep_alive.as_secs()),
+            (of_azurite.table.port, of_azurite.table.keep_alive.as_secs()),
             (3, 7)
         );
-        assert_eq!(settings.store.place, Place::Directory("/data".into()));
-        assert!(!settings.table.product_style_url && settings.tls.is_on());
-        let matches = azurite_command()
-            .try_get_matches_from(["azurite", "--inMemoryPersistence"])
-            .unwrap();
-        assert_eq!(super::tests::settings(&matches).store.place, Place::Memory);
+        assert_eq!(of_azurite.store.place, Place::Directory("/data".into()));
+        assert!(!of_azurite.table.product_style_url && of_azurite.tls.is_on());
+        let in_memory = settings("azurite --inMemoryPersistence");
+        assert_eq!(in_memory.store.place, Place::Memory);
     }
 
     #[test]
-    fn switches_can_be_set_off_and_the_last_flag_wins() {
+    fn switches_can_be_switched_off_and_the_last_flag_wins() {
+        let serve = |flags: &str| settings(&format!("serve {flags}"));
         assert_eq!(serve("--in-memory").store.place, Place::Memory);
         assert_ne!(
             serve("--in-memory --in-memory=false").store.place,
@@ -147,17 +169,5 @@ mod tests {
             ["a", "b"]
         );
         assert_eq!(serve("--data x").store.place, Place::Directory("x".into()));
-    }
-
-    #[test]
-    fn unknown_flags_suggest_the_nearest_one() {
-        let text = refused("serve --table-prot 1");
-        assert!(
-            text.contains("unexpected argument '--table-prot'") && text.contains("--table-port"),
-            "{text}"
-        );
-        assert!(refused("serve --tablePrt 1").contains("--tablePort"));
-        assert!(refused("sevre").contains("serve"));
-        assert!(refused("connect pyhton").contains("python"));
     }
 }

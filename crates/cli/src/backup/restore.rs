@@ -1,71 +1,79 @@
 //! `partita restore --from URL --location DIR`: a data directory made from a backup.
 
+use super::parse_place;
+use crate::error::{CommandError, Outcome};
+use crate::output::{self, Field, Format, Output, OutputArgs, Shape};
+use crate::progress::message;
+use crate::units::{bytes, many};
+use partita_server::backup::{Backup, Place, restore};
+use serde::Serialize;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
-use anyhow::Context as _;
-use clap::{Arg, ArgMatches, Command, value_parser};
-use partita_server::backup::{Backup, restore};
-use serde_json::json;
-
-use super::place;
-use crate::command_line as cli;
-use crate::output::plain as output;
-use crate::snapshot::{as_json, many, size};
-
-const FROM: &str = "from";
-const LOCATION: &str = "location";
-
-/// The command.
-pub(crate) fn command() -> Command {
-    let from = Arg::new(FROM)
-        .long(FROM)
-        .required(true)
-        .value_name("URL")
-        .help("The backup: a path, or a URL");
-    let location = Arg::new(LOCATION)
-        .long(LOCATION)
-        .required(true)
-        .value_name("DIR")
-        .value_parser(value_parser!(PathBuf))
-        .help("The data directory to make; not there yet, or empty");
-    Command::new("restore")
-        .about("Make a data directory from a backup")
-        .arg(from)
-        .arg(location)
-        .arg(cli::output())
-        .after_help("Needs no server. Every file is checked as it is read. All is as it was when the snapshot was taken, ETags and\nTimestamps too; then: partita serve --location DIR")
+#[derive(clap::Args)]
+#[command(
+    about = "Make a data directory from a backup",
+    after_help = "Needs no server. Every file is checked as it is read. Everything is as it was when the snapshot was taken, ETags and\nTimestamps included; serve it with: partita serve --location DIR"
+)]
+pub(crate) struct RestoreCommand {
+    /// The backup: a path, or a URL
+    #[arg(long, value_name = "URL", value_parser = parse_place)]
+    from: Place,
+    /// Data directory to make; must not exist, or be empty
+    #[arg(long, value_name = "DIR")]
+    location: PathBuf,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
-/// Runs it.
-pub(crate) fn run(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
-    let place = place(matches, FROM)?;
-    let directory = matches.get_one::<PathBuf>(LOCATION);
-    let directory = std::path::absolute(directory.context("no directory")?)?;
-    let (origin, restored) = crate::command_line::run::blocking(async {
-        let backup = Backup::open(place.store()?).await;
-        let backup = backup.with_context(|| format!("the backup in {place} cannot be restored"))?;
+/// The document of `--output json`.
+#[derive(Serialize)]
+struct RestoredDocument {
+    snapshot: String,
+    created: String,
+    rows: u64,
+    bytes: u64,
+}
+
+impl RestoreCommand {
+    pub(crate) async fn run(self) -> Result<Outcome, CommandError> {
+        let place = &self.from;
+        let what = || format!("cannot restore the backup in {place}");
+        let directory =
+            std::path::absolute(&self.location).map_err(CommandError::because(what()))?;
+        let store = place.store().map_err(CommandError::because(what()))?;
+        let backup = Backup::open(store)
+            .await
+            .map_err(CommandError::because(what()))?;
         let origin = backup.origin().clone();
-        let restored = restore(&backup, &directory, &|_| {}).await;
-        let restored =
-            restored.with_context(|| format!("the backup in {place} cannot be restored"))?;
-        Ok((origin, restored))
-    })?;
-    let answer = json!({
-        "snapshot": origin.name,
-        "created": origin.created.to_string(),
-        "rows": restored.rows,
-        "bytes": restored.bytes,
-    });
-    if !as_json(matches, &answer)? {
-        output::talk(&format!(
-            "restored {} of {}: {}, {}: partita serve --location {}",
-            origin.name,
-            origin.created,
-            many(restored.rows, "row"),
-            size(&answer, "bytes"),
+        let restored = restore(&backup, &directory, &|_| {})
+            .await
+            .map_err(CommandError::because(what()))?;
+        let document = RestoredDocument {
+            snapshot: origin.name.to_string(),
+            created: origin.created.to_string(),
+            rows: restored.rows,
+            bytes: restored.bytes,
+        };
+        if self.output.format() == Format::Json {
+            output::print_json(&document)?;
+        } else {
+            let mut output = Output::stdout(self.output, Shape::Single, None);
+            output.measured(&[
+                ("Snapshot", Field::text(&document.snapshot)),
+                ("Created", Field::text(&document.created)),
+                ("Rows", Field::count(document.rows)),
+                ("Bytes", Field::Bytes(document.bytes)),
+            ])?;
+            output.finish()?;
+        }
+        message(&format!(
+            "snapshot {} of {} restored: {}, {}; to serve it: partita serve --location {}",
+            document.snapshot,
+            document.created,
+            many(document.rows, "row", "rows"),
+            bytes(document.bytes),
             directory.display(),
         ));
+        Ok(Outcome::Done)
     }
-    Ok(ExitCode::SUCCESS)
 }

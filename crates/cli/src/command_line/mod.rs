@@ -1,141 +1,183 @@
-//! The command line: verbs, and flags made from the list of settings.
+//! The whole command line, and how a command is run: threads, outcome, exit code.
 
-pub(crate) mod run;
+#[cfg(test)]
+mod tests;
 
-use clap::{Arg, ArgAction, Command};
+use crate::admin::AdminCommand;
+use crate::argv0::Argv0;
+use crate::backup::BackupCommand;
+use crate::backup::restore::RestoreCommand;
+use crate::config::ConfigCommand;
+use crate::entity::EntityCommand;
+use crate::error::{CommandError, Outcome, exit_code};
+use crate::log::LogCommand;
+use crate::migrate::MigrateCommand;
+use crate::rows::count::CountCommand;
+use crate::rows::explain::ExplainCommand;
+use crate::rows::partitions::PartitionsCommand;
+use crate::rows::purge::PurgeCommand;
+use crate::rows::scan::ScanCommand;
+use crate::server::connect::ConnectCommand;
+use crate::server::heat::HeatCommand;
+use crate::server::hot::HotCommand;
+use crate::server::ranges::RangesCommand;
+use crate::server::serve::ServeCommand;
+use crate::server::status::StatusCommand;
+use crate::shell::completions::CompletionsCommand;
+use crate::shell::man::ManCommand;
+use crate::snapshot::SnapshotCommand;
+use crate::stress::StressCommand;
+use crate::table::TableCommand;
+use crate::transfer::copy::CopyCommand;
+use crate::transfer::diff::DiffCommand;
+use crate::transfer::export::ExportCommand;
+use crate::transfer::import::ImportCommand;
+use clap::{ArgAction, Parser, Subcommand};
+use std::ffi::OsString;
+use std::process::ExitCode;
 
-use crate::args::settings;
-pub(crate) use crate::args::settings::layers;
-
-/// Argument names that are no settings.
-pub(crate) mod argument {
-    pub(crate) const CONFIG: &str = "config";
-    pub(crate) const OUTPUT: &str = "output";
-    pub(crate) const TOOL: &str = "tool";
-    pub(crate) const ACCOUNT: &str = "account";
-    pub(crate) const FILTER: &str = "filter";
-    pub(crate) const SHELL: &str = "shell";
-    pub(crate) const DIRECTORY: &str = "directory";
+/// The command line of `partita`.
+#[derive(Parser)]
+#[command(
+    name = "partita",
+    about = "Azure Table storage that you run yourself",
+    version = partita_server::VERSION,
+    disable_version_flag = true
+)]
+pub(crate) struct CommandLine {
+    #[command(flatten)]
+    _version: VersionArgs,
+    #[command(subcommand)]
+    command: Command,
 }
 
-const ABOUT: &str = "Azure Table storage that you run yourself";
-
-/// The whole command line.
-pub(crate) fn command() -> Command {
-    Command::new("partita")
-        .about(ABOUT)
-        .version(partita_server::VERSION)
-        .disable_version_flag(true)
-        .arg(version())
-        .subcommand_required(true)
-        .arg_required_else_help(true)
-        .subcommand(serve())
-        .subcommand(config())
-        .subcommand(connect())
-        .subcommand(explain())
-        .subcommands(crate::commands())
-        .subcommand(crate::snapshot::command())
-        .subcommand(crate::backup::command())
-        .subcommand(crate::backup::restore::command())
-        .subcommand(completions())
-        .subcommand(man())
+/// The command line of `azurite` and `azurite-table`: the flags of `serve`, without a command.
+#[derive(Parser)]
+#[command(
+    name = "azurite",
+    version = partita_server::VERSION,
+    disable_version_flag = true
+)]
+struct AzuriteCommandLine {
+    #[command(flatten)]
+    _version: VersionArgs,
+    #[command(flatten)]
+    serve: ServeCommand,
 }
 
-/// What `azurite` and `azurite-table` take: the flags of `serve`, without a verb.
-pub(crate) fn azurite_command() -> Command {
-    let command = serve().name("azurite").version(partita_server::VERSION);
-    command.disable_version_flag(true).arg(version())
+/// `-v` as well as `-V`, as Azurite has it.
+#[derive(clap::Args)]
+struct VersionArgs {
+    /// Print the version
+    #[arg(id = "version", long, short = 'V', short_alias = 'v', action = ArgAction::Version)]
+    _version: Option<bool>,
 }
 
-fn serve() -> Command {
-    settings::add(Command::new("serve").about("Serve tables until told to stop"))
-        .after_help("Settings come from defaults, a TOML file (--config), variables (PARTITA_*) and flags, each overriding\nthe ones before. `partita config show` tells which value came from where.")
+#[derive(Subcommand)]
+enum Command {
+    Serve(ServeCommand),
+    Connect(ConnectCommand),
+    #[command(subcommand, about = "Settings of the server")]
+    Config(ConfigCommand),
+    #[command(subcommand, about = "Tables of an account")]
+    Table(TableCommand),
+    #[command(subcommand, about = "Entities of a table")]
+    Entity(EntityCommand),
+    #[command(
+        subcommand,
+        about = "Partitions as logs: rows whose keys count down, so that the newest come first"
+    )]
+    Log(LogCommand),
+    Scan(ScanCommand),
+    Count(CountCommand),
+    Partitions(PartitionsCommand),
+    Purge(PurgeCommand),
+    Explain(ExplainCommand),
+    Export(ExportCommand),
+    Import(ImportCommand),
+    Copy(CopyCommand),
+    Diff(DiffCommand),
+    #[command(
+        subcommand,
+        about = "Versioned changes of tables, from files, each run once"
+    )]
+    Migrate(MigrateCommand),
+    Stress(StressCommand),
+    Status(StatusCommand),
+    Hot(HotCommand),
+    Heat(HeatCommand),
+    Ranges(RangesCommand),
+    #[command(subcommand, about = "Act on a range of a Partita server")]
+    Admin(AdminCommand),
+    #[command(
+        subcommand,
+        about = "Keep the whole store as it is now, and restore tables from it",
+        after_help = "Snapshots are kept by the server, in its own store: for another disk, see `partita backup`."
+    )]
+    Snapshot(SnapshotCommand),
+    Backup(BackupCommand),
+    Restore(RestoreCommand),
+    Completions(CompletionsCommand),
+    Man(ManCommand),
 }
 
-fn config() -> Command {
-    let show = settings::add(
-        Command::new("show").about("Show every setting, its value, and where the value came from"),
-    );
-    Command::new("config")
-        .about("Settings")
-        .subcommand_required(true)
-        .arg_required_else_help(true)
-        .subcommand(show.arg(output()))
+/// Runs the command line of the process. Errors are reported on stderr; returns the exit code.
+#[must_use]
+pub fn main(arguments: Vec<OsString>) -> ExitCode {
+    exit_code(match Argv0::of(&arguments) {
+        Argv0::Partita => CommandLine::parse_from(arguments).command.run(),
+        Argv0::AzuriteTable => AzuriteCommandLine::parse_from(arguments).serve.run(),
+        Argv0::OtherService(name) => Err(CommandError::usage(format!(
+            "{name} is not supported: this server has tables only; start it as azurite-table"
+        ))),
+    })
 }
 
-fn connect() -> Command {
-    let tools = partita_server::connect::Tool::ALL.map(|tool| tool.name());
-    let tool = Arg::new(argument::TOOL)
-        .value_parser(clap::builder::PossibleValuesParser::new(tools))
-        .default_value("string")
-        .help("For whom");
-    let account = Arg::new(argument::ACCOUNT)
-        .long("account")
-        .value_name("NAME")
-        .help("Which account, if there are several [default: the first]");
-    let command = Command::new("connect")
-        .about("Print what a client needs to connect, ready to paste")
-        .after_help("Takes the settings that the server was started with, in the same ways.");
-    settings::add(command.arg(tool).arg(account))
+impl Command {
+    fn run(self) -> Result<Outcome, CommandError> {
+        match self {
+            // It has threads of its own.
+            Self::Serve(command) => command.run(),
+            Self::Config(command) => command.run(),
+            Self::Explain(command) => command.run(),
+            Self::Completions(command) => command.run(),
+            Self::Man(command) => command.run(),
+            Self::Connect(command) => block_on(command.run()),
+            Self::Table(command) => block_on(command.run()),
+            Self::Entity(command) => block_on(command.run()),
+            Self::Log(command) => block_on(command.run()),
+            Self::Scan(command) => block_on(command.run()),
+            Self::Count(command) => block_on(command.run()),
+            Self::Partitions(command) => block_on(command.run()),
+            Self::Purge(command) => block_on(command.run()),
+            Self::Export(command) => block_on(command.run()),
+            Self::Import(command) => block_on(command.run()),
+            Self::Copy(command) => block_on(command.run()),
+            Self::Diff(command) => block_on(command.run()),
+            Self::Migrate(command) => block_on(command.run()),
+            Self::Stress(command) => block_on(command.run()),
+            Self::Status(command) => block_on(command.run()),
+            Self::Hot(command) => block_on(command.run()),
+            Self::Heat(command) => block_on(command.run()),
+            Self::Ranges(command) => block_on(command.run()),
+            Self::Admin(command) => block_on(command.run()),
+            Self::Snapshot(command) => block_on(command.run()),
+            Self::Backup(command) => block_on(command.run()),
+            Self::Restore(command) => block_on(command.run()),
+        }
+    }
 }
 
-fn explain() -> Command {
-    let filter = Arg::new(argument::FILTER)
-        .required(true)
-        .value_name("FILTER")
-        .help("The text of $filter, such as \"PartitionKey eq 'a' and RowKey ge 'b'\"");
-    Command::new("explain")
-        .about("Tell what a query with this filter would read")
-        .arg(filter)
-        .arg(output())
-}
-
-fn completions() -> Command {
-    let shell = Arg::new(argument::SHELL)
-        .required(true)
-        .value_parser(clap::value_parser!(clap_complete::Shell))
-        .help("For which shell");
-    Command::new("completions")
-        .about("Print the completions of this command line for a shell")
-        .arg(shell)
-        .after_help("Such as: partita completions bash > ~/.local/share/bash-completion/completions/partita")
-}
-
-fn man() -> Command {
-    let directory = Arg::new(argument::DIRECTORY)
-        .required(true)
-        .value_name("DIR")
-        .value_parser(clap::value_parser!(std::path::PathBuf))
-        .help("Where to write them; made if it is not there");
-    Command::new("man")
-        .about("Write the manual pages of this command line")
-        .arg(directory)
-        .after_help("Such as: partita man ~/.local/share/man/man1")
-}
-
-/// How the answer is printed.
-pub(crate) fn output() -> Arg {
-    Arg::new(argument::OUTPUT)
-        .long("output")
-        .short('o')
-        .value_name("FORM")
-        .value_parser(["text", "json"])
-        .default_value("text")
-        .help("How to print it")
-}
-
-/// Whether JSON is wanted.
-pub(crate) fn is_json(matches: &clap::ArgMatches) -> bool {
-    let form = matches.get_one::<String>(argument::OUTPUT);
-    form.is_some_and(|form| form == "json")
-}
-
-/// `-v` as well, as Azurite has it.
-fn version() -> Arg {
-    Arg::new("version")
-        .long("version")
-        .short('V')
-        .short_alias('v')
-        .action(ArgAction::Version)
-        .help("Print the version")
+/// Runs a command on threads of its own.
+fn block_on(
+    command: impl Future<Output = Result<Outcome, CommandError>>,
+) -> Result<Outcome, CommandError> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build();
+    let runtime = runtime.map_err(CommandError::because("cannot start threads"))?;
+    let ended = runtime.block_on(command);
+    // A transfer that was stopped at once may have a thread that still writes, or waits for input: it ends with the process.
+    runtime.shutdown_background();
+    ended
 }

@@ -1,3 +1,19 @@
 //! `partita config`: the settings of the server.
 
-pub(crate) mod show;
+mod show;
+
+use crate::error::{CommandError, Outcome};
+use clap::Subcommand;
+
+#[derive(Subcommand)]
+pub(crate) enum ConfigCommand {
+    Show(show::ShowCommand),
+}
+
+impl ConfigCommand {
+    pub(crate) fn run(self) -> Result<Outcome, CommandError> {
+        match self {
+            Self::Show(command) => command.run(),
+        }
+    }
+}

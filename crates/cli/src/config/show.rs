@@ -1,23 +1,56 @@
-//! `partita config show`
+//! `partita config show`: every setting, its value and its source. Invalid settings are an error, as at a start of the server.
 
-use std::process::ExitCode;
-
-use clap::ArgMatches;
+use crate::args::SettingsArgs;
+use crate::error::{CommandError, Outcome};
+use crate::output::{self, Field, Format, Output, OutputArgs, Shape};
 use partita_server::config;
+use serde_json::Value;
 
-use crate::command_line::argument;
-use crate::command_line::run::settings;
-use crate::output::plain as output;
+#[derive(clap::Args)]
+#[command(about = "Show every setting, its value, and where the value comes from")]
+pub(crate) struct ShowCommand {
+    #[command(flatten)]
+    output: OutputArgs,
+    #[command(flatten)]
+    settings: SettingsArgs,
+}
 
-pub(crate) fn run(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
-    // Settings that would not do are an error here as well: better now than at the start of the server.
-    let (_, values) = settings(matches)?;
-    let json = matches
-        .get_one::<String>(argument::OUTPUT)
-        .is_some_and(|form| form == "json");
-    match json {
-        true => output::data(&format!("{:#}\n", config::as_json(&values)))?,
-        false => output::data(&config::as_table(&values))?,
+impl ShowCommand {
+    pub(super) fn run(self) -> Result<Outcome, CommandError> {
+        let (_, values) = self.settings.resolve()?;
+        match self.output.format() {
+            Format::Table => output::print(&config::as_table(&values))?,
+            Format::Json => output::print_json(&config::as_json(&values))?,
+            Format::Jsonl => {
+                let settings = config::as_json(&values);
+                for setting in settings.as_array().into_iter().flatten() {
+                    output::print(&setting.to_string())?;
+                }
+            }
+            Format::Csv => write_columns(self.output, &config::as_json(&values))?,
+        }
+        Ok(Outcome::Done)
     }
-    Ok(ExitCode::SUCCESS)
+}
+
+/// A row for each setting.
+fn write_columns(args: OutputArgs, settings: &Value) -> Result<(), CommandError> {
+    let mut output = Output::stdout(args, Shape::Rows, None);
+    let text = |value: &Value| match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    for setting in settings.as_array().into_iter().flatten() {
+        let (key, value) = (text(&setting["key"]), text(&setting["value"]));
+        let source = &setting["source"];
+        let (layer, name) = (text(&source["layer"]), text(&source["name"]));
+        output.measured(&[
+            ("Key", Field::text(&key)),
+            ("Value", Field::text(&value)),
+            ("Source", Field::text(&layer)),
+            ("SourceName", Field::text(&name)),
+        ])?;
+    }
+    output.finish()
 }

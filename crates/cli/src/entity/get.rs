@@ -1,53 +1,64 @@
 //! `partita entity get TABLE PARTITION-KEY ROW-KEY`
 
+use super::EntityArgs;
 use crate::args::connection::Connection;
-use crate::args::{self, required, selected};
-use crate::error::{End, Failure};
-use crate::output::{self, Output, Shape, Shown};
-use crate::progress::Talk;
-use clap::{ArgMatches, Command};
+use crate::args::{ConnectionArgs, SelectArgs};
+use crate::error::{CommandError, Outcome};
+use crate::output::{Output, OutputArgs, OutputRow, Shape};
+use crate::progress::Progress;
 
-pub(crate) fn command() -> Command {
-    super::with_keys(Command::new("get").about("Show the entity with these keys"))
-        .arg(args::select())
-        .arg(args::etag())
-        .arg(output::argument())
+#[derive(clap::Args)]
+#[command(about = "Show the entity with these keys")]
+pub(crate) struct GetCommand {
+    #[command(flatten)]
+    entity: EntityArgs,
+    #[command(flatten)]
+    select: SelectArgs,
+    /// Show the ETag as odata.etag
+    #[arg(long)]
+    etag: bool,
+    #[command(flatten)]
+    output: OutputArgs,
+    #[command(flatten)]
+    connection: ConnectionArgs,
 }
 
-pub(crate) async fn run(matches: &ArgMatches) -> Result<End, Failure> {
-    let connection = Connection::of(matches)?;
-    let talk = Talk::new(&connection);
-    let table = connection.service.table_client(required(matches, "table")?);
-    let (partition_key, row_key) = (
-        required(matches, "partition-key")?,
-        required(matches, "row-key")?,
-    );
-    let columns = selected(matches);
-    let found = match &columns {
-        None => table.get_entity(partition_key, row_key).await,
-        Some(names) => {
-            let names: Vec<&str> = names.iter().map(String::as_str).collect();
-            table
-                .get_entity_selected(partition_key, row_key, &names)
-                .await
-        }
-    };
-    let entity = match found {
-        Ok(entity) => entity,
-        Err(error) if super::is_missing(&error) => {
-            super::say_missing(partition_key, row_key);
-            talk.end("0 entities");
-            return Ok(End::NothingFound);
-        }
-        Err(error) => return Err(error.into()),
-    };
-    let etag = matches.get_flag("etag");
-    let mut output = Output::of(matches, Shape::Single, columns.as_deref());
-    output.row(&Shown::Entity {
-        entity: &entity,
-        etag,
-    })?;
-    output.end()?;
-    talk.end("1 entity");
-    Ok(End::Done)
+impl GetCommand {
+    pub(super) async fn run(self) -> Result<Outcome, CommandError> {
+        let connection = Connection::new(&self.connection)?;
+        let progress = Progress::new(&connection);
+        let EntityArgs {
+            table,
+            partition_key,
+            row_key,
+        } = &self.entity;
+        let table = connection.service.table_client(table);
+        let columns = self.select.names();
+        let found = match &columns {
+            None => table.get_entity(partition_key, row_key).await,
+            Some(names) => {
+                let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                table
+                    .get_entity_selected(partition_key, row_key, &names)
+                    .await
+            }
+        };
+        let entity = match found {
+            Ok(entity) => entity,
+            Err(error) if super::is_missing(&error) => {
+                super::report_missing(partition_key, row_key);
+                progress.finish("0 entities");
+                return Ok(Outcome::NothingFound);
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let mut output = Output::stdout(self.output, Shape::Single, columns.as_deref());
+        output.row(&OutputRow::Entity {
+            entity: &entity,
+            etag: self.etag,
+        })?;
+        output.finish()?;
+        progress.finish("1 entity");
+        Ok(Outcome::Done)
+    }
 }

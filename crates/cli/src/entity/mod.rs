@@ -1,4 +1,4 @@
-//! `partita entity insert|get|replace|merge|upsert|delete|query`.
+//! `partita entity get|query|insert|replace|merge|upsert|delete`: single entities of a table.
 
 mod delete;
 mod get;
@@ -7,81 +7,74 @@ mod query;
 mod stdin;
 mod write;
 
-use crate::args;
-use crate::args::connection;
-use crate::error::{End, Failure};
-use crate::progress::say;
-use clap::{Arg, ArgMatches, Command};
+use crate::error::{CommandError, Outcome};
+use crate::progress::message;
+use clap::Subcommand;
 use partita_client::{ETag, ErrorCode, IfMatch};
 
-pub(crate) fn command() -> Command {
-    let verbs = [
-        get::command(),
-        query::command(),
-        write::command(write::Kind::Insert),
-        write::command(write::Kind::Replace),
-        write::command(write::Kind::Merge),
-        write::command(write::Kind::Upsert),
-        delete::command(),
-    ];
-    Command::new("entity")
-        .about("Entities of a table")
-        .subcommand_required(true)
-        .arg_required_else_help(true)
-        .subcommands(verbs.map(connection::add))
+#[derive(Subcommand)]
+pub(crate) enum EntityCommand {
+    Get(get::GetCommand),
+    Query(query::QueryCommand),
+    Insert(write::InsertCommand),
+    Replace(write::ReplaceCommand),
+    Merge(write::MergeCommand),
+    Upsert(write::UpsertCommand),
+    Delete(delete::DeleteCommand),
 }
 
-pub(crate) async fn run(matches: &ArgMatches) -> Result<End, Failure> {
-    match matches.subcommand() {
-        Some(("get", matches)) => get::run(matches).await,
-        Some(("query", matches)) => query::run(matches).await,
-        Some(("insert", matches)) => write::run(write::Kind::Insert, matches).await,
-        Some(("replace", matches)) => write::run(write::Kind::Replace, matches).await,
-        Some(("merge", matches)) => write::run(write::Kind::Merge, matches).await,
-        Some(("upsert", matches)) => write::run(write::Kind::Upsert, matches).await,
-        Some(("delete", matches)) => delete::run(matches).await,
-        _ => unreachable!("clap lets only known verbs through"),
+impl EntityCommand {
+    pub(crate) async fn run(self) -> Result<Outcome, CommandError> {
+        match self {
+            Self::Get(command) => command.run().await,
+            Self::Query(command) => command.run().await,
+            Self::Insert(command) => command.run().await,
+            Self::Replace(command) => command.run().await,
+            Self::Merge(command) => command.run().await,
+            Self::Upsert(command) => command.run().await,
+            Self::Delete(command) => command.run().await,
+        }
     }
 }
 
-fn key(name: &'static str, value: &'static str) -> Arg {
-    Arg::new(name).value_name(value).help(match name {
-        "partition-key" => "Its PartitionKey; put -- before keys that begin with a hyphen",
-        _ => "Its RowKey",
-    })
+/// Table and keys of an entity.
+#[derive(clap::Args)]
+struct EntityArgs {
+    /// Table name
+    #[arg(value_name = "TABLE")]
+    table: String,
+    /// PartitionKey; put -- before keys that begin with a hyphen
+    #[arg(value_name = "PARTITION-KEY")]
+    partition_key: String,
+    /// RowKey
+    #[arg(value_name = "ROW-KEY")]
+    row_key: String,
 }
 
-/// Adds table and keys.
-fn with_keys(command: Command) -> Command {
-    command
-        .arg(args::table())
-        .arg(key("partition-key", "PARTITION-KEY").required(true))
-        .arg(key("row-key", "ROW-KEY").required(true))
+/// Condition of a write.
+#[derive(clap::Args)]
+struct IfMatchArgs {
+    /// Only if the entity has this ETag [default: any]
+    #[arg(long, value_name = "ETAG")]
+    if_match: Option<String>,
 }
 
-/// The version that a write is meant for.
-fn if_match_argument() -> Arg {
-    Arg::new("if-match")
-        .long("if-match")
-        .value_name("ETAG")
-        .help("Only if the entity is in this version [default: any]")
-}
-
-fn if_match(matches: &ArgMatches) -> IfMatch {
-    match args::text(matches, "if-match") {
-        None | Some("*") => IfMatch::Any,
-        Some(etag) => IfMatch::ETag(ETag::from(etag)),
+impl IfMatchArgs {
+    fn if_match(&self) -> IfMatch {
+        match self.if_match.as_deref() {
+            None | Some("*") => IfMatch::Any,
+            Some(etag) => IfMatch::ETag(ETag::from(etag)),
+        }
     }
 }
 
-/// Whether the server says that there is no such entity, in a table that is there.
+/// Whether the server says that there is no such entity, in a table that exists.
 fn is_missing(error: &partita_client::Error) -> bool {
     error.is_not_found() && error.code() != Some(ErrorCode::TableNotFound)
 }
 
-/// Says that nothing has these keys.
-fn say_missing(partition_key: &str, row_key: &str) {
-    say(&format!(
+fn report_missing(partition_key: &str, row_key: &str) {
+    message(&format!(
         "there is no entity with PartitionKey {partition_key:?} and RowKey {row_key:?}"
     ));
 }

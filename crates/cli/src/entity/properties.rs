@@ -1,42 +1,47 @@
-//! Properties on a command line: `Name=value` is a String, `Name:type=value` of that type. Nothing is guessed.
+//! Properties on a command line: `Name=value` is a String, `Name:type=value` has that type. Types are never guessed.
 
-use crate::error::Failure;
+use crate::error::CommandError;
 use partita_client::{EdmType, Entity};
 use partita_model::check_property_name;
 use partita_tools::type_of;
 use partita_wire::table::read_value_text;
 
-/// What the help says.
-pub(crate) const HELP: &str = "Name=value for a String; Name:type=value with int32, int64, double, bool, datetime, guid, binary (Base64) or string";
+/// The help text of a property.
+pub(super) const HELP: &str = "Name=value for a String; Name:type=value with int32, int64, double, bool, datetime, guid, binary (Base64) or string";
 
-/// Sets the property that a word stands for.
-pub(crate) fn set(word: &str, entity: &mut Entity) -> Result<(), Failure> {
-    let (name, text) = word
-        .split_once('=')
-        .ok_or_else(|| Failure::usage(format!("{word:?} is no property: expected Name=value")))?;
-    // No name of a property has a colon in it.
+/// Sets the property that an argument gives.
+pub(super) fn set(word: &str, entity: &mut Entity) -> Result<(), CommandError> {
+    let (name, text) = word.split_once('=').ok_or_else(|| {
+        CommandError::usage(format!("{word:?} is not a property: expected Name=value"))
+    })?;
+    // Property names have no colon.
     let (name, edm) = match name.split_once(':') {
         None => (name, EdmType::String),
         Some((name, short)) => {
             let edm = type_of(short);
-            let edm = edm.ok_or_else(|| Failure::usage(format!("{short:?} is no type: {HELP}")))?;
+            let edm =
+                edm.ok_or_else(|| CommandError::usage(format!("{short:?} is not a type: {HELP}")))?;
             (name, edm)
         }
     };
     if matches!(name, "PartitionKey" | "RowKey" | "Timestamp") {
         let message = format!("{name} cannot be set as a property");
-        return Err(Failure::Usage(message));
+        return Err(CommandError::usage(message));
     }
     if check_property_name(name).is_err() {
-        let message = format!("{name:?} is no name for a property");
-        return Err(Failure::Usage(message));
+        let message = format!("{name:?} is not a valid property name");
+        return Err(CommandError::usage(message));
     }
     if entity.get(name).is_some() {
-        return Err(Failure::usage(format!("property {name} stands twice")));
+        return Err(CommandError::usage(format!(
+            "property {name} is given twice"
+        )));
     }
     let value = read_value_text(edm, text).map_err(|_| {
         let of_type = edm.name();
-        Failure::usage(format!("property {name}: {text:?} is no {of_type}"))
+        CommandError::usage(format!(
+            "property {name}: {text:?} is not a valid {of_type}"
+        ))
     })?;
     entity.insert(name, value);
     Ok(())
@@ -49,7 +54,7 @@ mod tests {
 
     fn value(word: &str) -> Result<Value, String> {
         let mut entity = Entity::new("", "");
-        set(word, &mut entity).map_err(|failure| failure.chain())?;
+        set(word, &mut entity).map_err(|error| error.chain())?;
         Ok(entity.get("N").cloned().unwrap())
     }
 
@@ -82,15 +87,18 @@ mod tests {
     }
 
     #[test]
-    fn others_are_refused() {
+    fn invalid_properties_are_refused() {
         for (word, expected) in [
-            ("N", "is no property"),
-            ("N:int=x", "\"x\" is no Edm.Int32"),
-            ("N:int=4000000000", "is no Edm.Int32"),
-            ("N:bool=1", "is no Edm.Boolean"),
-            ("N:datetime=1500-01-01T00:00:00Z", "is no Edm.DateTime"),
-            ("N:float=1", "\"float\" is no type"),
-            ("a-b=1", "is no name"),
+            ("N", "is not a property"),
+            ("N:int=x", "\"x\" is not a valid Edm.Int32"),
+            ("N:int=4000000000", "is not a valid Edm.Int32"),
+            ("N:bool=1", "is not a valid Edm.Boolean"),
+            (
+                "N:datetime=1500-01-01T00:00:00Z",
+                "is not a valid Edm.DateTime",
+            ),
+            ("N:float=1", "\"float\" is not a type"),
+            ("a-b=1", "is not a valid property name"),
             ("RowKey=1", "cannot be set"),
         ] {
             let refused = value(word).unwrap_err();

@@ -1,19 +1,19 @@
-//! Entities as JSON on stdin: one object, several one after the other, or an array of them; what `--output json` and `jsonl` write.
+//! Entities as JSON on stdin: one object, a sequence of objects, or an array of them, as `--output json` and `jsonl` write them.
 
-use crate::error::Failure;
+use crate::error::CommandError;
 use partita_client::Entity;
 use serde_json::value::RawValue;
 use std::io::Read;
 
 /// Reads entities one by one.
-pub(crate) struct Entities<R: Read> {
+pub(super) struct Entities<R: Read> {
     values: serde_json::StreamDeserializer<'static, serde_json::de::IoRead<R>, Box<RawValue>>,
-    /// The rest of an array.
+    /// The rest of an array that was read.
     array: std::vec::IntoIter<Box<RawValue>>,
     count: usize,
 }
 
-/// Whether an object shows keys.
+/// The keys of an object.
 #[derive(serde::Deserialize)]
 struct Keys {
     #[serde(rename = "PartitionKey")]
@@ -23,7 +23,7 @@ struct Keys {
 }
 
 impl<R: Read> Entities<R> {
-    pub(crate) fn new(from: R) -> Self {
+    pub(super) fn new(from: R) -> Self {
         Self {
             values: serde_json::Deserializer::from_reader(from).into_iter(),
             array: Vec::new().into_iter(),
@@ -31,14 +31,18 @@ impl<R: Read> Entities<R> {
         }
     }
 
-    /// The next entity. `keys` are its keys if they stand on the command line; else it has to show its own.
-    pub(crate) fn next(&mut self, keys: Option<(&str, &str)>) -> Result<Option<Entity>, Failure> {
+    /// The next entity. `keys` are its keys from the command line; without them the object must have both keys.
+    pub(super) fn next(
+        &mut self,
+        keys: Option<(&str, &str)>,
+    ) -> Result<Option<Entity>, CommandError> {
         let Some(raw) = self.next_value()? else {
             return Ok(None);
         };
         self.count += 1;
-        let at =
-            |what: String| Failure::usage(format!("entity {} of the input: {what}", self.count));
+        let at = |what: String| {
+            CommandError::usage(format!("entity {} of the input: {what}", self.count))
+        };
         let entity = Entity::read(raw.get().as_bytes()).map_err(|error| at(error.to_string()))?;
         let (partition_key, row_key) = match keys {
             Some((partition_key, row_key)) => (partition_key.to_owned(), row_key.to_owned()),
@@ -55,7 +59,7 @@ impl<R: Read> Entities<R> {
         Ok(Some(entity.with_keys(partition_key, row_key)))
     }
 
-    fn next_value(&mut self) -> Result<Option<Box<RawValue>>, Failure> {
+    fn next_value(&mut self) -> Result<Option<Box<RawValue>>, CommandError> {
         loop {
             if let Some(raw) = self.array.next() {
                 return Ok(Some(raw));
@@ -63,20 +67,20 @@ impl<R: Read> Entities<R> {
             let Some(value) = self.values.next() else {
                 return Ok(None);
             };
-            let raw = value.map_err(read)?;
+            let raw = value.map_err(not_read)?;
             if !raw.get().starts_with('[') {
                 return Ok(Some(raw));
             }
-            let array: Vec<Box<RawValue>> = serde_json::from_str(raw.get()).map_err(read)?;
+            let array: Vec<Box<RawValue>> = serde_json::from_str(raw.get()).map_err(not_read)?;
             self.array = array.into_iter();
         }
     }
 }
 
-fn read(error: serde_json::Error) -> Failure {
+fn not_read(error: serde_json::Error) -> CommandError {
     match error.io_error_kind() {
-        Some(_) => Failure::Input(error.into()),
-        None => Failure::usage(format!("the input is not JSON: {error}")),
+        Some(_) => CommandError::Input(error.into()),
+        None => CommandError::usage(format!("the input is not valid JSON: {error}")),
     }
 }
 
@@ -88,14 +92,14 @@ mod tests {
     fn all(text: &str, keys: Option<(&str, &str)>) -> Result<Vec<Entity>, String> {
         let mut entities = Entities::new(text.as_bytes());
         let mut found = Vec::new();
-        while let Some(entity) = entities.next(keys).map_err(|failure| failure.chain())? {
+        while let Some(entity) = entities.next(keys).map_err(|error| error.chain())? {
             found.push(entity);
         }
         Ok(found)
     }
 
     #[test]
-    fn objects_lines_and_arrays() {
+    fn objects_sequences_and_arrays() {
         let one = r#"{"PartitionKey":"p","RowKey":"1","odata.etag":"x","N@odata.type":"Edm.Int64","N":"7"}"#;
         let two = r#"{"PartitionKey":"p","RowKey":"2"}"#;
         for text in [
@@ -107,7 +111,7 @@ mod tests {
             let keys: Vec<_> = found.iter().map(Entity::row_key).collect();
             assert_eq!(keys, ["1", "2"], "{text}");
             assert_eq!(found[0].get("N"), Some(&Value::Int64(7)));
-            assert_eq!(found[0].etag(), None, "it is an entity to write");
+            assert_eq!(found[0].etag(), None, "an entity to write has none");
         }
         assert_eq!(all("", None).unwrap(), []);
         assert_eq!(all("[]", None).unwrap(), []);
@@ -116,13 +120,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_its_place() {
+    fn errors_name_the_entity() {
         for (text, expected) in [
             (
                 r#"{"PartitionKey":"p"}"#,
                 "entity 1 of the input: RowKey is missing",
             ),
-            ("{", "the input is not JSON"),
+            ("{", "the input is not valid JSON"),
             ("5", "entity 1 of the input"),
             (
                 r#"[{"PartitionKey":"p","RowKey":"r","N":[1]}]"#,

@@ -1,91 +1,92 @@
 //! `partita log append TABLE PARTITION`: each line of stdin as a row.
 
+use super::LogArgs;
 use super::lines::{Line, lines};
-use crate::args::connection::Connection;
-use crate::args::{self, switch};
-use crate::error::{End, Failure};
-use crate::progress::{Talk, many, say};
-use crate::scan_session::signal;
-use clap::{Arg, ArgMatches, Command};
+use crate::error::{CommandError, Outcome};
+use crate::progress::{Progress, message};
+use crate::signals::stop_requested;
+use crate::units::many;
 use partita_client::{Entity, LogTail};
 use partita_model::check_property_name;
 use partita_model::limits::BATCH_OPERATIONS_MAX;
 use partita_tools::batches;
 
-pub(crate) fn command() -> Command {
-    let property = Arg::new("property")
-        .long("property")
-        .value_name("NAME")
-        .default_value("Line")
-        .help("Property that holds the line");
-    let command = Command::new("append")
-        .about("Append the lines of stdin to a log, as they come")
-        .arg(property)
-        .arg(switch(
-            "json",
-            "Each line is a JSON object, whose members become properties",
-        ))
-        .arg(switch("create-table", "Make the table if it is not there"))
-        .arg(args::dry_run("Read and check, and write nothing"));
-    super::of_log(command).after_help(
-        "Up to 100 lines that are there together go in one request. Keys are made of the time by the clock of this machine; in JSON,\nPartitionKey, RowKey, Timestamp and odata.etag do not count.",
-    )
+#[derive(clap::Args)]
+#[command(
+    about = "Append the lines of stdin to a log, as they arrive",
+    after_help = "Up to 100 lines that arrive together share one request. Keys are made of the time of this machine's clock. In JSON,\nPartitionKey, RowKey, Timestamp and odata.etag are ignored."
+)]
+pub(crate) struct AppendCommand {
+    /// Property that holds the line
+    #[arg(long, value_name = "NAME", default_value = "Line")]
+    property: String,
+    /// Read each line as a JSON object, whose members become properties
+    #[arg(long)]
+    json: bool,
+    /// Create the table if it does not exist
+    #[arg(long)]
+    create_table: bool,
+    /// Read and check, and write nothing
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    log: LogArgs,
 }
 
-pub(crate) async fn run(matches: &ArgMatches) -> Result<End, Failure> {
-    let connection = Connection::of(matches)?;
-    let log = super::log(&connection, matches)?;
-    let property = args::required(matches, "property")?;
-    if check_property_name(property).is_err() {
-        let what = format!("{property:?} is no name for a property");
-        return Err(Failure::Usage(what));
-    }
-    let mut talk = Talk::new(&connection);
-    let dry_run = matches.get_flag("dry-run");
-    if matches.get_flag("create-table") && !dry_run {
-        let name = log.table().name();
-        connection.service.create_table_if_not_exists(name).await?;
-    }
-    talk.show_progress("rows", None, false);
-    let row = RowOf {
-        property: (!matches.get_flag("json")).then_some(property),
-    };
-    let mut appending = Appending {
-        log: (!dry_run).then_some(log),
-        talk: &talk,
-        rows: 0,
-    };
-    let outcome = appending.all(&row).await;
-    let found = appending.rows;
-    let rows = many(found, "row", "rows");
-    talk.hide_progress();
-    if let Err(failure) = outcome {
-        if found > 0 && !dry_run {
-            say(&format!("{rows} appended before the end"));
+impl AppendCommand {
+    pub(super) async fn run(self) -> Result<Outcome, CommandError> {
+        let (connection, log) = self.log.open()?;
+        let property = self.property.as_str();
+        if check_property_name(property).is_err() {
+            let what = format!("{property:?} is not a valid property name");
+            return Err(CommandError::usage(what));
         }
-        return Err(failure);
+        let mut progress = Progress::new(&connection);
+        if self.create_table && !self.dry_run {
+            let name = log.table().name();
+            connection.service.create_table_if_not_exists(name).await?;
+        }
+        progress.start_bar("rows", None, false);
+        let row_form = RowForm {
+            property: (!self.json).then_some(property),
+        };
+        let mut appender = Appender {
+            log: (!self.dry_run).then_some(log),
+            progress: &progress,
+            rows: 0,
+        };
+        let appended = appender.append_stdin(&row_form).await;
+        let found = appender.rows;
+        let rows = many(found, "row", "rows");
+        progress.hide_bar();
+        if let Err(error) = appended {
+            if found > 0 && !self.dry_run {
+                message(&format!("{rows} appended before the error"));
+            }
+            return Err(error);
+        }
+        if self.dry_run {
+            message(&format!("{rows} would be appended"));
+            progress.finish("0 rows appended");
+        } else {
+            progress.finish(&format!("{rows} appended"));
+        }
+        Ok(Outcome::of_count(found))
     }
-    if dry_run {
-        say(&format!("{rows} would be appended"));
-        talk.end("0 rows appended");
-    } else {
-        talk.end(&format!("{rows} appended"));
-    }
-    Ok(End::of_count(found))
 }
 
 /// How a line becomes a row.
-struct RowOf<'a> {
-    /// The property that holds it; none for JSON.
+struct RowForm<'a> {
+    /// The property that holds it; `None` for JSON.
     property: Option<&'a str>,
 }
 
-impl RowOf<'_> {
-    fn row(&self, (number, line): &Line) -> Result<Entity, Failure> {
+impl RowForm<'_> {
+    fn row(&self, (number, line): &Line) -> Result<Entity, CommandError> {
         let Some(property) = self.property else {
             let read = Entity::read(line.as_bytes());
             return read.map_err(|error| {
-                Failure::usage(format!("line {number} of the input is no row: {error}"))
+                CommandError::usage(format!("line {number} of the input is invalid: {error}"))
             });
         };
         let mut row = Entity::default();
@@ -94,52 +95,52 @@ impl RowOf<'_> {
     }
 }
 
-struct Appending<'a> {
-    /// None to write nothing.
+struct Appender<'a> {
+    /// `None` to write nothing.
     log: Option<LogTail>,
-    talk: &'a Talk,
+    progress: &'a Progress,
     rows: u64,
 }
 
-impl Appending<'_> {
-    /// Appends until the input ends. A signal lets the request under way come to its end.
-    async fn all(&mut self, row: &RowOf<'_>) -> Result<(), Failure> {
+impl Appender<'_> {
+    /// Appends until stdin ends. A signal lets the current request finish.
+    async fn append_stdin(&mut self, row_form: &RowForm<'_>) -> Result<(), CommandError> {
         let mut lines = lines(std::io::stdin())?;
-        let mut stop = std::pin::pin!(signal());
+        let mut stop = std::pin::pin!(stop_requested());
         loop {
             let taken = tokio::select! {
                 biased;
-                () = &mut stop => return Err(Failure::Interrupted),
+                () = &mut stop => return Err(CommandError::Interrupted),
                 taken = lines.recv() => taken,
             };
             let Some(taken) = taken else { return Ok(()) };
             let mut taken = taken?;
-            // What came during the last request is appended together.
-            let mut failure = None;
-            while taken.len() < BATCH_OPERATIONS_MAX && failure.is_none() {
+            // Lines that arrived during the last request share the next one.
+            let mut read_error = None;
+            while taken.len() < BATCH_OPERATIONS_MAX && read_error.is_none() {
                 match lines.try_recv() {
                     Ok(Ok(more)) => taken.extend(more),
-                    Ok(Err(error)) => failure = Some(error),
+                    Ok(Err(error)) => read_error = Some(error),
                     Err(_) => break,
                 }
             }
-            self.some(&taken, row).await?;
-            if let Some(failure) = failure {
-                return Err(failure);
+            self.append(&taken, row_form).await?;
+            if let Some(error) = read_error {
+                return Err(error);
             }
         }
     }
 
-    /// Appends lines, up to the first that is no row.
-    async fn some(&mut self, lines: &[Line], row: &RowOf<'_>) -> Result<(), Failure> {
+    /// Appends lines, up to the first invalid one.
+    async fn append(&mut self, lines: &[Line], row_form: &RowForm<'_>) -> Result<(), CommandError> {
         let mut rows = Vec::with_capacity(lines.len());
-        let mut failure = None;
+        let mut invalid = None;
         for line in lines {
-            match row.row(line) {
-                // Keys as long as those that the log gives them.
+            match row_form.row(line) {
+                // Keys as long as those that the log assigns, so that batches are cut at the right size.
                 Ok(row) => rows.push(row.with_keys("", format!("{:028}", line.0))),
                 Err(error) => {
-                    failure = Some(error);
+                    invalid = Some(error);
                     break;
                 }
             }
@@ -150,8 +151,8 @@ impl Appending<'_> {
                 log.append_all(batch).await?;
             }
             self.rows += count;
-            self.talk.progress(self.rows);
+            self.progress.set_position(self.rows);
         }
-        failure.map_or(Ok(()), Err)
+        invalid.map_or(Ok(()), Err)
     }
 }

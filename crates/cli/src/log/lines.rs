@@ -1,35 +1,36 @@
-//! Lines of an input, as soon as they are there.
+//! Lines of an input, as soon as they arrive.
 //!
-//! Reading waits for as long as nobody writes, so it has a thread of its own, which is left behind when the process ends. What one
-//! read returns is handed on at once: a slow writer's lines one by one, a fast one's many together.
+//! Reading blocks until there is input, so it has a thread of its own, which is abandoned when the process ends. The lines of one read
+//! are passed on at once: from a slow writer one by one, from a fast writer many together.
 
-use crate::error::Failure;
+use crate::error::CommandError;
 use std::io::{self, BufRead as _, BufReader, Read};
 use tokio::sync::mpsc;
 
-/// Longest line, in bytes: more than a property can hold.
+/// Longest line in bytes, more than a property can hold.
 const LINE_BYTES_MAX: usize = 1024 * 1024;
 /// Bytes of a read.
 const READ_BYTES: usize = 64 * 1024;
-/// Reads that wait to be taken.
+/// Reads that wait to be received.
 const READS_WAITING: usize = 2;
 
 /// A line and its number, from 1.
-pub(crate) type Line = (u64, String);
+pub(super) type Line = (u64, String);
 
-/// Lines on their way, or why there are no more.
-pub(crate) type Lines = mpsc::Receiver<Result<Vec<Line>, Failure>>;
+/// Lines, or why there are no more.
+pub(super) type Lines = mpsc::Receiver<Result<Vec<Line>, CommandError>>;
 
-/// Cuts bytes into lines.
+/// Splits bytes into lines.
 #[derive(Debug, Default)]
-struct Cutter {
-    begun: Vec<u8>,
+struct LineSplitter {
+    /// The beginning of a line that is not complete.
+    partial: Vec<u8>,
     number: u64,
 }
 
-impl Cutter {
-    /// The lines that are complete with these bytes.
-    fn take(&mut self, bytes: &[u8]) -> Result<Vec<Line>, Failure> {
+impl LineSplitter {
+    /// The lines that these bytes complete.
+    fn push(&mut self, bytes: &[u8]) -> Result<Vec<Line>, CommandError> {
         let mut lines = Vec::new();
         let mut rest = bytes;
         while let Some(at) = rest.iter().position(|byte| *byte == b'\n') {
@@ -42,57 +43,58 @@ impl Cutter {
         Ok(lines)
     }
 
-    /// The last line, if it has no end.
-    fn end(&mut self) -> Result<Option<Line>, Failure> {
-        if self.begun.is_empty() {
+    /// The last line, if it has no line end.
+    fn finish(&mut self) -> Result<Option<Line>, CommandError> {
+        if self.partial.is_empty() {
             return Ok(None);
         }
         self.line().map(Some)
     }
 
-    fn add(&mut self, bytes: &[u8]) -> Result<(), Failure> {
-        if self.begun.len() + bytes.len() > LINE_BYTES_MAX {
+    fn add(&mut self, bytes: &[u8]) -> Result<(), CommandError> {
+        if self.partial.len() + bytes.len() > LINE_BYTES_MAX {
             let number = self.number + 1;
             let what = format!("line {number} of the input is longer than {LINE_BYTES_MAX} bytes");
-            return Err(Failure::Usage(what));
+            return Err(CommandError::Usage(what));
         }
-        self.begun.extend_from_slice(bytes);
+        self.partial.extend_from_slice(bytes);
         Ok(())
     }
 
-    fn line(&mut self) -> Result<Line, Failure> {
+    fn line(&mut self) -> Result<Line, CommandError> {
         self.number += 1;
-        let mut bytes = std::mem::take(&mut self.begun);
+        let mut bytes = std::mem::take(&mut self.partial);
         if bytes.last() == Some(&b'\r') {
             bytes.pop();
         }
         let number = self.number;
-        let invalid = |_| Failure::usage(format!("line {number} of the input is no UTF-8"));
+        let invalid =
+            |_| CommandError::usage(format!("line {number} of the input is not valid UTF-8"));
         let line = String::from_utf8(bytes).map_err(invalid)?;
         Ok((number, line))
     }
 }
 
-/// The lines of an input, as they come. After a failure there are none.
-pub(crate) fn lines(from: impl Read + Send + 'static) -> Result<Lines, Failure> {
+/// The lines of an input, as they arrive. An error is the last item.
+pub(super) fn lines(from: impl Read + Send + 'static) -> Result<Lines, CommandError> {
     let (lines, taken) = mpsc::channel(READS_WAITING);
     let thread = std::thread::Builder::new().name("input".to_owned());
     thread
         .spawn(move || read(from, &lines))
-        .map_err(Failure::Input)?;
+        .map_err(CommandError::Input)?;
     Ok(taken)
 }
 
-fn read(from: impl Read, to: &mpsc::Sender<Result<Vec<Line>, Failure>>) {
+fn read(from: impl Read, to: &mpsc::Sender<Result<Vec<Line>, CommandError>>) {
     let mut from = BufReader::with_capacity(READ_BYTES, from);
-    let mut cutter = Cutter::default();
+    let mut splitter = LineSplitter::default();
     loop {
-        let next = next(&mut from, &mut cutter);
+        let next = next(&mut from, &mut splitter);
         let is_last = !matches!(next, Ok((_, false)));
         let lines = next.map(|(lines, _)| lines);
-        let is_worth_it = lines.as_ref().map_or(true, |lines| !lines.is_empty());
-        // Where nobody listens any more, nobody reads on.
-        if is_worth_it && to.blocking_send(lines).is_err() || is_last {
+        let has_content = lines.as_ref().map_or(true, |lines| !lines.is_empty());
+        // Without a receiver, reading stops.
+        if has_content && to.blocking_send(lines).is_err() || is_last {
             return;
         }
     }
@@ -101,16 +103,16 @@ fn read(from: impl Read, to: &mpsc::Sender<Result<Vec<Line>, Failure>>) {
 /// The lines of one read, and whether it was the last.
 fn next(
     from: &mut BufReader<impl Read>,
-    cutter: &mut Cutter,
-) -> Result<(Vec<Line>, bool), Failure> {
+    splitter: &mut LineSplitter,
+) -> Result<(Vec<Line>, bool), CommandError> {
     loop {
         match from.fill_buf() {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(Failure::Input(error)),
-            Ok([]) => return Ok((cutter.end()?.into_iter().collect(), true)),
+            Err(error) => return Err(CommandError::Input(error)),
+            Ok([]) => return Ok((splitter.finish()?.into_iter().collect(), true)),
             Ok(bytes) => {
                 let count = bytes.len();
-                let lines = cutter.take(bytes)?;
+                let lines = splitter.push(bytes)?;
                 from.consume(count);
                 return Ok((lines, false));
             }
@@ -123,19 +125,19 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn cut(chunks: &[&[u8]]) -> Result<Vec<Line>, String> {
-        let mut cutter = Cutter::default();
+    fn split(chunks: &[&[u8]]) -> Result<Vec<Line>, String> {
+        let mut splitter = LineSplitter::default();
         let mut found = Vec::new();
         for chunk in chunks {
-            found.extend(cutter.take(chunk).map_err(|failure| failure.chain())?);
+            found.extend(splitter.push(chunk).map_err(|error| error.chain())?);
         }
-        found.extend(cutter.end().map_err(|failure| failure.chain())?);
+        found.extend(splitter.finish().map_err(|error| error.chain())?);
         Ok(found)
     }
 
     proptest! {
         #[test]
-        fn lines_do_not_depend_on_how_they_come(
+        fn lines_do_not_depend_on_the_size_of_reads(
             text in "([aé]|\r?\n){0,40}",
             sizes in proptest::collection::vec(1..9_usize, 1..40),
         ) {
@@ -148,17 +150,17 @@ mod tests {
                 rest = after;
             }
             chunks.push(rest);
-            prop_assert_eq!(cut(&chunks).unwrap(), expected);
+            prop_assert_eq!(split(&chunks).unwrap(), expected);
         }
     }
 
     #[test]
-    fn what_is_no_line_is_said_with_its_number() {
-        let refused = cut(&[b"a\n\xFF\n"]).unwrap_err();
-        assert!(refused.contains("line 2 of the input is no UTF-8"));
+    fn errors_name_the_line() {
+        let refused = split(&[b"a\n\xFF\n"]).unwrap_err();
+        assert!(refused.contains("line 2 of the input is not valid UTF-8"));
         let long = vec![b'x'; LINE_BYTES_MAX];
-        assert_eq!(cut(&[&long, b"\n"]).unwrap().len(), 1);
-        let refused = cut(&[b"a\n", &long, b"x\n"]).unwrap_err();
+        assert_eq!(split(&[&long, b"\n"]).unwrap().len(), 1);
+        let refused = split(&[b"a\n", &long, b"x\n"]).unwrap_err();
         assert!(
             refused.contains("line 2 of the input is longer"),
             "{refused}"

@@ -1,42 +1,48 @@
-//! `partita log append|tail`: partitions as logs, the newest row first.
+//! `partita log append|tail`: partitions as logs, newest row first.
 
 mod append;
 mod lines;
 mod tail;
 
-use crate::args::connection::{self, Connection};
-use crate::args::{self, required};
-use crate::error::{End, Failure};
-use clap::{Arg, ArgMatches, Command};
+use crate::args::ConnectionArgs;
+use crate::args::connection::Connection;
+use crate::error::{CommandError, Outcome};
+use clap::Subcommand;
 use partita_client::LogTail;
 
-pub(crate) fn command() -> Command {
-    let verbs = [append::command(), tail::command()];
-    Command::new("log")
-        .about("Partitions as logs: rows whose keys count down, so that the newest come first")
-        .subcommand_required(true)
-        .arg_required_else_help(true)
-        .subcommands(verbs.map(connection::add))
+#[derive(Subcommand)]
+pub(crate) enum LogCommand {
+    Append(append::AppendCommand),
+    Tail(tail::TailCommand),
 }
 
-pub(crate) async fn run(matches: &ArgMatches) -> Result<End, Failure> {
-    match matches.subcommand() {
-        Some(("append", matches)) => append::run(matches).await,
-        Some(("tail", matches)) => tail::run(matches).await,
-        _ => unreachable!("clap lets only known verbs through"),
+impl LogCommand {
+    pub(crate) async fn run(self) -> Result<Outcome, CommandError> {
+        match self {
+            Self::Append(command) => command.run().await,
+            Self::Tail(command) => command.run().await,
+        }
     }
 }
 
-/// Adds table and partition.
-fn of_log(command: Command) -> Command {
-    let partition = Arg::new("partition")
-        .required(true)
-        .value_name("PARTITION")
-        .help("PartitionKey of the log");
-    command.arg(args::table()).arg(partition)
+/// A log, and where it is.
+#[derive(clap::Args)]
+struct LogArgs {
+    /// Table name
+    #[arg(value_name = "TABLE")]
+    table: String,
+    /// PartitionKey of the log
+    #[arg(value_name = "PARTITION")]
+    partition: String,
+    #[command(flatten)]
+    connection: ConnectionArgs,
 }
 
-fn log(connection: &Connection, matches: &ArgMatches) -> Result<LogTail, Failure> {
-    let table = connection.service.table_client(required(matches, "table")?);
-    Ok(LogTail::new(table, required(matches, "partition")?))
+impl LogArgs {
+    fn open(&self) -> Result<(Connection, LogTail), CommandError> {
+        let connection = Connection::new(&self.connection)?;
+        let table = connection.service.table_client(&self.table);
+        let log = LogTail::new(table, &self.partition);
+        Ok((connection, log))
+    }
 }

@@ -1,13 +1,13 @@
-//! `partita log tail TABLE PARTITION`: the newest rows, and those that come.
+//! `partita log tail TABLE PARTITION`: the newest rows, and those that arrive.
 
-use crate::args::connection::Connection;
-use crate::args::{self, selected, switch, text};
-use crate::error::{End, Failure};
-use crate::output::{self, Output, Shape, Shown};
-use crate::progress::{Talk, many, say};
-use crate::scan_session::signal;
-use crate::units;
-use clap::{Arg, ArgMatches, Command, value_parser};
+use super::LogArgs;
+use crate::args::SelectArgs;
+use crate::error::{CommandError, Outcome};
+use crate::output::{Output, OutputArgs, OutputRow, Shape};
+use crate::progress::{Progress, message};
+use crate::signals::stop_requested;
+use crate::units::{Since, many, parse_duration};
+use clap::value_parser;
 use futures::TryStreamExt as _;
 use partita_client::{DateTime, Entity, FollowOptions, LogTail};
 use partita_wire::table::push_value_text;
@@ -18,141 +18,132 @@ use std::time::Duration;
 const ROWS: usize = 10;
 /// Most rows to begin a follow with.
 const ROWS_MAX: usize = 100_000;
-/// The shortest wait between two looks.
+/// Shortest pause between two polls.
 const WAIT_MIN: Duration = Duration::from_millis(10);
 
-pub(crate) fn command() -> Command {
-    let arg = |name: &'static str, value: &'static str, help: String| {
-        Arg::new(name).long(name).value_name(value).help(help)
-    };
-    let spans = units::SPAN_HELP;
-    let lines = "At most so many rows, 1 to 100,000 [default: 10, or all with --since]";
-    let since = format!("Only rows from that time on: a date-time, or a span before now, {spans}");
-    let interval = format!(
-        "Following, the longest wait between two looks, {spans}: it begins with 200ms and doubles while nothing comes"
-    );
-    let late = format!(
-        "Following, look back so far each time for rows that become visible late, {spans}: for logs with many writers"
-    );
-    let text = "Only the text of a property, a line for each row [default: Line]";
-    let command = Command::new("tail")
-        .about("Show the newest rows of a log, and those that come")
-        .arg(
-            arg("lines", "N", lines.to_owned())
-                .short('n')
-                .value_parser(value_parser!(u32).range(1..=100_000)),
-        )
-        .arg(
-            switch(
-                "follow",
-                "Go on with the rows that come, until it is stopped",
-            )
-            .short('f'),
-        )
-        .arg(arg("since", "TIME", since))
-        .arg(arg("interval", "SPAN", interval).default_value("2s"))
-        .arg(arg("late", "SPAN", late).default_value("0s"))
-        .arg(
-            arg("text", "NAME", text.to_owned())
-                .num_args(0..=1)
-                .require_equals(true)
-                .default_missing_value("Line")
-                .conflicts_with_all(["output", "select"]),
-        )
-        .arg(args::select())
-        .arg(output::argument());
-    super::of_log(command).after_help(
-        "Rows come newest first; with --follow in the order of their times. Times are those in the keys, by the clocks of the writers.",
-    )
+#[derive(clap::Args)]
+#[command(
+    about = "Show the newest rows of a log, and those that arrive",
+    after_help = "Rows are shown newest first; with --follow in the order of their times. Times are those in the keys, by the clocks of the\nwriters."
+)]
+pub(crate) struct TailCommand {
+    /// Rows at most, 1 to 100,000 [default: 10, or all with --since]
+    #[arg(long, short = 'n', value_name = "N", value_parser = value_parser!(u32).range(1..=100_000))]
+    lines: Option<u32>,
+    /// Go on with the rows that arrive, until Ctrl-C
+    #[arg(long, short)]
+    follow: bool,
+    /// Only rows since a date-time, or since a duration ago, such as 30s, 10m, 2h or 7d
+    #[arg(long, value_name = "TIME", value_parser = Since::parse)]
+    since: Option<Since>,
+    /// With --follow, longest pause between two polls: pauses begin with 200ms and double while nothing arrives
+    #[arg(long, value_name = "SPAN", value_parser = parse_duration, default_value = "2s")]
+    interval: Duration,
+    /// With --follow, how far each poll looks back for rows that became visible late, for logs with many writers
+    #[arg(long, value_name = "SPAN", value_parser = parse_duration, default_value = "0s")]
+    late: Duration,
+    /// Show only the text of a property, a line for each row [default: Line]
+    #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = "Line", conflicts_with_all = ["output", "select"])]
+    text: Option<String>,
+    #[command(flatten)]
+    select: SelectArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+    #[command(flatten)]
+    log: LogArgs,
 }
 
-pub(crate) async fn run(matches: &ArgMatches) -> Result<End, Failure> {
-    let connection = Connection::of(matches)?;
-    let mut log = super::log(&connection, matches)?;
-    if let Some(names) = selected(matches) {
-        log = log.select(names);
-    } else if let Some(name) = text(matches, "text") {
-        log = log.select([name]);
+impl TailCommand {
+    pub(super) async fn run(self) -> Result<Outcome, CommandError> {
+        let (connection, mut log) = self.log.open()?;
+        let columns = self.select.names();
+        if let Some(names) = columns.clone() {
+            log = log.select(names);
+        } else if let Some(name) = &self.text {
+            log = log.select([name]);
+        }
+        let selection = Selection {
+            lines: self.lines.and_then(|lines| usize::try_from(lines).ok()),
+            since: self.since.map(|since| since.time(log.now())),
+        };
+        let wait_max = self.interval.max(WAIT_MIN);
+        let options = FollowOptions {
+            late: self.late,
+            wait_min: FollowOptions::default().wait_min.min(wait_max),
+            wait_max,
+        };
+        let progress = Progress::new(&connection);
+        let form = match self.text {
+            Some(name) => SinkForm::Text(name),
+            None => {
+                let output = Output::stdout(self.output, Shape::Rows, columns.as_deref());
+                SinkForm::Rows(Box::new(output))
+            }
+        };
+        let mut sink = Sink { form, rows: 0 };
+        let ended = if self.follow {
+            follow(&log, &selection, options, &mut sink).await
+        } else {
+            show(&log, &selection, &mut sink).await
+        };
+        if matches!(ended, Err(CommandError::Output(_))) {
+            return ended.map(|()| Outcome::Done);
+        }
+        let rows = sink.finish()?;
+        ended?;
+        progress.finish(&many(rows, "row", "rows"));
+        Ok(Outcome::of_count(rows))
     }
-    let since = text(matches, "since").map(|text| units::since(text, log.now()));
-    let lines = matches.get_one::<u32>("lines");
-    let asked = Asked {
-        lines: lines.and_then(|&lines| usize::try_from(lines).ok()),
-        since: since.transpose()?,
-    };
-    let span = |name| units::span(text(matches, name).unwrap_or_default());
-    let wait_max = span("interval")?.max(WAIT_MIN);
-    let options = FollowOptions {
-        late: span("late")?,
-        wait_min: FollowOptions::default().wait_min.min(wait_max),
-        wait_max,
-    };
-    let talk = Talk::new(&connection);
-    let mut sink = Sink::of(matches);
-    let outcome = if matches.get_flag("follow") {
-        follow(&log, &asked, options, &mut sink).await
-    } else {
-        look(&log, &asked, &mut sink).await
-    };
-    if matches!(outcome, Err(Failure::Output(_))) {
-        return outcome.map(|()| End::Done);
-    }
-    let rows = sink.end()?;
-    outcome?;
-    talk.end(&many(rows, "row", "rows"));
-    Ok(End::of_count(rows))
 }
 
-/// Which rows.
-struct Asked {
+/// Which rows are shown first.
+struct Selection {
     lines: Option<usize>,
     since: Option<DateTime>,
 }
 
-async fn look(log: &LogTail, asked: &Asked, sink: &mut Sink) -> Result<(), Failure> {
-    if let (Some(time), None) = (asked.since, asked.lines) {
+async fn show(log: &LogTail, selection: &Selection, sink: &mut Sink) -> Result<(), CommandError> {
+    if let (Some(time), None) = (selection.since, selection.lines) {
         let mut rows = log.since(time);
         while let Some(row) = rows.try_next().await? {
             sink.row(&row)?;
         }
         return Ok(());
     }
-    for row in newest(log, asked).await? {
+    for row in newest(log, selection).await? {
         sink.row(&row)?;
     }
     Ok(())
 }
 
-async fn newest(log: &LogTail, asked: &Asked) -> Result<Vec<Entity>, Failure> {
-    let rows = match asked.since {
-        None => log.latest(asked.lines.unwrap_or(ROWS)).await,
-        Some(time) => {
-            log.latest_since(time, asked.lines.unwrap_or(ROWS_MAX))
-                .await
-        }
+async fn newest(log: &LogTail, selection: &Selection) -> Result<Vec<Entity>, CommandError> {
+    let lines = selection.lines;
+    let rows = match selection.since {
+        None => log.latest(lines.unwrap_or(ROWS)).await,
+        Some(time) => log.latest_since(time, lines.unwrap_or(ROWS_MAX)).await,
     };
     Ok(rows?)
 }
 
-/// Shows what there is and what comes, until a signal: that is how it ends, and no failure.
+/// Shows the newest rows and those that arrive, until a signal, which is the normal end.
 async fn follow(
     log: &LogTail,
-    asked: &Asked,
+    selection: &Selection,
     options: FollowOptions,
     sink: &mut Sink,
-) -> Result<(), Failure> {
-    let mut stop = std::pin::pin!(signal());
+) -> Result<(), CommandError> {
+    let mut stop = std::pin::pin!(stop_requested());
     let begin = tokio::select! {
         biased;
         () = &mut stop => return Ok(()),
-        begin = newest(log, asked) => begin?,
+        begin = newest(log, selection) => begin?,
     };
     for row in begin.iter().rev() {
         sink.row(row)?;
     }
     sink.flush()?;
-    // Where nothing is so new, what is older does not come either.
-    let from = asked.since.unwrap_or(DateTime::MIN);
+    // Rows older than --since are never shown, also where no row is so new yet.
+    let from = selection.since.unwrap_or(DateTime::MIN);
     let mut follow = log.follow_from(from, &begin, options);
     loop {
         let followed = tokio::select! {
@@ -161,7 +152,7 @@ async fn follow(
             followed = follow.next() => followed?,
         };
         if followed.is_cut {
-            say("more rows came than can be shown: older ones are left out");
+            message("more rows arrived than can be shown: the oldest of them are left out");
         }
         for row in &followed.rows {
             sink.row(row)?;
@@ -172,59 +163,48 @@ async fn follow(
 
 /// Where rows go.
 struct Sink {
-    form: Form,
+    form: SinkForm,
     rows: u64,
 }
 
-enum Form {
+enum SinkForm {
     Rows(Box<Output>),
-    /// The text of that property.
+    /// Only the text of this property.
     Text(String),
 }
 
 impl Sink {
-    fn of(matches: &ArgMatches) -> Self {
-        let form = match text(matches, "text") {
-            Some(name) => Form::Text(name.to_owned()),
-            None => {
-                let columns = selected(matches);
-                let output = Output::of(matches, Shape::Rows, columns.as_deref());
-                Form::Rows(Box::new(output))
-            }
-        };
-        Self { form, rows: 0 }
-    }
-
-    fn row(&mut self, row: &Entity) -> Result<(), Failure> {
+    fn row(&mut self, row: &Entity) -> Result<(), CommandError> {
         self.rows += 1;
         match &mut self.form {
-            Form::Rows(output) => output.row(&Shown::Entity {
+            SinkForm::Rows(output) => output.row(&OutputRow::Entity {
                 entity: row,
                 etag: false,
             }),
-            Form::Text(name) => {
+            SinkForm::Text(name) => {
                 let mut line = String::new();
                 if let Some(value) = row.get(name) {
                     push_value_text(value.as_ref(), &mut line);
                 }
                 line.push('\n');
                 let written = io::stdout().write_all(line.as_bytes());
-                written.map_err(Failure::Output)
+                written.map_err(CommandError::Output)
             }
         }
     }
 
-    fn flush(&mut self) -> Result<(), Failure> {
+    fn flush(&mut self) -> Result<(), CommandError> {
         match &mut self.form {
-            Form::Rows(output) => output.flush(),
-            Form::Text(_) => io::stdout().flush().map_err(Failure::Output),
+            SinkForm::Rows(output) => output.flush(),
+            SinkForm::Text(_) => io::stdout().flush().map_err(CommandError::Output),
         }
     }
 
-    fn end(mut self) -> Result<u64, Failure> {
+    /// Writes the end; returns how many rows were shown.
+    fn finish(mut self) -> Result<u64, CommandError> {
         self.flush()?;
-        if let Form::Rows(output) = self.form {
-            output.end()?;
+        if let SinkForm::Rows(output) = self.form {
+            output.finish()?;
         }
         Ok(self.rows)
     }

@@ -1,130 +1,76 @@
-//! `partita migrate status|plan|up|down`: versioned changes of tables, from files.
+//! `partita migrate status|plan|up|down`: versioned changes of tables, from files, each run once.
 
+mod plan;
 mod run;
-mod show;
+mod status;
 
-use crate::args::connection::{self, Connection};
-use crate::args::{self, switch};
-use crate::error::{End, Failure};
-use crate::output;
-use clap::{Arg, ArgMatches, Command, value_parser};
+use crate::args::ConnectionArgs;
+use crate::args::connection::Connection;
+use crate::error::{CommandError, Outcome};
+use crate::output::OutputArgs;
+use clap::Subcommand;
 use partita_tools::migrate::{
-    Direction, LeaseOptions, Migrations, Migrator, MigratorOptions, VERSIONS_TABLE, read_directory,
+    LeaseOptions, Migrations, Migrator, MigratorOptions, VERSIONS_TABLE, read_directory,
 };
 use std::path::PathBuf;
-use std::time::Duration;
 
-pub(crate) fn command() -> Command {
-    let plan = verb(
-        "plan",
-        "Show what would be done, with its cost in requests where that is known",
-    );
-    let up = verb(
-        "up",
-        "Run every migration that has not run, in the order of versions",
-    );
-    let down = verb("down", "Take back the newest migration that ran");
-    Command::new("migrate")
-        .about("Versioned changes of tables, from files, run once each")
-        .subcommand_required(true)
-        .arg_required_else_help(true)
-        .subcommand(verb("status", "Show each migration and what became of it"))
-        .subcommand(
-            plan.arg(to("Up to this version; with --down, back to it"))
-                .arg(switch("down", "What taking back would do")),
-        )
-        .subcommand(running(up.arg(to("Only up to this version"))))
-        .subcommand(running(
-            down.arg(to("All above this version, the newest first")),
-        ))
+#[derive(Subcommand)]
+pub(crate) enum MigrateCommand {
+    Status(status::StatusCommand),
+    Plan(plan::PlanCommand),
+    Up(run::UpCommand),
+    Down(run::DownCommand),
 }
 
-/// A verb with the flags that all of them have.
-fn verb(name: &'static str, about: &'static str) -> Command {
-    let directory = Arg::new("directory")
-        .long("directory")
-        .value_name("DIR")
-        .default_value("migrations")
-        .value_parser(value_parser!(PathBuf))
-        .help("Where the migrations are: its files *.toml");
-    let versions = Arg::new("versions-table")
-        .long("versions-table")
-        .value_name("TABLE")
-        .default_value(VERSIONS_TABLE)
-        .help("Table that holds what ran");
-    let command = Command::new(name).about(about);
-    connection::add(command.arg(directory).arg(versions).arg(output::argument()))
-}
-
-fn to(help: &'static str) -> Arg {
-    Arg::new("to")
-        .long("to")
-        .value_name("VERSION")
-        .value_parser(value_parser!(u64))
-        .help(help)
-}
-
-/// Adds the flags of a run.
-fn running(command: Command) -> Command {
-    let lease = Arg::new("lease")
-        .long("lease")
-        .value_name("SECONDS")
-        .value_parser(value_parser!(u32).range(5..=86_400))
-        .default_value("60")
-        .help("How long others are kept away if this run dies; longer than any request takes");
-    command
-        .arg(args::dry_run("Only show what would be done, as plan does"))
-        .arg(args::yes())
-        .arg(lease)
-        .arg(switch(
-            "take-over",
-            "Run even if another run's lease has not ended: only if that one is known to be dead",
-        ))
-}
-
-pub(crate) async fn run(matches: &ArgMatches) -> Result<End, Failure> {
-    match matches.subcommand() {
-        Some(("status", matches)) => show::status(matches).await,
-        Some(("plan", matches)) if matches.get_flag("down") => {
-            show::plan(matches, Direction::Down).await
+impl MigrateCommand {
+    pub(crate) async fn run(self) -> Result<Outcome, CommandError> {
+        match self {
+            Self::Status(command) => command.run().await,
+            Self::Plan(command) => command.run().await,
+            Self::Up(command) => command.run().await,
+            Self::Down(command) => command.run().await,
         }
-        Some(("plan", matches)) => show::plan(matches, Direction::Up).await,
-        Some(("up", matches)) => run::run(matches, Direction::Up).await,
-        Some(("down", matches)) => run::run(matches, Direction::Down).await,
-        _ => unreachable!("clap lets only known verbs through"),
     }
 }
 
-fn migrations(matches: &ArgMatches) -> Result<Migrations, Failure> {
-    let directory = matches.get_one::<PathBuf>("directory");
-    let directory = directory.ok_or_else(|| Failure::usage("directory is missing"))?;
-    Ok(read_directory(directory)?)
+/// Where migrations are, and where they are recorded.
+#[derive(clap::Args)]
+struct MigrationArgs {
+    /// Directory of the migrations, its files *.toml
+    #[arg(long, value_name = "DIR", default_value = "migrations")]
+    directory: PathBuf,
+    /// Table that records which migrations ran
+    #[arg(long, value_name = "TABLE", default_value = VERSIONS_TABLE)]
+    versions_table: String,
+    #[command(flatten)]
+    output: OutputArgs,
+    #[command(flatten)]
+    connection: ConnectionArgs,
 }
 
-fn migrator(connection: &Connection, matches: &ArgMatches) -> Result<Migrator, Failure> {
-    let mut lease = LeaseOptions::default();
-    // Verbs that only look have no lease.
-    if let Ok(Some(&seconds)) = matches.try_get_one::<u32>("lease") {
-        lease.duration = Duration::from_secs(seconds.into());
-        lease.renew_after = lease.duration / 3;
-        lease.take_over = matches.get_flag("take-over");
+impl MigrationArgs {
+    fn migrations(&self) -> Result<Migrations, CommandError> {
+        Ok(read_directory(&self.directory)?)
     }
-    let options = MigratorOptions {
-        versions_table: args::required(matches, "versions-table")?.to_owned(),
-        who: who(),
-        lease,
-        ..MigratorOptions::default()
-    };
-    Ok(Migrator::new(connection.service.clone(), options))
+
+    fn migrator(&self, connection: &Connection, lease: LeaseOptions) -> Migrator {
+        let options = MigratorOptions {
+            versions_table: self.versions_table.clone(),
+            who: who(),
+            lease,
+            ..MigratorOptions::default()
+        };
+        Migrator::new(connection.service.clone(), options)
+    }
 }
 
-/// Who runs this, as far as the environment says.
+/// User, host and process, for the record of who ran a migration.
 fn who() -> String {
     let first = |names: [&str; 2]| {
         let mut values = names.iter().filter_map(|name| std::env::var(name).ok());
         values.find(|value| !value.is_empty())
     };
-    let user = first(["USER", "USERNAME"]).unwrap_or_else(|| "somebody".to_owned());
+    let user = first(["USER", "USERNAME"]).unwrap_or_else(|| "unknown user".to_owned());
     let host = first(["HOSTNAME", "COMPUTERNAME"]);
     let at = host.map_or(String::new(), |host| format!(" at {host}"));
     format!("{user}{at}, process {}", std::process::id())

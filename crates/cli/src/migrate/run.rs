@@ -1,26 +1,129 @@
 //! `partita migrate up` and `down`.
 
-use super::show;
+use super::MigrationArgs;
+use super::plan::{summary, write_plan};
+use crate::args::ConfirmArgs;
 use crate::args::connection::Connection;
-use crate::error::{End, Failure};
-use crate::progress::{Bar, Talk, confirm, many, say};
-use crate::scan_session::signal;
-use clap::ArgMatches;
+use crate::error::{CommandError, Outcome};
+use crate::progress::{Bar, Progress, confirm, message};
+use crate::signals::stop_requested;
+use crate::units::many;
+use clap::value_parser;
 use partita_tools::migrate::{
-    Direction, Done, Event, MigrateError, Migrations, Migrator, Planned, Watch,
+    Direction, Done, Event, LeaseOptions, MigrateError, Migrations, Migrator, Planned, Watch,
 };
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-/// Says what is done, step by step, and shows on a terminal how many rows of a step are.
-struct Narrator {
-    /// Version and id of the migration under way.
+#[derive(clap::Args)]
+#[command(about = "Run every pending migration, in the order of versions")]
+pub(crate) struct UpCommand {
+    /// Only up to this version
+    #[arg(long, value_name = "VERSION")]
+    to: Option<u64>,
+    #[command(flatten)]
+    run: RunArgs,
+}
+
+#[derive(clap::Args)]
+#[command(about = "Revert the newest migration that ran")]
+pub(crate) struct DownCommand {
+    /// Revert all migrations above this version, newest first
+    #[arg(long, value_name = "VERSION")]
+    to: Option<u64>,
+    #[command(flatten)]
+    run: RunArgs,
+}
+
+impl UpCommand {
+    pub(super) async fn run(self) -> Result<Outcome, CommandError> {
+        self.run.run(Direction::Up, self.to).await
+    }
+}
+
+impl DownCommand {
+    pub(super) async fn run(self) -> Result<Outcome, CommandError> {
+        self.run.run(Direction::Down, self.to).await
+    }
+}
+
+/// How migrations run.
+#[derive(clap::Args)]
+struct RunArgs {
+    /// Only show the steps, as plan does
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    confirm: ConfirmArgs,
+    /// How long the lease keeps other runs away if this run dies; longer than any request takes
+    #[arg(long, value_name = "SECONDS", value_parser = value_parser!(u32).range(5..=86_400), default_value_t = 60)]
+    lease: u32,
+    /// Take over the lease of another run before it ends: only if that run is known to be dead
+    #[arg(long)]
+    take_over: bool,
+    #[command(flatten)]
+    migrations: MigrationArgs,
+}
+
+impl RunArgs {
+    async fn run(self, direction: Direction, to: Option<u64>) -> Result<Outcome, CommandError> {
+        let connection = Connection::new(&self.migrations.connection)?;
+        let progress = Progress::new(&connection);
+        let migrations = self.migrations.migrations()?;
+        let migrator = self.migrations.migrator(&connection, self.lease());
+        let planned = migrator.plan(&migrations, direction, to).await?;
+        if self.dry_run {
+            write_plan(self.migrations.output, &planned)?;
+        }
+        if self.dry_run || planned.is_empty() {
+            progress.finish(&summary(&planned));
+            return Ok(Outcome::Done);
+        }
+        if planned.iter().any(Planned::destroys) {
+            let migrations = many(planned.len() as u64, "migration", "migrations");
+            let verb = direction.verb();
+            let question = format!("run {migrations} {verb}, with steps that delete or overwrite");
+            confirm(&question, self.confirm.yes)?;
+        }
+        let migrator = migrator.watched_by(Arc::new(StepMessages {
+            migration: Mutex::default(),
+            rows: AtomicU64::new(0),
+            bar: progress.bar(),
+        }));
+        let done = until_stopped(&progress, &migrator, &migrations, direction, to).await?;
+        let steps: usize = done.iter().map(|done| done.steps).sum();
+        let ran = match direction {
+            Direction::Up => "run",
+            Direction::Down => "reverted",
+        };
+        progress.finish(&format!(
+            "{} with {} {ran}",
+            many(done.len() as u64, "migration", "migrations"),
+            many(steps as u64, "step", "steps"),
+        ));
+        Ok(Outcome::Done)
+    }
+
+    fn lease(&self) -> LeaseOptions {
+        let duration = Duration::from_secs(self.lease.into());
+        LeaseOptions {
+            duration,
+            renew_after: duration / 3,
+            take_over: self.take_over,
+        }
+    }
+}
+
+/// Writes a message for each step, and shows the rows of a step on the progress bar.
+struct StepMessages {
+    /// Version and id of the running migration.
     migration: Mutex<String>,
     rows: AtomicU64,
     bar: Bar,
 }
 
-impl Watch for Narrator {
+impl Watch for StepMessages {
     fn event(&self, event: &Event<'_>) {
         let mut migration = self
             .migration
@@ -28,12 +131,12 @@ impl Watch for Narrator {
             .unwrap_or_else(PoisonError::into_inner);
         match event {
             Event::Migration(planned) => {
-                let way = match planned.direction {
+                let direction = match planned.direction {
                     Direction::Up => "",
-                    Direction::Down => " back",
+                    Direction::Down => " down",
                 };
                 let Planned { migration: it, .. } = planned;
-                *migration = format!("{} {}{way}", it.version(), it.id());
+                *migration = format!("{} {}{direction}", it.version(), it.id());
             }
             Event::Step {
                 step,
@@ -41,66 +144,27 @@ impl Watch for Narrator {
                 operation,
             } => {
                 self.bar.hide();
-                say(&format!("{migration}, step {step} of {steps}: {operation}"));
+                message(&format!("{migration}, step {step} of {steps}: {operation}"));
                 self.rows.store(0, Ordering::Relaxed);
                 self.bar.show("rows", None);
             }
             Event::Rows(more) => {
                 let before = self.rows.fetch_add(*more, Ordering::Relaxed);
-                self.bar.progress(before + more);
+                self.bar.set_position(before + more);
             }
             _ => {}
         }
     }
 }
 
-pub(crate) async fn run(matches: &ArgMatches, direction: Direction) -> Result<End, Failure> {
-    let connection = Connection::of(matches)?;
-    let talk = Talk::new(&connection);
-    let migrations = super::migrations(matches)?;
-    let migrator = super::migrator(&connection, matches)?;
-    let to = matches.get_one::<u64>("to").copied();
-    let planned = migrator.plan(&migrations, direction, to).await?;
-    if matches.get_flag("dry-run") {
-        show::show(matches, &planned)?;
-    }
-    if matches.get_flag("dry-run") || planned.is_empty() {
-        talk.end(&show::in_words(&planned));
-        return Ok(End::Done);
-    }
-    if planned.iter().any(Planned::destroys) {
-        let many = many(planned.len() as u64, "migration", "migrations");
-        let verb = direction.verb();
-        let what = format!("run {many} {verb}, with steps that delete or overwrite");
-        confirm(&what, matches.get_flag("yes"))?;
-    }
-    let migrator = migrator.watched_by(Arc::new(Narrator {
-        migration: Mutex::default(),
-        rows: AtomicU64::new(0),
-        bar: talk.bar(),
-    }));
-    let done = until_stopped(&talk, &migrator, &migrations, direction, to).await?;
-    let steps: usize = done.iter().map(|done| done.steps).sum();
-    let ran = match direction {
-        Direction::Up => "run",
-        Direction::Down => "taken back",
-    };
-    talk.end(&format!(
-        "{} with {} {ran}",
-        many(done.len() as u64, "migration", "migrations"),
-        many(steps as u64, "step", "steps"),
-    ));
-    Ok(End::Done)
-}
-
-/// Runs to the end. A signal lets it stop before the next write and give its lease back; a second one ends it at once.
+/// Runs to the end. A signal stops it before the next write, and it releases its lease; a second signal stops it at once.
 async fn until_stopped(
-    talk: &Talk,
+    progress: &Progress,
     migrator: &Migrator,
     migrations: &Migrations,
     direction: Direction,
     to: Option<u64>,
-) -> Result<Vec<Done>, Failure> {
+) -> Result<Vec<Done>, CommandError> {
     let running = async {
         match direction {
             Direction::Up => migrator.up(migrations, to).await,
@@ -110,22 +174,22 @@ async fn until_stopped(
     let mut running = std::pin::pin!(running);
     let done = tokio::select! {
         done = &mut running => done,
-        () = signal() => {
+        () = stop_requested() => {
             migrator.stop();
-            talk.hide_progress();
-            say("stopping before the next write; once more ends it at once");
+            progress.hide_bar();
+            message("stopping before the next write; press Ctrl-C again to stop at once");
             tokio::select! {
                 done = &mut running => done,
-                () = signal() => Err(MigrateError::Stopped),
+                () = stop_requested() => Err(MigrateError::Stopped),
             }
         }
     };
-    // Also before an error is said.
-    talk.hide_progress();
+    // Also before an error is reported.
+    progress.hide_bar();
     match done {
         Err(MigrateError::Stopped) => {
-            say("run it again to go on");
-            Err(Failure::Interrupted)
+            message("to resume, run the command again");
+            Err(CommandError::Interrupted)
         }
         done => Ok(done?),
     }

@@ -1,62 +1,66 @@
 //! CSV with the type of each property beside it, as Azure Storage Explorer writes and reads it.
 
-use super::Shown;
-use super::columns::{Cell, Named, chosen, columns, in_columns, named};
-use super::table::ROWS_SEEN;
-use crate::error::Failure;
+use super::OutputRow;
+use super::columns::{
+    Cell, NamedCells, ROWS_SAMPLED, columns_of, in_columns, named_cells, named_columns,
+};
+use crate::error::CommandError;
 use partita_tools::formats::Records;
 use std::io::Write;
 
 /// Columns whose type is always the same.
 const UNTYPED: [&str; 4] = ["PartitionKey", "RowKey", "Timestamp", "odata.etag"];
 
-/// Writes rows under columns that are settled with the first rows.
-pub(crate) struct CsvForm {
+/// Writes rows under a header that is fixed once it is written.
+pub(super) struct CsvWriter {
     columns: Option<Vec<String>>,
     is_entity: bool,
-    waiting: Vec<Named>,
-    begun: bool,
+    waiting: Vec<NamedCells>,
+    has_header: bool,
 }
 
-impl CsvForm {
-    pub(crate) fn new(names: Option<&[String]>) -> Self {
+impl CsvWriter {
+    pub(super) fn new(names: Option<&[String]>) -> Self {
         Self {
-            columns: names.map(chosen),
+            columns: names.map(named_columns),
             is_entity: false,
             waiting: Vec::new(),
-            begun: false,
+            has_header: false,
         }
     }
 
-    pub(crate) fn row(&mut self, shown: &Shown<'_>, to: &mut impl Write) -> Result<(), Failure> {
-        self.is_entity = shown.is_entity();
-        self.waiting.push(named(shown)?);
-        if self.begun || self.waiting.len() >= ROWS_SEEN {
+    pub(super) fn row(
+        &mut self,
+        row: &OutputRow<'_>,
+        to: &mut impl Write,
+    ) -> Result<(), CommandError> {
+        self.is_entity = row.is_entity();
+        self.waiting.push(named_cells(row)?);
+        if self.has_header || self.waiting.len() >= ROWS_SAMPLED {
             self.flush(to)?;
         }
         Ok(())
     }
 
-    pub(crate) fn flush(&mut self, to: &mut impl Write) -> Result<(), Failure> {
+    pub(super) fn flush(&mut self, to: &mut impl Write) -> Result<(), CommandError> {
         if self.waiting.is_empty() {
             return Ok(());
         }
         let rows = std::mem::take(&mut self.waiting);
-        let columns = self.columns.get_or_insert_with(|| columns(&rows));
+        let columns = self.columns.get_or_insert_with(|| columns_of(&rows));
         let typed = |name: &String| self.is_entity && !UNTYPED.contains(&&**name);
         let mut records = Records::new(to, csv::Terminator::Any(b'\n'));
-        if !self.begun {
+        if !self.has_header {
             let names = columns.iter().map(|name| (&**name, typed(name)));
-            records.header(names).map_err(Failure::Output)?;
-            self.begun = true;
+            records.header(names).map_err(CommandError::Output)?;
+            self.has_header = true;
         }
         for row in rows {
-            let (cells, stranger) = in_columns(row, columns);
-            if let Some(name) = stranger {
-                let message = format!(
-                    "property {name} came after the columns were settled; name the columns with --select, or take --output jsonl"
-                );
-                return Err(Failure::Usage(message));
+            let (cells, unknown) = in_columns(row, columns);
+            if let Some(name) = unknown {
+                return Err(CommandError::usage(format!(
+                    "property {name} first occurs after the CSV header was written: name the columns with --select, or use --output jsonl"
+                )));
             }
             for (name, cell) in columns.iter().zip(&cells) {
                 let cell = cell
@@ -67,10 +71,10 @@ impl CsvForm {
                     Some((text, _)) => records.cell(text),
                     None => records.cell(""),
                 };
-                written.map_err(Failure::Output)?;
+                written.map_err(CommandError::Output)?;
             }
-            records.end().map_err(Failure::Output)?;
+            records.end().map_err(CommandError::Output)?;
         }
-        records.flush().map_err(Failure::Output)
+        records.flush().map_err(CommandError::Output)
     }
 }

@@ -1,32 +1,83 @@
-//! What can be shown: entities, rows of a scan, and records of a verb's own.
+//! What a row is: an entity, a row of a scan, or fields of a command's own.
 
-use crate::error::Failure;
+use crate::error::CommandError;
+use crate::units::{bytes, latency};
 use partita_client::{Entity, ValueRef};
 use partita_tools::scan::Keyed as _;
 use partita_tools::source::TableRow;
 
 /// A row to write.
-pub(crate) enum Shown<'a> {
-    /// An entity, maybe with its ETag.
+pub(crate) enum OutputRow<'a> {
+    /// An entity, with or without its ETag.
     Entity { entity: &'a Entity, etag: bool },
-    /// A row of a scan, maybe with its ETag.
-    Row { row: &'a TableRow, etag: bool },
-    /// Fields of something that is no entity.
+    /// A row of a scan, with or without its ETag.
+    Scanned { row: &'a TableRow, etag: bool },
+    /// Named fields, whose types are not shown.
     Record(&'a [(&'a str, ValueRef<'a>)]),
+    /// The same with measures, which a table shows with their units.
+    Measured(&'a [(&'a str, Field<'a>)]),
 }
 
-impl Shown<'_> {
+/// A value, or a measure.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Field<'a> {
+    /// A value without a unit.
+    Plain(ValueRef<'a>),
+    /// A number of bytes.
+    Bytes(u64),
+    /// A latency in microseconds.
+    Latency(u64),
+}
+
+impl<'a> Field<'a> {
+    /// A text.
+    pub(crate) fn text(text: &'a str) -> Self {
+        Self::Plain(ValueRef::String(text))
+    }
+
+    /// A count.
+    pub(crate) fn count(count: u64) -> Self {
+        Self::Plain(super::number(count))
+    }
+
+    /// The value for programs.
+    fn plain(self) -> ValueRef<'a> {
+        match self {
+            Self::Plain(value) => value,
+            Self::Bytes(number) | Self::Latency(number) => super::number(number),
+        }
+    }
+
+    /// The text for people, where it differs.
+    pub(super) fn with_unit(self) -> Option<String> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Bytes(number) => Some(bytes(number)),
+            Self::Latency(us) => Some(latency(us)),
+        }
+    }
+}
+
+impl OutputRow<'_> {
     /// Whether it is an entity, whose values have types.
-    pub(crate) fn is_entity(&self) -> bool {
-        !matches!(self, Self::Record(_))
+    pub(super) fn is_entity(&self) -> bool {
+        !matches!(self, Self::Record(_) | Self::Measured(_))
     }
 
     /// Hands out names and values in their order: keys, Timestamp, ETag, properties.
-    pub(crate) fn each(&self, mut take: impl FnMut(&str, ValueRef<'_>)) -> Result<(), Failure> {
+    pub(super) fn each(
+        &self,
+        mut take: impl FnMut(&str, ValueRef<'_>),
+    ) -> Result<(), CommandError> {
         match self {
             Self::Record(fields) => {
                 for (name, value) in *fields {
                     take(name, *value);
+                }
+            }
+            Self::Measured(fields) => {
+                for (name, field) in *fields {
+                    take(name, field.plain());
                 }
             }
             Self::Entity { entity, etag } => {
@@ -42,7 +93,7 @@ impl Shown<'_> {
                     take(name, value.as_ref());
                 }
             }
-            Self::Row { row, etag } => {
+            Self::Scanned { row, etag } => {
                 take("PartitionKey", ValueRef::String(row.partition_key()));
                 take("RowKey", ValueRef::String(row.row_key()));
                 let read = row.read(|row| {
@@ -54,7 +105,7 @@ impl Shown<'_> {
                     }
                     row.properties(|_, name, value| take(name, value))
                 });
-                read.map_err(Failure::row)?;
+                read.map_err(CommandError::row)?;
             }
         }
         Ok(())

@@ -1,54 +1,70 @@
-//! Data on stdout: a table on a terminal, JSON lines in a pipe, or what `--output` says.
+//! Data on stdout: a table on a terminal, JSON lines in a pipe, or what `--output` says. The same for every command.
 //!
-//! | form | entities | other results |
+//! | format | entities | other results |
 //! | --- | --- | --- |
-//! | `jsonl` | one object a line, as the protocol has it: types that JSON does not show are annotated | one object a line |
-//! | `json` | the same objects, in one array; a single entity alone | the same |
+//! | `jsonl` | one object a line, as in the protocol: types that JSON cannot express are annotated | one object a line |
+//! | `json` | the same objects in one array; a single entity alone | the same; of the admin API the whole document |
 //! | `csv` | typed columns as Azure Storage Explorer writes them: `Name`, `Name@type` | a column for each field |
-//! | `table` | columns to look at: values are cut | the same |
+//! | `table` (alias `text`) | columns for people: long values are truncated | the same |
 //!
-//! JSON is written as rows come. Forms with columns look at the first [`table::ROWS_SEEN`] rows to find them, unless `--select`
-//! names them.
+//! JSON is written as rows come. Formats with columns derive them from the first [`columns::ROWS_SAMPLED`] rows, unless the command
+//! names them. On a terminal a table is as wide as the terminal: its widest columns are truncated.
 
 mod columns;
 mod csv_rows;
 mod display;
 mod json;
-pub(crate) mod plain;
+mod layout;
 mod table;
+mod truncate;
 
-pub(crate) use display::Shown;
-pub(crate) use table::{cut, cut_inside};
+pub(crate) use display::{Field, OutputRow};
+pub(crate) use layout::{Align, align};
+pub(crate) use truncate::{truncate, truncate_inside};
 
-use crate::error::Failure;
-use clap::builder::PossibleValuesParser;
-use clap::{Arg, ArgMatches};
+use crate::error::CommandError;
+use crate::screen;
+use clap::ValueEnum;
+use partita_client::ValueRef;
+use serde::Serialize;
 use std::io::{self, BufWriter, IsTerminal as _, Write};
 
-/// How data is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
-    Table,
-    JsonLines,
-    Json,
-    Csv,
+/// The flag `--output`.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub(crate) struct OutputArgs {
+    #[arg(
+        long = "output",
+        short = 'o',
+        value_name = "FORM",
+        help = "Output format [default: table on a terminal, else jsonl]"
+    )]
+    output: Option<Format>,
 }
 
-impl Form {
-    /// The form that the flag or the terminal asks for.
-    pub(crate) fn of(matches: &ArgMatches) -> Self {
-        match matches.get_one::<String>("output").map(String::as_str) {
-            Some("json") => Self::Json,
-            Some("jsonl") => Self::JsonLines,
-            Some("csv") => Self::Csv,
-            Some("table") => Self::Table,
-            _ if io::stdout().is_terminal() => Self::Table,
-            _ => Self::JsonLines,
-        }
+impl OutputArgs {
+    /// The format: the flag's, else a table on a terminal, else JSON lines.
+    pub(crate) fn format(self) -> Format {
+        self.output.unwrap_or_else(|| {
+            if io::stdout().is_terminal() {
+                Format::Table
+            } else {
+                Format::Jsonl
+            }
+        })
     }
 }
 
-/// What a verb writes.
+/// How data is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    Json,
+    Jsonl,
+    Csv,
+    #[value(alias = "text")]
+    Table,
+}
+
+/// How many rows a command writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// One object, or none.
@@ -57,7 +73,7 @@ pub(crate) enum Shape {
     Rows,
 }
 
-/// Where data goes.
+/// Where rows go.
 pub(crate) struct Output {
     to: BufWriter<Box<dyn Write + Send>>,
     writer: Writer,
@@ -65,38 +81,29 @@ pub(crate) struct Output {
 
 enum Writer {
     Json(json::JsonWriter),
-    Csv(csv_rows::CsvForm),
-    Table(table::Grid),
-}
-
-/// The flag.
-pub(crate) fn argument() -> Arg {
-    Arg::new("output")
-        .long("output")
-        .short('o')
-        .value_name("FORM")
-        .value_parser(PossibleValuesParser::new(["json", "jsonl", "csv", "table"]))
-        .help("How to print data [default: table on a terminal, else jsonl]")
+    Csv(csv_rows::CsvWriter),
+    Table(table::TableWriter),
 }
 
 impl Output {
-    /// Stdout, in the form that the flag or the terminal asks for. `columns` are those that the user named, if so.
-    pub(crate) fn of(matches: &ArgMatches, shape: Shape, columns: Option<&[String]>) -> Self {
-        let form = Form::of(matches);
-        Self::new(form, shape, columns, Box::new(io::stdout()))
+    /// Stdout, in the format of the flag. `columns` are the properties that the user named, if so.
+    pub(crate) fn stdout(args: OutputArgs, shape: Shape, columns: Option<&[String]>) -> Self {
+        let width = screen::size().map(|(columns, _)| columns);
+        Self::new(args.format(), shape, columns, width, Box::new(io::stdout()))
     }
 
     fn new(
-        form: Form,
+        format: Format,
         shape: Shape,
         columns: Option<&[String]>,
+        width: Option<usize>,
         to: Box<dyn Write + Send>,
     ) -> Self {
-        let writer = match form {
-            Form::Json if shape == Shape::Rows => Writer::Json(json::JsonWriter::array()),
-            Form::Json | Form::JsonLines => Writer::Json(json::JsonWriter::lines()),
-            Form::Csv => Writer::Csv(csv_rows::CsvForm::new(columns)),
-            Form::Table => Writer::Table(table::Grid::new(shape, columns)),
+        let writer = match format {
+            Format::Json if shape == Shape::Rows => Writer::Json(json::JsonWriter::array()),
+            Format::Json | Format::Jsonl => Writer::Json(json::JsonWriter::lines()),
+            Format::Csv => Writer::Csv(csv_rows::CsvWriter::new(columns)),
+            Format::Table => Writer::Table(table::TableWriter::new(shape, columns, width)),
         };
         Self {
             to: BufWriter::with_capacity(256 << 10, to),
@@ -105,48 +112,75 @@ impl Output {
     }
 
     /// Writes one row.
-    pub(crate) fn row(&mut self, shown: &Shown<'_>) -> Result<(), Failure> {
+    pub(crate) fn row(&mut self, row: &OutputRow<'_>) -> Result<(), CommandError> {
         match &mut self.writer {
-            Writer::Json(writer) => writer.row(shown, &mut self.to),
-            Writer::Csv(writer) => writer.row(shown, &mut self.to),
-            Writer::Table(writer) => writer.row(shown, &mut self.to),
+            Writer::Json(writer) => writer.row(row, &mut self.to),
+            Writer::Csv(writer) => writer.row(row, &mut self.to),
+            Writer::Table(writer) => writer.row(row, &mut self.to),
         }
     }
 
-    /// Writes what was kept back, so that whoever reads along sees all rows so far.
-    pub(crate) fn flush(&mut self) -> Result<(), Failure> {
+    /// Writes one row of named fields.
+    pub(crate) fn record(&mut self, fields: &[(&str, ValueRef<'_>)]) -> Result<(), CommandError> {
+        self.row(&OutputRow::Record(fields))
+    }
+
+    /// Writes one row of named fields, of which a table shows measures with their units.
+    pub(crate) fn measured(&mut self, fields: &[(&str, Field<'_>)]) -> Result<(), CommandError> {
+        self.row(&OutputRow::Measured(fields))
+    }
+
+    /// Writes the rows so far, for readers that follow.
+    pub(crate) fn flush(&mut self) -> Result<(), CommandError> {
         match &mut self.writer {
             Writer::Json(_) => {}
             Writer::Csv(writer) => writer.flush(&mut self.to)?,
             Writer::Table(writer) => writer.flush(&mut self.to)?,
         }
-        self.to.flush().map_err(Failure::Output)
+        self.to.flush().map_err(CommandError::Output)
     }
 
-    /// Ends the data.
-    pub(crate) fn end(mut self) -> Result<(), Failure> {
+    /// Writes the end.
+    pub(crate) fn finish(mut self) -> Result<(), CommandError> {
         if let Writer::Json(writer) = &mut self.writer {
-            writer.end(&mut self.to)?;
+            writer.finish(&mut self.to)?;
         }
         self.flush()?;
         if let Writer::Table(writer) = &self.writer {
-            writer.tell_hidden();
+            writer.report_hidden();
         }
         Ok(())
     }
 }
 
-/// Writes text that is formed already, and a line's end if it has none.
-pub(crate) fn print(text: &str) -> Result<(), Failure> {
+/// Writes finished text, and a line end if it has none.
+pub(crate) fn print(text: &str) -> Result<(), CommandError> {
     let mut stdout = io::stdout().lock();
     let end = if text.ends_with('\n') { "" } else { "\n" };
-    write!(stdout, "{text}{end}").map_err(Failure::Output)?;
-    stdout.flush().map_err(Failure::Output)
+    write!(stdout, "{text}{end}").map_err(CommandError::Output)?;
+    stdout.flush().map_err(CommandError::Output)
 }
 
-/// Writes a number, which is the same in all forms.
-pub(crate) fn number(number: u64) -> Result<(), Failure> {
-    writeln!(io::stdout(), "{number}").map_err(Failure::Output)
+/// Writes a document as indented JSON.
+pub(crate) fn print_json(document: &impl Serialize) -> Result<(), CommandError> {
+    let text = serde_json::to_string_pretty(document)
+        .map_err(CommandError::because("cannot write the document as JSON"))?;
+    print(&text)
+}
+
+/// Writes a number, which is the same in all formats.
+pub(crate) fn print_number(number: u64) -> Result<(), CommandError> {
+    print(&number.to_string())
+}
+
+/// A count as a field.
+pub(crate) fn number(number: u64) -> ValueRef<'static> {
+    ValueRef::Int64(i64::try_from(number).unwrap_or(i64::MAX))
+}
+
+/// A value to a tenth, as a field.
+pub(crate) fn tenths(value: f64) -> ValueRef<'static> {
+    ValueRef::Double((value * 10.0).round() / 10.0)
 }
 
 #[cfg(test)]

@@ -1,255 +1,155 @@
-//! A table to look at. Values are cut to fit, and control characters are escaped: data must not move the cursor.
+//! A table for people. Long values are truncated and control characters escaped.
 
-use super::columns::{Cell, Named, chosen, columns, in_columns, named};
-use super::{Shape, Shown};
-use crate::error::Failure;
-use crate::progress::say;
+use super::columns::{
+    Cell, NamedCells, ROWS_SAMPLED, cells_for_people, columns_of, in_columns, named_columns,
+};
+use super::layout::{Align, Layout};
+use super::truncate::truncate;
+use super::{OutputRow, Shape};
+use crate::error::CommandError;
+use crate::progress::message;
+use crate::units::many;
 use partita_client::EdmType;
-use std::fmt::Write as _;
 use std::io::Write;
-use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+use unicode_width::UnicodeWidthStr as _;
 
-/// Rows that are looked at to find columns and widths.
-pub(crate) const ROWS_SEEN: usize = 1000;
-/// The widest that a value is shown, in columns of the terminal.
+/// Widest column of a table.
 const WIDTH_MAX: usize = 40;
-/// The same for a value that stands alone on its line.
+/// Widest value of a single object, which has a line of its own.
 const WIDTH_MAX_ALONE: usize = 200;
 
-/// Writes rows under columns that are settled with the first rows; a single row stands upright.
-pub(crate) struct Grid {
+/// Writes rows under columns that are fixed by the first rows; a single object as a line for each value.
+pub(super) struct TableWriter {
     shape: Shape,
-    layout: Layout,
-    waiting: Vec<Named>,
-    begun: bool,
-    /// Rows with properties that have no column.
-    strangers: u64,
-}
-
-#[derive(Default)]
-struct Layout {
+    /// Named by the user, or derived.
     columns: Vec<String>,
-    named_by_user: bool,
-    widths: Vec<usize>,
-    /// Whether the columns hold numbers, which end at the same place.
-    numbers: Vec<bool>,
+    are_named: bool,
+    /// Columns of the terminal.
+    width: Option<usize>,
+    layout: Layout,
+    waiting: Vec<NamedCells>,
+    has_header: bool,
+    /// Rows with properties that have no column.
+    rows_with_hidden: u64,
 }
 
-impl Grid {
-    pub(crate) fn new(shape: Shape, names: Option<&[String]>) -> Self {
+impl TableWriter {
+    pub(super) fn new(shape: Shape, names: Option<&[String]>, width: Option<usize>) -> Self {
         Self {
             shape,
-            layout: Layout {
-                columns: names.map(chosen).unwrap_or_default(),
-                named_by_user: names.is_some(),
-                ..Layout::default()
-            },
+            columns: names.map(named_columns).unwrap_or_default(),
+            are_named: names.is_some(),
+            width,
+            layout: Layout::default(),
             waiting: Vec::new(),
-            begun: false,
-            strangers: 0,
+            has_header: false,
+            rows_with_hidden: 0,
         }
     }
 
-    pub(crate) fn row(&mut self, shown: &Shown<'_>, to: &mut impl Write) -> Result<(), Failure> {
-        let row = named(shown)?;
+    pub(super) fn row(
+        &mut self,
+        row: &OutputRow<'_>,
+        to: &mut impl Write,
+    ) -> Result<(), CommandError> {
+        let cells = cells_for_people(row)?;
         if self.shape == Shape::Single {
-            return upright(row, shown.is_entity(), to);
+            return write_upright(cells, row.is_entity(), to);
         }
-        self.waiting.push(row);
-        if self.begun || self.waiting.len() >= ROWS_SEEN {
+        self.waiting.push(cells);
+        if self.has_header || self.waiting.len() >= ROWS_SAMPLED {
             self.flush(to)?;
         }
         Ok(())
     }
 
-    pub(crate) fn flush(&mut self, to: &mut impl Write) -> Result<(), Failure> {
+    pub(super) fn flush(&mut self, to: &mut impl Write) -> Result<(), CommandError> {
         if self.waiting.is_empty() {
             return Ok(());
         }
         let rows = std::mem::take(&mut self.waiting);
-        let begins = !self.begun;
-        if begins && !self.layout.named_by_user {
-            self.layout.columns = columns(&rows);
+        if !self.has_header && !self.are_named {
+            self.columns = columns_of(&rows);
         }
         let mut lines = Vec::with_capacity(rows.len());
         for row in rows {
-            let (cells, stranger) = in_columns(row, &self.layout.columns);
-            self.strangers += u64::from(stranger.is_some());
+            let (cells, unknown) = in_columns(row, &self.columns);
+            self.rows_with_hidden += u64::from(unknown.is_some());
             lines.push(cells);
         }
-        if begins {
-            self.layout.settle(&lines);
-            self.begun = true;
-            let header: Vec<_> = self
-                .layout
-                .columns
-                .iter()
-                .map(|name| cut(name, WIDTH_MAX))
-                .collect();
-            self.layout.line(&header, to)?;
+        if !self.has_header {
+            self.layout = layout(&self.columns, &lines, self.width);
+            self.has_header = true;
+            let header: Vec<_> = self.columns.iter().map(|name| cut(name)).collect();
+            write_line(&self.layout.line(&header), to)?;
         }
         for cells in &lines {
             let texts: Vec<_> = cells.iter().map(|cell| text_of(cell.as_ref())).collect();
-            self.layout.line(&texts, to)?;
+            write_line(&self.layout.line(&texts), to)?;
         }
         Ok(())
     }
 
     /// Says what could not be shown.
-    pub(crate) fn tell_hidden(&self) {
-        if self.strangers > 0 && !self.layout.named_by_user {
-            let rows = crate::progress::many(self.strangers, "row has", "rows have");
-            say(&format!(
-                "{rows} properties that have no column; --output jsonl shows all"
+    pub(super) fn report_hidden(&self) {
+        if self.rows_with_hidden > 0 && !self.are_named {
+            let rows = many(self.rows_with_hidden, "row has", "rows have");
+            message(&format!(
+                "{rows} properties without a column; --output jsonl shows them"
             ));
         }
     }
 }
 
-impl Layout {
-    fn settle(&mut self, lines: &[Vec<Option<Cell>>]) {
-        self.widths = self
-            .columns
-            .iter()
-            .map(|name| cut(name, WIDTH_MAX).width())
-            .collect();
-        self.numbers = vec![true; self.columns.len()];
-        for cells in lines {
-            let columns = cells.iter().zip(&mut self.widths).zip(&mut self.numbers);
-            for ((cell, width), numbers) in columns {
-                *width = (*width).max(text_of(cell.as_ref()).width());
-                *numbers &= cell.as_ref().is_none_or(|cell| is_number(cell.edm));
+/// Columns as wide as their values, numbers aligned right.
+fn layout(columns: &[String], lines: &[Vec<Option<Cell>>], line_width: Option<usize>) -> Layout {
+    let mut widths: Vec<usize> = columns.iter().map(|name| cut(name).width()).collect();
+    let mut aligns = vec![Align::Right; columns.len()];
+    for cells in lines {
+        for ((cell, width), align) in cells.iter().zip(&mut widths).zip(&mut aligns) {
+            *width = (*width).max(text_of(cell.as_ref()).width());
+            if cell.as_ref().is_some_and(|cell| !is_number(cell.edm)) {
+                *align = Align::Left;
             }
         }
     }
-
-    fn line(&self, texts: &[String], to: &mut impl Write) -> Result<(), Failure> {
-        let mut line = String::new();
-        for ((text, &width), &number) in texts.iter().zip(&self.widths).zip(&self.numbers) {
-            let pad = width.saturating_sub(text.width());
-            if !line.is_empty() {
-                line.push_str("  ");
-            }
-            if number {
-                let _ = write!(line, "{:pad$}{text}", "");
-            } else {
-                let _ = write!(line, "{text}{:pad$}", "");
-            }
-        }
-        writeln!(to, "{}", line.trim_end()).map_err(Failure::Output)
-    }
+    Layout::new(widths.into_iter().zip(aligns).collect(), line_width)
 }
 
-/// One row, a line for each value.
-fn upright(row: Named, is_entity: bool, to: &mut impl Write) -> Result<(), Failure> {
-    let widths = row.iter().map(|(name, _)| cut(name, WIDTH_MAX).width());
+/// One object, a line for each value; of an entity with its type.
+fn write_upright(
+    cells: NamedCells,
+    is_entity: bool,
+    to: &mut impl Write,
+) -> Result<(), CommandError> {
+    let widths = cells.iter().map(|(name, _)| cut(name).width());
     let name_width = widths.max().unwrap_or_default();
-    for (name, Cell { text, edm }) in row {
-        let name = cut(&name, WIDTH_MAX);
+    for (name, Cell { text, edm }) in cells {
+        let name = cut(&name);
         let pad = name_width.saturating_sub(name.width());
-        let of_type = if is_entity {
+        let edm = if is_entity {
             format!("{:<9}", edm.name().trim_start_matches("Edm."))
         } else {
             String::new()
         };
-        let line = format!(
-            "{name}{:pad$}  {of_type}{}",
-            "",
-            cut(&text, WIDTH_MAX_ALONE)
-        );
-        writeln!(to, "{}", line.trim_end()).map_err(Failure::Output)?;
+        let value = truncate(&text, WIDTH_MAX_ALONE);
+        write_line(format!("{name}{:pad$}  {edm}{value}", "").trim_end(), to)?;
     }
     Ok(())
+}
+
+fn write_line(line: &str, to: &mut impl Write) -> Result<(), CommandError> {
+    writeln!(to, "{line}").map_err(CommandError::Output)
 }
 
 fn is_number(edm: EdmType) -> bool {
     matches!(edm, EdmType::Int32 | EdmType::Int64 | EdmType::Double)
 }
 
+fn cut(text: &str) -> String {
+    truncate(text, WIDTH_MAX)
+}
+
 fn text_of(cell: Option<&Cell>) -> String {
-    cell.map_or_else(String::new, |cell| cut(&cell.text, WIDTH_MAX))
-}
-
-/// As [`cut`], but what is left out is before the end: keys often begin alike. A third of the columns is for the beginning.
-pub(crate) fn cut_inside(text: &str, width_max: usize) -> String {
-    let whole = cut(text, usize::MAX);
-    if whole.width() <= width_max {
-        return whole;
-    }
-    let (mut at, mut width) = (whole.len(), 0);
-    for (before, c) in whole.char_indices().rev() {
-        width += c.width().unwrap_or_default();
-        if width > width_max * 2 / 3 {
-            break;
-        }
-        at = before;
-    }
-    let end = whole.get(at..).unwrap_or_default();
-    cut(&whole, width_max.saturating_sub(end.width())) + end
-}
-
-/// The text on one line of so many columns at most, an ellipsis in the place of what is left out.
-pub(crate) fn cut(text: &str, width_max: usize) -> String {
-    let mut out = String::new();
-    let mut width = 0;
-    // Where the text can end if the whole does not fit.
-    let mut end = 0;
-    for c in text.chars() {
-        let shown = match c.width() {
-            Some(1..) => c.to_string(),
-            // Combining marks take no room; all else without width would be seen as nothing, or move the cursor.
-            Some(0) if !out.is_empty() && !is_invisible(c) => c.to_string(),
-            _ => c.escape_default().to_string(),
-        };
-        width += shown.width();
-        if width > width_max {
-            out.truncate(end);
-            out.push('…');
-            return out;
-        }
-        out.push_str(&shown);
-        if width < width_max {
-            end = out.len();
-        }
-    }
-    out
-}
-
-/// Formatting characters: of zero width and no sign of their own, some of which change the direction of what follows.
-fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{AD}' | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{FEFF}')
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn values_are_cut_and_escaped() {
-        for (text, expected) in [
-            ("abcd", "abcd"),
-            ("abcde", "abc…"),
-            ("日本", "日本"),
-            ("日本語", "日…"),
-            ("a\nb", "a\\nb"),
-            ("\u{1b}[2J", "…"),
-            ("e\u{301}", "e\u{301}"),
-            ("a\u{202E}b", "a…"),
-        ] {
-            assert_eq!(cut(text, 4), expected, "{text:?}");
-        }
-        assert_eq!(cut("\u{1b}[2J", 40), "\\u{1b}[2J");
-        for (text, expected) in [
-            ("readings 'a1'", "readings 'a1'"),
-            ("readings 'sensor-061'", "read…ensor-061'"),
-            ("日本語日本語日本語", "日本…本語日本語"),
-            (
-                "a\u{301}aaaaaaaaaaaaaaaaa\u{301}",
-                "a\u{301}aaa…aaaaaaaaaa\u{301}",
-            ),
-        ] {
-            assert_eq!(cut_inside(text, 15), expected, "{text:?}");
-        }
-        assert_eq!(cut_inside("abc", 1), "…");
-    }
+    cell.map_or_else(String::new, |cell| cut(&cell.text))
 }

@@ -1,4 +1,4 @@
-//! Forms of output.
+//! Every format.
 
 use super::*;
 use partita_client::{Entity, Value, ValueRef};
@@ -19,19 +19,20 @@ impl Write for Kept {
 }
 
 fn written(
-    form: Form,
+    format: Format,
     shape: Shape,
     columns: Option<&[&str]>,
-    rows: &[Shown<'_>],
-) -> Result<String, Failure> {
+    rows: &[OutputRow<'_>],
+) -> Result<String, CommandError> {
     let kept = Kept::default();
     let columns: Option<Vec<String>> =
         columns.map(|names| names.iter().map(|&name| name.to_owned()).collect());
-    let mut output = Output::new(form, shape, columns.as_deref(), Box::new(kept.clone()));
+    let to = Box::new(kept.clone());
+    let mut output = Output::new(format, shape, columns.as_deref(), None, to);
     for row in rows {
         output.row(row)?;
     }
-    output.end()?;
+    output.finish()?;
     let bytes = kept.0.lock().unwrap().clone();
     Ok(String::from_utf8(bytes).unwrap())
 }
@@ -44,30 +45,30 @@ fn entities() -> Vec<Entity> {
     vec![first, second]
 }
 
-fn shown(entities: &[Entity]) -> Vec<Shown<'_>> {
-    let shown = entities.iter().map(|entity| Shown::Entity {
+fn output_rows(entities: &[Entity]) -> Vec<OutputRow<'_>> {
+    let rows = entities.iter().map(|entity| OutputRow::Entity {
         entity,
         etag: false,
     });
-    shown.collect()
+    rows.collect()
 }
 
 #[test]
-fn entities_keep_their_types_but_in_tables() {
+fn entities_keep_their_types_except_in_tables() {
     let entities = entities();
-    let rows = |form| written(form, Shape::Rows, None, &shown(&entities)).unwrap();
+    let rows = |format| written(format, Shape::Rows, None, &output_rows(&entities)).unwrap();
     let first = r#"{"PartitionKey":"p","RowKey":"1","Age":42,"Text":"a,\"b\"\n"}"#;
     let second = r#"{"PartitionKey":"p","RowKey":"22","Big@odata.type":"Edm.Int64","Big":"5000000000","Text":""}"#;
-    assert_eq!(rows(Form::JsonLines), format!("{first}\n{second}\n"));
-    assert_eq!(rows(Form::Json), format!("[\n{first},\n{second}\n]\n"));
+    assert_eq!(rows(Format::Jsonl), format!("{first}\n{second}\n"));
+    assert_eq!(rows(Format::Json), format!("[\n{first},\n{second}\n]\n"));
     assert_eq!(
-        rows(Form::Csv),
+        rows(Format::Csv),
         "PartitionKey,RowKey,Big,Big@type,Age,Age@type,Text,Text@type\n\
          p,1,,,42,Edm.Int32,\"a,\"\"b\"\"\n\",Edm.String\n\
          p,22,5000000000,Edm.Int64,,,,Edm.String\n"
     );
     assert_eq!(
-        rows(Form::Table),
+        rows(Format::Table),
         "PartitionKey  RowKey         Big  Age  Text\n\
          p             1                    42  a,\"b\"\\n\n\
          p             22      5000000000\n"
@@ -75,49 +76,49 @@ fn entities_keep_their_types_but_in_tables() {
 }
 
 #[test]
-fn records_are_plain() {
+fn records_have_no_types() {
     let record = [
         ("PartitionKey", ValueRef::String("p")),
         ("Rows", ValueRef::Int64(7)),
     ];
-    let rows = |form, shape| written(form, shape, None, &[Shown::Record(&record)]).unwrap();
+    let rows = |format, shape| written(format, shape, None, &[OutputRow::Record(&record)]).unwrap();
     let object = r#"{"PartitionKey":"p","Rows":7}"#;
-    assert_eq!(rows(Form::JsonLines, Shape::Rows), format!("{object}\n"));
-    assert_eq!(rows(Form::Json, Shape::Single), format!("{object}\n"));
-    assert_eq!(rows(Form::Csv, Shape::Rows), "PartitionKey,Rows\np,7\n");
+    assert_eq!(rows(Format::Jsonl, Shape::Rows), format!("{object}\n"));
+    assert_eq!(rows(Format::Json, Shape::Single), format!("{object}\n"));
+    assert_eq!(rows(Format::Csv, Shape::Rows), "PartitionKey,Rows\np,7\n");
     assert_eq!(
-        rows(Form::Table, Shape::Single),
+        rows(Format::Table, Shape::Single),
         "PartitionKey  p\nRows          7\n"
     );
 }
 
 #[test]
-fn nothing_is_written_as_nothing() {
-    for (form, expected) in [
-        (Form::Json, "[]\n"),
-        (Form::JsonLines, ""),
-        (Form::Csv, ""),
-        (Form::Table, ""),
+fn no_rows() {
+    for (format, expected) in [
+        (Format::Json, "[]\n"),
+        (Format::Jsonl, ""),
+        (Format::Csv, ""),
+        (Format::Table, ""),
     ] {
-        assert_eq!(written(form, Shape::Rows, None, &[]).unwrap(), expected);
+        assert_eq!(written(format, Shape::Rows, None, &[]).unwrap(), expected);
     }
-    assert_eq!(written(Form::Json, Shape::Single, None, &[]).unwrap(), "");
+    assert_eq!(written(Format::Json, Shape::Single, None, &[]).unwrap(), "");
 }
 
 #[test]
-fn an_entity_alone_stands_upright_with_its_types() {
+fn a_single_entity_has_a_line_for_each_value() {
     let mut entity = Entity::new("p", "1");
     entity.insert("Ratio", 0.5);
-    let rows = written(Form::Table, Shape::Single, None, &shown(&[entity])).unwrap();
+    let rows = written(Format::Table, Shape::Single, None, &output_rows(&[entity])).unwrap();
     assert_eq!(
         rows,
         "PartitionKey  String   p\nRowKey        String   1\nRatio         Double   0.5\n"
     );
 }
 
-/// More rows than are looked at to find the columns, the last of which has a property that none had before.
+/// More rows than columns are derived from, the last of them with a property that no other has.
 fn with_a_late_property() -> Vec<Entity> {
-    let mut entities: Vec<_> = (0..=table::ROWS_SEEN)
+    let mut entities: Vec<_> = (0..=columns::ROWS_SAMPLED)
         .map(|row| Entity::new("p", row.to_string()))
         .collect();
     entities.last_mut().unwrap().insert("Late", Value::Int32(1));
@@ -127,11 +128,17 @@ fn with_a_late_property() -> Vec<Entity> {
 #[test]
 fn csv_loses_no_property_silently() {
     let entities = with_a_late_property();
-    let refused = written(Form::Csv, Shape::Rows, None, &shown(&entities));
+    let refused = written(Format::Csv, Shape::Rows, None, &output_rows(&entities));
     assert!(refused.unwrap_err().chain().contains("property Late"));
-    let named = written(Form::Csv, Shape::Rows, Some(&["Late"]), &shown(&entities)).unwrap();
+    let named = written(
+        Format::Csv,
+        Shape::Rows,
+        Some(&["Late"]),
+        &output_rows(&entities),
+    )
+    .unwrap();
     assert!(named.starts_with("PartitionKey,RowKey,Late,Late@type\np,0,,\n"));
     assert!(named.ends_with("p,1000,1,Edm.Int32\n"));
-    let table = written(Form::Table, Shape::Rows, None, &shown(&entities)).unwrap();
+    let table = written(Format::Table, Shape::Rows, None, &output_rows(&entities)).unwrap();
     assert_eq!(table.lines().count(), entities.len() + 1);
 }

@@ -1,22 +1,47 @@
-//! `partita explain FILTER`
+//! `partita explain FILTER`: what a query with this filter reads, planned without a server.
 
-use std::process::ExitCode;
-
-use clap::ArgMatches;
+use crate::error::{CommandError, Outcome};
+use crate::output::{self, Format, Output, OutputArgs, Shape};
+use partita_client::ValueRef;
 use partita_server::explain::Explained;
+use serde_json::Value;
 
-use crate::command_line::{self as cli, argument};
-use crate::output::plain as output;
+#[derive(clap::Args)]
+#[command(about = "Show what a query with this filter would read")]
+pub(crate) struct ExplainCommand {
+    /// OData filter, such as "PartitionKey eq 'a' and RowKey ge 'b'"
+    #[arg(value_name = "FILTER")]
+    filter: String,
+    #[command(flatten)]
+    output: OutputArgs,
+}
 
-pub(crate) fn run(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
-    let filter = matches
-        .get_one::<String>(argument::FILTER)
-        .map(String::as_str)
-        .unwrap_or_default();
-    let explained = Explained::new(filter)?;
-    match cli::is_json(matches) {
-        true => output::data(&format!("{:#}\n", explained.as_json()))?,
-        false => output::data(&explained.as_text())?,
+impl ExplainCommand {
+    pub(crate) fn run(self) -> Result<Outcome, CommandError> {
+        let explained = Explained::new(&self.filter)?;
+        match self.output.format() {
+            Format::Table => output::print(&explained.as_text())?,
+            Format::Json => output::print_json(&explained.as_json())?,
+            Format::Jsonl => output::print(&explained.as_json().to_string())?,
+            Format::Csv => self.write_fields(&explained.as_json())?,
+        }
+        Ok(Outcome::Done)
     }
-    Ok(ExitCode::SUCCESS)
+
+    /// The fields of the document in one row, lists as JSON.
+    fn write_fields(&self, document: &Value) -> Result<(), CommandError> {
+        let fields = document.as_object().into_iter().flatten();
+        let fields: Vec<(&str, String)> = fields
+            .map(|(name, value)| {
+                let text = value.as_str().map(str::to_owned);
+                (name.as_str(), text.unwrap_or_else(|| value.to_string()))
+            })
+            .collect();
+        let record = fields
+            .iter()
+            .map(|(name, text)| (*name, ValueRef::String(text)));
+        let mut output = Output::stdout(self.output, Shape::Single, None);
+        output.record(&record.collect::<Vec<_>>())?;
+        output.finish()
+    }
 }

@@ -1,4 +1,4 @@
-//! Commands that read rows of a table, or tell what reading them costs.
+//! Commands on many rows of one table: `scan`, `count`, `partitions`, `purge`; and `explain`, which tells what a filter reads.
 
 pub(crate) mod count;
 pub(crate) mod explain;

@@ -1,141 +1,146 @@
 //! `partita purge TABLE FILTER`: deletes every row that passes a filter.
 
 use crate::args::connection::Connection;
-use crate::args::{self, bounds, required};
-use crate::error::{End, Failure};
-use crate::progress::{Talk, confirm, count, many, say};
-use crate::scan_session::{Reading, signal};
-use clap::{ArgMatches, Command};
+use crate::args::{ConfirmArgs, ConnectionArgs, ScanArgs};
+use crate::error::{CommandError, Outcome};
+use crate::progress::{Progress, confirm, message};
+use crate::scan_session::ScanSpec;
+use crate::signals::stop_requested;
+use crate::units::{count, many};
 use partita_tools::purge::{Deleted, Purge, PurgeCost};
 use partita_tools::scan::{Emit, Keyed as _, Order, Strategy};
 
-pub(crate) fn command() -> Command {
-    let command = Command::new("purge")
-        .about("Delete every row that passes a filter, in batches, after saying what it will cost")
-        .arg(args::table())
-        .arg(args::filter().required(true))
-        .arg(args::dry_run("Only say what it would cost"))
-        .arg(args::yes());
-    args::scanning(command).after_help(
-        "Rows are deleted in the version that was found: one that is written meanwhile is kept. Interrupted, it is gone on\nwith by starting it again. FILTER \"\" means every row; `partita table delete` is cheaper then.",
-    )
+#[derive(clap::Args)]
+#[command(
+    about = "Delete every row that passes a filter, in batches, after showing the cost",
+    after_help = "A row is deleted in the version that was found: a row that is written meanwhile is kept. To resume after an\ninterruption, run the command again. FILTER \"\" means every row; `partita table delete` is cheaper then."
+)]
+pub(crate) struct PurgeCommand {
+    /// Table name
+    #[arg(value_name = "TABLE")]
+    table: String,
+    /// OData filter, such as "Age ge 18 and PartitionKey eq 'a'"
+    #[arg(value_name = "FILTER")]
+    filter: String,
+    /// Only show the cost
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    confirm: ConfirmArgs,
+    #[command(flatten)]
+    scan: ScanArgs,
+    #[command(flatten)]
+    connection: ConnectionArgs,
 }
 
-pub(crate) async fn run(matches: &ArgMatches) -> Result<End, Failure> {
-    let connection = Connection::of(matches)?;
-    let table = required(matches, "table")?;
-    let mut talk = Talk::new(&connection);
-    let cost = cost(matches, &connection, table, &mut talk).await?;
-    talk.hide_progress();
-    if cost.rows() == 0 {
-        talk.end("0 rows deleted");
-        return Ok(End::NothingFound);
+impl PurgeCommand {
+    pub(crate) async fn run(self) -> Result<Outcome, CommandError> {
+        let connection = Connection::new(&self.connection)?;
+        let mut progress = Progress::new(&connection);
+        let cost = self.cost(&connection, &mut progress).await?;
+        progress.hide_bar();
+        if cost.rows() == 0 {
+            progress.finish("0 rows deleted");
+            return Ok(Outcome::NothingFound);
+        }
+        let rows = many(cost.rows(), "row", "rows");
+        message(&format!(
+            "{rows} in {} match; deleting them takes {}, and finding them again at most {}",
+            many(cost.partitions(), "partition", "partitions"),
+            many(cost.requests(), "request", "requests"),
+            count(progress.requests()),
+        ));
+        if self.dry_run {
+            progress.finish("0 rows deleted");
+            return Ok(Outcome::Done);
+        }
+        let question = format!("delete {rows} of table {}", self.table);
+        confirm(&question, self.confirm.yes)?;
+        progress.start_bar("rows", Some(cost.rows()), false);
+        let deleted = self.delete(&connection, &progress).await?;
+        progress.hide_bar();
+        if deleted.changed > 0 {
+            let changed = many(deleted.changed, "row was", "rows were");
+            message(&format!("{changed} written meanwhile and kept"));
+        }
+        progress.finish(&summary(deleted));
+        Ok(Outcome::Done)
     }
-    say(&format!(
-        "{} in {} match; deleting them takes {}, and finding them again at most {}",
-        many(cost.rows(), "row", "rows"),
-        many(cost.partitions(), "partition", "partitions"),
-        many(cost.requests(), "request", "requests"),
-        count(talk.requests()),
-    ));
-    if matches.get_flag("dry-run") {
-        talk.end("0 rows deleted");
-        return Ok(End::Done);
+
+    fn spec(&self) -> Result<ScanSpec<'_>, CommandError> {
+        let (filter, select) = (Some(&*self.filter), ScanSpec::keys_only());
+        ScanSpec::new(&self.scan, filter, select, Emit::EveryRow, Order::Table)
     }
-    let rows = many(cost.rows(), "row", "rows");
-    confirm(
-        &format!("delete {rows} of table {table}"),
-        matches.get_flag("yes"),
-    )?;
-    talk.show_progress("rows", Some(cost.rows()), false);
-    let deleted = delete(matches, &connection, table, &talk).await?;
-    talk.hide_progress();
-    if deleted.changed > 0 {
-        let changed = many(deleted.changed, "row was", "rows were");
-        say(&format!("{changed} written meanwhile and kept"));
+
+    /// Finds the rows once, to count them.
+    async fn cost(
+        &self,
+        connection: &Connection,
+        progress: &mut Progress,
+    ) -> Result<PurgeCost, CommandError> {
+        let mut session = self
+            .spec()?
+            .start::<()>("purge", None, connection, &self.table)
+            .await?;
+        progress.start_bar("rows found", None, false);
+        let mut cost = PurgeCost::default();
+        let counting = session.run(progress, |(), batch| {
+            for row in &batch.rows {
+                cost.add(row.partition_key());
+            }
+            Ok(cost.rows())
+        });
+        counting.await?;
+        Ok(cost)
     }
-    talk.end(&in_words(deleted));
-    Ok(End::Done)
+
+    /// Finds the rows again, and deletes them.
+    async fn delete(
+        &self,
+        connection: &Connection,
+        progress: &Progress,
+    ) -> Result<Deleted, CommandError> {
+        let steps = Strategy::Serial.plan(&self.scan.bounds(), &[], 1);
+        let table = connection.service.table_client(&self.table);
+        // A request finds ten times as many rows as another deletes, so one job is enough to keep the deletes busy.
+        let scan = self.spec()?.scan(&table, steps, 1);
+        let mut purge = Purge::new(scan, table, self.scan.jobs());
+        let mut done = Deleted::default();
+        let mut stop = std::pin::pin!(stop_requested());
+        let error = loop {
+            let next = tokio::select! {
+                biased;
+                () = &mut stop => break CommandError::Interrupted,
+                next = purge.next() => next,
+            };
+            match next {
+                None => return Ok(done),
+                Some(Err(error)) => break error.into(),
+                Some(Ok(deleted)) => {
+                    done.rows += deleted.rows;
+                    done.gone += deleted.gone;
+                    done.changed += deleted.changed;
+                    progress.set_position(done.rows + done.gone + done.changed);
+                }
+            }
+        };
+        progress.hide_bar();
+        let rows = many(done.rows, "row is", "rows are");
+        message(&format!(
+            "{rows} deleted; run the command again to delete the others"
+        ));
+        Err(error)
+    }
 }
 
-/// What was deleted, and what somebody else deleted before it was its turn.
-fn in_words(deleted: Deleted) -> String {
-    let mut words = format!("{} deleted", many(deleted.rows, "row", "rows"));
+/// What was deleted, and what another client deleted first.
+fn summary(deleted: Deleted) -> String {
+    let mut text = format!("{} deleted", many(deleted.rows, "row", "rows"));
     if deleted.gone > 0 {
         let gone = many(deleted.gone, "was", "were");
-        words.push_str(&format!(", {gone} gone already"));
+        text.push_str(&format!(", {gone} gone already"));
     }
-    words
-}
-
-fn reading(matches: &ArgMatches) -> Result<Reading, Failure> {
-    let filter = required(matches, "filter")?;
-    let select = Reading::keys_only();
-    Reading::of(matches, Some(filter), select, Emit::EveryRow, Order::Table)
-}
-
-/// Looks for the rows once, counting.
-async fn cost(
-    matches: &ArgMatches,
-    connection: &Connection,
-    table: &str,
-    talk: &mut Talk,
-) -> Result<PurgeCost, Failure> {
-    let mut running = reading(matches)?
-        .begin::<()>("purge", matches, connection, table)
-        .await?;
-    talk.show_progress("rows found", None, false);
-    let mut cost = PurgeCost::default();
-    let counting = running.run(talk, |(), batch| {
-        for row in &batch.rows {
-            cost.add(row.partition_key());
-        }
-        Ok(cost.rows())
-    });
-    counting.await?;
-    Ok(cost)
-}
-
-/// Looks for the rows again, deleting.
-async fn delete(
-    matches: &ArgMatches,
-    connection: &Connection,
-    table: &str,
-    talk: &Talk,
-) -> Result<Deleted, Failure> {
-    let reading = reading(matches)?;
-    let jobs = reading.jobs;
-    // A request finds ten times as many rows as another deletes, so that finding is never what is waited for.
-    let reading = Reading { jobs: 1, ..reading };
-    let steps = Strategy::Serial.plan(&bounds(matches), &[], 1);
-    let table = connection.service.table_client(table);
-    let scan = reading.scan(&table, steps);
-    let mut purge = Purge::new(scan, table, jobs);
-    let mut done = Deleted::default();
-    let mut stop = std::pin::pin!(signal());
-    let failure = loop {
-        let next = tokio::select! {
-            biased;
-            () = &mut stop => break Failure::Interrupted,
-            next = purge.next() => next,
-        };
-        match next {
-            None => return Ok(done),
-            Some(Err(error)) => break error.into(),
-            Some(Ok(deleted)) => {
-                done.rows += deleted.rows;
-                done.gone += deleted.gone;
-                done.changed += deleted.changed;
-                talk.progress(done.rows + done.gone + done.changed);
-            }
-        }
-    };
-    talk.hide_progress();
-    let rows = count(done.rows);
-    say(&format!(
-        "{rows} rows are deleted; start it again to go on with the others"
-    ));
-    Err(failure)
+    text
 }
 
 #[cfg(test)]
@@ -143,16 +148,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_that_were_gone_are_told() {
-        let words = |rows, gone| {
-            in_words(Deleted {
+    fn rows_that_were_gone_are_counted() {
+        let summary = |rows, gone| {
+            summary(Deleted {
                 rows,
                 gone,
                 changed: 0,
             })
         };
-        assert_eq!(words(1, 0), "1 row deleted");
-        assert_eq!(words(2, 1), "2 rows deleted, 1 was gone already");
-        assert_eq!(words(0, 1_000), "0 rows deleted, 1,000 were gone already");
+        assert_eq!(summary(1, 0), "1 row deleted");
+        assert_eq!(summary(2, 1), "2 rows deleted, 1 was gone already");
+        assert_eq!(summary(0, 1_000), "0 rows deleted, 1,000 were gone already");
     }
 }

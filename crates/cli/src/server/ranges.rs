@@ -1,76 +1,85 @@
-//! `partita ranges`: the ranges with where they begin, sizes, rates, epochs and lineage.
+//! `partita ranges`: the partition map, with sizes, rates and epochs.
 
-use super::{Asking, bound, number, printed_whole, say_all, tenths};
-use crate::error::{End, Failure};
-use crate::output::{Output, Shape, Shown};
-use crate::progress::many;
-use clap::{ArgMatches, Command};
+use super::{bound, messages};
+use crate::args::AdminPortArgs;
+use crate::error::{CommandError, Outcome};
+use crate::output::{self, Field, Format, Output, OutputArgs, Shape, tenths};
+use crate::units::many;
 use partita_client::ValueRef;
-use partita_tools::admin::{Range, Ranges};
+use partita_wire::admin::{Range, Ranges};
 
-pub(crate) fn command() -> Command {
-    Command::new("ranges")
-        .about("List the ranges: where they begin, sizes, rates, epochs, and what they share")
+#[derive(clap::Args)]
+#[command(about = "List the ranges: first keys, sizes, rates, epochs, and what they share")]
+pub(crate) struct RangesCommand {
+    #[command(flatten)]
+    output: OutputArgs,
+    #[command(flatten)]
+    admin: AdminPortArgs,
 }
 
-pub(crate) async fn run(matches: &ArgMatches) -> Result<End, Failure> {
-    let Asking { port, talk } = Asking::of(matches)?;
-    let answer = port.page("/admin/v1/ranges").await?;
-    let ranges: Ranges = answer.read()?;
-    if !printed_whole(matches, &answer)? {
-        let mut output = Output::of(matches, Shape::Rows, None);
-        for range in &ranges.ranges {
-            show(range, &mut output)?;
+impl RangesCommand {
+    pub(crate) async fn run(self) -> Result<Outcome, CommandError> {
+        let (port, progress) = self.admin.open()?;
+        let page = port.ranges().await?;
+        let ranges = &page.document;
+        if self.output.format() == Format::Json {
+            output::print(&page.text)?;
+        } else {
+            let mut output = Output::stdout(self.output, Shape::Rows, None);
+            for range in &ranges.ranges {
+                write_range(range, &mut output)?;
+            }
+            output.finish()?;
+            messages(&notes(ranges));
         }
-        output.end()?;
-        say_all(&notes(&ranges));
+        let found = ranges.ranges.len() as u64;
+        let version = ranges.map_version;
+        progress.finish(&format!(
+            "{} in version {version} of the map",
+            many(found, "range", "ranges")
+        ));
+        Ok(Outcome::of_count(found))
     }
-    let found = ranges.ranges.len() as u64;
-    let version = ranges.map_version;
-    talk.end(&format!(
-        "{} in version {version} of the map",
-        many(found, "range", "ranges")
-    ));
-    Ok(End::of_count(found))
 }
 
-fn show(range: &Range, output: &mut Output) -> Result<(), Failure> {
-    let (start, end) = (
-        bound(range.start.as_ref(), ""),
-        bound(range.end.as_ref(), ""),
-    );
+fn write_range(range: &Range, output: &mut Output) -> Result<(), CommandError> {
+    let start = bound(range.start.as_ref(), "");
+    let end = bound(range.end.as_ref(), "");
     let window = range.last_window.clone().unwrap_or_default();
+    let requests = range.requests_per_second.unwrap_or_default();
+    let cores = range.cores.unwrap_or_default();
     let state = match (range.frozen, range.sources) {
         (true, _) => "in transit",
         (false, 0) => "serving",
         (false, _) => "serving, rewriting",
     };
-    output.row(&Shown::Record(&[
-        ("Range", number(range.id)),
-        ("Epoch", number(range.epoch)),
-        ("From", ValueRef::String(&start)),
-        ("Before", ValueRef::String(&end)),
-        ("Bytes", number(range.bytes)),
-        ("Files", number(range.files)),
-        ("SharedWith", number(range.sources)),
-        ("Lineage", number(range.lineage)),
-        (
-            "Requests",
-            ValueRef::Double(tenths(range.requests_per_second.unwrap_or_default())),
-        ),
-        ("Cores", ValueRef::Double(range.cores.unwrap_or_default())),
-        ("P50Us", number(window.p50_us)),
-        ("P99Us", number(window.p99_us)),
-        ("State", ValueRef::String(state)),
-    ]))
+    output.measured(&[
+        ("Range", Field::count(range.id)),
+        ("Epoch", Field::count(range.epoch)),
+        ("From", Field::text(&start)),
+        ("Before", Field::text(&end)),
+        ("Bytes", Field::Bytes(range.bytes)),
+        ("Files", Field::count(range.files)),
+        ("SharedWith", Field::count(range.sources)),
+        ("Lineage", Field::count(range.lineage)),
+        ("Requests", Field::Plain(tenths(requests))),
+        ("Cores", Field::Plain(ValueRef::Double(cores))),
+        ("P50Us", Field::Latency(window.p50_us)),
+        ("P99Us", Field::Latency(window.p99_us)),
+        ("State", Field::text(state)),
+    ])
 }
 
 fn notes(ranges: &Ranges) -> Vec<String> {
     let change = ranges.change.as_ref().map(ToString::to_string);
     let orphans = ranges.orphans.len() as u64;
     let orphans = (orphans > 0).then(|| {
-        let databases = many(orphans, "database", "databases");
-        format!("{databases} of ranges that are no more wait until nobody shares their files")
+        let databases = many(
+            orphans,
+            "database of a replaced range is",
+            "databases of replaced ranges are",
+        );
+        format!("{databases} kept until nothing reads their files")
     });
     change.into_iter().chain(orphans).collect()
 }

@@ -1,19 +1,29 @@
 //! `partita completions SHELL`
 
-use std::process::ExitCode;
-
-use anyhow::Context as _;
-use clap::ArgMatches;
+use crate::command_line::CommandLine;
+use crate::error::{CommandError, Outcome};
+use crate::output;
+use clap::CommandFactory as _;
 use clap_complete::Shell;
 
-use crate::command_line::{self as cli, argument};
-use crate::output::plain as output;
+#[derive(clap::Args)]
+#[command(
+    about = "Print completions of this command line for a shell",
+    after_help = "Such as: partita completions bash > ~/.local/share/bash-completion/completions/partita"
+)]
+pub(crate) struct CompletionsCommand {
+    /// Shell to print them for
+    #[arg(value_name = "shell")]
+    shell: Shell,
+}
 
-pub(crate) fn run(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
-    let shell = matches.get_one::<Shell>(argument::SHELL);
-    let shell = *shell.context("no such shell")?;
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut cli::command(), "partita", &mut script);
-    output::data(&String::from_utf8(script)?)?;
-    Ok(ExitCode::SUCCESS)
+impl CompletionsCommand {
+    pub(crate) fn run(self) -> Result<Outcome, CommandError> {
+        let mut script = Vec::new();
+        let mut command = CommandLine::command();
+        clap_complete::generate(self.shell, &mut command, "partita", &mut script);
+        let failed = CommandError::because("the completions are not valid UTF-8");
+        output::print(&String::from_utf8(script).map_err(failed)?)?;
+        Ok(Outcome::Done)
+    }
 }

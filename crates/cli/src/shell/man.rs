@@ -1,22 +1,31 @@
-//! `partita man DIR`: a page for the binary, and one for each verb.
+//! `partita man DIR`: a manual page for the binary, and one for each command.
 
+use crate::command_line::CommandLine;
+use crate::error::{CommandError, Outcome};
+use crate::progress::message;
+use clap::CommandFactory as _;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
-use anyhow::Context as _;
-use clap::ArgMatches;
+#[derive(clap::Args)]
+#[command(
+    about = "Write the manual pages of this command line",
+    after_help = "Such as: partita man ~/.local/share/man/man1"
+)]
+pub(crate) struct ManCommand {
+    /// Directory to write them to; created if it does not exist
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+}
 
-use crate::command_line::{self as cli, argument};
-use crate::output::plain as output;
-
-pub(crate) fn run(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
-    let directory = matches
-        .get_one::<PathBuf>(argument::DIRECTORY)
-        .context("no directory")?;
-    let shown = directory.display();
-    std::fs::create_dir_all(directory).with_context(|| format!("cannot make {shown}"))?;
-    clap_mangen::generate_to(cli::command(), directory)
-        .with_context(|| format!("cannot write manual pages to {shown}"))?;
-    output::talk(&format!("manual pages are in {shown}"));
-    Ok(ExitCode::SUCCESS)
+impl ManCommand {
+    pub(crate) fn run(self) -> Result<Outcome, CommandError> {
+        let directory = &self.directory;
+        let name = directory.display();
+        let what = || format!("cannot write manual pages to {name}");
+        std::fs::create_dir_all(directory).map_err(CommandError::because(what()))?;
+        clap_mangen::generate_to(CommandLine::command(), directory)
+            .map_err(CommandError::because(what()))?;
+        message(&format!("manual pages are in {name}"));
+        Ok(Outcome::Done)
+    }
 }

@@ -1,4 +1,4 @@
-//! What a shell wants to know of this command line.
+//! What a shell needs of this command line: completions and manual pages.
 
 pub(crate) mod completions;
 pub(crate) mod man;

@@ -1,26 +1,51 @@
 //! `partita snapshot create NAME`
 
-use std::process::ExitCode;
+use super::SnapshotArgs;
+use crate::error::{CommandError, Outcome};
+use crate::output::{self, Field, Format, Output, Shape, tenths};
+use crate::units::many;
+use partita_tools::admin::Page;
+use partita_wire::admin::{SnapshotActionParams, SnapshotCreated};
 
-use clap::ArgMatches;
-use serde_json::Value;
+#[derive(clap::Args)]
+#[command(about = "Create a snapshot: every table at one instant, nothing is copied")]
+pub(crate) struct CreateCommand {
+    #[command(flatten)]
+    snapshot: SnapshotArgs,
+}
 
-use super::{as_json, count, many, name, page, port, size, text};
-use crate::output::plain as output;
-
-pub(crate) async fn run(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
-    let create = format!("{}/create", page(matches)?);
-    let taken: Value = port(matches)?.post(&create, "").await?.read()?;
-    if !as_json(matches, &taken)? {
-        let pause = taken.get("pause_ms").and_then(Value::as_f64);
-        output::talk(&format!(
-            "took snapshot {} at {}: {}, {}; writes waited {:.1} ms",
-            name(matches),
-            text(&taken, "created"),
-            many(count(&taken, "ranges") as u64, "range"),
-            size(&taken, "bytes"),
-            pause.unwrap_or_default(),
-        ));
+impl CreateCommand {
+    pub(super) async fn run(self) -> Result<Outcome, CommandError> {
+        let SnapshotArgs {
+            name,
+            admin,
+            output,
+        } = self.snapshot;
+        let (port, progress) = admin.open()?;
+        let params = SnapshotActionParams::default();
+        let created: Page<SnapshotCreated> = port.snapshot_action(&name, "create", &params).await?;
+        let SnapshotCreated {
+            created: time,
+            ranges,
+            bytes,
+            pause_ms,
+            ..
+        } = &created.document;
+        if output.format() == Format::Json {
+            output::print(&created.text)?;
+        } else {
+            let mut rows = Output::stdout(output, Shape::Single, None);
+            rows.measured(&[
+                ("Name", Field::text(&name)),
+                ("Created", Field::text(time)),
+                ("Ranges", Field::count(ranges.len() as u64)),
+                ("Bytes", Field::Bytes(*bytes)),
+                ("PauseMs", Field::Plain(tenths(*pause_ms))),
+            ])?;
+            rows.finish()?;
+        }
+        let ranges = many(ranges.len() as u64, "range", "ranges");
+        progress.finish(&format!("snapshot {name} of {ranges} created"));
+        Ok(Outcome::Done)
     }
-    Ok(ExitCode::SUCCESS)
 }

@@ -1,4 +1,4 @@
-//! `partita snapshot`: the whole store as it was at one instant.
+//! `partita snapshot create|list|show|delete|restore`: the whole store at one instant, kept by the server.
 
 mod create;
 mod delete;
@@ -6,168 +6,52 @@ mod list;
 mod restore;
 mod show;
 
-use std::process::ExitCode;
-use std::sync::Arc;
+use crate::args::AdminPortArgs;
+use crate::error::{CommandError, Outcome};
+use crate::output::OutputArgs;
+use clap::Subcommand;
 
-use crate::args::admin_port;
-use clap::{Arg, ArgAction, ArgMatches, Command};
-use partita_tools::admin::{AdminError, AdminPort};
-use serde_json::Value;
-
-use crate::command_line as cli;
-use crate::output::plain as output;
-
-const NAME: &str = "name";
-const YES: &str = "yes";
-const PAGE: &str = "/admin/v1/snapshots";
-
-/// The command.
-pub(crate) fn command() -> Command {
-    let verb = |name: &'static str, about: &'static str| {
-        Command::new(name)
-            .about(about)
-            .arg(admin_port::argument())
-            .arg(cli::output())
-    };
-    let name = || {
-        Arg::new(NAME)
-            .required(true)
-            .value_name("NAME")
-            .help("The snapshot")
-    };
-    let delete = verb("delete", "Delete a snapshot").arg(name()).arg(
-        Arg::new(YES)
-            .long("yes")
-            .action(ArgAction::SetTrue)
-            .help("Do not ask"),
-    );
-    Command::new("snapshot")
-        .about("Keep the whole store as it is now, and bring tables back from that")
-        .subcommand_required(true)
-        .arg_required_else_help(true)
-        .subcommand(
-            verb("create", "Take a snapshot: every table at one instant, nothing copied").arg(name()),
-        )
-        .subcommand(verb("list", "List the snapshots, the oldest first"))
-        .subcommand(verb("show", "Show a snapshot and its tables").arg(name()))
-        .subcommand(delete)
-        .subcommand(restore::arguments(
-            verb("restore", "Bring tables back").arg(name()),
-        ))
-        .after_help("They are kept by the server, in its own store: for another disk, see `partita backup`.")
+#[derive(Subcommand)]
+pub(crate) enum SnapshotCommand {
+    Create(create::CreateCommand),
+    List(list::ListCommand),
+    Show(show::ShowCommand),
+    Delete(delete::DeleteCommand),
+    Restore(restore::RestoreCommand),
 }
 
-/// Runs the verb that was given.
-pub(crate) fn run(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
-    crate::command_line::run::blocking(async {
-        match matches.subcommand() {
-            Some(("create", matches)) => create::run(matches).await,
-            Some(("list", matches)) => list::run(matches).await,
-            Some(("show", matches)) => show::run(matches).await,
-            Some(("delete", matches)) => delete::run(matches).await,
-            Some(("restore", matches)) => restore::run(matches).await,
-            _ => unreachable!("clap lets only known verbs through"),
+impl SnapshotCommand {
+    pub(crate) async fn run(self) -> Result<Outcome, CommandError> {
+        match self {
+            Self::Create(command) => command.run().await,
+            Self::List(command) => command.run().await,
+            Self::Show(command) => command.run().await,
+            Self::Delete(command) => command.run().await,
+            Self::Restore(command) => command.run().await,
         }
-    })
-}
-
-/// The admin port that was named. What is asked of it is not counted: these verbs print no totals.
-pub(crate) fn port(matches: &ArgMatches) -> Result<AdminPort, AdminError> {
-    admin_port::of(matches, Arc::default())
-}
-
-/// A member that is a text.
-pub(crate) fn text<'v>(value: &'v Value, member: &str) -> &'v str {
-    value
-        .get(member)
-        .and_then(Value::as_str)
-        .unwrap_or_default()
-}
-
-fn name(matches: &ArgMatches) -> &str {
-    matches
-        .get_one::<String>(NAME)
-        .map(String::as_str)
-        .unwrap_or_default()
-}
-
-/// The page of the snapshot that was named. A name that is none is refused by the server; one that would be another page is not
-/// sent.
-fn page(matches: &ArgMatches) -> anyhow::Result<String> {
-    Ok(format!("{PAGE}/{}", checked_name(matches)?))
-}
-
-/// The name, if it can be one.
-pub(crate) fn checked_name(matches: &ArgMatches) -> anyhow::Result<&str> {
-    let name = name(matches);
-    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
-    anyhow::ensure!(
-        name.bytes().all(is_word),
-        "a snapshot's name is 1 to 63 of a-z, 0-9, '.', '-' and '_', the first a letter or a digit"
-    );
-    Ok(name)
-}
-
-/// Prints the answer as JSON if that is wanted. Says whether it was.
-pub(crate) fn as_json(matches: &ArgMatches, answer: &Value) -> anyhow::Result<bool> {
-    let json = cli::is_json(matches);
-    if json {
-        output::data(&format!("{answer:#}\n"))?;
-    }
-    Ok(json)
-}
-
-/// Bytes for people.
-pub(crate) fn size(value: &Value, member: &str) -> String {
-    let bytes = value
-        .get(member)
-        .and_then(Value::as_u64)
-        .unwrap_or_default();
-    let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
-    let unit = units.iter().find(|(shift, _)| bytes >> shift > 0);
-    match unit {
-        Some((shift, name)) => {
-            let tenths = (bytes * 10) >> shift;
-            format!("{}.{} {name}", tenths / 10, tenths % 10)
-        }
-        None => format!("{bytes} B"),
     }
 }
 
-fn count(value: &Value, member: &str) -> usize {
-    value
-        .get(member)
-        .and_then(Value::as_array)
-        .map_or(0, Vec::len)
+/// A snapshot, and the server that has it.
+#[derive(clap::Args)]
+struct SnapshotArgs {
+    /// Snapshot name
+    #[arg(value_name = "NAME", value_parser = parse_name)]
+    name: String,
+    #[command(flatten)]
+    admin: AdminPortArgs,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
-/// A number and its noun, with an s for several.
-pub(crate) fn many(number: u64, noun: &str) -> String {
-    match number {
-        1 => format!("1 {noun}"),
-        _ => format!("{number} {noun}s"),
+/// Reads the name of a snapshot. It becomes part of a URL, so that other characters must not be sent; the server knows the exact rule.
+pub(crate) fn parse_name(text: &str) -> Result<String, String> {
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
+    if !text.is_empty() && text.bytes().all(is_allowed) {
+        return Ok(text.to_owned());
     }
-}
-
-/// How many entities.
-fn entities(number: u64) -> String {
-    match number {
-        1 => "1 entity".to_owned(),
-        _ => format!("{number} entities"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn sizes_are_for_people() {
-        let shown = |bytes: u64| size(&json!({ "b": bytes }), "b");
-        assert_eq!(shown(0), "0 B");
-        assert_eq!(shown(1023), "1023 B");
-        assert_eq!(shown(1024), "1.0 KiB");
-        assert_eq!(shown(1_073_741_824 / 10 * 25), "2.4 GiB");
-    }
+    Err(
+        "a snapshot's name is 1 to 63 of a-z, 0-9, '.', '-' and '_', the first a letter or digit"
+            .to_owned(),
+    )
 }

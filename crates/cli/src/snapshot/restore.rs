@@ -1,85 +1,114 @@
-//! `partita snapshot restore NAME`: tables back into the server, or the whole store into a new directory.
+//! `partita snapshot restore NAME`: tables into the running server, or the whole store into a new directory.
 
+use super::SnapshotArgs;
+use crate::error::{CommandError, Outcome};
+use crate::output::{self, Field, Format, Output, OutputArgs, Shape};
+use crate::units::{bytes, many};
+use clap::ArgGroup;
+use partita_wire::admin::{JobResult, RestoredTable, SnapshotActionParams};
 use std::path::PathBuf;
-use std::process::ExitCode;
 
-use anyhow::Context as _;
-use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command, value_parser};
-use serde_json::{Value, json};
-
-use super::{as_json, many, name, page, port, size, text};
-use crate::output::plain as output;
-
-const TABLE: &str = "table";
-const AS: &str = "as";
-const ALL_TABLES: &str = "all-tables";
-const TO_DIRECTORY: &str = "to-directory";
-const ACCOUNT: &str = "account";
-
-pub(crate) fn arguments(command: Command) -> Command {
-    let what = [TABLE, ALL_TABLES, TO_DIRECTORY];
-    command
-        .arg(option(TABLE, "TABLE", "This table"))
-        .arg(option(AS, "NAME", "The table's new name [default: its own]").requires(TABLE))
-        .arg(
-            Arg::new(ALL_TABLES)
-                .long(ALL_TABLES)
-                .action(ArgAction::SetTrue)
-                .help("All tables of the account, each under its own name"),
-        )
-        .arg(
-            option(TO_DIRECTORY, "DIR", "The whole store, into a directory that is not there yet: on the server's machine, in a place it may write to (--backup-place)")
-                .value_parser(value_parser!(PathBuf)),
-        )
-        .arg(option(ACCOUNT, "ACCOUNT", "Whose tables [default: the only account]").conflicts_with(TO_DIRECTORY))
-        .group(ArgGroup::new("what").args(what).required(true))
-        .after_help("Tables get new ETags and Timestamps; types and values are exact. A table that is there is not touched: say --as, or\ndelete it first. A whole store keeps its ETags and Timestamps, and is served by `partita serve --location DIR`.")
+#[derive(clap::Args)]
+#[command(
+    about = "Restore tables from a snapshot",
+    after_help = "Restored tables have new ETags and Timestamps; types and values are exact. An existing table is not touched: use --as, or\ndelete it first. A whole store keeps its ETags and Timestamps, and is served by `partita serve --location DIR`.",
+    group = ArgGroup::new("what").args(["table", "all_tables", "to_directory"]).required(true)
+)]
+pub(crate) struct RestoreCommand {
+    /// Table to restore
+    #[arg(long, value_name = "TABLE")]
+    table: Option<String>,
+    /// New name of the table [default: its own]
+    #[arg(long = "as", value_name = "NAME", requires = "table")]
+    into: Option<String>,
+    /// Restore all tables of the account, under their own names
+    #[arg(long)]
+    all_tables: bool,
+    /// Copy the whole store into this new directory: on the server's machine, in a place that --backup-place allows
+    #[arg(long, value_name = "DIR")]
+    to_directory: Option<PathBuf>,
+    /// Account of the tables [default: the only account]
+    #[arg(long, value_name = "ACCOUNT", conflicts_with = "to_directory")]
+    account: Option<String>,
+    #[command(flatten)]
+    snapshot: SnapshotArgs,
 }
 
-fn option(name: &'static str, value: &'static str, help: &'static str) -> Arg {
-    Arg::new(name).long(name).value_name(value).help(help)
+impl RestoreCommand {
+    pub(super) async fn run(self) -> Result<Outcome, CommandError> {
+        let SnapshotArgs {
+            name,
+            admin,
+            output,
+        } = self.snapshot;
+        let (port, progress) = admin.open()?;
+        let (action, params) = match &self.to_directory {
+            Some(directory) => {
+                let failed = CommandError::because("cannot make the path of DIR absolute");
+                let directory = std::path::absolute(directory).map_err(failed)?;
+                let to = directory
+                    .to_str()
+                    .ok_or_else(|| CommandError::usage("the path of DIR is not valid UTF-8"))?;
+                let params = SnapshotActionParams {
+                    to: Some(to.to_owned()),
+                    ..SnapshotActionParams::default()
+                };
+                ("unpack", params)
+            }
+            None => {
+                let params = SnapshotActionParams {
+                    account: self.account,
+                    table: self.table,
+                    into: self.into,
+                    ..SnapshotActionParams::default()
+                };
+                ("restore", params)
+            }
+        };
+        let result = port.snapshot_job(&name, action, &params).await?;
+        if output.format() == Format::Json {
+            output::print_json(&result)?;
+        }
+        let (summary, outcome) = match &result {
+            JobResult::Restored { tables, rows, .. } => {
+                write_tables(output, tables)?;
+                let count = tables.len() as u64;
+                let (tables, rows) = (many(count, "table", "tables"), many(*rows, "row", "rows"));
+                (
+                    format!("{tables} with {rows} restored from snapshot {name}"),
+                    Outcome::of_count(count),
+                )
+            }
+            JobResult::Unpacked {
+                rows, bytes: size, ..
+            } => {
+                let (rows, size) = (many(*rows, "row", "rows"), bytes(*size));
+                let to = params.to.as_deref().unwrap_or_default();
+                (
+                    format!(
+                        "snapshot {name} with {rows}, {size}, copied; to serve it: partita serve --location {to}"
+                    ),
+                    Outcome::Done,
+                )
+            }
+            JobResult::BackedUp(_) => (format!("snapshot {name} copied"), Outcome::Done),
+        };
+        progress.finish(&summary);
+        Ok(outcome)
+    }
 }
 
-pub(crate) async fn run(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
-    let (admin, page) = (port(matches)?, page(matches)?);
-    if let Some(directory) = matches.get_one::<PathBuf>(TO_DIRECTORY) {
-        let directory = std::path::absolute(directory)?;
-        let to = directory
-            .to_str()
-            .context("the directory's name is not UTF-8")?;
-        let wish = json!({ "to": to }).to_string();
-        let copied = admin.job(&format!("{page}/unpack"), &wish).await?;
-        if !as_json(matches, &copied)? {
-            let rows = copied.get("rows").and_then(Value::as_u64);
-            output::talk(&format!(
-                "restored snapshot {} with {}, {}: partita serve --location {to}",
-                name(matches),
-                many(rows.unwrap_or_default(), "row"),
-                size(&copied, "bytes"),
-            ));
-        }
-        return Ok(ExitCode::SUCCESS);
+fn write_tables(args: OutputArgs, tables: &[RestoredTable]) -> Result<(), CommandError> {
+    if args.format() == Format::Json {
+        return Ok(());
     }
-    let word = |name| matches.get_one::<String>(name);
-    let wish = json!({ "account": word(ACCOUNT), "table": word(TABLE), "as": word(AS) });
-    let restored = admin
-        .job(&format!("{page}/restore"), &wish.to_string())
-        .await?;
-    let tables = restored.get("tables").and_then(Value::as_array);
-    let tables = tables.map(Vec::as_slice).unwrap_or_default();
-    if !as_json(matches, &restored)? {
-        for table in tables {
-            let rows = table.get("rows").and_then(Value::as_u64);
-            output::talk(&format!(
-                "restored table {} as {}: {}",
-                text(table, "table"),
-                text(table, "as"),
-                super::entities(rows.unwrap_or_default()),
-            ));
-        }
-        if tables.is_empty() {
-            output::talk("the snapshot has no tables of this account");
-        }
+    let mut output = Output::stdout(args, Shape::Rows, None);
+    for table in tables {
+        output.measured(&[
+            ("Table", Field::text(&table.table)),
+            ("As", Field::text(&table.into)),
+            ("Rows", Field::count(table.rows)),
+        ])?;
     }
-    Ok(ExitCode::from(u8::from(tables.is_empty())))
+    output.finish()
 }

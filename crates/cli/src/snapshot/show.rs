@@ -1,36 +1,55 @@
 //! `partita snapshot show NAME`
 
-use std::process::ExitCode;
+use super::SnapshotArgs;
+use crate::error::{CommandError, Outcome};
+use crate::output::{self, Field, Format, Output, Shape};
+use crate::units::many;
 
-use clap::ArgMatches;
-use serde_json::Value;
+#[derive(clap::Args)]
+#[command(about = "Show a snapshot and its tables")]
+pub(crate) struct ShowCommand {
+    #[command(flatten)]
+    snapshot: SnapshotArgs,
+}
 
-use super::list::columns;
-use super::{as_json, count, page, port, size, text};
-use crate::output::plain as output;
-
-pub(crate) async fn run(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
-    let shown: Value = port(matches)?.page(&page(matches)?).await?.read()?;
-    if as_json(matches, &shown)? {
-        return Ok(ExitCode::SUCCESS);
+impl ShowCommand {
+    pub(super) async fn run(self) -> Result<Outcome, CommandError> {
+        let SnapshotArgs {
+            name,
+            admin,
+            output,
+        } = self.snapshot;
+        let (port, progress) = admin.open()?;
+        let page = port.snapshot(&name).await?;
+        let (snapshot, tables) = (&page.document.snapshot, &page.document.tables);
+        let count = tables.len() as u64;
+        if output.format() == Format::Json {
+            output::print(&page.text)?;
+        } else {
+            let named = tables.iter().zip(1..).map(|(table, number)| {
+                let name = format!("{}/{}", table.account, table.table);
+                (format!("Table{number}"), name)
+            });
+            let named: Vec<(String, String)> = named.collect();
+            let mut fields = vec![
+                ("Name", Field::text(&snapshot.name)),
+                ("Created", Field::text(&snapshot.created)),
+                ("MapVersion", Field::count(snapshot.map_version)),
+                ("Ranges", Field::count(snapshot.ranges.len() as u64)),
+                ("Bytes", Field::Bytes(snapshot.bytes)),
+                ("OwnBytes", Field::Bytes(snapshot.own_bytes)),
+                ("Tables", Field::count(count)),
+            ];
+            let named = named
+                .iter()
+                .map(|(field, name)| (&**field, Field::text(name)));
+            fields.extend(named);
+            let mut rows = Output::stdout(output, Shape::Single, None);
+            rows.measured(&fields)?;
+            rows.finish()?;
+        }
+        let tables = many(count, "table", "tables");
+        progress.finish(&format!("snapshot {name} with {tables}"));
+        Ok(Outcome::Done)
     }
-    let version = shown.get("map_version").and_then(Value::as_u64);
-    let facts = [
-        ("name", text(&shown, "name").to_owned()),
-        ("created", text(&shown, "created").to_owned()),
-        ("ranges", count(&shown, "ranges").to_string()),
-        ("map version", version.unwrap_or_default().to_string()),
-        ("size", size(&shown, "bytes")),
-        ("only here", size(&shown, "own_bytes")),
-        ("tables", count(&shown, "tables").to_string()),
-    ];
-    let mut rows: Vec<[String; 2]> = Vec::new();
-    rows.extend(facts.map(|(fact, value)| [fact.to_owned(), value]));
-    let tables = shown.get("tables").and_then(Value::as_array);
-    for table in tables.into_iter().flatten() {
-        let name = format!("{}/{}", text(table, "account"), text(table, "table"));
-        rows.push(["table".to_owned(), name]);
-    }
-    output::data(&columns(&rows))?;
-    Ok(ExitCode::SUCCESS)
 }

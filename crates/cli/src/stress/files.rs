@@ -1,62 +1,60 @@
 //! Reports as files.
 
-use crate::args::text;
-use crate::error::Failure;
+use crate::error::CommandError;
 use crate::progress::confirm;
-use clap::ArgMatches;
 use partita_tools::stress::{REPORT_BYTES_MAX, Report};
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-/// Looks whether files can be written, before it has cost anything, and asks before one is overwritten.
-pub(crate) fn check(matches: &ArgMatches, names: &[&str]) -> Result<(), Failure> {
-    let paths = names
-        .iter()
-        .filter_map(|name| matches.get_one::<PathBuf>(name));
-    for path in paths {
-        let parent = path
-            .parent()
-            .filter(|parent| !parent.as_os_str().is_empty());
-        if parent.is_some_and(|parent| !parent.is_dir()) || path.is_dir() {
-            return Err(Failure::usage(format!(
-                "{} cannot be a file",
-                path.display()
-            )));
-        }
-        if path.exists() {
-            confirm(
-                &format!("overwrite {}", path.display()),
-                matches.get_flag("yes"),
-            )?;
-        }
+/// Checks that a file can be written before the run has cost anything, and asks before an existing file is overwritten.
+pub(super) fn check_writable(path: Option<&PathBuf>, yes: bool) -> Result<(), CommandError> {
+    let Some(path) = path else { return Ok(()) };
+    let parent = path.parent();
+    let parent = parent.filter(|parent| !parent.as_os_str().is_empty());
+    if let Some(parent) = parent.filter(|parent| !parent.is_dir()) {
+        return Err(CommandError::usage(format!(
+            "cannot write {}: there is no directory {}",
+            path.display(),
+            parent.display()
+        )));
+    }
+    if path.is_dir() {
+        let path = path.display();
+        return Err(CommandError::usage(format!(
+            "cannot write {path}: it is a directory"
+        )));
+    }
+    if path.exists() {
+        confirm(&format!("overwrite {}", path.display()), yes)?;
     }
     Ok(())
 }
 
-/// Writes a file that a flag names, if it does.
-pub(crate) fn write(
-    matches: &ArgMatches,
-    name: &str,
+/// Writes a file, if its flag is given.
+pub(super) fn write(
+    path: Option<&PathBuf>,
     content: impl FnOnce() -> String,
-) -> Result<(), Failure> {
-    match matches.get_one::<PathBuf>(name) {
-        Some(path) => fs::write(path, content()).map_err(Failure::Output),
+) -> Result<(), CommandError> {
+    match path {
+        Some(path) => {
+            let failed = CommandError::because(format!("cannot write {}", path.display()));
+            std::fs::write(path, content()).map_err(failed)
+        }
         None => Ok(()),
     }
 }
 
-/// Reads the report that an argument names.
-pub(crate) fn read(matches: &ArgMatches, name: &str) -> Result<Report, Failure> {
-    let path = text(matches, name).unwrap_or_default();
-    let file =
-        File::open(Path::new(path)).map_err(|error| Failure::usage(format!("{path}: {error}")))?;
+/// Reads a report.
+pub(super) fn read(path: &Path) -> Result<Report, CommandError> {
+    let what = || format!("cannot read {}", path.display());
+    let file = File::open(path).map_err(CommandError::because(what()))?;
     let mut content = String::new();
     file.take(REPORT_BYTES_MAX)
         .read_to_string(&mut content)
-        .map_err(Failure::Input)?;
-    Report::read(&content).map_err(|source| Failure::Report {
-        path: path.to_owned(),
+        .map_err(CommandError::because(what()))?;
+    Report::read(&content).map_err(|source| CommandError::Report {
+        path: path.display().to_string(),
         source,
     })
 }

@@ -1,27 +1,28 @@
-//! The screen of a run under way, as lines of text: pure, so that tests can look at it.
+//! The screen of a running test, as lines of text: a pure function of the numbers, for tests.
 
-use crate::output::cut;
-use crate::progress::count;
-use crate::screen::wrapped;
-use partita_tools::stress::{Counts, Live, Point, Settings, display};
+use crate::output::truncate;
+use crate::screen::wrap;
+use crate::units::{count, latency};
+use partita_tools::stress::{Counts, Live, Point, Settings};
 
-/// What lines begin with.
+/// Width of the names at the beginning of lines.
 const NAME_WIDTH: usize = 11;
-/// A terminal that is narrower breaks lines by itself.
+/// A narrower terminal breaks lines by itself.
 const WIDTH_MIN: usize = 40;
+/// Columns where there is no terminal.
 const WIDTH: usize = 80;
 /// Heights of a bar.
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// What the screen says of the settings, and of the figures each time.
-pub(crate) struct LivePage {
+/// The screen: the settings, which stay, and the numbers, which change.
+pub(super) struct LivePage {
     head: String,
     seconds: Option<f64>,
     operations: Option<u64>,
 }
 
 impl LivePage {
-    pub(crate) fn of(settings: &Settings) -> Self {
+    pub(super) fn new(settings: &Settings) -> Self {
         let Settings {
             table,
             endpoint,
@@ -40,37 +41,34 @@ impl LivePage {
         }
     }
 
-    /// How many operations there will be, if that is known.
-    pub(crate) fn operations(&self) -> Option<u64> {
+    /// Number of operations of the run, if it is known.
+    pub(super) fn operations(&self) -> Option<u64> {
         self.operations
     }
 
     /// All lines, for a terminal of so many columns and lines.
-    pub(crate) fn text(&self, live: &Live, size: Option<(usize, usize)>) -> String {
+    pub(super) fn text(&self, live: &Live, size: Option<(usize, usize)>) -> String {
         let width = size.map_or(WIDTH, |(columns, _)| columns).max(WIDTH_MIN);
         let mut lines = vec![self.progress(live), self.head.clone(), String::new()];
         let room = width - NAME_WIDTH;
         let named = |name: &str, text: &str| format!("{name:<NAME_WIDTH$}{text}");
         if let Some(latest) = &live.latest {
             lines.push(named("now", &now(latest)));
-            lines.push(named("latency", &latency(latest)));
+            lines.push(named("latency", &latencies(latest)));
         }
-        lines.push(named(
-            "done/s",
-            &line_of(&live.points, room, Point::done_sum),
-        ));
+        lines.push(named("done/s", &bars(&live.points, room, Point::done_sum)));
         if live.tries.refused_sum() > 0 {
             lines.push(named(
                 "refused/s",
-                &line_of(&live.points, room, |point| point.refused_per_second),
+                &bars(&live.points, room, |point| point.refused_per_second),
             ));
         }
         lines.push(String::new());
         if let Some((key, asked)) = &live.busiest {
-            let key = cut(key, 40);
+            let key = truncate(key, 40);
             lines.push(named(
                 "busiest",
-                &format!("{key}: {} entities asked for in this second", count(*asked)),
+                &format!("{key}: {} entities requested in this second", count(*asked)),
             ));
         }
         lines.push(named("refused", &listed(&live.tries.refused, "nothing")));
@@ -89,7 +87,7 @@ impl LivePage {
             } else {
                 NAME_WIDTH
             };
-            wrapped(line, width, indent)
+            wrap(line, width, indent)
         };
         let mut text = lines.iter().flat_map(fit).collect::<Vec<_>>().join("\n");
         text.push('\n');
@@ -116,15 +114,15 @@ impl LivePage {
 fn now(point: &Point) -> String {
     format!(
         "{} operations/s, {} entities/s, {} refused/s, {} failed/s",
-        display::thousands(point.done_sum().round()),
-        display::thousands(point.entities_per_second.round()),
-        display::thousands(point.refused_per_second.round()),
-        display::thousands(point.failed_per_second.round())
+        whole(point.done_sum()),
+        whole(point.entities_per_second),
+        whole(point.refused_per_second),
+        whole(point.failed_per_second)
     )
 }
 
-fn latency(point: &Point) -> String {
-    let of = |us: Option<u64>| us.map_or_else(|| "-".to_owned(), display::latency);
+fn latencies(point: &Point) -> String {
+    let of = |us: Option<u64>| us.map_or_else(|| "-".to_owned(), latency);
     format!(
         "p50 {}, p99 {}, p99.9 {}",
         of(point.p50_us),
@@ -133,15 +131,17 @@ fn latency(point: &Point) -> String {
     )
 }
 
-/// The last points as bars, as many as have room, with the height of the highest.
-fn line_of(points: &[Point], room: usize, of: impl Fn(&Point) -> f64) -> String {
-    // The one under way is not whole yet.
-    let whole = points
+/// The last points as bars, as many as fit, and the value of the highest.
+fn bars(points: &[Point], room: usize, of: impl Fn(&Point) -> f64) -> String {
+    // The last point is not complete yet.
+    let complete = points
         .get(..points.len().saturating_sub(1))
         .unwrap_or_default();
     let label_room = 14;
-    let shown = &whole[whole.len().saturating_sub(room.saturating_sub(label_room))..];
-    let most = shown.iter().map(&of).fold(0.0, f64::max);
+    let points = &complete[complete
+        .len()
+        .saturating_sub(room.saturating_sub(label_room))..];
+    let most = points.iter().map(&of).fold(0.0, f64::max);
     if most <= 0.0 {
         return String::new();
     }
@@ -149,14 +149,18 @@ fn line_of(points: &[Point], room: usize, of: impl Fn(&Point) -> f64) -> String 
         let height = (of(point) / most * 7.0).round();
         BARS[(height as usize).min(7)]
     };
-    let bars: String = shown.iter().map(bar).collect();
-    format!("{bars} max {}", display::thousands(most.round()))
+    let bars: String = points.iter().map(bar).collect();
+    format!("{bars} max {}", whole(most))
+}
+
+fn whole(value: f64) -> String {
+    count(value.round() as u64)
 }
 
 fn listed(counts: &Counts, none: &str) -> String {
     let each = counts
         .iter()
-        .map(|(word, number)| format!("{} {}", cut(word, 60), count(*number)));
+        .map(|(word, number)| format!("{} {}", truncate(word, 60), count(*number)));
     let all = each.collect::<Vec<_>>().join(", ");
     if all.is_empty() { none.to_owned() } else { all }
 }
@@ -207,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn all_is_on_one_screen() {
+    fn the_screen_has_every_number() {
         let expected = "\
 2,803 operations in 8.4 of 30 s; Ctrl-C ends the run, with its report
 table t at http://h
@@ -217,7 +221,7 @@ latency    p50 850 µs, p99 12.3 ms, p99.9 1.25 s
 done/s     ▁▂▃▄▅▆▇█ max 700
 refused/s  ▁▁▁▁████ max 40
 
-busiest    a\\u{1b}[2J: 456 entities asked for in this second
+busiest    a\\u{1b}[2J: 456 entities requested in this second
 refused    partition-target 160
 retries    150 (150 as the server asked), 120 operations succeeded by them
 failed     503 ServerBusy 3

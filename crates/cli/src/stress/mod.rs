@@ -1,39 +1,72 @@
-//! `partita stress TABLE`: load on a table, what it comes to, and what that says about its keys. `compare` and `page` work on the reports
-//! that it writes.
+//! `partita stress TABLE`: load on a table, what it achieves, and what that says about the table's keys. `compare` and `page` read the
+//! reports that it writes.
 //!
-//! - A table that was not there is made, filled, and dropped at the end, unless `--keep`. One that was there needs `--use-existing`: rows
-//!   are only added to it, under RowKeys of the run's own, marked with its id, and stay.
-//! - Ctrl-C ends a run early, with its report. The second one does not wait for what is under way.
+//! - A table that does not exist is created, filled, and deleted at the end, unless `--keep`. An existing table needs `--use-existing`:
+//!   rows are only added to it, under RowKeys of the run, marked with its id, and stay.
+//! - Ctrl-C ends a run early, with its report. The second Ctrl-C does not wait for open requests.
 
 mod compare;
 mod files;
-mod flags;
 mod live;
 mod page;
+mod report;
 mod run;
-mod table;
-mod text;
+mod run_args;
+mod run_table;
 
-use crate::error::{End, Failure};
-use clap::{ArgMatches, Command};
+use crate::error::{CommandError, Outcome};
+use clap::Subcommand;
 
-pub(crate) fn command() -> Command {
-    flags::add(Command::new("stress"))
-        .about("Put load on a table, and say whether its keys would be throttled and what would help")
-        .args_conflicts_with_subcommands(true)
-        .subcommand_negates_reqs(true)
-        .subcommand(compare::command())
-        .subcommand(page::command())
-        .after_help(
-            "Exit code 0: within the targets. 1: over them, refused, or operations failed. 2: there was no run.\n\
-             What it costs on Azure: a transaction for each operation and for each 100 rows that are loaded.",
-        )
+#[derive(clap::Args)]
+#[command(
+    about = "Put load on a table, and show whether its keys would be throttled and what would help",
+    after_help = "Exit code 0: within the targets. 1: over the targets, refused, or operations failed. 2: there was no run.\nCost on Azure: a transaction for each operation and for each 100 rows that are loaded.",
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true
+)]
+pub(crate) struct StressCommand {
+    #[command(subcommand)]
+    of_report: Option<ReportCommand>,
+    #[command(flatten)]
+    run: Option<run_args::RunArgs>,
 }
 
-pub(crate) async fn run(matches: &ArgMatches) -> Result<End, Failure> {
-    match matches.subcommand() {
-        Some(("compare", matches)) => compare::run(matches),
-        Some((_, matches)) => page::run(matches),
-        None => run::run(matches).await,
+#[derive(Subcommand)]
+enum ReportCommand {
+    Compare(compare::CompareCommand),
+    Page(page::PageCommand),
+}
+
+impl StressCommand {
+    pub(crate) async fn run(self) -> Result<Outcome, CommandError> {
+        match (self.of_report, self.run) {
+            (Some(ReportCommand::Compare(command)), _) => command.run(),
+            (Some(ReportCommand::Page(command)), _) => command.run(),
+            (None, Some(args)) => run::run(args).await,
+            (None, None) => Err(CommandError::usage("TABLE is missing")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Stress {
+        #[command(flatten)]
+        stress: StressCommand,
+    }
+
+    #[test]
+    fn it_is_a_run_or_about_a_report() {
+        let parsed = |line: &str| {
+            let stress = Stress::try_parse_from(line.split_whitespace()).unwrap();
+            let StressCommand { of_report, run } = stress.stress;
+            (of_report.is_some(), run.is_some())
+        };
+        assert_eq!(parsed("stress trial --rows 0"), (false, true));
+        assert_eq!(parsed("stress compare a b"), (true, false));
     }
 }

@@ -1,29 +1,23 @@
-//! `partita stress page REPORT`: the page of a report that was written before.
+//! `partita stress page REPORT`: a report as a page with plots.
 
 use super::files;
-use crate::error::{End, Failure};
+use crate::error::{CommandError, Outcome};
 use crate::output;
-use clap::{Arg, ArgMatches, Command};
-use partita_tools::stress::Report;
+use partita_tools::stress::html;
+use std::path::PathBuf;
 
-pub(crate) fn command() -> Command {
-    Command::new("page")
-        .about("Print the page of a report, HTML with plots, to look at in a browser")
-        .arg(
-            Arg::new("report")
-                .required(true)
-                .value_name("REPORT")
-                .help("Report that --report wrote"),
-        )
+#[derive(clap::Args)]
+#[command(about = "Print a report as an HTML page with plots, for a browser")]
+pub(super) struct PageCommand {
+    /// Report that --report wrote
+    #[arg(value_name = "REPORT")]
+    report: PathBuf,
 }
 
-pub(crate) fn run(matches: &ArgMatches) -> Result<End, Failure> {
-    let report = files::read(matches, "report")?;
-    output::print(&html(&report))?;
-    Ok(End::Done)
-}
-
-/// The page.
-pub(crate) fn html(report: &Report) -> String {
-    partita_tools::stress::html(report)
+impl PageCommand {
+    pub(super) fn run(self) -> Result<Outcome, CommandError> {
+        let report = files::read(&self.report)?;
+        output::print(&html(&report))?;
+        Ok(Outcome::Done)
+    }
 }

@@ -1,22 +1,22 @@
-//! A run: table, load, operations, report.
+//! A run: its table, load, operations and report.
 
-use super::flags::{SampleFrom, Wanted};
+use super::files;
 use super::live::LivePage;
-use super::table::RunTable;
-use super::{files, page, text as shown};
+use super::report;
+use super::run_args::{ResultArgs, RunArgs, RunSpec, SampleSource};
+use super::run_table::RunTable;
 use crate::args::connection::Connection;
-use crate::args::required;
-use crate::error::{End, Failure};
-use crate::output::Form;
-use crate::progress::{Talk, count, many, say};
-use crate::scan_session::signal;
+use crate::error::{CommandError, Outcome};
+use crate::output::{Format, OutputArgs};
+use crate::progress::{Progress, message};
 use crate::screen::{self, Screen};
-use clap::ArgMatches;
-use partita_client::{AttemptEvent, Guid, RetryBudget, RetryObserver, RetryPolicy};
+use crate::signals::stop_requested;
+use crate::units::{count, many};
+use partita_client::{AttemptEvent, Guid, RetryBudget, RetryObserver, RetryPolicy, TableClient};
 use partita_tools::source::Traffic;
 use partita_tools::stress::{
     FillMetrics, Keys, Pattern, Recorder, Report, SAMPLE_ROWS_MAX, Sample, Settings, State,
-    TableTarget, Test, fill, run_test,
+    TableTarget, Test, fill, html, run_test,
 };
 use std::fs::File;
 use std::io::BufReader;
@@ -24,172 +24,168 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Requests at the same time while a table is filled.
+/// Parallel requests while a table is filled.
 const LOAD_JOBS: usize = 16;
-/// Loading waits for a server that is busy as long as it takes, within reason: 20 tries are some minutes.
+/// Loading waits for a busy server for some minutes.
 const LOAD_RETRY: RetryPolicy = RetryPolicy::Exponential {
     retries: 20,
     wait: Duration::from_millis(200),
     min: Duration::from_millis(50),
     max: Duration::from_secs(10),
 };
-/// How often the screen changes.
-const LOOK: Duration = Duration::from_millis(250);
+/// How often the screen is refreshed.
+const REFRESH: Duration = Duration::from_millis(250);
 
-/// Counts for the last line, and records for the report.
+/// Counts requests for the last line, and records them for the report.
 #[derive(Debug)]
-struct Both(Arc<Traffic>, Arc<Recorder>);
+struct TrafficAndRecorder(Arc<Traffic>, Arc<Recorder>);
 
-impl RetryObserver for Both {
+impl RetryObserver for TrafficAndRecorder {
     fn attempt(&self, event: &AttemptEvent<'_>) {
         self.0.attempt(event);
         self.1.attempt(event);
     }
 }
 
-pub(crate) async fn run(matches: &ArgMatches) -> Result<End, Failure> {
-    let mut wanted = Wanted::of(matches)?;
-    files::check(matches, &["report", "html"])?;
+pub(super) async fn run(args: RunArgs) -> Result<Outcome, CommandError> {
+    let mut spec = args.spec()?;
+    for path in [&args.result.report, &args.result.html] {
+        files::check_writable(path.as_ref(), args.result.confirm.yes)?;
+    }
     let traffic = Arc::new(Traffic::default());
-    // Two clients: what the load has to wait for is no part of the run's retry budget.
-    let loading = Connection::tuned(matches, &traffic, |options| {
+    // Two clients: the retries of the load do not count against the run's retry budget.
+    let loading = Connection::tuned(&args.connection, &traffic, |options| {
         options.retry = LOAD_RETRY;
         options.retry_budget = RetryBudget::UNBOUNDED;
     })?;
-    let recorder = Arc::new(Recorder::new(wanted.schedule.ramp()));
-    let both: Arc<dyn RetryObserver> = Arc::new(Both(Arc::clone(&traffic), Arc::clone(&recorder)));
-    let running = Connection::tuned(matches, &traffic, |options| {
-        options.observer = Some(both);
-        options.idle_connections_max = usize::try_from(wanted.workers).unwrap_or(usize::MAX);
+    let recorder = Arc::new(Recorder::new(spec.schedule.ramp()));
+    let observer: Arc<dyn RetryObserver> = Arc::new(TrafficAndRecorder(
+        Arc::clone(&traffic),
+        Arc::clone(&recorder),
+    ));
+    let running = Connection::tuned(&args.connection, &traffic, |options| {
+        options.observer = Some(observer);
+        options.idle_connections_max = usize::try_from(spec.workers).unwrap_or(usize::MAX);
     })?;
-    let talk = Talk::new(&loading);
-    let name = required(matches, "table")?;
-    let sample = sampled(&mut wanted, &loading).await?;
+    let progress = Progress::new(&loading);
+    let sample = sampled_keys(&mut spec, &loading).await?;
     let run = Guid(fastrand::u128(..).to_be_bytes());
     let prefix: String = run.to_string().chars().take(8).collect();
-    let keys = Keys::new(wanted.pattern.clone(), wanted.seed, &prefix, sample);
+    let keys = Keys::new(spec.pattern.clone(), spec.seed, &prefix, sample);
     let table = RunTable::prepare(
-        loading.service.table_client(name),
-        matches.get_flag("use-existing"),
-        matches.get_flag("keep"),
+        loading.service.table_client(&args.table),
+        args.keys.use_existing,
+        args.keys.keep,
     );
     let table = table.await?;
-    let settings = settings(&wanted, matches, &loading, name, run);
-    let prepared = Prepared {
-        wanted,
+    let settings = settings(&spec, &args, &loading, run);
+    let prepared = PreparedRun {
+        spec,
         settings,
         keys,
         run,
         recorder,
+        format: args.output.format(),
     };
-    let (outcome, rows) = prepared.run(matches, &table, &running, talk).await;
+    let (ended, rows) = prepared.execute(&table, &running, progress).await;
     table.finish(run, rows).await;
-    let (report, talk) = outcome?;
-    end(matches, &report, talk)
+    let (report, progress) = ended?;
+    finish(&args.result, args.output, &report, progress)
 }
 
-/// The keys to sample, and what the report says of them.
-async fn sampled(wanted: &mut Wanted, connection: &Connection) -> Result<Vec<String>, Failure> {
-    let (sample, from) = match &wanted.sample {
+/// The keys to sample; notes their source and number in the pattern.
+async fn sampled_keys(
+    spec: &mut RunSpec,
+    connection: &Connection,
+) -> Result<Vec<String>, CommandError> {
+    let (sample, source) = match &spec.sample {
         None => return Ok(Vec::new()),
-        Some(SampleFrom::File(path)) => {
-            let file = File::open(path)
-                .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
-            (
-                Sample::of_lines(BufReader::new(file), wanted.seed)?,
-                path.display().to_string(),
-            )
+        Some(SampleSource::File(path)) => {
+            let source = path.display().to_string();
+            let failed = CommandError::because(format!("cannot read {source}"));
+            let file = File::open(path).map_err(failed)?;
+            (Sample::of_lines(BufReader::new(file), spec.seed)?, source)
         }
-        Some(SampleFrom::Table(name)) => {
+        Some(SampleSource::Table(name)) => {
             let table = connection.service.table_client(name);
             let sample = tokio::select! {
                 biased;
-                () = signal() => return Err(Failure::Interrupted),
-                sample = Sample::of_table(table, wanted.seed) => sample?,
+                () = stop_requested() => return Err(CommandError::Interrupted),
+                sample = Sample::of_table(table, spec.seed) => sample?,
             };
             if sample.met() >= SAMPLE_ROWS_MAX {
-                say(&format!(
-                    "only {} rows of table {name} were looked at",
-                    count(sample.met())
-                ));
+                let rows = count(sample.met());
+                message(&format!("only {rows} rows of table {name} were read"));
             }
             (sample, format!("table {name}"))
         }
     };
     if sample.met() == 0 {
-        return Err(Failure::usage(format!("there are no keys in {from}")));
+        return Err(CommandError::usage(format!("{source} has no keys")));
     }
     let keys = sample.into_keys();
-    wanted.pattern = Pattern::Sampled {
-        source: from,
+    spec.pattern = Pattern::Sampled {
+        source,
         keys: keys.len() as u64,
     };
     Ok(keys)
 }
 
-fn settings(
-    wanted: &Wanted,
-    matches: &ArgMatches,
-    connection: &Connection,
-    table: &str,
-    run: Guid,
-) -> Settings {
+fn settings(spec: &RunSpec, args: &RunArgs, connection: &Connection, run: Guid) -> Settings {
     Settings {
         endpoint: connection.service.endpoint().to_string(),
-        table: table.to_owned(),
+        table: args.table.clone(),
         run: run.to_string(),
-        pattern: wanted.pattern.clone(),
-        seed: wanted.seed,
-        rows: wanted.rows,
-        row_bytes: wanted.row_bytes as u64,
-        mix: wanted.mix.clone(),
-        batch_rows: wanted.batch_rows,
-        range_rows: wanted.range_rows.into(),
-        aim: wanted.aim.clone(),
-        schedule: wanted.schedule,
-        workers: wanted.workers,
-        duration_seconds: wanted.duration.map(|duration| duration.as_secs_f64()),
-        operations: wanted.operations,
-        retries: matches
-            .get_one::<u32>("retries")
-            .copied()
-            .unwrap_or_default(),
-        targets: wanted.targets,
+        pattern: spec.pattern.clone(),
+        seed: spec.seed,
+        rows: spec.rows,
+        row_bytes: spec.row_bytes as u64,
+        mix: spec.mix.clone(),
+        batch_rows: spec.batch_rows,
+        range_rows: spec.range_rows.into(),
+        aim: spec.aim.clone(),
+        schedule: spec.schedule,
+        workers: spec.workers,
+        duration_seconds: spec.duration.map(|duration| duration.as_secs_f64()),
+        operations: spec.operations,
+        retries: args.connection.retries,
+        targets: spec.targets,
     }
 }
 
-/// All that a run needs besides its table.
-struct Prepared {
-    wanted: Wanted,
+/// Everything that a run needs besides its table.
+struct PreparedRun {
+    spec: RunSpec,
     settings: Settings,
     keys: Keys,
     run: Guid,
     recorder: Arc<Recorder>,
+    format: Format,
 }
 
-impl Prepared {
-    /// Loads and runs. Gives the report, and in any case how many rows may be in the table.
-    async fn run(
+impl PreparedRun {
+    /// Loads the table and runs. Returns the report, and in any case how many rows the table may have.
+    async fn execute(
         self,
-        matches: &ArgMatches,
         table: &RunTable,
         running: &Connection,
-        mut talk: Talk,
-    ) -> (Result<(Report, Talk), Failure>, u64) {
+        mut progress: Progress,
+    ) -> (Result<(Report, Progress), CommandError>, u64) {
         let written = AtomicU64::new(0);
-        let load = match self.load(table, &mut talk, &written).await {
+        let load = match self.load(table, &mut progress, &written).await {
             Ok(load) => load,
-            Err(failure) => return (Err(failure), written.into_inner()),
+            Err(error) => return (Err(error), written.into_inner()),
         };
         let rows = written.into_inner();
-        if let Some(failure) = self.aimed_at_nothing(rows) {
-            return (Err(failure), rows);
+        if let Some(error) = self.aimed_at_nothing(rows) {
+            return (Err(error), rows);
         }
         let target = self.target(running.service.table_client(table.client.name()), rows);
         let Self {
             settings,
             keys,
             recorder,
+            format,
             ..
         } = self;
         let test = Test {
@@ -198,53 +194,53 @@ impl Prepared {
             keys,
             load,
         };
-        match watched(matches, test, recorder, &mut talk).await {
+        match watched(test, recorder, format, &mut progress).await {
             Ok(report) => {
                 let rows = rows + report.new_rows;
-                (Ok((report, talk)), rows)
+                (Ok((report, progress)), rows)
             }
-            Err(failure) => (Err(failure), rows),
+            Err(error) => (Err(error), rows),
         }
     }
 
-    fn target(&self, table: partita_client::TableClient, scan_entities: u64) -> TableTarget {
+    fn target(&self, table: TableClient, scan_entities: u64) -> TableTarget {
         TableTarget {
             table,
             run: self.run,
-            row_bytes: self.wanted.row_bytes,
-            range_rows: self.wanted.range_rows,
+            row_bytes: self.spec.row_bytes,
+            range_rows: self.spec.range_rows,
             scan_entities,
         }
     }
 
-    /// Fills the table.
+    /// Fills the table; counts the rows in `written`.
     async fn load(
         &self,
         table: &RunTable,
-        talk: &mut Talk,
+        progress: &mut Progress,
         written: &AtomicU64,
-    ) -> Result<Option<FillMetrics>, Failure> {
-        let rows = self.wanted.rows;
+    ) -> Result<Option<FillMetrics>, CommandError> {
+        let rows = self.spec.rows;
         if rows == 0 {
             return Ok(None);
         }
         let begin = Instant::now();
-        talk.show_progress("rows loaded", Some(rows), false);
+        progress.start_bar("rows loaded", Some(rows), false);
         let target = self.target(table.client.clone(), 0);
-        let bar = talk.bar();
+        let bar = progress.bar();
         let loading = fill(&target, &self.keys, rows, LOAD_JOBS, |more| {
-            bar.progress(written.fetch_add(more, Ordering::Relaxed) + more);
+            bar.set_position(written.fetch_add(more, Ordering::Relaxed) + more);
         });
         let loaded = tokio::select! {
             biased;
-            () = signal() => Err(Failure::Interrupted),
-            loaded = loading => loaded.map_err(Failure::from),
+            () = stop_requested() => Err(CommandError::Interrupted),
+            loaded = loading => loaded.map_err(CommandError::from),
         };
-        talk.hide_progress();
+        progress.hide_bar();
         loaded?;
         let seconds = begin.elapsed().as_secs_f64();
-        let retries = talk.retries();
-        say(&format!(
+        let retries = progress.retries();
+        message(&format!(
             "{} loaded in {seconds:.1} s",
             many(rows, "row", "rows")
         ));
@@ -255,80 +251,87 @@ impl Prepared {
         }))
     }
 
-    /// Why there is nothing to do at the partition that was aimed at, if so.
-    fn aimed_at_nothing(&self, rows: u64) -> Option<Failure> {
-        let aim = self.wanted.aim.as_ref()?;
-        let reads = self.wanted.mix.has(|kind| kind.needs_rows());
-        let is_there = (0..rows).any(|number| self.keys.partition_key(number) == *aim);
-        (reads && !is_there).then(|| {
+    /// An error if `--aim` names a partition without rows and the mix reads.
+    fn aimed_at_nothing(&self, rows: u64) -> Option<CommandError> {
+        let aim = self.spec.aim.as_ref()?;
+        let reads = self.spec.mix.has(|kind| kind.needs_rows());
+        let has_rows = (0..rows).any(|number| self.keys.partition_key(number) == *aim);
+        (reads && !has_rows).then(|| {
             let example = self.keys.partition_key(0);
-            Failure::usage(format!("no row was loaded into partition {aim:?}: --aim takes one that has some, such as {example:?}"))
+            CommandError::usage(format!(
+                "--aim: partition {aim:?} has no rows; {example:?} has some"
+            ))
         })
     }
 }
 
-/// Runs, showing how it goes on the terminal.
+/// Runs the test, with its progress on the terminal.
 async fn watched(
-    matches: &ArgMatches,
     test: Test,
     recorder: Arc<Recorder>,
-    talk: &mut Talk,
-) -> Result<Report, Failure> {
-    let is_screen = Form::of(matches) == Form::Table && screen::size().is_some();
-    let page = LivePage::of(&test.settings);
-    let looked_at = Arc::clone(&recorder);
-    let told = AtomicBool::new(false);
-    let bar = talk.bar();
+    format: Format,
+    progress: &mut Progress,
+) -> Result<Report, CommandError> {
+    let has_screen = format == Format::Table && screen::size().is_some();
+    let page = LivePage::new(&test.settings);
+    let watched = Arc::clone(&recorder);
+    let is_announced = AtomicBool::new(false);
+    let bar = progress.bar();
     let stop = async || {
-        signal().await;
-        if !told.swap(true, Ordering::Relaxed) && !is_screen {
+        stop_requested().await;
+        if !is_announced.swap(true, Ordering::Relaxed) && !has_screen {
             bar.hide();
-            say("stopping; once more does not wait for what is under way");
+            message("stopping; press Ctrl-C again to stop without waiting for open requests");
         }
     };
     let mut running = std::pin::pin!(run_test(test, recorder, stop));
-    let screen = is_screen
+    let screen = has_screen
         .then(Screen::enter)
         .transpose()
-        .map_err(Failure::Output)?;
+        .map_err(CommandError::Output)?;
     if screen.is_none() {
-        talk.show_progress("operations", page.operations(), false);
+        progress.start_bar("operations", page.operations(), false);
     }
-    let mut looks = tokio::time::interval(LOOK);
-    looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let mut refreshes = tokio::time::interval(REFRESH);
+    refreshes.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let report = loop {
         tokio::select! {
             biased;
             report = &mut running => break report,
-            _ = looks.tick() => {}
+            _ = refreshes.tick() => {}
         }
-        let live = looked_at.live();
+        let live = watched.live();
         match &screen {
             Some(screen) => screen
                 .show(&page.text(&live, screen::size()))
-                .map_err(Failure::Output)?,
-            None => talk.progress(live.done + live.failed),
+                .map_err(CommandError::Output)?,
+            None => progress.set_position(live.done + live.failed),
         }
     };
     drop(screen);
-    talk.hide_progress();
+    progress.hide_bar();
     Ok(report)
 }
 
-/// Files, data, and the last line.
-fn end(matches: &ArgMatches, report: &Report, talk: Talk) -> Result<End, Failure> {
-    files::write(matches, "report", || report.to_json())?;
-    files::write(matches, "html", || page::html(report))?;
-    shown::print(matches, report)?;
+/// Writes files, data and the last line.
+fn finish(
+    args: &ResultArgs,
+    output: OutputArgs,
+    report: &Report,
+    progress: Progress,
+) -> Result<Outcome, CommandError> {
+    files::write(args.report.as_ref(), || report.to_json())?;
+    files::write(args.html.as_ref(), || html(report))?;
+    report::print(output, report)?;
     if report.is_interrupted {
-        say("the run was stopped before its end");
+        message("the run was interrupted before its end");
     }
     if report.seconds < 1.0 {
-        say("less than a second says little about rates");
+        message("the run took less than a second: its rates mean little");
     }
-    talk.end(&many(report.all.done, "operation", "operations"));
+    progress.finish(&many(report.all.done, "operation", "operations"));
     Ok(match report.verdict.state {
-        State::Over => End::OverTarget,
-        State::Within | State::Near => End::Done,
+        State::Over => Outcome::OverTarget,
+        State::Within | State::Near => Outcome::Done,
     })
 }

@@ -1,55 +1,70 @@
-//! `partita copy SRC DST`: a table's rows to another table, of this or another account.
+//! `partita copy SRC DST`: the rows of a table into another table, of this or another account.
 
-use super::state_file::StateFile;
-use super::watch::{Done, Watch};
-use super::{reader_of, run_transfer, table, target};
-use crate::args::connection::{self, Connection};
-use crate::args::{required, total};
-use crate::error::{End, Failure};
-use crate::progress::Talk;
-use clap::{ArgMatches, Command};
+use super::progress_file::ProgressFile;
+use super::target::TargetArgs;
+use super::watch::{CountedRows, TransferWatch};
+use super::{ReadArgs, run_transfer};
+use crate::args::connection::Connection;
+use crate::args::{ConnectionArgs, DestinationArgs};
+use crate::error::{CommandError, Outcome};
+use crate::progress::Progress;
 use partita_tools::transfer;
 
-pub(crate) fn command() -> Command {
-    let command = Command::new("copy")
-        .about("Copy a table's rows to another table, of this account or another one")
-        .arg(table("source", "SRC", "Name of the table to read"))
-        .arg(table("destination", "DST", "Name of the table to write"));
-    let command = target::add(super::reading(command));
-    connection::add_second(command).after_help(
-        "Rows that DST has besides stay. --jobs is how many requests read, and how many write. A row that changes meanwhile\nis copied before or after its change; `partita diff` tells what differs then.",
-    )
+#[derive(clap::Args)]
+#[command(
+    about = "Copy the rows of a table to another table, of this or another account",
+    after_help = "Other rows of DST are kept. --jobs is the number of parallel reads, and of parallel writes. A row that changes\nmeanwhile is copied before or after its change; `partita diff` shows what differs then."
+)]
+pub(crate) struct CopyCommand {
+    /// Table to read
+    #[arg(value_name = "SRC")]
+    source: String,
+    /// Table to write
+    #[arg(value_name = "DST")]
+    destination: String,
+    #[command(flatten)]
+    target: TargetArgs,
+    #[command(flatten)]
+    read: ReadArgs,
+    #[command(flatten)]
+    connection: ConnectionArgs,
+    #[command(flatten)]
+    to: DestinationArgs,
 }
 
-pub(crate) async fn run(matches: &ArgMatches) -> Result<End, Failure> {
-    let from = Connection::of(matches)?;
-    let to = from.second(matches)?;
-    let (source, destination) = (
-        required(matches, "source")?,
-        required(matches, "destination")?,
-    );
-    let place = |connection: &Connection, table: &str| {
-        let endpoint = connection.service.endpoint().to_string();
-        format!("{endpoint}/{}", table.to_ascii_lowercase())
-    };
-    let places = (place(&from, source), place(&to, destination));
-    if places.0 == places.1 {
-        return Err(Failure::usage("a table cannot be copied to itself"));
+impl CopyCommand {
+    pub(crate) async fn run(self) -> Result<Outcome, CommandError> {
+        let from = Connection::new(&self.connection)?;
+        let to = self.to.open(&self.connection, &from)?;
+        let place = |connection: &Connection, table: &str| {
+            let endpoint = connection.service.endpoint().to_string();
+            format!("{endpoint}/{}", table.to_ascii_lowercase())
+        };
+        let from_place = place(&from, &self.source);
+        let to_place = place(&to, &self.destination);
+        if from_place == to_place {
+            return Err(CommandError::usage("a table cannot be copied to itself"));
+        }
+        let mut progress = Progress::new(&from);
+        let table = to.service.table_client(&self.destination);
+        let file = ProgressFile::new(
+            &self.target.progress_file,
+            self.target.dry_run,
+            "copy",
+            &from_place,
+            &to_place,
+        )?;
+        self.target.check(&table, file.is_resumed).await?;
+        let reader = self.read.reader(&from, &self.source).await?;
+        progress.start_bar("rows", self.read.scan.total, false);
+        let watch = TransferWatch::new(progress.bar(), CountedRows::Written);
+        let jobs = self.read.scan.jobs();
+        let options = self.target.load_options(jobs, file.path.clone());
+        let observer = watch.observer();
+        let transfer = transfer::copy(&reader, &table, &options, &observer);
+        let counts = run_transfer(&progress, &watch, transfer).await;
+        let counts = counts.map_err(|error| file.explain(error))?;
+        self.target.finish(progress, &counts, 0);
+        Ok(Outcome::Done)
     }
-    let mut talk = Talk::new(&from);
-    let table = to.service.table_client(destination);
-    let state = StateFile::of(matches, "copy", &places.0, &places.1)?;
-    target::check(matches, &table, state.is_resumed).await?;
-    let reader = reader_of(matches, &from, source).await?;
-    talk.show_progress("rows", total(matches), false);
-    let watch = Watch::new(talk.bar(), Done::Written);
-    let (options, observer) = (
-        target::options(matches, state.path.clone()),
-        watch.observer(),
-    );
-    let transfer = transfer::copy(&reader, &table, &options, &observer);
-    let counts = run_transfer(&talk, &watch, transfer).await;
-    let counts = counts.map_err(|failure| state.after(failure))?;
-    target::end(talk, matches, &counts, 0);
-    Ok(End::Done)
 }

@@ -1,14 +1,15 @@
-//! `partita diff LEFT RIGHT`: what two tables differ in.
+//! `partita diff LEFT RIGHT`: the differences of two tables, row by row.
 
-use super::{reader, table};
-use crate::args::connection::{self, Connection};
-use crate::args::{self, bounds, required, selected, text};
-use crate::error::{End, Failure};
-use crate::output::{self, Output, Shape, Shown};
-use crate::progress::{Talk, count, many};
+use super::ReadArgs;
+use crate::args::connection::Connection;
+use crate::args::{ConnectionArgs, DestinationArgs, ResumeArgs};
+use crate::error::{CommandError, Outcome};
+use crate::output::{Output, OutputArgs, Shape};
+use crate::progress::{Progress, message};
 use crate::resume;
-use crate::scan_session::signal;
-use clap::{Arg, ArgMatches, Command, value_parser};
+use crate::signals::stop_requested;
+use crate::units::{count, many};
+use clap::value_parser;
 use partita_client::{Value, ValueRef};
 use partita_tools::scan::{Bounds, Lower, Order};
 use partita_tools::transfer::{
@@ -17,8 +18,8 @@ use partita_tools::transfer::{
 use partita_wire::table::push_value_text;
 use serde::{Deserialize, Serialize};
 
-const VERB: &str = "diff";
-/// What a difference is made of, in forms with columns.
+const COMMAND: &str = "diff";
+/// Fields of a difference beside the keys, in formats with columns.
 const COLUMNS: [&str; 6] = [
     "Difference",
     "Property",
@@ -28,138 +29,174 @@ const COLUMNS: [&str; 6] = [
     "RightType",
 ];
 
-pub(crate) fn command() -> Command {
-    let limit = Arg::new("limit")
-        .long("limit")
-        .short('n')
-        .value_name("N")
-        .value_parser(value_parser!(u64).range(1..))
-        .help("Stop after so many rows that differ");
-    let command = Command::new(VERB)
-        .about("Tell what two tables differ in, row by row: exit code 1 if they do")
-        .arg(table("left", "LEFT", "Name of a table"))
-        .arg(table(
-            "right",
-            "RIGHT",
-            "Name of the table to compare it with",
-        ))
-        .arg(limit)
-        .arg(output::argument())
-        .arg(args::resume());
-    connection::add_second(super::reading(command)).after_help(
-        "Timestamps and ETags are not compared: no two tables share them. A number of another type is another value.\nFilter, properties and bounds are those of both tables.",
-    )
+#[derive(clap::Args)]
+#[command(
+    about = "Show the differences of two tables, row by row: exit code 1 if there are any",
+    after_help = "Timestamps and ETags are not compared: they always differ. A number of another type is another value. Filter, properties\nand bounds apply to both tables."
+)]
+pub(crate) struct DiffCommand {
+    /// Table name
+    #[arg(value_name = "LEFT")]
+    left: String,
+    /// Table to compare it with
+    #[arg(value_name = "RIGHT")]
+    right: String,
+    /// Stop after so many rows that differ
+    #[arg(long, short = 'n', value_name = "N", value_parser = value_parser!(u64).range(1..))]
+    limit: Option<u64>,
+    #[command(flatten)]
+    output: OutputArgs,
+    #[command(flatten)]
+    resume: ResumeArgs,
+    #[command(flatten)]
+    read: ReadArgs,
+    #[command(flatten)]
+    connection: ConnectionArgs,
+    #[command(flatten)]
+    to: DestinationArgs,
 }
 
-/// Where an interrupted comparison stands.
+/// The position of an interrupted comparison.
 #[derive(Debug, Serialize, Deserialize)]
-struct Stand {
-    job: Job,
+struct DiffResume {
+    job: DiffJob,
     reached: Keys,
     counts: DiffCounts,
 }
 
-/// What is compared. The counts of one job mean nothing to another. Accounts stand for the endpoints: a server is reached at many.
+/// What is compared: the counts of one comparison mean nothing to another. Accounts stand for endpoints, as a server may be reached at
+/// several.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Job {
+struct DiffJob {
     accounts: [String; 2],
     tables: [String; 2],
     filter: Option<String>,
-    /// In order; none for all properties.
+    /// Sorted; `None` for all properties.
     select: Option<Vec<String>>,
     bounds: Bounds,
 }
 
-type Tables = Diff<TableSource, TableSource>;
+type TableDiff = Diff<TableSource, TableSource>;
 
-pub(crate) async fn run(matches: &ArgMatches) -> Result<End, Failure> {
-    let left = Connection::of(matches)?;
-    let right = left.second(matches)?;
-    let names = [required(matches, "left")?, required(matches, "right")?];
-    let job = Job::of(matches, [&left, &right], names);
-    let stand = stand(matches, &job)?;
-    let mut talk = Talk::new(&left);
-    let bounds = within(bounds(matches), stand.as_ref());
-    let readers = tokio::try_join!(
-        reader(matches, &left, names[0], bounds.clone()),
-        reader(matches, &right, names[1], bounds),
-    );
-    let (left, right) = readers?;
-    let scan = (
-        left.scan(Order::Table, None)?,
-        right.scan(Order::Table, None)?,
-    );
-    let mut diff = Diff::new(scan.0, scan.1);
-    let mut before = DiffCounts::default();
-    if let Some(Stand {
-        reached, counts, ..
-    }) = stand
-    {
-        diff = diff.behind(&reached);
-        before = counts;
-    }
-    let columns = COLUMNS.map(str::to_owned);
-    let mut output = Output::of(matches, Shape::Rows, Some(&columns));
-    talk.show_progress("rows compared", args::total(matches), true);
-    let limit = matches.get_one::<u64>("limit").copied();
-    let ended = compare(&mut diff, &talk, before, limit, &mut output).await;
-    talk.hide_progress();
-    let counts = sum(before, diff.counts());
-    match ended {
-        Ok(is_all) => {
-            output.end()?;
-            end(talk, counts, is_all);
+impl DiffCommand {
+    pub(crate) async fn run(self) -> Result<Outcome, CommandError> {
+        let left = Connection::new(&self.connection)?;
+        let right = self.to.open(&self.connection, &left)?;
+        let job = self.job([&left, &right]);
+        let resumed = self.resumed(&job)?;
+        let mut progress = Progress::new(&left);
+        let bounds = remaining(self.read.scan.bounds(), resumed.as_ref());
+        let (left, right) = tokio::try_join!(
+            self.read.reader_within(&left, &self.left, bounds.clone()),
+            self.read.reader_within(&right, &self.right, bounds),
+        )?;
+        let (left, right) = (
+            left.scan(Order::Table, None)?,
+            right.scan(Order::Table, None)?,
+        );
+        let mut diff = Diff::new(left, right);
+        let mut before = DiffCounts::default();
+        if let Some(DiffResume {
+            reached, counts, ..
+        }) = resumed
+        {
+            diff = diff.behind(&reached);
+            before = counts;
         }
-        Err(failure) => {
-            if !matches!(failure, Failure::Output(_)) {
-                output.end()?;
+        let columns = COLUMNS.map(str::to_owned);
+        let mut output = Output::stdout(self.output, Shape::Rows, Some(&columns));
+        progress.start_bar("rows compared", self.read.scan.total, true);
+        let ended = compare(&mut diff, &progress, before, self.limit, &mut output).await;
+        progress.hide_bar();
+        let counts = sum(before, diff.counts());
+        match ended {
+            Ok(is_all) => {
+                output.finish()?;
+                progress.finish(&summary(counts, is_all));
             }
-            print_token(&failure, job, diff.reached(), counts);
-            return Err(failure);
+            Err(error) => {
+                if !matches!(error, CommandError::Output(_)) {
+                    output.finish()?;
+                }
+                print_token(&error, job, diff.reached(), counts);
+                return Err(error);
+            }
+        }
+        let is_same = counts.differ + counts.left_only + counts.right_only == 0;
+        Ok(if is_same {
+            Outcome::Done
+        } else {
+            Outcome::Differs
+        })
+    }
+
+    fn job(&self, sides: [&Connection; 2]) -> DiffJob {
+        let mut select = self.read.select.names();
+        if let Some(names) = &mut select {
+            names.sort();
+        }
+        DiffJob {
+            accounts: sides.map(|side| side.service.endpoint().account().to_owned()),
+            tables: [self.left.clone(), self.right.clone()],
+            filter: self.read.filter.clone(),
+            select,
+            bounds: self.read.scan.bounds(),
         }
     }
-    let is_same = counts.differ + counts.left_only + counts.right_only == 0;
-    Ok(if is_same { End::Done } else { End::Differs })
+
+    /// The position of `--resume`.
+    fn resumed(&self, job: &DiffJob) -> Result<Option<DiffResume>, CommandError> {
+        let Some(token) = self.resume.resume.as_deref() else {
+            return Ok(None);
+        };
+        let resumed: DiffResume = resume::read_token(token, COMMAND)?;
+        match resumed.job.difference(job) {
+            Some(why) => Err(CommandError::usage(format!(
+                "the resume token is from {why}"
+            ))),
+            None => Ok(Some(resumed)),
+        }
+    }
 }
 
-/// What is left of the bounds.
-fn within(bounds: Bounds, stand: Option<&Stand>) -> Bounds {
-    let lower = stand.map(|stand| Lower::From(stand.reached.partition_key.clone()));
+/// The bounds from a position on.
+fn remaining(bounds: Bounds, resumed: Option<&DiffResume>) -> Bounds {
+    let lower = resumed.map(|resumed| Lower::From(resumed.reached.partition_key.clone()));
     Bounds {
         lower: bounds.lower.max(lower.unwrap_or_default()),
         ..bounds
     }
 }
 
-/// Shows the differences. Whether all rows were compared.
+/// Writes the differences; returns whether all rows were compared.
 async fn compare(
-    diff: &mut Tables,
-    talk: &Talk,
+    diff: &mut TableDiff,
+    progress: &Progress,
     before: DiffCounts,
     limit: Option<u64>,
     output: &mut Output,
-) -> Result<bool, Failure> {
-    let mut stop = std::pin::pin!(signal());
-    let mut shown = 0;
+) -> Result<bool, CommandError> {
+    let mut stop = std::pin::pin!(stop_requested());
+    let mut written = 0;
     loop {
         let next = tokio::select! {
             biased;
-            () = &mut stop => return Err(Failure::Interrupted),
+            () = &mut stop => return Err(CommandError::Interrupted),
             next = diff.next() => next,
         };
         let Some(difference) = next.transpose()? else {
             return Ok(true);
         };
-        show(&difference, output)?;
-        talk.progress(rows(sum(before, diff.counts())));
-        shown += 1;
-        if limit == Some(shown) {
+        write_difference(&difference, output)?;
+        progress.set_position(rows(sum(before, diff.counts())));
+        written += 1;
+        if limit == Some(written) {
             return Ok(false);
         }
     }
 }
 
-fn show(difference: &Difference, output: &mut Output) -> Result<(), Failure> {
+fn write_difference(difference: &Difference, output: &mut Output) -> Result<(), CommandError> {
     let (keys, what) = match difference {
         Difference::LeftOnly(row) => ((row.partition_key(), row.row_key()), "left only"),
         Difference::RightOnly(row) => ((row.partition_key(), row.row_key()), "right only"),
@@ -169,12 +206,12 @@ fn show(difference: &Difference, output: &mut Output) -> Result<(), Failure> {
             properties,
         } => {
             for property in properties {
-                show_property((partition_key, row_key), property, output)?;
+                write_property((partition_key, row_key), property, output)?;
             }
             return Ok(());
         }
     };
-    output.row(&Shown::Record(&record(keys, what)))
+    output.record(&record(keys, what))
 }
 
 fn record<'a>(keys: (&'a str, &'a str), what: &'a str) -> Vec<(&'a str, ValueRef<'a>)> {
@@ -185,11 +222,11 @@ fn record<'a>(keys: (&'a str, &'a str), what: &'a str) -> Vec<(&'a str, ValueRef
     ]
 }
 
-fn show_property(
+fn write_property(
     keys: (&str, &str),
     property: &PropertyDifference,
     output: &mut Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let text = |value: &Option<Value>| {
         value.as_ref().map(|value| {
             let mut text = String::new();
@@ -207,7 +244,7 @@ fn show_property(
             fields.push((type_name, ValueRef::String(edm)));
         }
     }
-    output.row(&Shown::Record(&fields))
+    output.record(&fields)
 }
 
 fn sum(a: DiffCounts, b: DiffCounts) -> DiffCounts {
@@ -229,7 +266,7 @@ fn rows(counts: DiffCounts) -> u64 {
     same + differ + left_only + right_only
 }
 
-fn end(talk: Talk, counts: DiffCounts, is_all: bool) {
+fn summary(counts: DiffCounts, is_all: bool) -> String {
     let DiffCounts {
         same,
         differ,
@@ -237,62 +274,35 @@ fn end(talk: Talk, counts: DiffCounts, is_all: bool) {
         right_only,
     } = counts;
     let so_far = if is_all { "" } else { " so far" };
-    talk.end(&format!(
+    format!(
         "{} the same{so_far}, {} differ, {} left only, {} right only",
         many(same, "row", "rows"),
         count(differ),
         count(left_only),
         count(right_only),
-    ));
+    )
 }
 
-fn print_token(failure: &Failure, job: Job, reached: Option<Keys>, counts: DiffCounts) {
-    if !matches!(failure, Failure::Interrupted | Failure::Scan(_)) {
+fn print_token(error: &CommandError, job: DiffJob, reached: Option<Keys>, counts: DiffCounts) {
+    if !matches!(error, CommandError::Interrupted | CommandError::Scan(_)) {
         return;
     }
     match reached {
         Some(reached) => {
-            let stand = Stand {
+            let position = DiffResume {
                 job,
                 reached,
                 counts,
             };
-            resume::print(VERB, &stand);
+            resume::print_token(COMMAND, &position);
         }
-        None => crate::progress::say("nothing was compared yet"),
+        None => message("nothing was compared yet"),
     }
 }
 
-/// Where `--resume` says that an interrupted comparison stands.
-fn stand(matches: &ArgMatches, job: &Job) -> Result<Option<Stand>, Failure> {
-    let Some(token) = args::text(matches, "resume") else {
-        return Ok(None);
-    };
-    let stand: Stand = resume::read(token, VERB)?;
-    match stand.job.refuses(job) {
-        Some(why) => Err(Failure::usage(format!("the resume token is from {why}"))),
-        None => Ok(Some(stand)),
-    }
-}
-
-impl Job {
-    /// What the flags say.
-    fn of(matches: &ArgMatches, sides: [&Connection; 2], tables: [&str; 2]) -> Self {
-        let mut select = selected(matches);
-        if let Some(names) = &mut select {
-            names.sort();
-        }
-        Self {
-            accounts: sides.map(|side| side.service.endpoint().account().to_owned()),
-            tables: tables.map(str::to_owned),
-            filter: text(matches, "filter").map(str::to_owned),
-            select,
-            bounds: bounds(matches),
-        }
-    }
-
-    /// What this job is, if the other one cannot go on from where it stands.
-    fn refuses(&self, other: &Self) -> Option<String> {
+impl DiffJob {
+    /// What this comparison is of, if the other one cannot go on from its position.
+    fn difference(&self, other: &Self) -> Option<String> {
         let mut tables = self.tables.iter().zip(&other.tables);
         if !tables.all(|(a, b)| a.eq_ignore_ascii_case(b)) {
             let [left, right] = &self.tables;
@@ -314,19 +324,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_is_of_one_comparison() {
+    fn a_token_belongs_to_one_comparison() {
         let texts = |texts: [&str; 2]| texts.map(str::to_owned);
-        let job = Job {
+        let job = DiffJob {
             accounts: texts(["a", "b"]),
             tables: texts(["Left", "Right"]),
             filter: None,
             select: None,
             bounds: Bounds::default(),
         };
-        let refused = |change: fn(&mut Job)| {
+        let refused = |change: fn(&mut DiffJob)| {
             let mut other = job.clone();
             change(&mut other);
-            job.refuses(&other)
+            job.difference(&other)
         };
         assert_eq!(refused(|_| {}), None);
         assert_eq!(refused(|other| other.tables[0] = "left".to_owned()), None);
@@ -334,7 +344,7 @@ mod tests {
         assert_eq!(tables, "tables Left and Right");
         let accounts = refused(|other| other.accounts.swap(0, 1)).unwrap();
         assert_eq!(accounts, "tables of accounts a and b");
-        let changes: [fn(&mut Job); 3] = [
+        let changes: [fn(&mut DiffJob); 3] = [
             |other| other.filter = Some("N eq 1".to_owned()),
             |other| other.select = Some(vec!["N".to_owned()]),
             |other| other.bounds.lower = Lower::From("p".to_owned()),

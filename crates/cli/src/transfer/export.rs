@@ -1,71 +1,70 @@
-//! `partita export TABLE FILE|DIR`: a table's rows to files.
+//! `partita export TABLE FILE|DIR`: the rows of a table into files.
 
-use super::watch::{Done, Watch};
-use super::{reader_of, run_transfer, say_resume, table};
+use super::watch::{CountedRows, TransferWatch};
+use super::{ReadArgs, run_transfer, suggest_resume};
+use crate::args::ConnectionArgs;
 use crate::args::connection::Connection;
-use crate::args::{self, required, text};
-use crate::error::{End, Failure};
-use crate::progress::{Talk, many};
-use clap::builder::PossibleValuesParser;
-use clap::{Arg, ArgMatches, Command, value_parser};
+use crate::error::{CommandError, Outcome};
+use crate::progress::Progress;
+use crate::units::many;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::value_parser;
 use partita_tools::formats::{Format, FormatError, Schema};
 use partita_tools::transfer::{
-    self, Counts, Destination, ExportOptions, Manifest, Progress, TableReader, TableSource,
-    TransferError,
+    self, Counts, Destination, ExportOptions, Manifest, Progress as ManifestProgress, TableReader,
+    TableSource, TransferError,
 };
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-/// What a stream that is no file is called.
+/// The name of stdout in messages.
 const STDOUT: &str = "stdout";
 
-/// The format of a file or of the files of a directory.
-pub(crate) fn format(help: &'static str) -> Arg {
-    let names = Format::ALL.map(Format::extension);
-    Arg::new("format")
-        .long("format")
-        .value_name("FORMAT")
-        .value_parser(PossibleValuesParser::new(names))
-        .help(help)
+#[derive(clap::Args)]
+#[command(
+    about = "Write the rows of a table to a file, or to several files with a manifest",
+    after_help = "Rows are in key order. csv and parquet have one set of columns for all rows, which is known once all are read: rows are\nfirst stored as compressed JSON lines. See docs/format/export.md."
+)]
+pub(crate) struct ExportCommand {
+    /// Table to read
+    #[arg(value_name = "TABLE")]
+    table: String,
+    /// File or directory to write: a name with a dot is a file; - for stdout
+    #[arg(value_name = "FILE|DIR")]
+    to: PathBuf,
+    /// Format of the files [default: by the name of the file; jsonl.zst in a directory, jsonl on stdout]
+    #[arg(long, value_name = "FORMAT", value_parser = FormatArg::values())]
+    format: Option<Format>,
+    /// Rows of a file in a directory, about; after kill -9 at most so many are read again
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..), default_value_t = 500_000)]
+    part_rows: u64,
+    /// Only read and count, and write nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Resume an interrupted run, if there is one
+    #[arg(long)]
+    resume: bool,
+    #[command(flatten)]
+    read: ReadArgs,
+    #[command(flatten)]
+    connection: ConnectionArgs,
 }
 
-/// The format that was asked for.
-pub(crate) fn format_of(matches: &ArgMatches) -> Option<Format> {
-    let name = text(matches, "format")?;
-    Format::ALL
-        .into_iter()
-        .find(|format| format.extension() == name)
-}
+/// Formats by the extension of their files.
+pub(super) struct FormatArg;
 
-pub(crate) fn command() -> Command {
-    let to = Arg::new("to")
-        .required(true)
-        .value_name("FILE|DIR")
-        .value_parser(value_parser!(PathBuf))
-        .help("File or directory to write: a name with a dot in it is a file's; - for stdout");
-    let part_rows = Arg::new("part-rows")
-        .long("part-rows")
-        .value_name("N")
-        .value_parser(value_parser!(u64).range(1..))
-        .default_value("500000")
-        .help("Rows of a file in a directory, about; after kill -9 at most so many are read again");
-    let command = Command::new("export")
-        .about("Write a table's rows to a file, or to several with a manifest")
-        .arg(table("table", "TABLE", "Name of the table to read"))
-        .arg(to)
-        .arg(format(
-            "Format of the files [default: by the file's name; jsonl.zst in a directory, jsonl on stdout]",
-        ))
-        .arg(part_rows)
-        .arg(args::dry_run("Only read and count: nothing is written"))
-        .arg(args::switch(
-            "resume",
-            "Go on where an interrupted run stopped, if there was one",
-        ));
-    super::reading(command).after_help(
-        "Rows are in the table's order. csv and parquet have one set of columns for all rows, which is known when all are read:\nthey are fetched into compressed JSON lines first. See docs/format/export.md.",
-    )
+impl FormatArg {
+    /// Reads a format.
+    pub(super) fn values() -> impl TypedValueParser<Value = Format> {
+        let names = Format::ALL.map(Format::extension);
+        PossibleValuesParser::new(names).map(|name| {
+            let mut formats = Format::ALL.into_iter();
+            let format = formats.find(|format| format.extension() == name);
+            format.expect("only the extensions of formats are possible")
+        })
+    }
 }
 
 /// Where rows go.
@@ -74,146 +73,143 @@ enum To {
     Files(Destination),
 }
 
-pub(crate) async fn run(matches: &ArgMatches) -> Result<End, Failure> {
-    let connection = Connection::of(matches)?;
-    let (to, format) = destination(matches)?;
-    let mut talk = Talk::new(&connection);
-    let reader = reader_of(matches, &connection, required(matches, "table")?).await?;
-    talk.show_progress("rows", args::total(matches), matches!(to, To::Stdout));
-    let watch = Watch::new(talk.bar(), Done::Read);
-    let options = ExportOptions {
-        format,
-        part_rows_max: matches.get_one("part-rows").copied().unwrap_or(u64::MAX),
-        resume: matches.get_flag("resume"),
-        dry_run: matches.get_flag("dry-run"),
-        ..ExportOptions::default()
-    };
-    let counts = match &to {
-        To::Files(to) => to_files(&talk, &watch, &reader, to, &options).await?,
-        To::Stdout if options.resume => {
-            return Err(Failure::usage("rows to stdout cannot be gone on with"));
-        }
-        To::Stdout if options.dry_run => {
-            let nowhere = Destination::File(PathBuf::new());
-            to_files(&talk, &watch, &reader, &nowhere, &options).await?
-        }
-        To::Stdout if !format.has_columns() => to_stdout(&talk, &watch, &reader, &options).await?,
-        To::Stdout => by_way_of_a_file(&talk, &watch, &reader, &options).await?,
-    };
-    let rows = many(counts.rows_written, "row", "rows");
-    talk.end(&match (&to, options.dry_run) {
-        (_, true) => format!("{rows} would be written"),
-        (To::Stdout, _) => format!("{rows} written"),
-        _ => format!("{rows} in {}", many(counts.writes, "file", "files")),
-    });
-    Ok(End::Done)
-}
-
-fn destination(matches: &ArgMatches) -> Result<(To, Format), Failure> {
-    let path = matches.get_one::<PathBuf>("to");
-    let path = path.ok_or_else(|| Failure::usage("FILE is missing"))?;
-    let asked = format_of(matches);
-    if path.as_os_str() == "-" {
-        return Ok((To::Stdout, asked.unwrap_or(Format::Jsonl)));
-    }
-    let ends_in_slash = path.as_os_str().to_string_lossy().ends_with(['/', '\\']);
-    let is_directory = ends_in_slash || path.is_dir() || path.extension().is_none();
-    if is_directory {
-        let to = Destination::Directory(path.clone());
-        return Ok((To::Files(to), asked.unwrap_or(Format::JsonlZstd)));
-    }
-    let unknown = || Failure::from(TransferError::UnknownFormat(path.clone()));
-    let format = asked
-        .or_else(|| Format::of_path(path))
-        .ok_or_else(unknown)?;
-    Ok((To::Files(Destination::File(path.clone())), format))
-}
-
-async fn to_files(
-    talk: &Talk,
-    watch: &std::sync::Arc<Watch>,
-    reader: &TableReader<TableSource>,
-    to: &Destination,
-    options: &ExportOptions,
-) -> Result<Counts, Failure> {
-    let observer = watch.observer();
-    let transfer = transfer::export(reader, to, options, &observer);
-    let failure = match run_transfer(talk, watch, transfer).await {
-        Ok(counts) => return Ok(counts),
-        Err(failure) => failure,
-    };
-    let interrupted = |path: &Path| {
-        let manifest = Manifest::load(path).ok().flatten();
-        manifest.is_some_and(|manifest| manifest.progress != Progress::Complete)
-    };
-    match failure {
-        Failure::Transfer(error) => Err(match *error {
-            TransferError::AlreadyThere(path) if interrupted(&path) => {
-                let path = path.display();
-                Failure::usage(format!(
-                    "an interrupted export is in {path}: --resume goes on with it, removing it begins anew"
-                ))
+impl ExportCommand {
+    pub(crate) async fn run(self) -> Result<Outcome, CommandError> {
+        let connection = Connection::new(&self.connection)?;
+        let (to, format) = self.destination()?;
+        let mut progress = Progress::new(&connection);
+        let reader = self.read.reader(&connection, &self.table).await?;
+        progress.start_bar("rows", self.read.scan.total, matches!(to, To::Stdout));
+        let export = Export {
+            watch: TransferWatch::new(progress.bar(), CountedRows::Read),
+            progress: &progress,
+            reader,
+            options: ExportOptions {
+                format,
+                part_rows_max: self.part_rows,
+                resume: self.resume,
+                dry_run: self.dry_run,
+                ..ExportOptions::default()
+            },
+        };
+        let counts = match &to {
+            To::Files(to) => export.to_files(to).await?,
+            To::Stdout if self.resume => {
+                return Err(CommandError::usage("rows to stdout cannot be resumed"));
             }
-            TransferError::OtherJob(path) => Failure::usage(format!(
-                "what is in {} was exported with other arguments, or from another table",
-                path.display()
-            )),
-            other => {
-                let failure = Failure::from(other);
-                say_resume(&failure);
-                failure
+            To::Stdout if self.dry_run => {
+                export.to_files(&Destination::File(PathBuf::new())).await?
             }
-        }),
-        other => {
-            say_resume(&other);
-            Err(other)
+            To::Stdout if !format.has_columns() => export.to_stdout().await?,
+            To::Stdout => export.to_stdout_by_file().await?,
+        };
+        let rows = many(counts.rows_written, "row", "rows");
+        progress.finish(&match (&to, self.dry_run) {
+            (_, true) => format!("{rows} would be written"),
+            (To::Stdout, _) => format!("{rows} written"),
+            _ => format!("{rows} in {}", many(counts.writes, "file", "files")),
+        });
+        Ok(Outcome::Done)
+    }
+
+    fn destination(&self) -> Result<(To, Format), CommandError> {
+        let path = &self.to;
+        if path.as_os_str() == "-" {
+            return Ok((To::Stdout, self.format.unwrap_or(Format::Jsonl)));
         }
+        let ends_in_slash = path.as_os_str().to_string_lossy().ends_with(['/', '\\']);
+        let is_directory = ends_in_slash || path.is_dir() || path.extension().is_none();
+        if is_directory {
+            let to = Destination::Directory(path.clone());
+            return Ok((To::Files(to), self.format.unwrap_or(Format::JsonlZstd)));
+        }
+        let unknown = || CommandError::from(TransferError::UnknownFormat(path.clone()));
+        let format = self
+            .format
+            .or_else(|| Format::of_path(path))
+            .ok_or_else(unknown)?;
+        Ok((To::Files(Destination::File(path.clone())), format))
     }
 }
 
-async fn to_stdout(
-    talk: &Talk,
-    watch: &std::sync::Arc<Watch>,
-    reader: &TableReader<TableSource>,
-    options: &ExportOptions,
-) -> Result<Counts, Failure> {
-    let observer = watch.observer();
-    // These formats have none.
-    let columns = Schema::default();
-    let (out, form) = (io::stdout(), (options.format, &columns));
-    let transfer = transfer::export_stream(reader, out, Path::new(STDOUT), form, &observer);
-    let counts = run_transfer(talk, watch, transfer).await;
-    counts.map_err(|failure| match failure {
-        Failure::Transfer(error) => match *error {
-            TransferError::Rows {
-                source: FormatError::Io(error),
-                ..
-            }
-            | TransferError::Io { source: error, .. } => Failure::Output(error),
-            other => other.into(),
-        },
-        other => other,
-    })
+struct Export<'a> {
+    progress: &'a Progress,
+    watch: Arc<TransferWatch>,
+    reader: TableReader<TableSource>,
+    options: ExportOptions,
 }
 
-/// A format with columns cannot be written before all rows are read.
-async fn by_way_of_a_file(
-    talk: &Talk,
-    watch: &std::sync::Arc<Watch>,
-    reader: &TableReader<TableSource>,
-    options: &ExportOptions,
-) -> Result<Counts, Failure> {
-    let directory = tempfile::tempdir().map_err(Failure::Output)?;
-    let path = directory.path().join("rows");
-    let to = Destination::File(path.clone());
-    let observer = watch.observer();
-    let transfer = transfer::export(reader, &to, options, &observer);
-    let counts = run_transfer(talk, watch, transfer).await?;
-    let copied = File::open(path).and_then(|mut file| {
-        let mut out = io::stdout();
-        io::copy(&mut file, &mut out)?;
-        io::Write::flush(&mut out)
-    });
-    copied.map_err(Failure::Output)?;
-    Ok(counts)
+impl Export<'_> {
+    async fn to_files(&self, to: &Destination) -> Result<Counts, CommandError> {
+        let observer = self.watch.observer();
+        let transfer = transfer::export(&self.reader, to, &self.options, &observer);
+        let error = match run_transfer(self.progress, &self.watch, transfer).await {
+            Ok(counts) => return Ok(counts),
+            Err(error) => error,
+        };
+        let error = match error {
+            CommandError::Transfer(error) => match *error {
+                TransferError::AlreadyThere(path) if is_interrupted(&path) => {
+                    let path = path.display();
+                    return Err(CommandError::usage(format!(
+                        "{path} has an interrupted export: --resume resumes it; to start again, delete it"
+                    )));
+                }
+                TransferError::OtherJob(path) => {
+                    return Err(CommandError::usage(format!(
+                        "{} has an export with other arguments, or of another table",
+                        path.display()
+                    )));
+                }
+                other => CommandError::from(other),
+            },
+            other => other,
+        };
+        suggest_resume(&error);
+        Err(error)
+    }
+
+    async fn to_stdout(&self) -> Result<Counts, CommandError> {
+        let observer = self.watch.observer();
+        // These formats have no columns.
+        let columns = Schema::default();
+        let (out, form) = (io::stdout(), (self.options.format, &columns));
+        let transfer =
+            transfer::export_stream(&self.reader, out, Path::new(STDOUT), form, &observer);
+        let counts = run_transfer(self.progress, &self.watch, transfer).await;
+        counts.map_err(|error| match error {
+            CommandError::Transfer(error) => match *error {
+                TransferError::Rows {
+                    source: FormatError::Io(error),
+                    ..
+                }
+                | TransferError::Io { source: error, .. } => CommandError::Output(error),
+                other => other.into(),
+            },
+            other => other,
+        })
+    }
+
+    /// By way of a temporary file: a format with columns cannot be written before all rows are read.
+    async fn to_stdout_by_file(&self) -> Result<Counts, CommandError> {
+        let directory = tempfile::tempdir().map_err(CommandError::Output)?;
+        let path = directory.path().join("rows");
+        let to = Destination::File(path.clone());
+        let observer = self.watch.observer();
+        let transfer = transfer::export(&self.reader, &to, &self.options, &observer);
+        let counts = run_transfer(self.progress, &self.watch, transfer).await?;
+        let copied = File::open(path).and_then(|mut file| {
+            let mut out = io::stdout();
+            io::copy(&mut file, &mut out)?;
+            io::Write::flush(&mut out)
+        });
+        copied.map_err(CommandError::Output)?;
+        Ok(counts)
+    }
+}
+
+/// Whether a path holds an export that is not complete.
+fn is_interrupted(path: &Path) -> bool {
+    let manifest = Manifest::load(path).ok().flatten();
+    manifest.is_some_and(|manifest| manifest.progress != ManifestProgress::Complete)
 }

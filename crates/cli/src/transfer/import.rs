@@ -1,86 +1,101 @@
-//! `partita import FILE|DIR TABLE`: the rows of files to a table.
+//! `partita import FILE|DIR TABLE`: the rows of files into a table.
 
-use super::state_file::StateFile;
-use super::watch::{Done, Watch};
-use super::{run_transfer, table, target};
+use super::export::FormatArg;
+use super::progress_file::ProgressFile;
+use super::run_transfer;
+use super::target::TargetArgs;
+use super::watch::{CountedRows, TransferWatch};
+use crate::args::ConnectionArgs;
 use crate::args::connection::Connection;
-use crate::args::{self, required};
-use crate::error::{End, Failure};
-use crate::progress::Talk;
-use clap::{Arg, ArgMatches, Command};
+use crate::error::{CommandError, Outcome};
+use crate::progress::Progress;
+use clap::value_parser;
 use partita_client::TableClient;
 use partita_tools::formats::Format;
-use partita_tools::transfer::{self, ImportOptions};
+use partita_tools::transfer::{self, ImportOptions, TransferError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-pub(crate) fn command() -> Command {
-    let from = Arg::new("from")
-        .required(true)
-        .value_name("FILE|DIR")
-        .value_parser(clap::value_parser!(PathBuf))
-        .help("File to read, or directory of an export, or - for stdin");
-    let command = Command::new("import")
-        .about("Write the rows of a file, or of an export, to a table")
-        .arg(from)
-        .arg(table("table", "TABLE", "Name of the table to write"))
-        .arg(super::export::format(
-            "Format of the file [default: by its name; jsonl on stdin]",
-        ))
-        .arg(args::jobs());
-    target::add(command).after_help(
-        "CSV has typed columns as Azure Storage Explorer writes them; JSON lines are entities as `partita scan` prints them.\nParquet files may be anybody's. Rows from stdin cannot be gone on with.",
-    )
+#[derive(clap::Args)]
+#[command(
+    about = "Write the rows of a file, or of an export, to a table",
+    after_help = "CSV has typed columns as Azure Storage Explorer writes them; JSON lines are entities as `partita scan` prints them.\nParquet files of other programs are accepted. Rows from stdin cannot be resumed."
+)]
+pub(crate) struct ImportCommand {
+    /// File to read, directory of an export, or - for stdin
+    #[arg(value_name = "FILE|DIR")]
+    from: PathBuf,
+    /// Table to write
+    #[arg(value_name = "TABLE")]
+    table: String,
+    /// Format of the file [default: by its name; jsonl on stdin]
+    #[arg(long, value_name = "FORMAT", value_parser = FormatArg::values())]
+    format: Option<Format>,
+    /// Parallel requests, 1 to 256
+    #[arg(long, short, value_name = "N", value_parser = value_parser!(u16).range(1..=256), default_value_t = 4)]
+    jobs: u16,
+    #[command(flatten)]
+    target: TargetArgs,
+    #[command(flatten)]
+    connection: ConnectionArgs,
 }
 
-pub(crate) async fn run(matches: &ArgMatches) -> Result<End, Failure> {
-    let connection = Connection::of(matches)?;
-    let name = required(matches, "table")?;
-    let from = matches.get_one::<PathBuf>("from");
-    let from = from.ok_or_else(|| Failure::usage("FILE is missing"))?;
-    let talk = Talk::new(&connection);
-    let table = connection.service.table_client(name);
-    if from.as_os_str() == "-" {
-        return of_stdin(matches, talk, &table).await;
+impl ImportCommand {
+    pub(crate) async fn run(self) -> Result<Outcome, CommandError> {
+        let connection = Connection::new(&self.connection)?;
+        let progress = Progress::new(&connection);
+        let table = connection.service.table_client(&self.table);
+        if self.from.as_os_str() == "-" {
+            return self.import_stdin(progress, &table).await;
+        }
+        let path = self.from.canonicalize().map_err(|source| {
+            let path = self.from.clone();
+            CommandError::from(TransferError::Io { path, source })
+        })?;
+        let endpoint = connection.service.endpoint();
+        let to = format!("{endpoint}/{}", self.table.to_ascii_lowercase());
+        let file = ProgressFile::new(
+            &self.target.progress_file,
+            self.target.dry_run,
+            "import",
+            &path.to_string_lossy(),
+            &to,
+        )?;
+        self.target.check(&table, file.is_resumed).await?;
+        let options = ImportOptions {
+            format: self.format,
+            load: self
+                .target
+                .load_options(self.jobs.into(), file.path.clone()),
+        };
+        let watch = TransferWatch::new(progress.bar(), CountedRows::Written);
+        let observer = watch.observer();
+        let transfer = transfer::import(&self.from, &table, &options, &observer);
+        let counts = run_transfer(&progress, &watch, transfer).await;
+        let counts = counts.map_err(|error| file.explain(error))?;
+        self.target.finish(progress, &counts, watch.rows_before());
+        Ok(Outcome::Done)
     }
-    let path = from.canonicalize().map_err(|source| {
-        let path = from.clone();
-        Failure::from(transfer::TransferError::Io { path, source })
-    })?;
-    let endpoint = connection.service.endpoint();
-    let to = format!("{endpoint}/{}", name.to_ascii_lowercase());
-    let state = StateFile::of(matches, "import", &path.to_string_lossy(), &to)?;
-    target::check(matches, &table, state.is_resumed).await?;
-    let options = ImportOptions {
-        format: super::export::format_of(matches),
-        load: target::options(matches, state.path.clone()),
-    };
-    let watch = Watch::new(talk.bar(), Done::Written);
-    let observer = watch.observer();
-    let transfer = transfer::import(from, &table, &options, &observer);
-    let counts = run_transfer(&talk, &watch, transfer).await;
-    let counts = counts.map_err(|failure| state.after(failure))?;
-    target::end(talk, matches, &counts, watch.rows_before());
-    Ok(End::Done)
-}
 
-async fn of_stdin(
-    matches: &ArgMatches,
-    mut talk: Talk,
-    table: &TableClient,
-) -> Result<End, Failure> {
-    if matches.get_flag("resume") || matches.get_one::<PathBuf>("state").is_some() {
-        return Err(Failure::usage("rows from stdin cannot be gone on with"));
+    async fn import_stdin(
+        &self,
+        mut progress: Progress,
+        table: &TableClient,
+    ) -> Result<Outcome, CommandError> {
+        let file = &self.target.progress_file;
+        if file.resume || file.state.is_some() {
+            return Err(CommandError::usage("rows from stdin cannot be resumed"));
+        }
+        let format = self.format.unwrap_or(Format::Jsonl);
+        self.target.check(table, false).await?;
+        let load = self.target.load_options(self.jobs.into(), None);
+        progress.start_bar("rows", None, false);
+        let watch = TransferWatch::new(progress.bar(), CountedRows::Written);
+        let (observer, name) = (watch.observer(), Path::new("stdin"));
+        let input = io::stdin();
+        let transfer = transfer::import_stream(input, (name, format), table, &load, &observer);
+        let counts = run_transfer(&progress, &watch, transfer).await?;
+        self.target.finish(progress, &counts, 0);
+        Ok(Outcome::Done)
     }
-    let format = super::export::format_of(matches).unwrap_or(Format::Jsonl);
-    target::check(matches, table, false).await?;
-    let load = target::options(matches, None);
-    talk.show_progress("rows", None, false);
-    let watch = Watch::new(talk.bar(), Done::Written);
-    let (observer, name) = (watch.observer(), Path::new("stdin"));
-    let input = io::stdin();
-    let transfer = transfer::import_stream(input, (name, format), table, &load, &observer);
-    let counts = run_transfer(&talk, &watch, transfer).await?;
-    target::end(talk, matches, &counts, 0);
-    Ok(End::Done)
 }

@@ -1,132 +1,118 @@
-//! The verbs that move whole tables: copy, diff, export, import. What they have in common: the rows that they read, how they write
-//! them, how they stop and go on.
+//! Commands that move whole tables: `copy`, `diff`, `export`, `import`.
 //!
-//! - The first Ctrl-C stops a transfer where it can go on; the second one at once, which loses no more than `kill -9` would.
-//! - Exports keep where they stand in their directory, the others in a state file ([`state_file`]).
-//! - *Destructive* is what changes rows that were there before: `merge` and `replace` into a table that is not empty. It asks.
+//! - The first Ctrl-C stops a transfer where it can be resumed. The second stops it at once, which loses no more than `kill -9` would.
+//! - An export keeps its position in its directory; imports and copies in a progress file ([`progress_file`]).
+//! - `--mode merge` and `replace` into a table that is not empty change existing rows, so they ask first.
 
-mod copy;
-mod diff;
-mod export;
-mod import;
-mod state_file;
+pub(crate) mod copy;
+pub(crate) mod diff;
+pub(crate) mod export;
+pub(crate) mod import;
+mod progress_file;
 mod target;
 mod watch;
 
 use crate::args::connection::Connection;
-use crate::args::{self, bounds, job_count, selected, text};
-use crate::error::Failure;
-use crate::progress::{Talk, say};
-use crate::scan_session::{Reading, signal};
-use clap::{Arg, ArgMatches, Command};
+use crate::args::{ScanArgs, SelectArgs};
+use crate::error::CommandError;
+use crate::progress::{Progress, message};
+use crate::scan_session::ScanSpec;
+use crate::signals::stop_requested;
 use partita_tools::scan::{Bounds, Emit, Order};
 use partita_tools::transfer::{TableReader, TableSource, TransferError};
 use std::sync::Arc;
-use watch::Watch;
+use watch::TransferWatch;
 
-pub(crate) use copy::run as copy;
-pub(crate) use diff::run as diff;
-pub(crate) use export::run as export;
-pub(crate) use import::run as import;
-
-/// The commands, without the flags of the first side's connection.
-pub(crate) fn commands() -> [Command; 4] {
-    [
-        copy::command(),
-        diff::command(),
-        export::command(),
-        import::command(),
-    ]
+/// Which rows of a table are read, and how.
+#[derive(Debug, clap::Args)]
+struct ReadArgs {
+    /// OData filter, such as "Age ge 18 and PartitionKey eq 'a'"
+    #[arg(long, value_name = "FILTER")]
+    filter: Option<String>,
+    #[command(flatten)]
+    select: SelectArgs,
+    #[command(flatten)]
+    scan: ScanArgs,
 }
 
-/// The name of a table.
-fn table(id: &'static str, value: &'static str, help: &'static str) -> Arg {
-    Arg::new(id).required(true).value_name(value).help(help)
+impl ReadArgs {
+    /// The rows of a table within the bounds of the flags.
+    async fn reader(
+        &self,
+        connection: &Connection,
+        table: &str,
+    ) -> Result<TableReader<TableSource>, CommandError> {
+        self.reader_within(connection, table, self.scan.bounds())
+            .await
+    }
+
+    /// The rows of a table within other bounds.
+    async fn reader_within(
+        &self,
+        connection: &Connection,
+        table: &str,
+        bounds: Bounds,
+    ) -> Result<TableReader<TableSource>, CommandError> {
+        let filter = self.filter.as_deref();
+        let select = self.select.names().unwrap_or_default();
+        let spec = ScanSpec::new(&self.scan, filter, select, Emit::EveryRow, Order::Table)?;
+        let steps = spec.plan(&bounds, connection, table).await?;
+        let client = connection.service.table_client(table);
+        Ok(TableReader {
+            endpoint: connection.service.endpoint().to_string(),
+            name: client.name().to_owned(),
+            table: Arc::new(TableSource(client)),
+            query: spec.query,
+            bounds,
+            steps,
+            jobs: self.scan.jobs(),
+        })
+    }
 }
 
-/// Adds the flags that say which rows of a table are read, and how.
-fn reading(command: Command) -> Command {
-    let command = command
-        .arg(args::filter_flag())
-        .arg(args::select().help("Only these properties and the keys; the keys come in any case"));
-    args::scanning(command)
-}
-
-/// The rows of a table that the flags say.
-async fn reader(
-    matches: &ArgMatches,
-    connection: &Connection,
-    table: &str,
-    bounds: Bounds,
-) -> Result<TableReader<TableSource>, Failure> {
-    let filter = text(matches, "filter");
-    let select = selected(matches).unwrap_or_default();
-    let reading = Reading::of(matches, filter, select, Emit::EveryRow, Order::Table)?;
-    let steps = reading.plan_of(&bounds, matches, connection, table).await?;
-    let client = connection.service.table_client(table);
-    Ok(TableReader {
-        endpoint: connection.service.endpoint().to_string(),
-        name: client.name().to_owned(),
-        table: Arc::new(TableSource(client)),
-        query: reading.query,
-        bounds,
-        steps,
-        jobs: job_count(matches),
-    })
-}
-
-/// The rows of a table within the bounds of the flags.
-async fn reader_of(
-    matches: &ArgMatches,
-    connection: &Connection,
-    table: &str,
-) -> Result<TableReader<TableSource>, Failure> {
-    reader(matches, connection, table, bounds(matches)).await
-}
-
-/// Runs a transfer to its end, or until it has stopped.
+/// Runs a transfer until it has ended, or has stopped after a signal.
 async fn run_transfer<T>(
-    talk: &Talk,
-    watch: &Watch,
+    progress: &Progress,
+    watch: &TransferWatch,
     transfer: impl Future<Output = Result<T, TransferError>>,
-) -> Result<T, Failure> {
+) -> Result<T, CommandError> {
     let mut transfer = std::pin::pin!(transfer);
     let ended = tokio::select! {
         biased;
-        () = signal() => None,
+        () = stop_requested() => None,
         ended = &mut transfer => Some(ended),
     };
     let ended = match ended {
         Some(ended) => ended,
         None => {
-            talk.hide_progress();
-            say("stopping where it can go on; once more stops it at once");
+            progress.hide_bar();
+            message("stopping where it can be resumed; press Ctrl-C again to stop at once");
             watch.stop();
             tokio::select! {
                 biased;
-                () = signal() => Err(TransferError::Stopped),
+                () = stop_requested() => Err(TransferError::Stopped),
                 ended = &mut transfer => ended,
             }
         }
     };
-    talk.hide_progress();
+    progress.hide_bar();
     ended.map_err(|error| match error {
-        TransferError::Stopped => Failure::Interrupted,
+        TransferError::Stopped => CommandError::Interrupted,
         other => other.into(),
     })
 }
 
-/// Says how to go on, if that would be of use.
-fn say_resume(failure: &Failure) {
-    let is_useful = match failure {
-        Failure::Interrupted => true,
-        Failure::Transfer(error) => matches!(
+/// Says how to resume, if that would help.
+fn suggest_resume(error: &CommandError) {
+    let helps = match error {
+        CommandError::Interrupted => true,
+        CommandError::Transfer(error) => matches!(
             **error,
             TransferError::Read(_) | TransferError::Write { .. } | TransferError::Io { .. }
         ),
         _ => false,
     };
-    if is_useful {
-        say("to go on from here, repeat the command with --resume");
+    if helps {
+        message("to resume, repeat the command with --resume");
     }
 }

@@ -1,102 +1,112 @@
 //! How rows are written to a table, and what is asked before.
 
-use crate::args::{self, job_count, switch, text};
-use crate::error::Failure;
-use crate::progress::{Talk, confirm, count, many};
-use clap::{Arg, ArgMatches, Command};
+use super::progress_file::ProgressFileArgs;
+use crate::args::ConfirmArgs;
+use crate::error::CommandError;
+use crate::progress::{Progress, confirm};
+use crate::units::{count, many};
+use clap::ValueEnum;
 use partita_client::{QueryOptions, TableClient};
 use partita_tools::transfer::{Counts, Mode, WriteOptions};
 use std::path::PathBuf;
 
-/// Adds the flags.
-pub(crate) fn add(command: Command) -> Command {
-    let mode = Arg::new("mode")
-        .long("mode")
-        .value_name("MODE")
-        .value_parser(["insert", "merge", "replace", "skip"])
-        .default_value("insert")
-        .help("What to do with a row that is there already: insert fails, merge and replace overwrite it, skip leaves it");
-    let command = command
-        .arg(mode)
-        .arg(switch("create-table", "Make the table if it is not there"))
-        .arg(args::dry_run("Only read and count: nothing is written"))
-        .arg(args::yes());
-    super::state_file::add(command)
+/// How rows are written.
+#[derive(Debug, clap::Args)]
+pub(super) struct TargetArgs {
+    /// What to do with an existing row: insert fails, merge and replace overwrite it, skip keeps it
+    #[arg(long, value_name = "MODE", value_enum, default_value_t = ModeArg::Insert)]
+    mode: ModeArg,
+    /// Create the table if it does not exist
+    #[arg(long)]
+    create_table: bool,
+    /// Only read and count, and write nothing
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    #[command(flatten)]
+    confirm: ConfirmArgs,
+    #[command(flatten)]
+    pub(super) progress_file: ProgressFileArgs,
 }
 
-/// How the flags want rows to be written.
-pub(crate) fn options(matches: &ArgMatches, state: Option<PathBuf>) -> WriteOptions {
-    WriteOptions {
-        mode: mode(matches),
-        jobs: job_count(matches),
-        create_table: matches.get_flag("create-table"),
-        state,
-        resume: matches.get_flag("resume"),
-        dry_run: matches.get_flag("dry-run"),
-        ..WriteOptions::default()
-    }
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ModeArg {
+    Insert,
+    Merge,
+    Replace,
+    Skip,
 }
 
-fn mode(matches: &ArgMatches) -> Mode {
-    match text(matches, "mode") {
-        Some("merge") => Mode::Merge,
-        Some("replace") => Mode::Replace,
-        Some("skip") => Mode::SkipExisting,
-        _ => Mode::Insert,
-    }
-}
-
-/// Looks whether the table is there, and asks before rows of it are overwritten. Who goes on with a run has been asked.
-pub(crate) async fn check(
-    matches: &ArgMatches,
-    table: &TableClient,
-    is_resumed: bool,
-) -> Result<(), Failure> {
-    if matches.get_flag("dry-run") {
-        return Ok(());
-    }
-    let first = QueryOptions::new().top(1).select(["PartitionKey"]);
-    let is_empty = match table.query_page(&first, None).await {
-        Ok(page) => page.continuation().is_none() && page.entities()?.is_empty(),
-        Err(error) if error.is_not_found() && matches.get_flag("create-table") => true,
-        Err(error) if error.is_not_found() => {
-            let name = table.name();
-            return Err(Failure::usage(format!(
-                "there is no table {name}: --create-table makes it"
-            )));
+impl TargetArgs {
+    /// The options of the transfer.
+    pub(super) fn load_options(&self, jobs: usize, state: Option<PathBuf>) -> WriteOptions {
+        WriteOptions {
+            mode: match self.mode {
+                ModeArg::Insert => Mode::Insert,
+                ModeArg::Merge => Mode::Merge,
+                ModeArg::Replace => Mode::Replace,
+                ModeArg::Skip => Mode::SkipExisting,
+            },
+            jobs,
+            create_table: self.create_table,
+            state,
+            resume: self.progress_file.resume,
+            dry_run: self.dry_run,
+            ..WriteOptions::default()
         }
-        // A signature may allow to write and not to read.
-        Err(error) if error.status() == Some(403) => false,
-        Err(error) => return Err(error.into()),
-    };
-    let overwrites = matches!(mode(matches), Mode::Merge | Mode::Replace);
-    if is_empty || is_resumed || !overwrites {
-        return Ok(());
     }
-    let what = format!(
-        "{} rows of table {}, which is not empty",
-        text(matches, "mode").unwrap_or_default(),
-        table.name()
-    );
-    confirm(&what, matches.get_flag("yes"))
-}
 
-/// The last line.
-pub(crate) fn end(talk: Talk, matches: &ArgMatches, counts: &Counts, before: u64) {
-    let rows = many(counts.rows_written, "row", "rows");
-    if matches.get_flag("dry-run") {
-        let requests = many(counts.writes, "request", "requests");
-        talk.end(&format!("{rows} would be written in {requests}"));
-        return;
+    /// Checks that the table exists, and asks before its rows are overwritten. A run that is resumed has asked already.
+    pub(super) async fn check(
+        &self,
+        table: &TableClient,
+        is_resumed: bool,
+    ) -> Result<(), CommandError> {
+        if self.dry_run {
+            return Ok(());
+        }
+        let first = QueryOptions::new().top(1).select(["PartitionKey"]);
+        let is_empty = match table.query_page(&first, None).await {
+            Ok(page) => page.continuation().is_none() && page.entities()?.is_empty(),
+            Err(error) if error.is_not_found() && self.create_table => true,
+            Err(error) if error.is_not_found() => {
+                let name = table.name();
+                return Err(CommandError::usage(format!(
+                    "there is no table {name}: --create-table creates it"
+                )));
+            }
+            // A signature may allow to write and not to read.
+            Err(error) if error.status() == Some(403) => false,
+            Err(error) => return Err(error.into()),
+        };
+        let verb = match self.mode {
+            ModeArg::Merge => "merge",
+            ModeArg::Replace => "replace",
+            ModeArg::Insert | ModeArg::Skip => return Ok(()),
+        };
+        if is_empty || is_resumed {
+            return Ok(());
+        }
+        let question = format!("{verb} rows of table {}, which is not empty", table.name());
+        confirm(&question, self.confirm.yes)
     }
-    let mut line = format!("{rows} written");
-    if counts.rows_skipped > 0 || text(matches, "mode") == Some("skip") {
-        let skipped = count(counts.rows_skipped);
-        line.push_str(&format!(", {skipped} skipped"));
+
+    /// Writes the last line; `before` are the rows of the run that was resumed.
+    pub(super) fn finish(&self, progress: Progress, counts: &Counts, before: u64) {
+        let rows = many(counts.rows_written, "row", "rows");
+        if self.dry_run {
+            let requests = many(counts.writes, "request", "requests");
+            progress.finish(&format!("{rows} would be written in {requests}"));
+            return;
+        }
+        let mut line = format!("{rows} written");
+        if counts.rows_skipped > 0 || self.mode == ModeArg::Skip {
+            let skipped = count(counts.rows_skipped);
+            line.push_str(&format!(", {skipped} skipped"));
+        }
+        if before > 0 {
+            let before = count(before);
+            line.push_str(&format!(" after {before} of the interrupted run"));
+        }
+        progress.finish(&line);
     }
-    if before > 0 {
-        let before = count(before);
-        line.push_str(&format!(" after {before} of the run before"));
-    }
-    talk.end(&line);
 }

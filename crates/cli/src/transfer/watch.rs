@@ -1,36 +1,37 @@
-//! What a transfer says of itself, on a progress bar; and the wish that it stop.
+//! Observes a transfer: moves the progress bar, and passes on the request to stop.
 
-use crate::progress::{Bar, count};
+use crate::progress::Bar;
+use crate::units::count;
 use partita_tools::transfer::{Event, Observer};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Which rows are those that are done.
+/// Which rows the progress bar counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Done {
-    /// Those that were read.
+pub(super) enum CountedRows {
+    /// Rows that were read.
     Read,
-    /// Those that were written, or passed over.
+    /// Rows that were written or skipped.
     Written,
 }
 
-/// Sees a transfer.
-pub(crate) struct Watch {
+/// The observer of a transfer.
+pub(super) struct TransferWatch {
     bar: Bar,
     counts_read: AtomicBool,
-    /// Whether the bar is one of bytes, because nobody knows how many rows there are.
+    /// Whether the bar counts bytes, because the number of rows is unknown.
     is_of_bytes: AtomicBool,
     rows: AtomicU64,
-    /// Rows of a run before.
+    /// Rows of the run that was resumed.
     rows_before: AtomicU64,
     is_stopped: AtomicBool,
 }
 
-impl Watch {
-    pub(crate) fn new(bar: Bar, done: Done) -> Arc<Self> {
+impl TransferWatch {
+    pub(super) fn new(bar: Bar, rows: CountedRows) -> Arc<Self> {
         Arc::new(Self {
             bar,
-            counts_read: AtomicBool::new(done == Done::Read),
+            counts_read: AtomicBool::new(rows == CountedRows::Read),
             is_of_bytes: AtomicBool::new(false),
             rows: AtomicU64::new(0),
             rows_before: AtomicU64::new(0),
@@ -38,30 +39,30 @@ impl Watch {
         })
     }
 
-    /// The same as the transfer takes it.
-    pub(crate) fn observer(self: &Arc<Self>) -> Arc<dyn Observer> {
+    /// As the transfer takes it.
+    pub(super) fn observer(self: &Arc<Self>) -> Arc<dyn Observer> {
         Arc::<Self>::clone(self)
     }
 
     /// Asks the transfer to stop.
-    pub(crate) fn stop(&self) {
+    pub(super) fn stop(&self) {
         self.is_stopped.store(true, Ordering::Relaxed);
     }
 
-    /// Rows that a run before had done, as far as that is known.
-    pub(crate) fn rows_before(&self) -> u64 {
+    /// Rows of the run that was resumed, as far as they are known.
+    pub(super) fn rows_before(&self) -> u64 {
         self.rows_before.load(Ordering::Relaxed)
     }
 
     fn add(&self, rows: u64) {
         let rows = self.rows.fetch_add(rows, Ordering::Relaxed) + rows;
         if !self.is_of_bytes.load(Ordering::Relaxed) {
-            self.bar.progress(rows);
+            self.bar.set_position(rows);
         }
     }
 }
 
-impl Observer for Watch {
+impl Observer for TransferWatch {
     fn event(&self, event: &Event<'_>) {
         let counts_read = self.counts_read.load(Ordering::Relaxed);
         match *event {
@@ -74,7 +75,7 @@ impl Observer for Watch {
             }
             Event::Position { bytes } => {
                 let rows = count(self.rows.load(Ordering::Relaxed));
-                self.bar.progress_with(bytes, &format!("  {rows} rows"));
+                self.bar.set_position_with(bytes, &format!("  {rows} rows"));
             }
             Event::Converting { rows } => {
                 self.counts_read.store(false, Ordering::Relaxed);

@@ -1,20 +1,20 @@
 //! `/admin/v1/hot`: the hottest partitions of all ranges, and whether a split can help. `docs/admin-api.md` lists the fields.
 
-use hyper::StatusCode;
 use partita_cluster::{Cluster, Served};
-use partita_heat::{HotPartition, Pattern, SplitAdvice, TableGrowth};
+use partita_heat::{self as heat, Pattern};
 use partita_table::{Service, TableNames};
-use serde_json::{Value, json};
+use partita_wire::admin::{AdviceKind, GrowthAdvice, Hot, HotPartition, SplitAdvice};
 
-use super::asked::{Asked, Refused};
-use super::places::{place, table_place, whole_table};
-use super::ranges::{Answer, refused};
+use super::answer::Answer;
+use super::named_keys::{named_key, named_table, table_of};
+use super::params::{InvalidParams, Params};
+use super::ranges::growth_pattern;
 
-/// Partitions shown when nobody says how many, and at most.
+/// Partitions by default, and at most.
 const LIMIT: usize = 20;
 const LIMIT_MAX: usize = 1_000;
 
-/// The partitions, hottest first. `balances` says whether hot ranges are split unasked.
+/// The partitions, hottest first. `balances` says whether the server splits hot ranges by itself.
 pub(super) async fn hot(
     cluster: &Cluster,
     service: &Service,
@@ -22,14 +22,14 @@ pub(super) async fn hot(
     balances: bool,
 ) -> Answer {
     let limit =
-        Asked::new(query, &["limit"]).and_then(|asked| asked.number("limit", 1..=LIMIT_MAX));
+        Params::new(query, &["limit"]).and_then(|params| params.number("limit", 1..=LIMIT_MAX));
     let limit = match limit {
         Ok(limit) => limit.unwrap_or(LIMIT),
-        Err(Refused(why)) => return refused(StatusCode::BAD_REQUEST, "InvalidQuery", &why),
+        Err(InvalidParams(why)) => return Answer::invalid_query(why),
     };
     let names = match service.table_names().await {
         Ok(names) => names,
-        Err(error) => return refused(StatusCode::SERVICE_UNAVAILABLE, "Busy", &error.to_string()),
+        Err(error) => return Answer::busy(&error),
     };
     let ranges = cluster.map().ranges();
     let (mut partitions, mut splits, mut growth) = (Vec::new(), Vec::new(), Vec::new());
@@ -37,138 +37,144 @@ pub(super) async fn hot(
         let heat = served.range.heat();
         let advice = heat.split_point();
         let of_range = heat.hot_partitions(limit);
-        let shown = of_range
-            .iter()
-            .map(|hot| (hot.load, partition(cluster, served, hot, &advice, &names)));
-        partitions.extend(shown);
-        splits.push(split(served, &advice, &names));
+        partitions.extend(
+            of_range
+                .iter()
+                .map(|hot| partition(cluster, served, hot, &advice, &names)),
+        );
+        splits.push(split_advice(served, &advice, &names));
         growth.extend(
             heat.growth()
                 .iter()
-                .map(|table| grows(served, table, &names)),
+                .map(|table| growth_advice(served, table, &names)),
         );
     }
-    // Each range's are in order already; the sort keeps key order where loads are equal.
-    partitions.sort_by_key(|(load, _)| std::cmp::Reverse(*load));
-    let partitions: Vec<Value> = partitions
-        .into_iter()
-        .take(limit)
-        .map(|(_, shown)| shown)
-        .collect();
+    // Each range's partitions are sorted already; a stable sort keeps key order where loads are equal.
+    partitions.sort_by_key(|partition| std::cmp::Reverse(partition.load));
+    partitions.truncate(limit);
     let (no_split_key, balanced) = cluster.balance_counts();
-    let body = json!({
-        "partitions": partitions,
-        "splits": splits,
-        "growth": growth,
-        "balances": balances,
-        "balanced": balanced,
-        "no_split_key": no_split_key,
-    });
-    (StatusCode::OK, body)
+    Answer::ok(&Hot {
+        partitions,
+        splits,
+        growth,
+        balances,
+        balanced,
+        no_split_key,
+    })
 }
 
 fn partition(
     cluster: &Cluster,
     served: &Served,
-    hot: &HotPartition,
-    advice: &SplitAdvice,
+    hot: &heat::HotPartition,
+    advice: &heat::SplitAdvice,
     names: &TableNames,
-) -> Value {
+) -> HotPartition {
     let id = served.range.id();
     let window = cluster.last_window(id);
-    // What is known of a window that is not over yet is no rate.
+    // Without a closed window there is no length to divide by.
     let seconds = window.map(|window| window.elapsed.as_secs_f64());
     let seconds = seconds.filter(|seconds| *seconds > 0.0);
     let rate = |count: f64| seconds.map(|seconds| (count / seconds * 10.0).round() / 10.0);
-    let (helps, why) = help(advice, hot);
-    json!({
-        "partition": place(&hot.partition, names),
-        "range": id.0,
-        "share": hot.share,
-        "load": hot.load,
-        "load_error": hot.error,
-        "reads_per_second": rate(hot.last.reads),
-        "writes_per_second": rate(hot.last.writes),
-        "rows_per_second": rate(hot.last.rows_scanned + hot.last.rows_written),
-        "bytes_in_per_second": rate(hot.last.bytes_in),
-        "bytes_out_per_second": rate(hot.last.bytes_out),
-        "throttled_per_second": rate(hot.last.throttled),
-        "p50_us": hot.p50_us,
-        "p99_us": hot.p99_us,
-        "split_helps": helps,
-        "why": why,
-    })
+    let (split_helps, why) = split_helps(advice, hot);
+    HotPartition {
+        partition: named_key(&hot.partition, names),
+        range: id.0,
+        share: hot.share,
+        load: hot.load,
+        load_error: hot.error,
+        reads_per_second: rate(hot.last.reads),
+        writes_per_second: rate(hot.last.writes),
+        rows_per_second: rate(hot.last.rows_scanned + hot.last.rows_written),
+        bytes_in_per_second: rate(hot.last.bytes_in),
+        bytes_out_per_second: rate(hot.last.bytes_out),
+        throttled_per_second: rate(hot.last.throttled),
+        p50_us: hot.p50_us,
+        p99_us: hot.p99_us,
+        split_helps,
+        why: why.to_owned(),
+    }
 }
 
 /// Whether a split of its range helps a hot partition, and why or why not.
-fn help(advice: &SplitAdvice, hot: &HotPartition) -> (bool, &'static str) {
+fn split_helps(advice: &heat::SplitAdvice, hot: &heat::HotPartition) -> (bool, &'static str) {
+    use heat::SplitAdvice::{Cut, GrowsAtOneEnd, NotEnoughLoad, OneHotPartition};
     match advice {
-        SplitAdvice::Cut { .. } => (true, "a split shares the load of its range out"),
-        SplitAdvice::OneHotPartition { partition, .. } if *partition == hot.partition => (
+        Cut { .. } => (true, "a split shares the load of its range out"),
+        OneHotPartition { partition, .. } if *partition == hot.partition => (
             false,
-            "it has most of its range's load, and a partition is never cut: spread its rows over more PartitionKeys",
+            "it has most of its range's load, and a partition is never split: spread its rows over more PartitionKeys",
         ),
-        SplitAdvice::OneHotPartition { .. } => (
+        OneHotPartition { .. } => (
             false,
-            "another partition has most of its range's load, and a partition is never cut",
+            "another partition has most of its range's load, and a partition is never split",
         ),
-        SplitAdvice::GrowsAtOneEnd { table, .. } if hot.partition.starts_with(table) => (
+        GrowsAtOneEnd { table, .. } if hot.partition.starts_with(table) => (
             false,
-            "its table grows at one end, where most of its range's load is and stays, whatever is split: begin the PartitionKey with something that varies",
+            "its table grows at one end, which has most of its range's load after any split: begin the PartitionKey with something that varies",
         ),
-        SplitAdvice::GrowsAtOneEnd { .. } => (
+        GrowsAtOneEnd { .. } => (
             false,
-            "most of its range's load is at the end of a table that grows there, and stays there whatever is split",
+            "most of its range's load is at the end of a table that grows there, and stays there after any split",
         ),
-        SplitAdvice::NotEnoughLoad => (false, "its range has too little load to tell"),
+        NotEnoughLoad => (false, "its range has too little load to tell"),
     }
 }
 
 /// What the load says about splitting a range.
-fn split(served: &Served, advice: &SplitAdvice, names: &TableNames) -> Value {
-    let (word, at, share) = match advice {
-        SplitAdvice::Cut { key, left_share } => ("cut", place(key, names), Some(left_share)),
-        SplitAdvice::OneHotPartition { partition, share } => {
-            ("one_hot_partition", place(partition, names), Some(share))
+fn split_advice(served: &Served, advice: &heat::SplitAdvice, names: &TableNames) -> SplitAdvice {
+    let (kind, at, share) = match advice {
+        heat::SplitAdvice::Cut { key, left_share } => {
+            (AdviceKind::Cut, named_key(key, names), Some(*left_share))
         }
-        SplitAdvice::GrowsAtOneEnd { table, share } => {
-            ("grows_at_one_end", whole_table(table, names), Some(share))
-        }
-        SplitAdvice::NotEnoughLoad => ("not_enough_load", Value::Null, None),
+        heat::SplitAdvice::OneHotPartition { partition, share } => (
+            AdviceKind::OneHotPartition,
+            named_key(partition, names),
+            Some(*share),
+        ),
+        heat::SplitAdvice::GrowsAtOneEnd { table, share } => (
+            AdviceKind::GrowsAtOneEnd,
+            named_table(table, names),
+            Some(*share),
+        ),
+        heat::SplitAdvice::NotEnoughLoad => (AdviceKind::NotEnoughLoad, None, None),
     };
-    json!({
-        "range": served.range.id().0,
-        "advice": word,
-        "at": at,
-        "share": share,
-    })
+    SplitAdvice {
+        range: served.range.id().0,
+        advice: kind,
+        at,
+        share,
+    }
 }
 
-/// How a table grows in a range, with advice where that keeps it from being balanced.
-fn grows(served: &Served, growth: &TableGrowth, names: &TableNames) -> Value {
-    let advice = match growth.pattern {
-        Pattern::AppendOnly => Some(
-            "inserts go to the last partition, so one range takes them all whatever is split: begin the PartitionKey with something that varies, such as a hash of the RowKey",
-        ),
-        Pattern::PrependOnly => Some(
-            "inserts go to the first partition, so one range takes them all whatever is split: begin the PartitionKey with something that varies, such as a hash of the RowKey",
-        ),
+/// How a table grows in a range, with advice where its growth keeps it from being balanced.
+fn growth_advice(served: &Served, growth: &heat::TableGrowth, names: &TableNames) -> GrowthAdvice {
+    let end = match growth.pattern {
+        Pattern::AppendOnly => Some("last"),
+        Pattern::PrependOnly => Some("first"),
         Pattern::Spread => None,
     };
-    let place = table_place(&growth.table, names);
-    json!({
-        "range": served.range.id().0,
-        "account": place.as_ref().map(|place| &place.account),
-        "table": place.as_ref().map(|place| &place.table),
-        "pattern": growth.pattern,
-        "end_share": growth.end_share,
-        "advice": advice,
-    })
+    let advice = end.map(|end| {
+        format!(
+            "inserts go to the {end} partition, so one range takes them all after any split: begin the PartitionKey with something that varies, such as a hash of the RowKey"
+        )
+    });
+    let place = table_of(&growth.table, names);
+    let (account, table) = place.map(|place| (place.account, place.table)).unzip();
+    GrowthAdvice {
+        range: served.range.id().0,
+        account,
+        table: table.flatten(),
+        pattern: growth_pattern(growth.pattern),
+        end_share: growth.end_share,
+        advice,
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{Heated, fields_are_documented};
+    use super::super::tests::{Heated, documented};
+    use partita_wire::admin::Hot;
     use serde_json::Value;
 
     #[tokio::test]
@@ -181,7 +187,7 @@ mod tests {
         heated.insert("a", 400).await;
         heated.insert("b", 100).await;
         let (_, hot) = heated.get("/admin/v1/hot").await;
-        fields_are_documented(&hot);
+        documented::<Hot>(&hot);
         let [first, second] = [&hot["partitions"][0], &hot["partitions"][1]];
         assert_eq!(first["partition"]["partition_key"], "a");
         assert_eq!(
@@ -216,7 +222,7 @@ mod tests {
             heated.insert(&format!("day-{day:03}"), 100).await;
         }
         let (_, hot) = heated.get("/admin/v1/hot").await;
-        fields_are_documented(&hot);
+        documented::<Hot>(&hot);
         let growth = &hot["growth"][0];
         assert_eq!(
             (&growth["table"], &growth["pattern"]),

@@ -1,15 +1,16 @@
-//! The admin port: health, readiness, metrics and status, for operators and their machines. `docs/admin-api.md`
-//! describes it for users.
+//! The admin port: health, readiness, metrics and the admin API, for operators and their programs. `docs/admin-api.md` describes
+//! it for users, `partita_wire::admin` has its documents as types.
 //!
-//! It asks for no credentials, so it shows no keys, listens on loopback unless told otherwise, and takes actions (on ranges) on
-//! loopback only, and only with a header that no foreign web page can send. It has bounds of its own and goes on answering when
-//! the table port is full.
+//! - It asks for no credentials, so it shows no keys and listens on loopback unless told otherwise.
+//! - It takes actions on loopback only, and only with a header that no foreign web page can send.
+//! - It has limits of its own and goes on answering when the table port is full.
 
-mod asked;
+mod answer;
 mod heat;
 mod hot;
+mod named_keys;
 mod pages;
-mod places;
+mod params;
 mod ranges;
 mod snapshots;
 mod status;
@@ -28,7 +29,7 @@ use partita_rt::Tasks;
 use partita_rt::net::{Listener, Stream};
 use tokio::sync::Semaphore;
 
-use crate::standing::Standing;
+use crate::status::ServerStatus;
 
 /// Open connections; further ones wait in the listen queue.
 const CONNECTIONS_MAX: usize = 64;
@@ -36,14 +37,14 @@ const CONNECTIONS_MAX: usize = 64;
 /// For the headers of one request.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// For one connection, from open to close: whoever scrapes comes back in seconds, whoever holds on is cut off.
+/// For one connection, from open to close. Programs that poll come back in seconds.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// Pause after the system refused to hand out a connection, most likely for want of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Serves the admin API until `tasks` are asked to end. Connections run as tasks of the same set.
-pub async fn serve(listener: Box<dyn Listener>, standing: Arc<Standing>, tasks: Tasks) {
+pub async fn serve(listener: Box<dyn Listener>, status: Arc<ServerStatus>, tasks: Tasks) {
     let shutdown = tasks.shutdown();
     let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     loop {
@@ -51,41 +52,41 @@ pub async fn serve(listener: Box<dyn Listener>, standing: Arc<Standing>, tasks: 
             () = shutdown.requested() => return,
             accepted = accept(&*listener, &room) => accepted,
         };
-        let (stream, place) = match accepted {
+        let (stream, permit) = match accepted {
             Ok(accepted) => accepted,
             Err(error) => {
-                tracing::warn!(%error, "admin port cannot take a connection");
+                tracing::warn!(%error, "admin port cannot accept a connection");
                 tokio::time::sleep(ACCEPT_PAUSE).await;
                 continue;
             }
         };
-        let (standing, shutdown) = (Arc::clone(&standing), tasks.shutdown());
+        let (status, shutdown) = (Arc::clone(&status), tasks.shutdown());
         tasks.spawn("admin connection", async move {
             tokio::select! {
                 () = shutdown.requested() => {}
-                // A client that breaks off, is slow or talks nonsense is no matter of ours.
-                _ = tokio::time::timeout(CONNECTION_TIMEOUT, connection(stream, standing)) => {}
+                // A client that disconnects, is slow or sends garbage is not an error of the server.
+                _ = tokio::time::timeout(CONNECTION_TIMEOUT, connection(stream, status)) => {}
             }
-            drop(place);
+            drop(permit);
         });
     }
 }
 
-/// Waits for room first, so that a connection that cannot be served stays in the queue of the system. Cancel safe.
+/// Waits for room first, so that a connection that cannot be served stays in the listen queue. Cancel safe.
 async fn accept(
     listener: &dyn Listener,
     room: &Arc<Semaphore>,
 ) -> std::io::Result<(Stream, tokio::sync::OwnedSemaphorePermit)> {
-    let place = Arc::clone(room).acquire_owned().await;
-    let place = place.expect("the semaphore is never closed");
+    let permit = Arc::clone(room).acquire_owned().await;
+    let permit = permit.expect("the semaphore is never closed");
     let (stream, _) = listener.accept().await?;
-    Ok((stream, place))
+    Ok((stream, permit))
 }
 
-async fn connection(stream: Stream, standing: Arc<Standing>) -> Result<(), hyper::Error> {
+async fn connection(stream: Stream, status: Arc<ServerStatus>) -> Result<(), hyper::Error> {
     let answer = service_fn(|request| {
-        let standing = Arc::clone(&standing);
-        async move { Ok::<_, Infallible>(pages::answer(request, &standing).await) }
+        let status = Arc::clone(&status);
+        async move { Ok::<_, Infallible>(pages::answer(request, &status).await) }
     });
     http1::Builder::new()
         .timer(TokioTimer::new())

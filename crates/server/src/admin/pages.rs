@@ -1,4 +1,4 @@
-//! The pages of the admin port.
+//! Routes of the admin port, and what is checked before a page is asked.
 
 use std::net::IpAddr;
 
@@ -9,12 +9,13 @@ use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderValue};
 use hyper::http::uri::Authority;
 use hyper::{Method, Request, Response, StatusCode};
 use partita_range::RowMemory;
-use serde_json::json;
+use partita_wire::admin::NoSuchPage;
 
-use super::snapshots::Doers;
+use super::answer::Answer;
+use super::snapshots::ActionContext;
 use super::{heat, hot, ranges, snapshots, status};
 use crate::metrics::{self, Process, Surroundings};
-use crate::standing::Standing;
+use crate::status::ServerStatus;
 
 const TEXT: &str = "text/plain; charset=utf-8";
 const JSON: &str = "application/json";
@@ -22,70 +23,67 @@ const JSON: &str = "application/json";
 /// The body of an action.
 const BODY_BYTES_MAX: usize = 16 << 10;
 
-/// The header that a request for an action carries, with any value: a page in a browser cannot send it to another site unasked.
+/// The header that every action needs, with any value. A browser does not send it to another site without asking that site first.
 const X_PARTITA_ADMIN: &str = "x-partita-admin";
 
-/// Answers one request. Bodies are read of actions only.
+/// What a 404 lists.
+const PAGES: [&str; 9] = [
+    "/healthz",
+    "/readyz",
+    "/metrics",
+    "/admin/v1/status",
+    "/admin/v1/ranges",
+    "/admin/v1/heat",
+    "/admin/v1/hot",
+    "/admin/v1/snapshots",
+    "/admin/v1/jobs",
+];
+
+/// Answers one request. Reads the bodies of actions only.
 pub(super) async fn answer(
     request: Request<Incoming>,
-    standing: &Standing,
+    server: &ServerStatus,
 ) -> Response<Full<Bytes>> {
     let path = request.uri().path().to_owned();
-    if path.starts_with("/admin/") && standing.admin_is_local() && !names_this_machine(&request) {
-        return foreign_host();
+    if path.starts_with("/admin/") && server.admin_is_local() && !names_this_machine(&request) {
+        return json_page(foreign_host());
     }
     if let Some(rest) = path.strip_prefix("/admin/v1/ranges") {
-        return ranges_page(request, rest, standing).await;
+        return ranges_page(request, rest, server).await;
     }
     if let Some(rest) = path.strip_prefix("/admin/v1/snapshots") {
-        return snapshots_page(request, rest, standing).await;
+        return snapshots_page(request, rest, server).await;
     }
-    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+    if !is_read(&request) {
         return wrong_method("GET, HEAD");
     }
     if let Some(rest) = path.strip_prefix("/admin/v1/jobs") {
-        let (status, body) = snapshots::jobs(standing, rest);
-        return json_page(status, &body);
+        return json_page(snapshots::jobs(server, rest));
     }
     match path.as_str() {
-        "/healthz" => health(standing),
-        "/readyz" => readiness(standing),
-        "/metrics" => page(
-            StatusCode::OK,
-            metrics::CONTENT_TYPE,
-            metrics_page(standing),
-        ),
-        "/admin/v1/status" => json_page(StatusCode::OK, &status::status(standing)),
+        "/healthz" => health(server),
+        "/readyz" => readiness(server),
+        "/metrics" => page(StatusCode::OK, metrics::CONTENT_TYPE, metrics_page(server)),
+        "/admin/v1/status" => json_page(Answer::ok(&status::status(server))),
         "/admin/v1/heat" | "/admin/v1/hot" => {
-            let Some(store) = standing.open() else {
-                return starting();
+            let Some(store) = server.open() else {
+                return json_page(starting());
             };
             let query = request.uri().query();
-            let (status, body) = if path == "/admin/v1/heat" {
-                heat::heat(&store.cluster, &store.service, query, standing.now()).await
+            json_page(if path == "/admin/v1/heat" {
+                heat::heat(&store.cluster, &store.service, query, server.now()).await
             } else {
-                let balances = standing.settings.store.balance.is_some();
+                let balances = server.settings.store.balance.is_some();
                 hot::hot(&store.cluster, &store.service, query, balances).await
-            };
-            json_page(status, &body)
+            })
         }
-        _ => {
-            let pages = [
-                "/healthz",
-                "/readyz",
-                "/metrics",
-                "/admin/v1/status",
-                "/admin/v1/ranges",
-                "/admin/v1/heat",
-                "/admin/v1/hot",
-                "/admin/v1/snapshots",
-                "/admin/v1/jobs",
-            ];
-            json_page(
-                StatusCode::NOT_FOUND,
-                &json!({ "error": "no such page", "pages": pages }),
-            )
-        }
+        _ => json_page(Answer::new(
+            StatusCode::NOT_FOUND,
+            &NoSuchPage {
+                error: "no such page".to_owned(),
+                pages: PAGES.map(str::to_owned).to_vec(),
+            },
+        )),
     }
 }
 
@@ -93,117 +91,106 @@ pub(super) async fn answer(
 async fn ranges_page(
     request: Request<Incoming>,
     rest: &str,
-    standing: &Standing,
+    server: &ServerStatus,
 ) -> Response<Full<Bytes>> {
-    let Some(store) = standing.open() else {
-        return starting();
+    let Some(store) = server.open() else {
+        return json_page(starting());
     };
-    let (status, body) = match rest.strip_prefix('/').map(|rest| rest.split_once('/')) {
-        None if matches!(*request.method(), Method::GET | Method::HEAD) => {
-            ranges::list(&store.cluster, &store.service).await
-        }
+    let answer = match rest.strip_prefix('/').map(|rest| rest.split_once('/')) {
+        None if is_read(&request) => ranges::list(&store.cluster, &store.service).await,
         None => return wrong_method("GET, HEAD"),
         Some(Some((id, action))) if *request.method() == Method::POST => {
-            match action_body(request, standing).await {
+            match action_body(request, server).await {
                 Ok(body) => ranges::act(store, id, action, &body).await,
-                Err(answer) => return answer,
+                Err(refused) => refused,
             }
         }
         Some(Some(_)) => return wrong_method("POST"),
-        Some(None) => ranges::refused(
+        Some(None) => Answer::refused(
             StatusCode::NOT_FOUND,
             "NoSuchAction",
             "an action is /admin/v1/ranges/ID/ACTION",
         ),
     };
-    json_page(status, &body)
+    json_page(answer)
 }
 
-/// The snapshots; one of them: `/NAME`; or an action with one: `/NAME/ACTION`.
+/// The snapshots; one snapshot: `/NAME`; or an action on one: `/NAME/ACTION`.
 async fn snapshots_page(
     request: Request<Incoming>,
     rest: &str,
-    standing: &Standing,
+    server: &ServerStatus,
 ) -> Response<Full<Bytes>> {
-    let Some(store) = standing.open() else {
-        return starting();
+    let Some(store) = server.open() else {
+        return json_page(starting());
     };
-    let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
-    let (status, body) = match rest
+    let answer = match rest
         .strip_prefix('/')
         .map(|rest| rest.split_once('/').ok_or(rest))
     {
-        None if is_read => snapshots::list(&store.snapshots).await,
-        Some(Err(name)) if is_read => snapshots::show(&store.snapshots, name).await,
+        None if is_read(&request) => snapshots::list(&store.snapshots).await,
+        Some(Err(name)) if is_read(&request) => snapshots::show(&store.snapshots, name).await,
         None | Some(Err(_)) => return wrong_method("GET, HEAD"),
         Some(Ok((name, action))) if *request.method() == Method::POST => {
-            let doers = Doers {
-                standing,
+            let context = ActionContext {
+                server,
                 tasks: store.cluster.tasks(),
                 snapshots: &store.snapshots,
                 service: &store.service,
             };
-            match action_body(request, standing).await {
-                Ok(body) => snapshots::act(&doers, name, action, &body).await,
-                Err(answer) => return answer,
+            match action_body(request, server).await {
+                Ok(body) => snapshots::act(&context, name, action, &body).await,
+                Err(refused) => refused,
             }
         }
         Some(Ok(_)) => return wrong_method("POST"),
     };
-    json_page(status, &body)
+    json_page(answer)
 }
 
-fn starting() -> Response<Full<Bytes>> {
-    let status = StatusCode::SERVICE_UNAVAILABLE;
-    let (status, body) = ranges::refused(status, "Starting", "the data is being opened");
-    json_page(status, &body)
+fn is_read(request: &Request<Incoming>) -> bool {
+    matches!(*request.method(), Method::GET | Method::HEAD)
 }
 
-/// The body of an action, if it is taken from this caller.
-async fn action_body(
-    request: Request<Incoming>,
-    standing: &Standing,
-) -> Result<Bytes, Response<Full<Bytes>>> {
-    if let Some(answer) = unwelcome(&request, standing) {
-        return Err(answer);
-    }
+fn starting() -> Answer {
+    Answer::refused(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "Starting",
+        "the data is being opened",
+    )
+}
+
+/// The body of an action, if this caller may send one.
+async fn action_body(request: Request<Incoming>, server: &ServerStatus) -> Result<Bytes, Answer> {
+    check_caller(&request, server)?;
     let body = Limited::new(request.into_body(), BODY_BYTES_MAX);
     let body = body.collect().await.map_err(|_| {
-        let (status, body) = ranges::refused(
-            StatusCode::BAD_REQUEST,
-            "InvalidBody",
-            "the body is too long, or was cut off",
-        );
-        json_page(status, &body)
+        Answer::invalid_body(format!(
+            "the body is longer than {BODY_BYTES_MAX} bytes, or incomplete"
+        ))
     })?;
     Ok(body.to_bytes())
 }
 
-/// Why an action is not taken from this caller, if it is not: the port knows no credentials.
-fn unwelcome(request: &Request<Incoming>, standing: &Standing) -> Option<Response<Full<Bytes>>> {
-    let (code, message) = if !standing.admin_is_local() {
-        (
-            "NotLocal",
-            "actions are taken on loopback only; this port listens elsewhere",
-        )
-    } else if !request.headers().contains_key(X_PARTITA_ADMIN) {
-        (
-            "HeaderMissing",
-            "an action needs the header x-partita-admin",
-        )
-    } else {
-        return None;
-    };
-    let (status, body) = ranges::refused(StatusCode::FORBIDDEN, code, message);
-    Some(json_page(status, &body))
+/// Refuses an action from another machine or from a web page: the port knows no credentials.
+fn check_caller(request: &Request<Incoming>, server: &ServerStatus) -> Result<(), Answer> {
+    let forbidden = |code, message| Answer::refused(StatusCode::FORBIDDEN, code, message);
+    if !server.admin_is_local() {
+        let message = "actions are accepted on loopback only; this port listens elsewhere";
+        return Err(forbidden("NotLocal", message));
+    }
+    if !request.headers().contains_key(X_PARTITA_ADMIN) {
+        let message = "an action needs the header x-partita-admin";
+        return Err(forbidden("HeaderMissing", message));
+    }
+    Ok(())
 }
 
-/// A page of a site whose name was made to point here would be of the same origin: it could read names and keys, and send any
-/// header.
-fn foreign_host() -> Response<Full<Bytes>> {
-    let message = "the admin port is asked by localhost or an IP address";
-    let (status, body) = ranges::refused(StatusCode::FORBIDDEN, "ForeignHost", message);
-    json_page(status, &body)
+/// Refuses a host name that was made to resolve to this machine: a web page of that name would have the same origin as this port,
+/// and could read names and keys, and send any header.
+fn foreign_host() -> Answer {
+    let message = "the Host header must be localhost or an IP address";
+    Answer::refused(StatusCode::FORBIDDEN, "ForeignHost", message)
 }
 
 fn names_this_machine(request: &Request<Incoming>) -> bool {
@@ -223,9 +210,9 @@ fn wrong_method(allow: &'static str) -> Response<Full<Bytes>> {
     refused
 }
 
-/// Is the process alive? Only what a new process would mend makes it say no.
-fn health(standing: &Standing) -> Response<Full<Bytes>> {
-    match standing.is_dead() {
+/// Liveness: fails only when a new process would help.
+fn health(server: &ServerStatus) -> Response<Full<Bytes>> {
+    match server.is_dead() {
         false => page(StatusCode::OK, TEXT, "ok\n".to_owned()),
         true => page(
             StatusCode::SERVICE_UNAVAILABLE,
@@ -235,10 +222,10 @@ fn health(standing: &Standing) -> Response<Full<Bytes>> {
     }
 }
 
-/// Are requests worth sending?
-fn readiness(standing: &Standing) -> Response<Full<Bytes>> {
-    let (state, reason) = standing.state();
-    let status = if state.serves() {
+/// Readiness: whether requests are worth sending.
+fn readiness(server: &ServerStatus) -> Response<Full<Bytes>> {
+    let (state, reason) = server.state();
+    let status = if server.serves() {
         StatusCode::OK
     } else {
         StatusCode::SERVICE_UNAVAILABLE
@@ -250,22 +237,22 @@ fn readiness(standing: &Standing) -> Response<Full<Bytes>> {
     page(status, TEXT, text)
 }
 
-fn metrics_page(standing: &Standing) -> String {
-    let memory = standing.row_memory();
+fn metrics_page(server: &ServerStatus) -> String {
+    let memory = server.row_memory();
     let around = Surroundings {
         version: crate::VERSION,
-        uptime: standing.uptime(),
-        ready: standing.state().0.serves(),
-        engine: standing.engine_stats(),
+        uptime: server.uptime(),
+        ready: server.serves(),
+        engine: server.engine_stats(),
         entity_cache: memory.map(RowMemory::cache_stats).unwrap_or_default(),
         key_filter: memory.map(RowMemory::key_filter_stats).unwrap_or_default(),
         process: Process::read(),
     };
-    metrics::page(&standing.metrics.read(), &around)
+    metrics::page(&server.metrics.read(), &around)
 }
 
-fn json_page(status: StatusCode, value: &serde_json::Value) -> Response<Full<Bytes>> {
-    page(status, JSON, format!("{value:#}\n"))
+fn json_page(answer: Answer) -> Response<Full<Bytes>> {
+    page(answer.status, JSON, answer.json)
 }
 
 fn page(status: StatusCode, kind: &'static str, text: String) -> Response<Full<Bytes>> {

@@ -1,4 +1,5 @@
-//! The pages, asked for over a real socket.
+//! The pages over a real socket: every document is read into its type of `partita_wire::admin` and written again without a
+//! difference, and every field is described in the document for users.
 
 #![allow(clippy::disallowed_methods, reason = "asks over real sockets")]
 
@@ -9,11 +10,16 @@ use partita_rt::{ManualClock, Tasks};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
+use partita_wire::admin::{
+    ActionDone, CheckpointResult, ErrorDocument, Job, JobList, MergeResult, Ranges, ServerState,
+    SnapshotCreated, SnapshotDetails, SnapshotList, SplitResult, Status,
+};
+
 use super::*;
 use crate::config::{Layers, Settings};
 use crate::metrics::Metrics;
 use crate::serve::Server;
-use crate::standing::Listening;
+use crate::status::Listening;
 
 pub(super) fn settings(flags: &[(&str, &str)]) -> Settings {
     let setting = |name: &str| {
@@ -71,7 +77,7 @@ async fn starting() -> (std::net::SocketAddr, Tasks) {
     let address = listener.address().unwrap();
     let tasks = Tasks::new();
     let clock = Arc::new(ManualClock::new(SystemTime::UNIX_EPOCH));
-    let standing = Standing::new(
+    let status = ServerStatus::new(
         Arc::new(settings(&[])),
         Arc::new(Metrics::new()),
         Listening {
@@ -83,7 +89,7 @@ async fn starting() -> (std::net::SocketAddr, Tasks) {
     );
     tasks.spawn(
         "admin port",
-        serve(listener, Arc::new(standing), tasks.clone()),
+        serve(listener, Arc::new(status), tasks.clone()),
     );
     (address, tasks)
 }
@@ -157,7 +163,7 @@ async fn a_running_server_shows_everything_but_keys() {
         (&status["ranges"]["count"], &status["ranges"]["change"]),
         (&1.into(), &serde_json::Value::Null)
     );
-    fields_are_documented(&status);
+    documented::<Status>(&status);
     let (_, metrics) = ask(address, "GET /metrics").await;
     for shown in [&text, &metrics] {
         assert!(
@@ -174,7 +180,7 @@ async fn a_running_server_shows_everything_but_keys() {
 }
 
 #[tokio::test]
-async fn a_store_that_closes_under_it_makes_the_server_dead_and_a_wish_to_stop_does_not() {
+async fn a_closed_store_makes_the_server_dead_and_a_stop_does_not() {
     let mut settings = settings(&[("in-memory", "true"), ("table-port", "0")]);
     settings.admin.port = Some(0);
     let server = Server::start(settings).await.unwrap();
@@ -186,10 +192,10 @@ async fn a_store_that_closes_under_it_makes_the_server_dead_and_a_wish_to_stop_d
         ask(address, "GET /readyz").await,
         (503, "unavailable: the store is closed\n".to_owned())
     );
-    let standing = Arc::clone(server.standing());
+    let status = Arc::clone(server.status());
     server.stop().await;
-    assert_eq!(standing.state().0, crate::standing::State::Stopping);
-    assert!(!standing.is_dead());
+    assert_eq!(status.state().0, ServerState::Stopping);
+    assert!(!status.is_dead());
 }
 
 #[tokio::test]
@@ -224,7 +230,7 @@ async fn a_taken_port_is_named_with_its_flag() {
     );
 }
 
-/// A server with an admin port, and a table of the account that everybody knows.
+/// A server with an admin port, and a table of the emulators' account.
 pub(super) struct Heated {
     pub(super) server: Server,
     pub(super) admin: std::net::SocketAddr,
@@ -241,7 +247,7 @@ impl Heated {
         let server = Server::start(settings).await.unwrap();
         let admin = server.listening().admin.unwrap();
         let (account, table) = Self::names();
-        let service = server.standing().service().unwrap();
+        let service = server.status().service().unwrap();
         // The second start finds it there.
         let _ = service.create_table(&account, &table).await;
         Self { server, admin }
@@ -254,12 +260,12 @@ impl Heated {
 
     /// Counts so many inserts into a partition, without making them.
     pub(super) async fn insert(&self, partition: &str, times: usize) {
-        let standing = self.server.standing();
+        let status = self.server.status();
         let (account, table) = Self::names();
-        let service = standing.service().unwrap();
+        let service = status.service().unwrap();
         let key = service.partition_start(&account, &table, partition);
         let key = key.await.unwrap();
-        let route = standing.cluster().unwrap().map().route(&key);
+        let route = status.cluster().unwrap().map().route(&key);
         for _ in 0..times {
             let done = partita_range::RequestStats {
                 rows: 1,
@@ -293,9 +299,9 @@ async fn ranges_are_shown_and_changed() {
     assert_eq!(first["ranges"][0]["id"], 1);
     assert_eq!(first["ranges"][0]["start"], serde_json::Value::Null);
     assert_eq!(first["ranges"][0]["lineage"], 0);
-    fields_are_documented(&first);
+    documented::<Ranges>(&first);
 
-    let service = server.standing().service().unwrap();
+    let service = server.status().service().unwrap();
     let account = partita_model::AccountName::new("devstoreaccount1").unwrap();
     let name = partita_model::TableName::new("People").unwrap();
     service.create_table(&account, &name).await.unwrap();
@@ -327,11 +333,11 @@ async fn ranges_are_shown_and_changed() {
         (200, &2.into(), &3.into())
     );
     assert_eq!(split["at"]["table"], "People");
-    fields_are_documented(&split);
+    documented::<SplitResult>(&split);
     let two = ranges().await;
     assert_eq!(two["ranges"][1]["start"]["partition_key"], "m");
     assert_eq!(two["ranges"][0]["end"], two["ranges"][1]["start"]);
-    fields_are_documented(&two);
+    documented::<Ranges>(&two);
 
     for (path, status, code) in [
         ("1/merge", 404, "NoSuchRange"),
@@ -345,6 +351,7 @@ async fn ranges_are_shown_and_changed() {
             (status, &code.into()),
             "{path}"
         );
+        documented::<ErrorDocument>(&body);
     }
     assert_eq!(act(address, "2/split", "{").await.0, 400);
     assert_eq!(
@@ -354,10 +361,11 @@ async fn ranges_are_shown_and_changed() {
     for action in ["flush", "compact", "collect", "freeze"] {
         let (status, body) = act(address, &format!("2/{action}"), r#"{"milliseconds":1}"#).await;
         assert_eq!((status, &body["done"]), (200, &true.into()), "{action}");
+        documented::<ActionDone>(&body);
     }
     let (status, kept) = act(address, "2/checkpoint", r#"{"seconds":5}"#).await;
     assert_eq!((status, &kept["seconds"]), (200, &5.into()), "{kept}");
-    fields_are_documented(&kept);
+    documented::<CheckpointResult>(&kept);
     for body in [
         r#"{"seconds":0}"#,
         r#"{"seconds":86401}"#,
@@ -367,12 +375,91 @@ async fn ranges_are_shown_and_changed() {
     }
     let (status, merged) = act(address, "3/merge", r#"{"with":2}"#).await;
     assert_eq!((status, &merged["into"]), (200, &4.into()));
+    documented::<MergeResult>(&merged);
     assert_eq!(ranges().await["ranges"].as_array().unwrap().len(), 1);
     assert_eq!(ask(address, "GET /admin/v1/ranges/4/split").await.0, 405);
     server.stop().await;
 }
 
-/// Somebody looks at the snapshot just when the backup that it was taken for is done.
+/// An action on a snapshot; returns status and document.
+async fn act_on_snapshot(
+    address: std::net::SocketAddr,
+    path: &str,
+    body: &str,
+) -> (u16, serde_json::Value) {
+    let line = format!("POST /admin/v1/snapshots/{path}");
+    let headers = "Host: localhost\r\nX-Partita-Admin: 1\r\n";
+    let (status, body) = send(address, &line, headers, body).await;
+    (status, serde_json::from_str(&body).unwrap())
+}
+
+/// A job's document once it has ended.
+async fn ended_job(address: std::net::SocketAddr, id: u64) -> serde_json::Value {
+    let deadline = tokio::time::Instant::now() + Duration::from_secs(30);
+    loop {
+        let (_, body) = ask(address, &format!("GET /admin/v1/jobs/{id}")).await;
+        let job: serde_json::Value = serde_json::from_str(&body).unwrap();
+        if job["state"] != "running" {
+            return job;
+        }
+        assert!(tokio::time::Instant::now() < deadline, "{job}");
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn snapshots_and_jobs_are_shown_as_documented() {
+    let places = tempfile::tempdir().unwrap();
+    let place = places.path().to_str().unwrap();
+    let flags = [
+        ("in-memory", "true"),
+        ("table-port", "0"),
+        ("backup-place", place),
+    ];
+    let mut settings = settings(&flags);
+    settings.admin.port = Some(0);
+    let server = Server::start(settings).await.unwrap();
+    let address = server.listening().admin.unwrap();
+    let (account, name) = Heated::names();
+    let service = server.status().service().unwrap();
+    service.create_table(&account, &name).await.unwrap();
+
+    let (status, created) = act_on_snapshot(address, "nightly/create", "").await;
+    assert_eq!(status, 200, "{created}");
+    documented::<SnapshotCreated>(&created);
+    let (_, refused) = act_on_snapshot(address, "nightly/create", "").await;
+    assert_eq!(refused["error"]["code"], "SnapshotExists");
+    let page = async |path: &str| {
+        let (_, body) = ask(address, &format!("GET {path}")).await;
+        serde_json::from_str::<serde_json::Value>(&body).unwrap()
+    };
+    documented::<SnapshotList>(&page("/admin/v1/snapshots").await);
+    let details = page("/admin/v1/snapshots/nightly").await;
+    documented::<SnapshotDetails>(&details);
+    assert_eq!(details["tables"][0]["table"], "People");
+
+    let wishes = [
+        ("restore", r#"{"table":"people","as":"again"}"#.to_owned()),
+        ("backup", format!(r#"{{"to":"{place}/backup"}}"#)),
+        ("unpack", format!(r#"{{"to":"{place}/unpacked"}}"#)),
+    ];
+    for ((action, body), id) in wishes.into_iter().zip(1..) {
+        let (status, job) = act_on_snapshot(address, &format!("nightly/{action}"), &body).await;
+        assert_eq!((status, &job["id"]), (202, &id.into()), "{job}");
+        documented::<Job>(&job);
+        let job = ended_job(address, id).await;
+        assert_eq!(job["state"], "done", "{job}");
+        documented::<Job>(&job);
+    }
+    let jobs = page("/admin/v1/jobs").await;
+    assert_eq!(jobs["jobs"][0]["kind"], "unpack");
+    documented::<JobList>(&jobs);
+    let (_, deleted) = act_on_snapshot(address, "nightly/delete", "").await;
+    documented::<ActionDone>(&deleted);
+    server.stop().await;
+}
+
+/// The snapshot is being read at the moment when the backup that it was taken for is done.
 #[tokio::test]
 async fn a_backup_is_done_though_its_snapshot_cannot_be_deleted_yet() {
     let places = tempfile::tempdir().unwrap();
@@ -386,26 +473,16 @@ async fn a_backup_is_done_though_its_snapshot_cannot_be_deleted_yet() {
     settings.admin.port = Some(0);
     let server = Server::start(settings).await.unwrap();
     let address = server.listening().admin.unwrap();
-    let snapshots = &server.standing().open().unwrap().snapshots;
+    let snapshots = &server.status().open().unwrap().snapshots;
     let name: partita_snapshot::SnapshotName = "for-it".parse().unwrap();
     let now = partita_model::DateTime::parse("2026-11-21T03:00:00Z").unwrap();
     snapshots.create(name.clone(), now).await.unwrap();
     let reader = snapshots.read(&name).await.unwrap();
-    let headers = "Host: localhost\r\nX-Partita-Admin: 1\r\n";
     let wish = serde_json::json!({ "to": format!("{place}/backup"), "temporary": true });
-    let line = "POST /admin/v1/snapshots/for-it/backup";
-    let (status, body) = send(address, line, headers, &wish.to_string()).await;
-    assert_eq!(status, 202, "{body}");
-    let deadline = tokio::time::Instant::now() + Duration::from_secs(30);
-    let job = loop {
-        let (_, body) = ask(address, "GET /admin/v1/jobs/1").await;
-        let job: serde_json::Value = serde_json::from_str(&body).unwrap();
-        if job["state"] != "running" {
-            break job;
-        }
-        assert!(tokio::time::Instant::now() < deadline, "{job}");
-        tokio::task::yield_now().await;
-    };
+    let (status, job) = act_on_snapshot(address, "for-it/backup", &wish.to_string()).await;
+    assert_eq!(status, 202, "{job}");
+    let job = ended_job(address, 1).await;
+    documented::<Job>(&job);
     assert_eq!(job["state"], "done", "{job}");
     let warning = job["result"]["warning"].as_str().unwrap();
     assert!(warning.contains("for-it is being read"), "{warning}");
@@ -422,16 +499,25 @@ async fn a_backup_is_done_though_its_snapshot_cannot_be_deleted_yet() {
     server.stop().await;
 }
 
-/// Every field of the status stands in the document for users.
-pub(super) fn fields_are_documented(value: &serde_json::Value) {
-    let document = include_str!("../../../../docs/admin-api.md");
+/// Checks that a document is read into its type and written again without a difference, and that the page for users describes every
+/// field.
+pub(super) fn documented<T: serde::Serialize + serde::de::DeserializeOwned>(
+    document: &serde_json::Value,
+) {
+    let typed: T = serde_json::from_value(document.clone()).unwrap();
+    assert_eq!(serde_json::to_value(typed).unwrap(), *document);
+    fields_are_documented(document);
+}
+
+fn fields_are_documented(value: &serde_json::Value) {
+    let page = include_str!("../../../../docs/admin-api.md");
     match value {
         serde_json::Value::Object(fields) => {
             for (name, value) in fields {
-                let named = ["`{}`", ".{}`", "`{}[]`", ".{}[]`", "`{}."]
+                let forms = ["`{}`", ".{}`", "`{}[]`", ".{}[]`", "`{}."]
                     .map(|form| form.replace("{}", name));
-                let stands = named.iter().any(|named| document.contains(named));
-                assert!(stands, "docs/admin-api.md lacks the field {name}");
+                let is_there = forms.iter().any(|form| page.contains(form));
+                assert!(is_there, "docs/admin-api.md lacks the field {name}");
                 fields_are_documented(value);
             }
         }

@@ -1,9 +1,7 @@
-//! How to point a client at a server: connection strings and snippets, and whether anything answers.
+//! How to point a client at a server: endpoint, connection string, and text to paste.
 //!
-//! Everything is worked out from settings, as the server itself would read them; [`probe()`] asks the running server and
-//! corrects the port when it was picked freely.
+//! Everything is derived from settings, as the server itself reads them. Whether a server answers there is for the caller to ask.
 
-mod probe;
 mod snippet;
 
 #[cfg(test)]
@@ -15,10 +13,9 @@ use std::path::PathBuf;
 use crate::config::{Account, AccountKey, Settings, Tls};
 use crate::tls;
 
-pub use probe::{Answer, probe};
 pub use snippet::{Tool, snippet, trust_lines};
 
-/// Where and as whom a client connects.
+/// Where a client connects, with which account.
 #[derive(Debug, Clone)]
 pub struct Endpoint {
     /// `http` or `https`.
@@ -27,15 +24,15 @@ pub struct Endpoint {
     pub host: String,
     /// The table port.
     pub port: u16,
-    /// The account, whose first key is used.
+    /// The account; its first key is used.
     pub account: Account,
-    /// The certificate that clients have to be told to trust.
+    /// The certificate that clients must be told to trust.
     pub authority: Option<PathBuf>,
 }
 
 impl Endpoint {
-    /// The endpoint that a server with these settings has, for the first account or the one named. None if no account
-    /// has that name.
+    /// The endpoint of a server with these settings, for the first account or the named one. `None` if no account has
+    /// that name.
     pub fn of(settings: &Settings, account: Option<&str>) -> Option<Endpoint> {
         let wanted = |known: &&Account| account.is_none_or(|name| known.name() == name);
         let account = settings.accounts.iter().find(wanted)?.clone();
@@ -66,7 +63,7 @@ impl Endpoint {
         )
     }
 
-    /// The connection string, in the explicit form that every client takes.
+    /// The connection string, in the explicit form that every client accepts.
     pub fn connection_string(&self) -> String {
         format!(
             "DefaultEndpointsProtocol={};AccountName={};AccountKey={};TableEndpoint={};",
@@ -77,7 +74,7 @@ impl Endpoint {
         )
     }
 
-    /// The connection string for where others may read it, a log among them: a key is in it only if everybody has that key.
+    /// The connection string for places such as logs: it has the key only if that key is public.
     pub fn public_connection_string(&self) -> String {
         let public = |key: &AccountKey| key.is_well_known();
         if self.account.keys().first().is_none_or(public) {
@@ -100,8 +97,8 @@ impl Endpoint {
     }
 }
 
-/// "All addresses" is nothing to connect to.
-fn reachable(host: &str) -> String {
+/// The host to connect to for a server that listens on `host`: "all addresses" is not one.
+pub fn reachable(host: &str) -> String {
     match host.parse::<IpAddr>() {
         Ok(IpAddr::V4(address)) if address.is_unspecified() => "127.0.0.1".to_owned(),
         Ok(IpAddr::V6(address)) if address.is_unspecified() => "::1".to_owned(),

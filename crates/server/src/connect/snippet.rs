@@ -3,7 +3,7 @@
 use super::Endpoint;
 use crate::tls::TRUST_VARIABLES;
 
-/// For whom a snippet is.
+/// The client of a snippet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tool {
     /// The connection string alone.
@@ -23,7 +23,7 @@ pub enum Tool {
 }
 
 impl Tool {
-    /// All of them.
+    /// All clients.
     pub const ALL: [Tool; 7] = [
         Tool::Plain,
         Tool::Env,
@@ -65,7 +65,7 @@ pub fn snippet(tool: Tool, endpoint: &Endpoint) -> String {
     }
 }
 
-/// Shell lines that make clients trust the server's certificate; empty where nothing is needed.
+/// Shell lines that make clients trust the server's certificate; empty where none are needed.
 pub fn trust_lines(endpoint: &Endpoint) -> String {
     let Some(authority) = &endpoint.authority else {
         return String::new();
@@ -85,7 +85,7 @@ fn env(endpoint: &Endpoint, string: &str) -> String {
     )
 }
 
-/// What has to be in the environment before the program starts, as comments in its language.
+/// Variables that must be set before the program starts, as comments in its language.
 fn trust(endpoint: &Endpoint, comment: &str, variables: &[&str]) -> String {
     let Some(authority) = &endpoint.authority else {
         return String::new();
@@ -113,7 +113,7 @@ fn python(endpoint: &Endpoint, string: &str) -> String {
 }
 
 fn js(endpoint: &Endpoint, string: &str) -> String {
-    // The client refuses plain HTTP unless told.
+    // The client refuses plain HTTP by default.
     let options = if endpoint.scheme == "http" {
         ", { allowInsecureConnection: true }"
     } else {
@@ -156,7 +156,7 @@ fn rclone(endpoint: &Endpoint) -> String {
     )
 }
 
-/// In single quotes, so that a shell takes every character as it is.
+/// In single quotes, so that a shell does not interpret any character.
 fn shell_quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }

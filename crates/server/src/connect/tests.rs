@@ -1,13 +1,7 @@
-//! Strings and snippets, and the probe against real and false servers.
-
-#![allow(clippy::disallowed_methods, reason = "asks over real sockets")]
-
-use std::io::{Read as _, Write as _};
-use std::net::TcpListener;
+//! Connection strings and snippets.
 
 use super::*;
 use crate::config::Layers;
-use crate::serve::Server;
 
 fn settings(flags: &[(&str, &str)]) -> Settings {
     let setting = |name: &str| {
@@ -43,7 +37,7 @@ fn the_string_names_protocol_account_key_and_endpoint() {
 }
 
 #[test]
-fn a_key_is_public_only_if_everybody_has_it() {
+fn only_the_emulators_key_is_public() {
     let own = Endpoint::of(&settings(&[ACCOUNTS]), None).unwrap();
     let string = own.public_connection_string();
     assert!(!string.contains("a2V5"), "{string}");
@@ -51,10 +45,10 @@ fn a_key_is_public_only_if_everybody_has_it() {
         string.contains(";TableEndpoint=http://127.0.0.1:10002/abc;"),
         "{string}"
     );
-    let everybodys = Endpoint::of(&settings(&[]), None).unwrap();
+    let well_known = Endpoint::of(&settings(&[]), None).unwrap();
     assert_eq!(
-        everybodys.public_connection_string(),
-        everybodys.connection_string()
+        well_known.public_connection_string(),
+        well_known.connection_string()
     );
 }
 
@@ -93,44 +87,4 @@ fn the_local_authority_is_told_to_every_language() {
             .connection_string()
             .contains("TableEndpoint=https://127.0.0.1:10002/")
     );
-}
-
-#[tokio::test]
-async fn a_running_server_tells_its_real_port() {
-    let mut free = settings(&[("in-memory", "true"), ("table-port", "0"), ACCOUNTS]);
-    free.admin.port = Some(0);
-    let server = Server::start(free.clone()).await.unwrap();
-    free.admin.port = server.listening().admin.map(|address| address.port());
-    let answer = tokio::task::spawn_blocking(move || probe(&free))
-        .await
-        .unwrap();
-    let expected = Answer::Status {
-        version: crate::VERSION.to_owned(),
-        state: "ready".to_owned(),
-        table_port: Some(server.listening().table.port()),
-        accounts: vec!["abc".to_owned(), "other".to_owned()],
-    };
-    assert_eq!(answer, expected);
-    server.stop().await;
-}
-
-#[test]
-fn whatever_else_listens_is_not_taken_for_a_server() {
-    // Somebody else has the admin port, and talks HTTP.
-    let other = TcpListener::bind("127.0.0.1:0").unwrap();
-    let admin_port = other.local_addr().unwrap().port().to_string();
-    let answering = std::thread::spawn(move || {
-        let (mut stream, _) = other.accept().unwrap();
-        let _ = stream.read(&mut [0; 1024]).unwrap();
-        stream
-            .write_all(b"HTTP/1.1 200 OK\r\n\r\n{\"name\":\"grafana\"}")
-            .unwrap();
-    });
-    let table = TcpListener::bind("127.0.0.1:0").unwrap();
-    let table_port = table.local_addr().unwrap().port().to_string();
-    let described = settings(&[("admin-port", &admin_port), ("table-port", &table_port)]);
-    assert_eq!(probe(&described), Answer::Open);
-    answering.join().unwrap();
-    drop(table);
-    assert_eq!(probe(&described), Answer::Nothing);
 }

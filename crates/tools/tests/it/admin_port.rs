@@ -1,10 +1,11 @@
-//! What is read of a real admin port.
+//! The pages and actions of a real admin port.
 
 use crate::server;
 use partita_client::TableServiceClient;
 use partita_server::Server;
-use partita_tools::admin::{AdminError, AdminPort, Heat, Hot, Ranges, Status};
+use partita_tools::admin::{AdminError, AdminPort, HeatQuery, HeatRows};
 use partita_tools::split_points;
+use partita_wire::admin::{ActionDone, HeatMetric, RangeActionParams, ServerState, SplitResult};
 use std::sync::Arc;
 
 /// A server with an admin port on a free port, and a table of ten partitions.
@@ -20,58 +21,70 @@ async fn started() -> (Server, AdminPort) {
 }
 
 #[tokio::test]
-async fn every_page_says_what_is_read_of_it() {
+async fn every_page_is_read() {
     let (server, port) = started().await;
-    let status: Status = port.page("/admin/v1/status").await.unwrap().read().unwrap();
-    assert_eq!((&*status.state, &*status.store.kind), ("ready", "memory"));
+    let status = port.status().await.unwrap().document;
+    assert_eq!(
+        (status.state, &*status.store.kind),
+        (ServerState::Ready, "memory")
+    );
     assert!(status.requests.total >= 11 && !status.version.is_empty());
     assert_eq!(status.ranges.unwrap().count, 1);
 
-    let hot: Hot = port
-        .page("/admin/v1/hot?limit=3")
-        .await
-        .unwrap()
-        .read()
-        .unwrap();
+    let hot = port.hot(3).await.unwrap().document;
     let first = hot.partitions[0].partition.as_ref().unwrap();
     assert_eq!(first.to_string(), "people 'half'");
     assert!(hot.partitions[0].share > 0.1 && hot.partitions.len() == 3);
     assert_eq!(hot.splits[0].range, 1);
 
-    let heat: Heat = port
-        .page("/admin/v1/heat?last=60&step=10")
-        .await
-        .unwrap()
-        .read()
-        .unwrap();
+    let query = HeatQuery {
+        to: None,
+        last_seconds: 60,
+        step_seconds: 10,
+        metric: HeatMetric::Requests,
+        table: None,
+        by: HeatRows::Ranges,
+        rows: 8,
+    };
+    let heat = port.heat(&query).await.unwrap().document;
     assert_eq!((heat.step_seconds, &*heat.metric), (10, "requests"));
-    assert!(heat.rows.iter().all(|row| row.values.len() == heat.columns));
+    let columns = heat.columns;
+    assert!(heat.rows.iter().all(|row| row.values().len() == columns));
     server.stop().await;
 }
 
 #[tokio::test]
 async fn ranges_are_changed_and_seen_as_split_points() {
     let (server, port) = started().await;
-    let wish =
-        r#"{"account":"devstoreaccount1","table":"people","partition_key":"O'Brien, \"Miles\""}"#;
-    port.act(1, "split", wish).await.unwrap();
-    let ranges: Ranges = port.page("/admin/v1/ranges").await.unwrap().read().unwrap();
+    let params = RangeActionParams {
+        account: Some("devstoreaccount1".to_owned()),
+        table: Some("people".to_owned()),
+        partition_key: Some("O'Brien, \"Miles\"".to_owned()),
+        ..RangeActionParams::default()
+    };
+    let split = port.range_action::<SplitResult>(1, "split", &params).await;
+    assert_eq!(split.unwrap().document.left, 2);
+    let ranges = port.ranges().await.unwrap().document;
     let start = ranges.ranges[1].start.as_ref().unwrap();
     assert_eq!(start.to_string(), "people 'O''Brien, \"Miles\"'");
     assert_eq!(ranges.ranges[0].end.as_ref(), Some(start));
-    let points = split_points(&port.to_string(), "devstoreaccount1", "People")
+    let points = split_points(&port.to_string(), &[], "devstoreaccount1", "People")
         .await
         .unwrap();
     assert_eq!(points, ["O'Brien, \"Miles\""]);
 
-    let refused = port.act(1, "flush", "").await.unwrap_err();
+    let nothing = RangeActionParams::default();
+    let refused = port.range_action::<ActionDone>(1, "flush", &nothing).await;
+    let refused = refused.unwrap_err();
     assert!(
         matches!(&refused, AdminError::Refused { status: 404, code, .. } if code == "NoSuchRange"),
         "{refused}"
     );
-    let strange = port.page("/admin/v9/ranges").await.unwrap_err();
-    assert!(matches!(strange, AdminError::Strange(_)), "{strange}");
+    let table_port = format!("http://{}", server.listening().table);
+    let table_port = AdminPort::new(&table_port, Arc::default()).unwrap();
+    let unknown = table_port.ranges().await.unwrap_err();
+    assert!(matches!(unknown, AdminError::UnknownPage(_)), "{unknown}");
     server.stop().await;
-    let gone = port.page("/admin/v1/ranges").await.unwrap_err();
+    let gone = port.ranges().await.unwrap_err();
     assert!(matches!(gone, AdminError::Unreachable { .. }), "{gone}");
 }

@@ -1,104 +1,105 @@
-//! The picture of a heat map, as lines of text: pure, so that tests can look at it.
+//! The picture of a heat map, as lines of text: a pure function of the document, for tests.
 //!
 //! ```text
-//! requests, a column is 1 min, 12:00 to 12:30 on 2026-02-02 UTC
+//! requests, 12:00 to 12:30 on 2026-02-02 UTC, a column is 1m
 //! (first)          ..::--==++**##%%@@@@@@@@@@@@@@    1,204/s
 //! people 'm'              .:.::..::..                   12/s
 //! ```
 //!
-//! Values are shown on a logarithmic scale, by ten steps from a thousandth of the most to the most.
+//! Values are on a logarithmic scale, in ten steps from a thousandth of the maximum to the maximum.
 
-use super::bound;
-use crate::args::text;
-use crate::output::cut_inside;
-use clap::ArgMatches;
-use indicatif::HumanCount;
+use super::{ColorArg, bound};
+use crate::output::truncate_inside;
+use crate::units::{latency, rate};
 use partita_client::DateTime;
-use partita_tools::admin::{Heat, HeatRow};
+use partita_wire::admin::{Heat, HeatRow};
 use std::fmt::Write as _;
 use unicode_width::UnicodeWidthStr as _;
 
-/// Signs of the ten steps without colour, from little to much.
+/// The steps without colour, from low to high.
 const SIGNS: [char; LEVELS] = ['.', ':', '-', '=', '+', '*', 'o', '#', '%', '@'];
 /// The steps as colours of the terminal's 256, from dark blue over green and yellow to red.
 const COLORS: [u8; LEVELS] = [18, 20, 26, 32, 36, 40, 148, 220, 208, 196];
-/// The steps as blocks, so that the picture says the same to those who do not tell its colours apart.
+/// The steps as blocks, so that the picture can be read without telling its colours apart.
 const BLOCKS: [char; LEVELS] = ['░', '░', '░', '▒', '▒', '▒', '▓', '▓', '█', '█'];
 const LEVELS: usize = 10;
-/// Served, and nothing happened.
+/// A range that was served and had no requests.
 const IDLE: char = '·';
-/// How far below the most a value is shown as the least.
+/// The maximum by the value of the lowest step.
 const SPAN: f64 = 1000.0;
-/// The figure at the end of a row.
-const FIGURE_WIDTH: usize = 11;
+/// The maximum at the end of a row.
+const MAXIMUM_WIDTH: usize = 11;
 const LABEL_WIDTH_MIN: usize = 8;
 const TICKS_PER_SECOND: u64 = 10_000_000;
 /// Columns from one time on the axis to the next.
 const AXIS_STEP: usize = 12;
 
-/// What it is drawn with.
+/// Characters of the picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ink {
-    /// Characters that every terminal and every log has.
+pub(super) enum Ink {
+    /// Characters that every terminal and every log can show.
     Plain,
     /// Blocks in 256 colours.
     Color,
 }
 
 impl Ink {
-    /// What the flag says, and else what the terminal is.
-    pub(crate) fn of(matches: &ArgMatches, is_terminal: bool) -> Self {
-        let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-        match text(matches, "color") {
-            Some("always") => Self::Color,
-            Some("never") => Self::Plain,
-            _ if is_terminal && !set("NO_COLOR") && !dumb => Self::Color,
-            _ => Self::Plain,
+    /// By the flag, else by the terminal and the environment.
+    pub(super) fn new(color: ColorArg, is_terminal: bool) -> Self {
+        let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        match color {
+            ColorArg::Always => Self::Color,
+            ColorArg::Auto if is_terminal && !is_set("NO_COLOR") && !is_dumb => Self::Color,
+            ColorArg::Auto | ColorArg::Never => Self::Plain,
         }
     }
 }
 
-/// A map and where its parts are.
-pub(crate) struct Picture<'h> {
+/// A map with its labels.
+pub(super) struct Picture<'h> {
     heat: &'h Heat,
     labels: Vec<String>,
     label_width: usize,
-    most: f64,
+    maximum: f64,
 }
 
 impl<'h> Picture<'h> {
-    /// How many columns of time there is room for at least.
-    pub(crate) fn columns(width: usize) -> u64 {
-        let columns = width.saturating_sub(label_width_max(width) + FIGURE_WIDTH + 2);
+    /// Columns of time that fit at least.
+    pub(super) fn columns(width: usize) -> u64 {
+        let columns = width.saturating_sub(label_width_max(width) + MAXIMUM_WIDTH + 2);
         columns.max(2) as u64
     }
 
-    pub(crate) fn new(heat: &'h Heat, width: usize) -> Self {
+    pub(super) fn new(heat: &'h Heat, width: usize) -> Self {
         let label = |row: &HeatRow| {
-            let place = row.partition.as_ref().or(row.start.as_ref());
-            cut_inside(&bound(place, "(first)"), label_width_max(width))
+            let (HeatRow::Partition { partition: key, .. } | HeatRow::Range { start: key, .. }) =
+                row;
+            truncate_inside(&bound(key.as_ref(), "(first)"), label_width_max(width))
         };
         let labels: Vec<String> = heat.rows.iter().map(label).collect();
         let widths = labels.iter().map(|label| label.width());
-        let values = heat.rows.iter().flat_map(|row| row.values.iter().flatten());
+        let values = heat
+            .rows
+            .iter()
+            .flat_map(|row| row.values().iter().flatten());
         Self {
             label_width: widths.max().unwrap_or_default().max(LABEL_WIDTH_MIN),
             labels,
-            most: values.copied().fold(0.0, f64::max),
+            maximum: values.copied().fold(0.0, f64::max),
             heat,
         }
     }
 
     /// All lines.
-    pub(crate) fn text(&self, ink: Ink) -> String {
+    pub(super) fn text(&self, ink: Ink) -> String {
         let mut out = self.head();
         for (row, label) in self.heat.rows.iter().zip(&self.labels) {
             let pad = self.label_width.saturating_sub(label.width());
             let _ = write!(out, "{label}{:pad$} ", "");
             self.cells(row, ink, &mut out);
-            let figure = self.figure(row);
-            let _ = writeln!(out, " {figure:>FIGURE_WIDTH$}");
+            let maximum = self.row_maximum(row);
+            let _ = writeln!(out, " {maximum:>MAXIMUM_WIDTH$}");
         }
         let _ = writeln!(out, "{}", self.axis().trim_end());
         self.legend(ink, &mut out);
@@ -114,10 +115,14 @@ impl<'h> Picture<'h> {
             ..
         } = self.heat;
         let step = match step_seconds {
-            step if step % 3600 == 0 => format!("{} h", step / 3600),
-            step if step % 60 == 0 => format!("{} min", step / 60),
-            step => format!("{step} s"),
+            step if step % 3600 == 0 => format!("{}h", step / 3600),
+            step if step % 60 == 0 => format!("{}m", step / 60),
+            step => format!("{step}s"),
         };
+        let (from, to) = (
+            from.as_deref().unwrap_or_default(),
+            to.as_deref().unwrap_or_default(),
+        );
         let clock = |text: &str| time(text, 0).map(clock).unwrap_or_default();
         let day = from.split('T').next().unwrap_or_default();
         format!(
@@ -130,8 +135,8 @@ impl<'h> Picture<'h> {
 
     fn cells(&self, row: &HeatRow, ink: Ink, out: &mut String) {
         let mut last = None;
-        for value in &row.values {
-            let level = value.map(|value| level(value, self.most));
+        for value in row.values() {
+            let level = value.map(|value| level(value, self.maximum));
             let (sign, color) = match (level, ink) {
                 (None, _) => (' ', None),
                 (Some(None), _) => (IDLE, Some(238)),
@@ -143,34 +148,23 @@ impl<'h> Picture<'h> {
             out.push(sign);
         }
         paint(None, &mut last, out);
-        let missing = self.heat.columns.saturating_sub(row.values.len());
+        let missing = self.heat.columns.saturating_sub(row.values().len());
         let _ = write!(out, "{:missing$}", "");
     }
 
-    /// The most of a row: a rate, or a latency.
-    fn figure(&self, row: &HeatRow) -> String {
-        let values = row.values.iter().flatten();
-        let Some(most) = values.copied().reduce(f64::max) else {
-            return String::new();
-        };
-        self.value(most)
+    /// The maximum of a row: a rate, or a latency.
+    fn row_maximum(&self, row: &HeatRow) -> String {
+        let maximum = row.values().iter().flatten().copied().reduce(f64::max);
+        maximum.map_or_else(String::new, |value| self.value(value))
     }
 
-    /// A value in words.
+    /// A value with its unit.
     fn value(&self, value: f64) -> String {
         if self.heat.metric.ends_with("_us") {
-            return if value >= 10_000.0 {
-                format!("{:.0} ms", value / 1000.0)
-            } else {
-                format!("{:.2} ms", value / 1000.0)
-            };
+            return latency(value.round() as u64);
         }
-        let rate = value / self.heat.step_seconds.max(1) as f64;
-        if rate > 0.0 && rate < 9.95 {
-            format!("{rate:.1}/s")
-        } else {
-            format!("{}/s", HumanCount(rate.round() as u64))
-        }
+        let per_second = value / self.heat.step_seconds.max(1) as f64;
+        format!("{}/s", rate(per_second))
     }
 
     /// Times under the columns in which they begin.
@@ -178,9 +172,10 @@ impl<'h> Picture<'h> {
         let mut line = " ".repeat(self.label_width + 1);
         let mut column = 0;
         while column < self.heat.columns {
-            let at = time(&self.heat.from, column as u64 * self.heat.step_seconds);
+            let from = self.heat.from.as_deref().unwrap_or_default();
+            let at = time(from, column as u64 * self.heat.step_seconds);
             let mark = format!("|{}", at.map(clock).unwrap_or_default());
-            if column > 0 && column + mark.len() > self.heat.columns + FIGURE_WIDTH {
+            if column > 0 && column + mark.len() > self.heat.columns + MAXIMUM_WIDTH {
                 break;
             }
             let _ = write!(line, "{mark:AXIS_STEP$}");
@@ -207,8 +202,12 @@ impl<'h> Picture<'h> {
             out.push(sign);
         }
         paint(None, &mut last, out);
-        let least = self.value(self.most / SPAN);
-        let _ = writeln!(out, "  {least} to {}, logarithmic", self.value(self.most));
+        let lowest = self.value(self.maximum / SPAN);
+        let _ = writeln!(
+            out,
+            "  {lowest} to {}, logarithmic",
+            self.value(self.maximum)
+        );
     }
 }
 
@@ -216,17 +215,17 @@ fn label_width_max(width: usize) -> usize {
     (width / 4).clamp(LABEL_WIDTH_MIN, 40)
 }
 
-/// Which of the steps a value is on, none when it is zero.
-fn level(value: f64, most: f64) -> Option<usize> {
+/// The step of a value; `None` for zero.
+fn level(value: f64, maximum: f64) -> Option<usize> {
     if value <= 0.0 {
         return None;
     }
-    let part = 1.0 + (value / most).log10() / SPAN.log10();
+    let part = 1.0 + (value / maximum).log10() / SPAN.log10();
     let level = (part * LEVELS as f64).ceil() - 1.0;
     Some(level.clamp(0.0, (LEVELS - 1) as f64) as usize)
 }
 
-/// Changes the colour where it is another one.
+/// Changes the colour, if it differs from the last one.
 fn paint(color: Option<u8>, last: &mut Option<u8>, out: &mut String) {
     if color == *last {
         return;
@@ -238,8 +237,8 @@ fn paint(color: Option<u8>, last: &mut Option<u8>, out: &mut String) {
     *last = color;
 }
 
-/// A time of the answer, and so many seconds.
-pub(crate) fn time(text: &str, later_s: u64) -> Option<DateTime> {
+/// A time of the document, so many seconds later.
+pub(super) fn time(text: &str, later_s: u64) -> Option<DateTime> {
     let from = DateTime::parse(text).ok()?;
     DateTime::from_ticks(from.ticks() + later_s * TICKS_PER_SECOND)
 }
@@ -255,28 +254,28 @@ fn clock(time: DateTime) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use partita_tools::admin::Place;
+    use partita_wire::admin::NamedKey;
 
     fn heat() -> Heat {
-        let place = |key: &str| {
-            Some(Place {
+        let start = |key: &str| {
+            Some(NamedKey {
                 table: Some("people".to_owned()),
                 partition_key: Some(key.to_owned()),
-                ..Place::default()
+                ..NamedKey::default()
             })
         };
-        let row = |start, values: &[f64]| HeatRow {
+        let row = |start, values: &[f64]| HeatRow::Range {
             start,
+            end: None,
             values: values
                 .iter()
                 .map(|value| (*value >= 0.0).then_some(*value))
                 .collect(),
-            ..HeatRow::default()
         };
         Heat {
             metric: "requests".to_owned(),
-            from: "2026-02-02T11:58:00Z".to_owned(),
-            to: "2026-02-02T12:12:00Z".to_owned(),
+            from: Some("2026-02-02T11:58:00Z".to_owned()),
+            to: Some("2026-02-02T12:12:00Z".to_owned()),
             step_seconds: 60,
             columns: 14,
             rows: vec![
@@ -288,7 +287,7 @@ mod tests {
                     ],
                 ),
                 row(
-                    place("a very long partition key"),
+                    start("a very long partition key"),
                     &[-1.0, -1.0, -1.0, -1.0, -1.0, -1.0, -1.0, -1.0, 6.0, 24000.0],
                 ),
             ],
@@ -300,7 +299,7 @@ mod tests {
         let heat = heat();
         let text = Picture::new(&heat, 60).text(Ink::Plain);
         let expected = "\
-requests, 11:58 to 12:12 on 2026-02-02 UTC, a column is 1 min
+requests, 11:58 to 12:12 on 2026-02-02 UTC, a column is 1m
 (first)          ·.:=o#@@·····     1,000/s
 peop…ition key'         .%           400/s
                 |11:58      |12:10
@@ -348,7 +347,7 @@ peop…ition key'         .%           400/s
         heat.metric = "p99_us".to_owned();
         let text = Picture::new(&heat, 60).text(Ink::Plain);
         assert!(
-            text.contains("60 ms") && text.contains("24 ms") && text.contains("0.06 ms"),
+            text.contains("60.0 ms") && text.contains("24.0 ms") && text.contains("60 µs"),
             "{text}"
         );
     }

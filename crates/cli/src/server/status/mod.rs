@@ -1,106 +1,92 @@
-//! `partita status`: how a server stands, on one screen; with `--watch` again each second.
+//! `partita status`: health and load of a server on one screen; with `--watch` refreshed each second.
 
 mod page;
 
-use super::{Asking, hot, number, tenths};
-use crate::error::{End, Failure};
-use crate::output::{self, Form, Output, Shape, Shown};
-use crate::scan_session::signal;
+use super::hot;
+use crate::args::AdminPortArgs;
+use crate::error::{CommandError, Outcome};
+use crate::output::{self, Field, Format, Output, OutputArgs, Shape, tenths};
 use crate::screen::{self, Screen};
-use clap::{Arg, ArgAction, ArgMatches, Command};
-use page::Page;
+use crate::signals::stop_requested;
+use page::StatusPage;
 use partita_client::ValueRef;
-use partita_tools::admin::{AdminError, AdminPort, Answer, Hot, Ranges, Status};
+use partita_tools::admin::{AdminError, AdminPort, Page};
+use partita_wire::admin::{Hot, Ranges, ServerState, Status};
 use std::time::{Duration, Instant};
 
-/// From one look to the next.
+/// From one refresh to the next.
 const PERIOD: Duration = Duration::from_secs(1);
-/// Hot partitions that are shown.
-const HOT_SHOWN: usize = 5;
+/// Hot partitions on the screen.
+const HOT_MAX: u16 = 5;
 
-pub(crate) fn command() -> Command {
-    Command::new("status")
-        .about("Show how a server stands: healthy or not and why, load, latency, what is moving, who is limited")
-        .arg(
-            Arg::new("watch")
-                .long("watch")
-                .short('w')
-                .action(ArgAction::SetTrue)
-                .help("Look again each second, until Ctrl-C"),
-        )
-        .after_help("Exit code 0: healthy. 1: the server answers and is not. 2: nobody answers.")
+#[derive(clap::Args)]
+#[command(
+    about = "Show whether a server is healthy, and why not; load, latency, changes of ranges, limited keys",
+    after_help = "Exit code 0: healthy. 1: the server answers and is not healthy. 2: no server answers."
+)]
+pub(crate) struct StatusCommand {
+    /// Refresh each second, until Ctrl-C
+    #[arg(long, short)]
+    watch: bool,
+    #[command(flatten)]
+    output: OutputArgs,
+    #[command(flatten)]
+    admin: AdminPortArgs,
 }
 
-pub(crate) async fn run(matches: &ArgMatches) -> Result<End, Failure> {
-    let Asking { port, talk } = Asking::of(matches)?;
-    if matches.get_flag("watch") {
-        return watch(matches, &port).await;
+impl StatusCommand {
+    pub(crate) async fn run(self) -> Result<Outcome, CommandError> {
+        let (port, progress) = self.admin.open()?;
+        if self.watch {
+            return watch(self.output, &port).await;
+        }
+        let sample = Sample::take(&port).await?;
+        sample.print(self.output, &port, None)?;
+        let state = &sample.status.document.state;
+        progress.finish(state.as_str());
+        Ok(match state {
+            ServerState::Ready => Outcome::Done,
+            _ => Outcome::NothingFound,
+        })
     }
-    let look = Look::take(&port).await?;
-    look.print(matches, &port, None)?;
-    talk.end(&look.status.state);
-    Ok(look.end())
 }
 
-/// What was seen at one time.
-struct Look {
+/// What a server says at one time.
+struct Sample {
     at: Instant,
-    /// Status, ranges, hot partitions; the last two as far as there are any.
-    answers: [Option<Answer>; 3],
-    status: Status,
-    /// None until the data is open.
-    ranges: Option<Ranges>,
-    hot: Option<Hot>,
+    status: Page<Status>,
+    /// `None` until the data is open.
+    ranges: Option<Page<Ranges>>,
+    hot: Option<Page<Hot>>,
 }
 
-impl Look {
+impl Sample {
     async fn take(port: &AdminPort) -> Result<Self, AdminError> {
-        let answer = port.page("/admin/v1/status").await?;
-        let status: Status = answer.read()?;
-        let (at, hot) = (Instant::now(), format!("/admin/v1/hot?limit={HOT_SHOWN}"));
-        let open = async |path: &str| match port.page(path).await {
-            Err(AdminError::Refused { status: 503, .. }) => Ok(None),
-            other => other.map(Some),
-        };
-        let (ranges, hot) = (open("/admin/v1/ranges").await?, open(&hot).await?);
-        let read = (
-            ranges.as_ref().map(Answer::read).transpose()?,
-            hot.as_ref().map(Answer::read).transpose()?,
-        );
+        let status = port.status().await?;
+        let at = Instant::now();
         Ok(Self {
             at,
-            ranges: read.0,
-            hot: read.1,
-            answers: [Some(answer), ranges, hot],
             status,
+            ranges: if_open(port.ranges().await)?,
+            hot: if_open(port.hot(HOT_MAX).await)?,
         })
     }
 
-    fn end(&self) -> End {
-        match self.status.state.as_str() {
-            "ready" => End::Done,
-            _ => End::NothingFound,
-        }
-    }
-
-    /// Requests a second since a look before; none without one, or when the server has started anew.
+    /// Requests a second since an earlier sample; `None` without one, or after a restart of the server.
     fn rate_since(&self, before: Option<&Self>) -> Option<f64> {
         let before = before?;
-        let requests = self
-            .status
-            .requests
-            .total
-            .checked_sub(before.status.requests.total)?;
+        let total = |sample: &Self| sample.status.document.requests.total;
+        let requests = total(self).checked_sub(total(before))?;
         let seconds = (self.at - before.at).as_secs_f64();
         (seconds > 0.0).then(|| requests as f64 / seconds)
     }
 
-    fn page<'a>(&'a self, port: &AdminPort, before: Option<&Self>, width: usize) -> Page<'a> {
-        Page {
+    fn page(&self, port: &AdminPort, before: Option<&Self>, width: usize) -> StatusPage<'_> {
+        StatusPage {
             admin: port.to_string(),
-            status: &self.status,
-            ranges: self.ranges.as_ref(),
-            hot: self.hot.as_ref(),
+            status: &self.status.document,
+            ranges: self.ranges.as_ref().map(|page| &page.document),
+            hot: self.hot.as_ref().map(|page| &page.document),
             rate_now: self.rate_since(before),
             width,
         }
@@ -108,106 +94,104 @@ impl Look {
 
     fn print(
         &self,
-        matches: &ArgMatches,
+        args: OutputArgs,
         port: &AdminPort,
         before: Option<&Self>,
-    ) -> Result<(), Failure> {
-        match Form::of(matches) {
-            Form::Json => {
-                let [status, ranges, hot] = &self.answers;
-                let text = |answer: &Option<Answer>| {
-                    answer
-                        .as_ref()
-                        .map_or_else(|| "null".to_owned(), |answer| answer.text.trim().to_owned())
-                };
-                output::print(&format!(
-                    "{{\"status\": {},\n\"ranges\": {},\n\"hot\": {}}}",
-                    text(status),
-                    text(ranges),
-                    text(hot)
-                ))
-            }
-            Form::Table => {
+    ) -> Result<(), CommandError> {
+        match args.format() {
+            Format::Json => output::print(&format!(
+                "{{\"status\": {},\n\"ranges\": {},\n\"hot\": {}}}",
+                self.status.text.trim(),
+                text(self.ranges.as_ref()),
+                text(self.hot.as_ref())
+            )),
+            Format::Table => {
                 let width = screen::size().map_or(80, |(columns, _)| columns);
                 output::print(&self.page(port, before, width).text())
             }
-            Form::JsonLines | Form::Csv => self.record(matches, before),
+            Format::Jsonl | Format::Csv => self.write_record(args, before),
         }
     }
 
-    /// The figures in one row.
-    fn record(&self, matches: &ArgMatches, before: Option<&Self>) -> Result<(), Failure> {
-        let Status {
-            state,
-            load,
-            ranges,
-            requests,
-            uptime_seconds,
-            ..
-        } = &self.status;
-        let (load, ranges) = (
-            load.clone().unwrap_or_default(),
-            ranges.clone().unwrap_or_default(),
-        );
-        let reasons = self.status.reasons.join("; ");
+    /// The most important numbers in one row.
+    fn write_record(&self, args: OutputArgs, before: Option<&Self>) -> Result<(), CommandError> {
+        let status = &self.status.document;
+        let load = status.load.clone().unwrap_or_default();
+        let ranges = status.ranges.clone().unwrap_or_default();
+        let reasons = status.reasons.join("; ");
         let rate = self.rate_since(before).unwrap_or(load.requests_per_second);
-        let mut output = Output::of(matches, Shape::Single, None);
-        output.row(&Shown::Record(&[
-            ("State", ValueRef::String(state)),
-            ("Reasons", ValueRef::String(&reasons)),
-            ("UptimeSeconds", ValueRef::Double(tenths(*uptime_seconds))),
-            ("RequestsPerSecond", ValueRef::Double(tenths(rate))),
+        let in_flight = ValueRef::Int64(status.requests.in_flight);
+        // Doubles, as they have always been here: a reader may tell 5.0 from 5.
+        let latency = |us: u64| Field::Plain(ValueRef::Double(us as f64));
+        let mut output = Output::stdout(args, Shape::Single, None);
+        output.measured(&[
+            ("State", Field::text(status.state.as_str())),
+            ("Reasons", Field::text(&reasons)),
+            ("UptimeSeconds", Field::Plain(tenths(status.uptime_seconds))),
+            ("RequestsPerSecond", Field::Plain(tenths(rate))),
             (
                 "ThrottledPerSecond",
-                ValueRef::Double(tenths(load.throttled_per_second)),
+                Field::Plain(tenths(load.throttled_per_second)),
             ),
-            ("P50Us", ValueRef::Double(load.p50_us)),
-            ("P99Us", ValueRef::Double(load.p99_us)),
-            ("InFlight", number(requests.in_flight)),
-            ("Ranges", number(ranges.count)),
-            ("Rewriting", number(ranges.rewriting)),
-            ("NoSplitKey", number(ranges.no_split_key)),
-        ]))?;
-        output.end()
+            ("P50Us", latency(load.p50_us)),
+            ("P99Us", latency(load.p99_us)),
+            ("InFlight", Field::Plain(in_flight)),
+            ("Ranges", Field::count(ranges.count)),
+            ("Rewriting", Field::count(ranges.rewriting)),
+            ("NoSplitKey", Field::count(ranges.no_split_key)),
+        ])?;
+        output.finish()
     }
 }
 
-/// Looks each second until a signal. On a terminal each look takes the place of the one before; elsewhere they follow.
-async fn watch(matches: &ArgMatches, port: &AdminPort) -> Result<End, Failure> {
-    let mut stop = std::pin::pin!(signal());
+/// A page of the data; `None` while the data is being opened.
+fn if_open<T>(page: Result<Page<T>, AdminError>) -> Result<Option<Page<T>>, AdminError> {
+    match page {
+        Err(AdminError::Refused { status: 503, .. }) => Ok(None),
+        other => other.map(Some),
+    }
+}
+
+fn text<T>(page: Option<&Page<T>>) -> &str {
+    page.map_or("null", |page| page.text.trim())
+}
+
+/// Takes a sample each second until a signal. On a terminal each takes the place of the one before; elsewhere they follow each other.
+async fn watch(args: OutputArgs, port: &AdminPort) -> Result<Outcome, CommandError> {
+    let mut stop = std::pin::pin!(stop_requested());
     let mut seconds = tokio::time::interval(PERIOD);
     seconds.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    let is_screen = Form::of(matches) == Form::Table && screen::size().is_some();
-    let screen = is_screen
+    let has_screen = args.format() == Format::Table && screen::size().is_some();
+    let screen = has_screen
         .then(Screen::enter)
         .transpose()
-        .map_err(Failure::Output)?;
-    let mut before: Option<Look> = None;
+        .map_err(CommandError::Output)?;
+    let mut before: Option<Sample> = None;
     loop {
-        let look = async {
+        let sample = async {
             seconds.tick().await;
-            Look::take(port).await
+            Sample::take(port).await
         };
-        let look = tokio::select! {
+        let sample = tokio::select! {
             biased;
-            () = &mut stop => return Ok(End::Done),
-            look = look => look,
+            () = &mut stop => return Ok(Outcome::Done),
+            sample = sample => sample,
         };
-        match (look, &screen) {
-            (Ok(look), Some(screen)) => {
+        match (sample, &screen) {
+            (Ok(sample), Some(screen)) => {
                 let width = screen::size().map_or(80, |(columns, _)| columns);
-                let text = look.page(port, before.as_ref(), width).text();
-                screen.show(&text).map_err(Failure::Output)?;
-                before = Some(look);
+                let text = sample.page(port, before.as_ref(), width).text();
+                screen.show(&text).map_err(CommandError::Output)?;
+                before = Some(sample);
             }
-            (Ok(look), None) => {
-                look.print(matches, port, before.as_ref())?;
-                before = Some(look);
+            (Ok(sample), None) => {
+                sample.print(args, port, before.as_ref())?;
+                before = Some(sample);
             }
-            // A server that is started anew is worth waiting for, if somebody looks at the screen.
+            // On a screen, a server that restarts is worth waiting for.
             (Err(error), Some(screen)) => {
-                let text = format!("{error}\n\ntrying again each second, until Ctrl-C\n");
-                screen.show(&text).map_err(Failure::Output)?;
+                let text = format!("{error}\n\nretrying each second, until Ctrl-C\n");
+                screen.show(&text).map_err(CommandError::Output)?;
                 before = None;
             }
             (Err(error), None) => return Err(error.into()),

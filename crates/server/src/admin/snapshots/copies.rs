@@ -1,9 +1,10 @@
-//! Copies of a snapshot outside the store: backups, and stores of their own.
+//! Copies of a snapshot outside the store: backups, and data directories. A job each.
 //!
-//! The server writes them, because it alone reads the snapshot: whoever asks may be elsewhere, and with many processes each can
-//! write what it serves. It writes only where its settings let it ([`crate::config::Store::backup_places`]): the admin port knows
-//! no credentials, and must not become a way to write into any file of the server's user, or to take the data along.
+//! The server writes them, because it alone reads the snapshot; the caller may be on another machine. It writes only where its
+//! settings allow it ([`crate::config::Store::backup_places`]): the admin port knows no credentials, and must not let a caller
+//! write into any file of the server's user, or take the data away.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use hyper::StatusCode;
@@ -11,78 +12,97 @@ use partita_model::DateTime;
 use partita_rt::Place;
 use partita_snapshot::backup::{Progress, unpack, write};
 use partita_snapshot::{SnapshotError, SnapshotName, SnapshotRecord, Snapshots};
-use serde_json::{Value, json};
+use partita_wire::admin::{BackupResult, JobParams, JobResult, SnapshotActionParams};
 
-use super::{Doers, now, snapshot_refused, started};
-use crate::admin::ranges::{Answer, refused};
+use super::{ActionContext, now, snapshot_refused, start_job};
+use crate::admin::answer::Answer;
 use crate::jobs::Job;
 
-/// Begins to copy a snapshot.
+/// Where a copy goes.
+enum Destination {
+    /// A backup, in a directory or an object store.
+    Backup(Place),
+    /// A data directory.
+    Directory(std::path::PathBuf),
+}
+
+/// Starts to copy a snapshot.
 pub(super) async fn copy(
-    doers: &Doers<'_>,
+    context: &ActionContext<'_>,
     name: SnapshotName,
     action: &str,
-    to: Option<String>,
-    temporary: bool,
+    params: SnapshotActionParams,
 ) -> Answer {
-    let place = match allowed(doers, to.as_deref()) {
+    let place = match allowed_place(context, params.to.as_deref()) {
         Ok(place) => place,
-        Err(answer) => return answer,
+        Err(refused) => return refused,
     };
-    let is_backup = action == "backup";
-    let directory = match (&place, is_backup) {
-        (_, true) => None,
-        (Place::Directory(path), false) => Some(path.clone()),
-        (Place::Url(_), false) => {
-            let message = "a store is unpacked into a directory";
-            return refused(StatusCode::BAD_REQUEST, "InvalidBody", message);
+    let asked = JobParams::Copy {
+        snapshot: name.to_string(),
+        to: place.to_string(),
+    };
+    let (kind, destination) = match (action, place) {
+        ("backup", place) => ("backup", Destination::Backup(place)),
+        (_, Place::Directory(path)) => ("unpack", Destination::Directory(path)),
+        (_, Place::Url(_)) => {
+            let message = "unpack needs a directory, not a URL";
+            return Answer::invalid_body(message);
         }
     };
-    if !temporary && let Err(error) = doers.snapshots.record(&name).await {
+    if !params.temporary
+        && let Err(error) = context.snapshots.record(&name).await
+    {
         return snapshot_refused(&error);
     }
-    let asked = json!({ "snapshot": name, "to": place.to_string() });
-    let (snapshots, now) = (Arc::clone(doers.snapshots), now(doers.standing));
+    let (snapshots, now) = (Arc::clone(context.snapshots), now(context.server));
     let work = move |job: Arc<Job>| async move {
-        let made = match temporary {
-            true => Some(create(&snapshots, &name, now).await?),
-            false => None,
-        };
-        let mut copied = match directory {
-            Some(directory) => unpacked(&snapshots, &name, &directory, &job).await?,
-            None => backed_up(&snapshots, &name, &place, &job).await?,
-        };
-        // The copy is whole whether the snapshot goes now or later.
-        if let Some(made) = made
-            && let Err(error) = snapshots.delete(name).await
+        if !params.temporary {
+            return copied(&snapshots, &name, &destination, &job).await;
+        }
+        let made = create(&snapshots, &name, now).await?;
+        let mut result = copied(&snapshots, &name, &destination, &job).await?;
+        // The copy is complete, so a snapshot that cannot be deleted yet is a warning only.
+        if let Err(error) = snapshots.delete(name).await
             && !matches!(error, SnapshotError::NoSuchSnapshot(_))
         {
             snapshots.delete_later(&made);
-            copied["warning"] = json!(format!(
-                "snapshot {0} stays for now: {error}; the server deletes it as soon as it can, after a restart `partita snapshot delete {0}` does",
-                made.name
-            ));
+            warn(&mut result, not_deleted(&made, &error));
         }
-        Ok(copied)
+        Ok(result)
     };
-    let kind = if is_backup { "backup" } else { "unpack" };
-    started(&doers.standing.jobs, doers.tasks, kind, asked, work)
+    start_job(&context.server.jobs, context.tasks, kind, asked, work)
+}
+
+fn not_deleted(snapshot: &SnapshotRecord, error: &SnapshotError) -> String {
+    let name = &snapshot.name;
+    format!(
+        "snapshot {name} is not deleted yet: {error}; the server retries until it restarts, after that `partita snapshot delete {name}` deletes it"
+    )
+}
+
+fn warn(result: &mut JobResult, text: String) {
+    match result {
+        JobResult::BackedUp(BackupResult { warning, .. }) | JobResult::Unpacked { warning, .. } => {
+            *warning = Some(text);
+        }
+        JobResult::Restored { .. } => {}
+    }
 }
 
 /// The place, if the settings let this server write there.
-fn allowed(doers: &Doers<'_>, to: Option<&str>) -> Result<Place, Answer> {
-    let to = to.ok_or_else(|| refused(StatusCode::BAD_REQUEST, "InvalidBody", "to is missing"))?;
-    let place = Place::parse(to)
-        .map_err(|error| refused(StatusCode::BAD_REQUEST, "InvalidBody", &error.to_string()))?;
-    let places = &doers.standing.settings.store.backup_places;
+fn allowed_place(context: &ActionContext<'_>, to: Option<&str>) -> Result<Place, Answer> {
+    let to = to.ok_or_else(|| Answer::invalid_body("to is missing"))?;
+    let place = Place::parse(to).map_err(|error| Answer::invalid_body(error.to_string()))?;
+    let places = &context.server.settings.store.backup_places;
     if places.iter().any(|allowed| allowed.contains(&place)) {
         return Ok(place);
     }
     let message = format!("this server may not write to {place}: start it with --backup-place");
-    Err(refused(StatusCode::FORBIDDEN, "PlaceNotAllowed", &message))
+    let status = StatusCode::FORBIDDEN;
+    Err(Answer::refused(status, "PlaceNotAllowed", message))
 }
 
-/// Takes the snapshot, unless an earlier try has.
+/// Creates the snapshot, unless an earlier run did.
 async fn create(
     snapshots: &Arc<Snapshots>,
     name: &SnapshotName,
@@ -95,35 +115,52 @@ async fn create(
     }
 }
 
+async fn copied(
+    snapshots: &Snapshots,
+    name: &SnapshotName,
+    destination: &Destination,
+    job: &Job,
+) -> Result<JobResult, String> {
+    match destination {
+        Destination::Backup(place) => backed_up(snapshots, name, place, job).await,
+        Destination::Directory(path) => unpacked(snapshots, name, path, job).await,
+    }
+}
+
 async fn backed_up(
     snapshots: &Snapshots,
     name: &SnapshotName,
     place: &Place,
     job: &Job,
-) -> Result<Value, String> {
+) -> Result<JobResult, String> {
     let reader = snapshots.read(name).await.map_err(chain)?;
     let store = place.store().map_err(chain)?;
     let note = |now: Progress| job.note(now.rows, now.bytes);
     let written = write(&reader, &store, &note).await.map_err(chain)?;
-    Ok(json!({
-        "parts": written.parts,
-        "kept": written.kept,
-        "rows": written.rows,
-        "row_bytes": written.row_bytes,
-        "bytes": written.bytes,
+    Ok(JobResult::BackedUp(BackupResult {
+        parts: written.parts,
+        kept: written.kept,
+        rows: written.rows,
+        row_bytes: written.row_bytes,
+        bytes: written.bytes,
+        warning: None,
     }))
 }
 
 async fn unpacked(
     snapshots: &Snapshots,
     name: &SnapshotName,
-    directory: &std::path::Path,
+    directory: &Path,
     job: &Job,
-) -> Result<Value, String> {
+) -> Result<JobResult, String> {
     let reader = snapshots.read(name).await.map_err(chain)?;
     let note = |now: Progress| job.note(now.rows, now.bytes);
     let copied = unpack(&reader, directory, &note).await.map_err(chain)?;
-    Ok(json!({ "rows": copied.rows, "bytes": copied.bytes }))
+    Ok(JobResult::Unpacked {
+        rows: copied.rows,
+        bytes: copied.bytes,
+        warning: None,
+    })
 }
 
 /// An error and its causes in one text.

@@ -1,8 +1,8 @@
-//! How the server stands: what the admin port reports, gathered from the parts as they come up.
+//! Health and parts of the server, as the admin port reports them.
 //!
 //! A server is *starting* until its data is open, then *ready*; *degraded* when reads are served and writes are not;
-//! *unavailable* when neither is; *stopping* from the wish to stop on. All of it is derived on request, nothing is kept
-//! in step by hand.
+//! *unavailable* when neither is; *stopping* once it was asked to stop. The state is derived at each request from the parts
+//! themselves, so nothing has to be kept up to date.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
@@ -14,43 +14,11 @@ use partita_range::RowMemory;
 use partita_rt::{Clock, Shutdown};
 use partita_snapshot::Snapshots;
 use partita_table::Service;
+use partita_wire::admin::ServerState;
 
 use crate::config::Settings;
 use crate::jobs::Jobs;
 use crate::metrics::Metrics;
-
-/// What the server is able to do now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
-    /// The data is not open yet.
-    Starting,
-    /// Reads and writes are served.
-    Ready,
-    /// Reads are served, writes are refused.
-    Degraded,
-    /// Neither is served; the server is mending itself.
-    Unavailable,
-    /// The server is asked to stop.
-    Stopping,
-}
-
-impl State {
-    /// The word for it in the admin API.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            State::Starting => "starting",
-            State::Ready => "ready",
-            State::Degraded => "degraded",
-            State::Unavailable => "unavailable",
-            State::Stopping => "stopping",
-        }
-    }
-
-    /// True if requests are worth sending.
-    pub fn serves(self) -> bool {
-        matches!(self, State::Ready | State::Degraded)
-    }
-}
 
 /// Where the server listens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,9 +40,9 @@ pub struct OpenStore {
     pub service: Arc<Service>,
 }
 
-/// The parts of the server, for those who report on them. Shared by `Arc`.
+/// The parts of the server that the admin port reports on. Shared by `Arc`.
 #[derive(Debug)]
-pub struct Standing {
+pub struct ServerStatus {
     pub(crate) settings: Arc<Settings>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) listening: Listening,
@@ -86,16 +54,16 @@ pub struct Standing {
     shutdown: Shutdown,
 }
 
-impl Standing {
-    /// A server that has begun to start.
+impl ServerStatus {
+    /// A server that starts.
     pub fn new(
         settings: Arc<Settings>,
         metrics: Arc<Metrics>,
         listening: Listening,
         clock: Arc<dyn Clock>,
         shutdown: Shutdown,
-    ) -> Standing {
-        Standing {
+    ) -> ServerStatus {
+        ServerStatus {
             settings,
             metrics,
             listening,
@@ -108,7 +76,7 @@ impl Standing {
         }
     }
 
-    /// The data is open. A second call changes nothing.
+    /// Notes that the data is open. A second call changes nothing.
     pub fn opened(&self, store: OpenStore) {
         self.open.get_or_init(|| store);
     }
@@ -140,46 +108,51 @@ impl Standing {
             .is_some_and(|address| address.ip().is_loopback())
     }
 
-    /// Time since the process began to start.
+    /// Time since the process started.
     pub fn uptime(&self) -> Duration {
         self.clock.monotonic().duration_since(self.started)
     }
 
-    /// What the server is able to do now, and why it is not more.
-    pub fn state(&self) -> (State, Option<&'static str>) {
+    /// What the server can do now, and why it cannot do more.
+    pub fn state(&self) -> (ServerState, Option<&'static str>) {
         if self.shutdown.is_requested() {
-            return (State::Stopping, Some("the server is stopping"));
+            return (ServerState::Stopping, Some("the server is stopping"));
         }
         match self.engine_health() {
-            None => (State::Starting, Some("the data is being opened")),
-            Some(Health::Healthy) => (State::Ready, None),
+            None => (ServerState::Starting, Some("the data is being opened")),
+            Some(Health::Healthy) => (ServerState::Ready, None),
             Some(Health::DiskFull) => (
-                State::Degraded,
+                ServerState::Degraded,
                 Some("the disk is full: writes are refused until there is room"),
             ),
             Some(Health::Backlogged) => (
-                State::Degraded,
-                Some("the disk is too slow for what is written: writes are refused for now"),
+                ServerState::Degraded,
+                Some("the disk is too slow for the writes: writes are refused for now"),
             ),
             Some(Health::Recovering) => (
-                State::Unavailable,
-                Some("a write or sync failed: the data is being opened anew"),
+                ServerState::Unavailable,
+                Some("a write or sync failed: the data is being reopened"),
             ),
-            Some(Health::Closed) => (State::Unavailable, Some("the store is closed")),
+            Some(Health::Closed) => (ServerState::Unavailable, Some("the store is closed")),
         }
     }
 
-    /// True if only a new process can help.
+    /// Whether requests are worth sending.
+    pub fn serves(&self) -> bool {
+        matches!(self.state().0, ServerState::Ready | ServerState::Degraded)
+    }
+
+    /// Whether only a new process can help.
     pub fn is_dead(&self) -> bool {
         self.engine_health() == Some(Health::Closed) && !self.shutdown.is_requested()
     }
 
-    /// Figures of the engine, once the data is open.
+    /// Counters of the engine, once the data is open.
     pub(crate) fn engine_stats(&self) -> Option<Stats> {
         Some(self.cluster()?.engines().stats())
     }
 
-    /// What is kept in memory of rows, once the data is open.
+    /// Entity cache and key filter, once the data is open.
     pub(crate) fn row_memory(&self) -> Option<&RowMemory> {
         Some(self.cluster()?.memory())
     }

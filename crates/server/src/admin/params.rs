@@ -1,5 +1,4 @@
-//! What a page is asked for in its query string: outside input, so each name is known, stands once, and has a value that is
-//! checked.
+//! Parameters of a page, from its query string. Untrusted input: each name is known, occurs once, and has a checked value.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -12,38 +11,39 @@ use partita_wire::Query;
 /// The end of the year 9999, in seconds since 1970.
 const SECONDS_MAX: u64 = 253_402_300_799;
 
-/// Why a query string is refused, in words for whoever sent it.
+/// Why a query string is refused, for the caller.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub(super) struct Refused(pub(super) String);
+pub(super) struct InvalidParams(pub(super) String);
 
 /// The parameters of a page.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Asked<'q>(Query<'q>);
+pub(super) struct Params<'q>(Query<'q>);
 
-impl<'q> Asked<'q> {
-    /// The query string `raw`, whose parameters may be `names`.
-    pub(super) fn new(raw: Option<&'q str>, names: &[&str]) -> Result<Self, Refused> {
+impl<'q> Params<'q> {
+    /// Reads the query string `raw`, whose parameters may be `names`.
+    pub(super) fn new(raw: Option<&'q str>, names: &[&str]) -> Result<Self, InvalidParams> {
         let raw = raw.unwrap_or_default();
         let mut seen: Vec<&str> = Vec::new();
         for pair in raw.split('&').filter(|pair| !pair.is_empty()) {
             let (name, _) = pair.split_once('=').unwrap_or((pair, ""));
             if !names.contains(&name) {
                 let names = names.join(", ");
-                return Err(Refused(format!("{name:?} is no parameter; {names} are")));
+                let text = format!("unknown parameter {name:?}; expected one of {names}");
+                return Err(InvalidParams(text));
             }
             if seen.contains(&name) {
-                return Err(Refused(format!("{name} stands twice")));
+                return Err(InvalidParams(format!("parameter {name} is given twice")));
             }
             seen.push(name);
         }
         Ok(Self(Query::new(raw)))
     }
 
-    /// The value of a parameter; an empty one is none.
-    pub(super) fn text(self, name: &str) -> Result<Option<String>, Refused> {
+    /// The value of a parameter; an empty value counts as none.
+    pub(super) fn text(self, name: &str) -> Result<Option<String>, InvalidParams> {
         let text = self.0.get(name);
-        let text = text.map_err(|_| Refused(format!("{name} is no UTF-8")))?;
+        let text = text.map_err(|_| InvalidParams(format!("{name} is not valid UTF-8")))?;
         Ok(text
             .map(|text| text.into_owned())
             .filter(|text| !text.is_empty()))
@@ -54,7 +54,7 @@ impl<'q> Asked<'q> {
         self,
         name: &str,
         range: RangeInclusive<T>,
-    ) -> Result<Option<T>, Refused>
+    ) -> Result<Option<T>, InvalidParams>
     where
         T: FromStr + PartialOrd + Display,
     {
@@ -64,12 +64,12 @@ impl<'q> Asked<'q> {
         let number = text.parse().ok().filter(|number| range.contains(number));
         number.map(Some).ok_or_else(|| {
             let (least, most) = (range.start(), range.end());
-            Refused(format!("{name} is a number from {least} to {most}"))
+            InvalidParams(format!("{name} is a number from {least} to {most}"))
         })
     }
 
     /// A time: RFC 3339, or seconds since 1970.
-    pub(super) fn time(self, name: &str) -> Result<Option<SystemTime>, Refused> {
+    pub(super) fn time(self, name: &str) -> Result<Option<SystemTime>, InvalidParams> {
         let Some(text) = self.text(name)? else {
             return Ok(None);
         };
@@ -82,7 +82,7 @@ impl<'q> Asked<'q> {
         };
         let time = time.filter(|time| *time >= SystemTime::UNIX_EPOCH);
         time.map(Some).ok_or_else(|| {
-            Refused(format!(
+            InvalidParams(format!(
                 "{name} is a time such as 2026-01-31T12:00:00Z, or seconds since 1970"
             ))
         })
@@ -96,21 +96,27 @@ mod tests {
     const NAMES: [&str; 2] = ["from", "limit"];
 
     #[test]
-    fn known_names_stand_once() {
-        assert!(Asked::new(None, &NAMES).is_ok() && Asked::new(Some("&"), &NAMES).is_ok());
+    fn known_names_occur_once() {
+        assert!(Params::new(None, &NAMES).is_ok() && Params::new(Some("&"), &NAMES).is_ok());
         for (raw, expected) in [
-            ("form=1", "\"form\" is no parameter; from, limit are"),
-            ("from=1&from=2", "from stands twice"),
-            ("%66rom=1", "\"%66rom\" is no parameter; from, limit are"),
+            (
+                "form=1",
+                "unknown parameter \"form\"; expected one of from, limit",
+            ),
+            ("from=1&from=2", "parameter from is given twice"),
+            (
+                "%66rom=1",
+                "unknown parameter \"%66rom\"; expected one of from, limit",
+            ),
         ] {
-            assert_eq!(Asked::new(Some(raw), &NAMES).unwrap_err().0, expected);
+            assert_eq!(Params::new(Some(raw), &NAMES).unwrap_err().0, expected);
         }
     }
 
     #[test]
     fn values_are_checked() {
         let number = |raw| {
-            Asked::new(Some(raw), &NAMES)
+            Params::new(Some(raw), &NAMES)
                 .unwrap()
                 .number("limit", 1..=9_u64)
         };
@@ -131,7 +137,7 @@ mod tests {
                 "{raw}"
             );
         }
-        let time = |raw| Asked::new(Some(raw), &NAMES).unwrap().time("from");
+        let time = |raw| Params::new(Some(raw), &NAMES).unwrap().time("from");
         let hour = Some(SystemTime::UNIX_EPOCH + Duration::from_secs(3600));
         assert_eq!(
             (time("from=3600"), time("from=1970-01-01T01%3A00:00Z")),

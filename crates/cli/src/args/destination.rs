@@ -1,0 +1,64 @@
+//! The connection of the second table, for commands that work on two.
+
+use super::ConnectionArgs;
+use super::connection::{Connection, FlagNames, PlaceFlags};
+use crate::error::CommandError;
+
+/// Where the second table is. Without any of these flags and without the variable, it is in the account of the first.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Connection of the second table, if it is in another account")]
+pub(crate) struct DestinationArgs {
+    /// Connection string [env: AZURE_STORAGE_CONNECTION_STRING_TO] [default: the same account]
+    #[arg(long, value_name = "STRING", conflicts_with_all = ["to_endpoint", "to_account", "to_key", "to_sas"])]
+    to_connection_string: Option<String>,
+    /// URL of the table endpoint, such as http://127.0.0.1:10002/devstoreaccount1
+    #[arg(long, value_name = "URL")]
+    to_endpoint: Option<String>,
+    /// Account name; without an endpoint, an Azure account
+    #[arg(long, value_name = "NAME")]
+    to_account: Option<String>,
+    /// Account key, Base64
+    #[arg(long, value_name = "KEY", conflicts_with = "to_sas")]
+    to_key: Option<String>,
+    /// Shared access signature, instead of a key
+    #[arg(long, value_name = "QUERY")]
+    to_sas: Option<String>,
+}
+
+/// As the flags are called in messages.
+const NAMES: FlagNames = FlagNames {
+    endpoint: "to-endpoint",
+    account: "to-account",
+    key: "to-key",
+    sas: "to-sas",
+};
+
+const VARIABLE: &str = "AZURE_STORAGE_CONNECTION_STRING_TO";
+
+impl DestinationArgs {
+    /// The connection of the second table. Its requests are counted with those of the first.
+    pub(crate) fn open(
+        &self,
+        args: &ConnectionArgs,
+        first: &Connection,
+    ) -> Result<Connection, CommandError> {
+        match self
+            .place_flags()
+            .place(super::connection::variable(VARIABLE))?
+        {
+            Some(place) => first.sibling(place, args),
+            None => Ok(first.clone()),
+        }
+    }
+
+    pub(super) fn place_flags(&self) -> PlaceFlags<'_> {
+        PlaceFlags {
+            names: NAMES,
+            string: self.to_connection_string.as_deref(),
+            endpoint: self.to_endpoint.as_deref(),
+            account: self.to_account.as_deref(),
+            key: self.to_key.as_deref(),
+            sas: self.to_sas.as_deref(),
+        }
+    }
+}

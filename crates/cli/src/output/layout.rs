@@ -1,0 +1,120 @@
+//! Cells as lines: aligned columns, two spaces between them.
+//!
+//! Of our own, because rows are a stream: widths are fixed by the first rows and kept for all that follow, which table libraries that
+//! lay out a finished table cannot do. Their wrapping of long values over several lines would break one line a row, on which readers
+//! and programs rely; a column that does not fit is truncated instead.
+
+use super::truncate::truncate;
+use std::fmt::Write as _;
+use unicode_width::UnicodeWidthStr as _;
+
+/// Between two columns.
+const GAP: &str = "  ";
+/// A column is not truncated below this to make a table fit.
+const WIDTH_MIN: usize = 8;
+
+/// At which side the texts of a column end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Align {
+    /// Text.
+    Left,
+    /// Numbers.
+    Right,
+}
+
+/// Widths and alignments of the columns of a table.
+#[derive(Debug, Default)]
+pub(super) struct Layout {
+    columns: Vec<(usize, Align)>,
+    /// Whether texts that are wider than their column are truncated, so that no line is wider than the terminal.
+    is_bounded: bool,
+}
+
+impl Layout {
+    /// Columns as wide as their widest text, the widest of them narrowed until a line fits into `line_width`.
+    pub(super) fn new(mut columns: Vec<(usize, Align)>, line_width: Option<usize>) -> Self {
+        let all = |columns: &[(usize, Align)]| {
+            let texts: usize = columns.iter().map(|(width, _)| width).sum();
+            texts + GAP.len() * columns.len().saturating_sub(1)
+        };
+        while let Some(line_width) = line_width {
+            let Some(excess) = all(&columns).checked_sub(line_width).filter(|it| *it > 0) else {
+                break;
+            };
+            let widest = columns.iter_mut().max_by_key(|(width, _)| *width);
+            let Some((width, _)) = widest.filter(|(width, _)| *width > WIDTH_MIN) else {
+                break;
+            };
+            *width = width.saturating_sub(excess.div_ceil(4)).max(WIDTH_MIN);
+        }
+        Self {
+            columns,
+            is_bounded: line_width.is_some(),
+        }
+    }
+
+    /// One line, without its end.
+    pub(super) fn line(&self, texts: &[String]) -> String {
+        let mut line = String::new();
+        for (at, (text, &(width, align))) in texts.iter().zip(&self.columns).enumerate() {
+            let text = if self.is_bounded {
+                truncate(text, width)
+            } else {
+                text.clone()
+            };
+            let pad = width.saturating_sub(text.width());
+            let gap = if at > 0 { GAP } else { "" };
+            let _ = match align {
+                Align::Left => write!(line, "{gap}{text}{:pad$}", ""),
+                Align::Right => write!(line, "{gap}{:pad$}{text}", ""),
+            };
+        }
+        line.truncate(line.trim_end().len());
+        line
+    }
+}
+
+/// The lines of a finished table. Rows may be shorter than there are columns.
+pub(crate) fn align(rows: &[Vec<String>], aligns: &[Align], line_width: usize) -> Vec<String> {
+    let widest = |column: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(column));
+        cells.map(|cell| cell.width()).max().unwrap_or_default()
+    };
+    let columns = aligns.iter().enumerate();
+    let columns = columns.map(|(column, align)| (widest(column), *align));
+    let layout = Layout::new(columns.collect(), Some(line_width));
+    rows.iter().map(|row| layout.line(row)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(texts: &[&str]) -> Vec<String> {
+        texts.iter().map(|&text| text.to_owned()).collect()
+    }
+
+    #[test]
+    fn the_widest_columns_give_way() {
+        let rows = [
+            texts(&["Key", "Text", "N"]),
+            texts(&[
+                "p",
+                "a text that is far too long for a narrow terminal",
+                "1234567",
+            ]),
+        ];
+        let aligns = [Align::Left, Align::Left, Align::Right];
+        let wide = align(&rows, &aligns, 200);
+        assert_eq!(
+            wide[1],
+            "p    a text that is far too long for a narrow terminal  1234567"
+        );
+        let narrow = align(&rows, &aligns, 32);
+        assert!(narrow.iter().all(|line| line.width() <= 32), "{narrow:?}");
+        assert!(narrow[1].contains('…') && narrow[1].ends_with("1234567"));
+        assert!(narrow[0].ends_with("        N"), "{narrow:?}");
+        // Where nothing can give way, lines are longer than the terminal.
+        assert_eq!(align(&rows, &aligns, 3)[1].width(), 3 + 2 + 8 + 2 + 7);
+    }
+}

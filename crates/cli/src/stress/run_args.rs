@@ -1,0 +1,403 @@
+//! The flags of a run, and the run that they describe.
+
+use crate::args::{ConfirmArgs, ConnectionArgs};
+use crate::error::CommandError;
+use crate::output::OutputArgs;
+use crate::units::{parse_duration, parse_duration_above_zero};
+use clap::{ValueEnum, value_parser};
+use partita_tools::stress::{Kind, Mix, PARTITIONS_MAX, Pattern, Schedule, Targets};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// A run without `--duration` and `--operations` takes this long.
+const DURATION: Duration = Duration::from_secs(30);
+/// Default workers of a closed loop; and at a rate, where they only bound the open requests.
+const WORKERS_CLOSED: u64 = 16;
+const WORKERS_AT_A_RATE: u64 = 1024;
+/// Longest text of a property, in UTF-16 code units (protocol: "Understanding the Table service data model").
+const ROW_BYTES_MAX: u64 = 32_768;
+
+/// A stress test. It is given if its table is: clap leaves the group of a structure with flattened fields empty.
+#[derive(clap::Args)]
+#[group(args = ["table"])]
+pub(super) struct RunArgs {
+    /// Table name
+    #[arg(value_name = "TABLE")]
+    pub(super) table: String,
+    #[command(flatten)]
+    pub(super) keys: KeyArgs,
+    #[command(flatten)]
+    pub(super) load: LoadArgs,
+    #[command(flatten)]
+    pub(super) result: ResultArgs,
+    #[command(flatten)]
+    pub(super) output: OutputArgs,
+    #[command(flatten)]
+    pub(super) connection: ConnectionArgs,
+}
+
+/// The rows of the table.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Keys and rows")]
+pub(super) struct KeyArgs {
+    /// Pattern of PartitionKeys: one for all rows; evenly used; a few used most; ever greater; ever smaller; or those of --keys [default:
+    /// uniform]
+    #[arg(long, value_name = "HOW", value_enum)]
+    pattern: Option<PatternArg>,
+    /// Partitions of uniform and zipf, 1 to 1,000,000,000
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..=PARTITIONS_MAX), default_value_t = 100)]
+    partitions: u64,
+    /// Skew of zipf, above 0: at 1 the second partition is used half as often as the first
+    #[arg(long, value_name = "E", value_parser = parse_above_zero, default_value = "0.99")]
+    exponent: f64,
+    /// Rows of each partition of append and prepend
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..), default_value_t = 100)]
+    partition_rows: u64,
+    /// File of PartitionKeys to sample: one a line, or rows as JSON lines
+    #[arg(long, value_name = "FILE", conflicts_with = "keys_from")]
+    keys: Option<PathBuf>,
+    /// Table of the same account whose PartitionKeys to sample
+    #[arg(long, value_name = "TABLE")]
+    keys_from: Option<String>,
+    /// Rows to load before the run, up to 1,000,000,000
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(0..=1_000_000_000), default_value_t = 10_000)]
+    rows: u64,
+    /// Bytes of text in a row, 0 to 32,768
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(0..=ROW_BYTES_MAX), default_value_t = 1024)]
+    row_bytes: u64,
+    /// Seed of keys and operations: the same seed gives the same ones
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Use an existing table: rows are added to it, and stay
+    #[arg(long)]
+    pub(super) use_existing: bool,
+    /// Keep the table that was created for the run
+    #[arg(long)]
+    pub(super) keep: bool,
+}
+
+/// The load on the table.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Load")]
+pub(super) struct LoadArgs {
+    /// Operations by weight: get, insert, upsert, batch, row-range, partition-range, scan
+    #[arg(long, value_name = "MIX", value_parser = |text: &str| text.parse::<Mix>(), default_value = "get=80,insert=20")]
+    mix: Mix,
+    /// Rows of a batch, 1 to 100
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..=100), default_value_t = 100)]
+    batch_rows: u64,
+    /// Rows of a row-range or partition-range at most, 1 to 1,000
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=1000), default_value_t = 100)]
+    range_rows: u32,
+    /// Use only this partition
+    #[arg(long, value_name = "KEY")]
+    aim: Option<String>,
+    /// Operations a second, independent of how long each takes [default: closed loop, the next when the last has ended]
+    #[arg(long, value_name = "R", value_parser = parse_above_zero)]
+    rate: Option<f64>,
+    /// Time until the rate, or all workers, are reached, such as 10s
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "0s")]
+    ramp: Duration,
+    /// Reach the rate in so many equal steps [default: steadily]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=1000), requires = "rate")]
+    ramp_steps: Option<u32>,
+    /// Parallel operations at most, 1 to 2,048 [default: 16; 1,024 at a rate]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..=2048))]
+    workers: Option<u64>,
+    /// Length of the run, such as 30s or 10m [default: 30s unless --operations]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration_above_zero)]
+    duration: Option<Duration>,
+    /// Operations at most
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..))]
+    operations: Option<u64>,
+}
+
+/// How the run is judged and reported.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Verdict and report")]
+pub(super) struct ResultArgs {
+    /// Targets to judge by: azure (2,000 entities/s a partition, 20,000 an account), classic (500, 5,000), or off
+    #[arg(long, value_name = "WHOSE", value_enum, default_value_t = TargetArg::Azure)]
+    target: TargetArg,
+    /// Target of a partition in entities/s, instead of that of --target
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..))]
+    target_partition: Option<u64>,
+    /// Target of an account in entities/s, instead of that of --target
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..))]
+    target_account: Option<u64>,
+    /// Write the report to a file, JSON, for compare and page
+    #[arg(long, value_name = "FILE")]
+    pub(super) report: Option<PathBuf>,
+    /// Write an HTML page with plots to a file
+    #[arg(long, value_name = "FILE")]
+    pub(super) html: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) confirm: ConfirmArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum PatternArg {
+    Single,
+    Uniform,
+    Zipf,
+    Append,
+    Prepend,
+    Sampled,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum TargetArg {
+    Azure,
+    Classic,
+    Off,
+}
+
+/// Where the PartitionKeys of `--pattern sampled` come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum SampleSource {
+    File(PathBuf),
+    Table(String),
+}
+
+/// A run, as the flags describe it.
+#[derive(Debug, Clone)]
+pub(super) struct RunSpec {
+    pub(super) pattern: Pattern,
+    pub(super) sample: Option<SampleSource>,
+    pub(super) seed: u64,
+    pub(super) rows: u64,
+    pub(super) row_bytes: usize,
+    pub(super) mix: Mix,
+    pub(super) batch_rows: u64,
+    pub(super) range_rows: u32,
+    pub(super) aim: Option<String>,
+    pub(super) schedule: Schedule,
+    pub(super) workers: u64,
+    pub(super) duration: Option<Duration>,
+    pub(super) operations: Option<u64>,
+    pub(super) targets: Targets,
+}
+
+impl RunArgs {
+    /// The run, if the flags make sense together.
+    pub(super) fn spec(&self) -> Result<RunSpec, CommandError> {
+        let Self { keys, load, .. } = self;
+        let (pattern, sample) = keys.pattern()?;
+        let schedule = load.schedule();
+        let workers = match schedule {
+            Schedule::Closed { .. } => WORKERS_CLOSED,
+            Schedule::Rate { .. } => WORKERS_AT_A_RATE,
+        };
+        let default_duration = load.operations.is_none().then_some(DURATION);
+        let spec = RunSpec {
+            pattern,
+            sample,
+            seed: keys.seed,
+            rows: keys.rows,
+            row_bytes: usize::try_from(keys.row_bytes).unwrap_or_default(),
+            mix: load.mix.clone(),
+            batch_rows: load.batch_rows,
+            range_rows: load.range_rows,
+            aim: load.aim.clone(),
+            schedule,
+            workers: load.workers.unwrap_or(workers),
+            duration: load.duration.or(default_duration),
+            operations: load.operations,
+            targets: self.result.targets(),
+        };
+        spec.check()
+    }
+}
+
+impl RunSpec {
+    fn check(self) -> Result<Self, CommandError> {
+        let writes_new = self.mix.has(|kind| !kind.needs_rows());
+        if self.rows == 0 && !writes_new {
+            return Err(CommandError::usage(
+                "without --rows there is nothing to read: the mix has no insert and no batch",
+            ));
+        }
+        let is_wide = |kind| matches!(kind, Kind::PartitionRange | Kind::Scan);
+        if self.aim.is_some() && self.mix.has(is_wide) {
+            return Err(CommandError::usage(
+                "--aim is for operations on one partition; partition-range and scan use several",
+            ));
+        }
+        Ok(self)
+    }
+}
+
+impl KeyArgs {
+    fn pattern(&self) -> Result<(Pattern, Option<SampleSource>), CommandError> {
+        let file = self.keys.clone().map(SampleSource::File);
+        let table = self.keys_from.clone().map(SampleSource::Table);
+        let sample = file.or(table);
+        let default = match sample {
+            Some(_) => PatternArg::Sampled,
+            None => PatternArg::Uniform,
+        };
+        let pattern = self.pattern.unwrap_or(default);
+        if (pattern == PatternArg::Sampled) != sample.is_some() {
+            return Err(CommandError::usage(
+                "--pattern sampled takes its keys from --keys or --keys-from; the other patterns make their own",
+            ));
+        }
+        let pattern = match pattern {
+            PatternArg::Single => Pattern::Single,
+            PatternArg::Uniform => Pattern::Uniform {
+                partitions: self.partitions,
+            },
+            PatternArg::Zipf => Pattern::Zipf {
+                partitions: self.partitions,
+                exponent: self.exponent,
+            },
+            PatternArg::Append => Pattern::Append {
+                partition_rows: self.partition_rows,
+            },
+            PatternArg::Prepend => Pattern::Prepend {
+                partition_rows: self.partition_rows,
+            },
+            PatternArg::Sampled => Pattern::Sampled {
+                source: String::new(),
+                keys: 0,
+            },
+        };
+        Ok((pattern, sample))
+    }
+}
+
+impl LoadArgs {
+    fn schedule(&self) -> Schedule {
+        let ramp_seconds = self.ramp.as_secs_f64();
+        match self.rate {
+            None => Schedule::Closed { ramp_seconds },
+            Some(per_second) => Schedule::Rate {
+                per_second,
+                ramp_seconds,
+                steps: self.ramp_steps.unwrap_or(0),
+            },
+        }
+    }
+}
+
+impl ResultArgs {
+    fn targets(&self) -> Targets {
+        let preset = match self.target {
+            TargetArg::Azure => Targets::AZURE,
+            TargetArg::Classic => Targets::CLASSIC,
+            TargetArg::Off => Targets::OFF,
+        };
+        let own = |target: Option<u64>| target.map(|target| target as f64);
+        Targets {
+            partition: own(self.target_partition).or(preset.partition),
+            account: own(self.target_account).or(preset.account),
+        }
+    }
+}
+
+/// Reads a number above zero.
+fn parse_above_zero(text: &str) -> Result<f64, String> {
+    let number: Option<f64> = text.parse().ok();
+    let number = number.filter(|number| *number > 0.0 && *number <= 1e6);
+    number.ok_or_else(|| format!("{text:?} is not a number above 0 and up to 1,000,000"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Stress {
+        #[command(flatten)]
+        run: RunArgs,
+    }
+
+    fn spec(flags: &str) -> Result<RunSpec, String> {
+        let words = ["stress", "table"]
+            .into_iter()
+            .chain(flags.split_whitespace());
+        let stress = Stress::try_parse_from(words).map_err(|error| error.to_string())?;
+        stress.run.spec().map_err(|error| error.chain())
+    }
+
+    #[test]
+    fn without_flags_it_is_a_closed_loop_of_half_a_minute() {
+        let spec = spec("").unwrap();
+        assert_eq!(spec.pattern, Pattern::Uniform { partitions: 100 });
+        assert_eq!(spec.schedule, Schedule::Closed { ramp_seconds: 0.0 });
+        assert_eq!(
+            (spec.duration, spec.operations, spec.workers),
+            (Some(DURATION), None, 16)
+        );
+        assert_eq!(spec.targets, Targets::AZURE);
+    }
+
+    #[test]
+    fn flags_describe_a_run() {
+        let of = |flags| spec(flags).unwrap();
+        let zipf = of("--pattern zipf --partitions 7 --exponent 1.5 --operations 50");
+        assert_eq!(
+            zipf.pattern,
+            Pattern::Zipf {
+                partitions: 7,
+                exponent: 1.5
+            }
+        );
+        assert_eq!((zipf.duration, zipf.operations), (None, Some(50)));
+        let rate = of("--rate 2500.5 --ramp 1m --ramp-steps 4 --target classic --target-account 9");
+        assert_eq!(
+            rate.schedule,
+            Schedule::Rate {
+                per_second: 2500.5,
+                ramp_seconds: 60.0,
+                steps: 4
+            }
+        );
+        assert_eq!(rate.workers, 1024);
+        assert_eq!(
+            rate.targets,
+            Targets {
+                partition: Some(500.0),
+                account: Some(9.0)
+            }
+        );
+        let sampled = of("--keys-from people --workers 3");
+        assert_eq!(
+            sampled.sample,
+            Some(SampleSource::Table("people".to_owned()))
+        );
+        assert!(matches!(sampled.pattern, Pattern::Sampled { .. }));
+        assert_eq!(
+            of("--rows 0 --mix insert --duration 2h").duration,
+            Some(Duration::from_secs(7_200))
+        );
+    }
+
+    #[test]
+    fn contradictions_are_refused() {
+        for (flags, expected) in [
+            ("--rows 0 --mix get", "nothing to read"),
+            (
+                "--aim x --mix get,scan",
+                "--aim is for operations on one partition",
+            ),
+            ("--pattern sampled", "--keys or --keys-from"),
+            ("--pattern single --keys list", "--keys or --keys-from"),
+            ("--rate 0", "not a number above 0"),
+            ("--rate inf", "not a number above 0"),
+            (
+                "--pattern zipf --exponent nan",
+                "\"nan\" is not a number above 0",
+            ),
+            ("--ramp-steps 3", "--rate"),
+            ("--duration 0s", "a duration above 0"),
+            ("--mix eat", "'--mix <MIX>': \"eat\""),
+            ("--batch-rows 101", "101 is not in"),
+            ("--row-bytes 40000", "40000 is not in"),
+        ] {
+            let refused = spec(flags).map(|_| ()).unwrap_err();
+            assert!(refused.contains(expected), "{flags}: {refused}");
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! `partita table set TABLE --ttl TIME`: the time to live of rows.
+
+use super::extended_table;
+use crate::args::connection::Connection;
+use crate::args::{ConfirmArgs, ConnectionArgs};
+use crate::error::{CommandError, Outcome};
+use crate::progress::{Progress, confirm};
+use crate::units::{duration, parse_duration};
+use partita_client::TimeToLive;
+use std::time::Duration;
+
+#[derive(clap::Args)]
+#[command(about = "Set the time to live of a table's rows (Partita only)")]
+pub(crate) struct SetCommand {
+    /// Table name
+    #[arg(value_name = "TABLE")]
+    table: String,
+    /// Time to live since the last write of a row, such as 30d or 12h, or none
+    #[arg(long, value_name = "TIME", value_parser = TtlArg::parse)]
+    ttl: TtlArg,
+    #[command(flatten)]
+    confirm: ConfirmArgs,
+    #[command(flatten)]
+    connection: ConnectionArgs,
+}
+
+/// `none`, or a duration of whole seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct TtlArg(Option<TimeToLive>);
+
+impl TtlArg {
+    fn parse(text: &str) -> Result<Self, String> {
+        if text == "none" {
+            return Ok(Self(None));
+        }
+        let time = parse_duration(text)?;
+        if time.subsec_nanos() != 0 {
+            return Err("a time to live has whole seconds".to_owned());
+        }
+        let ttl = TimeToLive::from_seconds(time.as_secs());
+        ttl.map(|ttl| Self(Some(ttl)))
+            .map_err(|error| error.to_string())
+    }
+}
+
+/// A time to live as `--ttl` reads it.
+pub(super) fn ttl_text(ttl: Option<TimeToLive>) -> String {
+    ttl.map_or("none".to_owned(), |ttl| {
+        duration(Duration::from_secs(ttl.seconds()))
+    })
+}
+
+impl SetCommand {
+    pub(super) async fn run(self) -> Result<Outcome, CommandError> {
+        let connection = Connection::new(&self.connection)?;
+        let (table, settings) = extended_table(&connection, &self.table).await?;
+        let TtlArg(ttl) = self.ttl;
+        let is_shorter = ttl.is_some_and(|ttl| settings.ttl.is_none_or(|now| ttl < now));
+        if is_shorter {
+            let question = format!(
+                "delete rows of {} last written more than {} ago",
+                settings.name,
+                ttl_text(ttl)
+            );
+            confirm(&question, self.confirm.yes)?;
+        }
+        let progress = Progress::new(&connection);
+        table.set_time_to_live(ttl).await?;
+        progress.finish(&format!(
+            "time to live of {} is {}",
+            settings.name,
+            ttl_text(ttl)
+        ));
+        Ok(Outcome::Done)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_to_live_are_written_as_they_are_read() {
+        for (text, seconds) in [
+            ("30d", 30 * 86_400),
+            ("12h 5m", 43_500),
+            ("1s", 1),
+            ("90s", 90),
+        ] {
+            let TtlArg(ttl) = TtlArg::parse(text).unwrap();
+            assert_eq!(ttl.unwrap().seconds(), seconds, "{text}");
+            assert_eq!(TtlArg::parse(&ttl_text(ttl)), Ok(TtlArg(ttl)), "{text}");
+        }
+        assert_eq!(TtlArg::parse("none"), Ok(TtlArg(None)));
+        assert_eq!(ttl_text(None), "none");
+        for text in ["", "30", "0s", "500ms", "1s 1ms", "-1d", "forever", "101y"] {
+            assert!(TtlArg::parse(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! The file in which an import or a copy records its position, so that the same command with `--resume` goes on with it, also after
+//! `kill -9`: the file that `--state` names, or one of the user's that is named by source and destination.
+
+use crate::error::CommandError;
+use partita_tools::transfer::TransferError;
+use sha2::{Digest as _, Sha256};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+/// Bytes of the job's hash in the name of its file.
+const HASH_BYTES: usize = 8;
+
+/// Whether to resume, and where progress is recorded.
+#[derive(Debug, clap::Args)]
+pub(super) struct ProgressFileArgs {
+    /// Resume an interrupted run, if there is one
+    #[arg(long)]
+    pub(super) resume: bool,
+    /// Forget an interrupted run, and start again
+    #[arg(long, conflicts_with = "resume")]
+    restart: bool,
+    /// Progress file [default: a file in ~/.local/state/partita, deleted at the end]
+    #[arg(long, value_name = "FILE")]
+    pub(super) state: Option<PathBuf>,
+}
+
+/// The progress file of a run.
+pub(super) struct ProgressFile {
+    command: &'static str,
+    /// `None` where the user has no directory for it, and for a dry run.
+    pub(super) path: Option<PathBuf>,
+    /// Whether there is a run to resume.
+    pub(super) is_resumed: bool,
+}
+
+impl ProgressFile {
+    /// The progress file of a command between these two places. Refuses to start a second run beside an interrupted one.
+    pub(super) fn new(
+        args: &ProgressFileArgs,
+        dry_run: bool,
+        command: &'static str,
+        from: &str,
+        to: &str,
+    ) -> Result<Self, CommandError> {
+        if dry_run {
+            return Ok(Self {
+                command,
+                path: None,
+                is_resumed: false,
+            });
+        }
+        let path = match &args.state {
+            Some(path) => Some(path.clone()),
+            None => directory().map(|directory| directory.join(file_name(command, from, to))),
+        };
+        let exists = path.as_ref().is_some_and(|path| path.exists());
+        match &path {
+            Some(path) if exists && args.restart => {
+                std::fs::remove_file(path).map_err(unusable(path))?;
+            }
+            Some(path) if exists && !args.resume => {
+                let path = path.display();
+                return Err(CommandError::usage(format!(
+                    "this {command} was interrupted before ({path}): --resume resumes it, --restart forgets it"
+                )));
+            }
+            Some(path) => {
+                let parent = path.parent();
+                let parent = parent.filter(|parent| !parent.as_os_str().is_empty());
+                if let Some(parent) = parent {
+                    std::fs::create_dir_all(parent).map_err(unusable(path))?;
+                }
+            }
+            None => {}
+        }
+        Ok(Self {
+            command,
+            path,
+            is_resumed: exists && args.resume,
+        })
+    }
+
+    /// Says how to resume after an error, if there is something to resume.
+    pub(super) fn explain(&self, error: CommandError) -> CommandError {
+        if matches!(&error, CommandError::Transfer(error) if matches!(**error, TransferError::OtherJob(_)))
+        {
+            let command = self.command;
+            return CommandError::usage(format!(
+                "the interrupted {command} had other arguments, or its input has changed; --restart forgets it"
+            ));
+        }
+        if self.path.as_ref().is_some_and(|path| path.exists()) {
+            super::suggest_resume(&error);
+        }
+        error
+    }
+}
+
+fn unusable(path: &Path) -> impl FnOnce(std::io::Error) -> CommandError {
+    CommandError::because(format!("cannot use the progress file {}", path.display()))
+}
+
+/// The user's directory for such files, by the XDG base directory specification.
+fn directory() -> Option<PathBuf> {
+    let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+    let state = variable("XDG_STATE_HOME").map(PathBuf::from);
+    let home = || Some(PathBuf::from(variable("HOME")?).join(".local/state"));
+    let local = || variable("LOCALAPPDATA").map(PathBuf::from);
+    Some(state.or_else(home).or_else(local)?.join("partita"))
+}
+
+fn file_name(command: &str, from: &str, to: &str) -> String {
+    let hash = Sha256::digest(format!("{from}\n{to}"));
+    let mut name = format!("{command}-");
+    for byte in hash.iter().take(HASH_BYTES) {
+        let _ = write!(name, "{byte:02x}");
+    }
+    name + ".json"
+}

@@ -1,0 +1,53 @@
+//! Parameters of the heat map.
+
+use partita_wire::admin::HeatMetric;
+use partita_wire::push_query_parameter;
+
+/// What the rows of a heat map are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HeatRows {
+    /// Parts of the key space.
+    Ranges,
+    /// The hottest partitions.
+    Partitions,
+}
+
+/// A map: its length in time, its resolution, and what it shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeatQuery {
+    /// Where it ends, as the server reads times; now without one.
+    pub to: Option<String>,
+    /// How long before that it begins.
+    pub last_seconds: u64,
+    /// Length of a column, a multiple of 10.
+    pub step_seconds: u64,
+    /// What the values are.
+    pub metric: HeatMetric,
+    /// Only ranges with keys of this table, `NAME` or `ACCOUNT/NAME`.
+    pub table: Option<String>,
+    /// What the rows are.
+    pub by: HeatRows,
+    /// Rows at most, 1 to 512.
+    pub rows: usize,
+}
+
+impl HeatQuery {
+    pub(super) fn query_string(&self) -> String {
+        let mut query = String::new();
+        let mut push = |name: &str, value: &str| push_query_parameter(name, value, &mut query);
+        push("last", &self.last_seconds.to_string());
+        push("step", &self.step_seconds.to_string());
+        push("rows", &self.rows.to_string());
+        push("metric", self.metric.name());
+        if self.by == HeatRows::Partitions {
+            push("by", "partition");
+        }
+        if let Some(to) = &self.to {
+            push("to", to);
+        }
+        if let Some(table) = &self.table {
+            push("table", table);
+        }
+        query
+    }
+}

@@ -1,0 +1,115 @@
+//! `/admin/v1/heat`: the heat map, ranges or partitions over time.
+
+use super::{NamedKey, present};
+use serde::{Deserialize, Serialize};
+
+/// The page: one value for each row and column.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Heat {
+    /// What the values are: a name of [`HeatMetric`].
+    pub metric: String,
+    /// Where the first column begins, RFC 3339; `None` for a time that cannot be written so.
+    pub from: Option<String>,
+    /// Where the last column ends.
+    pub to: Option<String>,
+    /// Length of a column.
+    pub step_seconds: u64,
+    /// Columns.
+    pub columns: usize,
+    /// The rows: in key order by range, hottest first by partition.
+    pub rows: Vec<HeatRow>,
+}
+
+/// A row of the map. A value is `None` where nothing is known of that time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum HeatRow {
+    /// A partition.
+    Partition {
+        /// The partition.
+        #[serde(deserialize_with = "present")]
+        partition: Option<NamedKey>,
+        /// One value a column.
+        values: Vec<Option<f64>>,
+    },
+    /// A part of the key space.
+    Range {
+        /// Its first key; `None` at the start of the key space.
+        start: Option<NamedKey>,
+        /// The first key after it; `None` at the end of the key space.
+        end: Option<NamedKey>,
+        /// One value a column.
+        values: Vec<Option<f64>>,
+    },
+}
+
+impl HeatRow {
+    /// One value a column.
+    #[must_use]
+    pub fn values(&self) -> &[Option<f64>] {
+        let (Self::Partition { values, .. } | Self::Range { values, .. }) = self;
+        values
+    }
+
+    /// The values, to change them.
+    pub fn values_mut(&mut self) -> &mut Vec<Option<f64>> {
+        let (Self::Partition { values, .. } | Self::Range { values, .. }) = self;
+        values
+    }
+}
+
+/// What a heat map can show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HeatMetric {
+    /// Requests served.
+    Requests,
+    /// Requests that read.
+    Reads,
+    /// Requests that write.
+    Writes,
+    /// Rows read.
+    RowsScanned,
+    /// Bytes of rows read and written.
+    Bytes,
+    /// Requests refused because a target was exceeded.
+    Throttled,
+    /// Median latency.
+    P50Us,
+    /// The latency that 99 of 100 requests did not exceed.
+    P99Us,
+}
+
+impl HeatMetric {
+    /// All metrics, the default first.
+    pub const ALL: [Self; 8] = [
+        Self::Requests,
+        Self::Reads,
+        Self::Writes,
+        Self::RowsScanned,
+        Self::Bytes,
+        Self::Throttled,
+        Self::P50Us,
+        Self::P99Us,
+    ];
+
+    /// The name in the parameter `metric` and in the document.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Requests => "requests",
+            Self::Reads => "reads",
+            Self::Writes => "writes",
+            Self::RowsScanned => "rows_scanned",
+            Self::Bytes => "bytes",
+            Self::Throttled => "throttled",
+            Self::P50Us => "p50_us",
+            Self::P99Us => "p99_us",
+        }
+    }
+
+    /// The metric of that name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|metric| metric.name() == name)
+    }
+}

@@ -1,0 +1,103 @@
+//! `/admin/v1/hot`: the hottest partitions of all ranges, and whether a split can help.
+
+use super::{GrowthPattern, NamedKey};
+use serde::{Deserialize, Serialize};
+
+/// The page.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Hot {
+    /// The partitions, hottest first.
+    pub partitions: Vec<HotPartition>,
+    /// One entry a range.
+    pub splits: Vec<SplitAdvice>,
+    /// Tables that take inserts, once a range.
+    pub growth: Vec<GrowthAdvice>,
+    /// Whether the server splits and merges ranges by itself.
+    pub balances: bool,
+    /// Splits and merges that it made.
+    pub balanced: u64,
+    /// How often a hot or large range had no key to split it at.
+    pub no_split_key: u64,
+}
+
+/// A hot partition. Rates are those of the last window of ten seconds, `None` until there is one.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct HotPartition {
+    /// The partition.
+    pub partition: Option<NamedKey>,
+    /// The range that has it.
+    pub range: u64,
+    /// Its share of that range's load, 0 to 1.
+    pub share: f64,
+    /// Its load at most, in units: 16 a request, 1 a row, halved every ten seconds.
+    pub load: u64,
+    /// By how much `load` may be too high.
+    pub load_error: u64,
+    /// Requests that read.
+    pub reads_per_second: Option<f64>,
+    /// Requests that write.
+    pub writes_per_second: Option<f64>,
+    /// Rows read or written.
+    pub rows_per_second: Option<f64>,
+    /// Bytes of rows written.
+    pub bytes_in_per_second: Option<f64>,
+    /// Bytes of rows read.
+    pub bytes_out_per_second: Option<f64>,
+    /// Requests refused because a target was exceeded.
+    pub throttled_per_second: Option<f64>,
+    /// Median latency, to a quarter; `None` without requests.
+    pub p50_us: Option<u64>,
+    /// The latency that 99 of 100 requests did not exceed.
+    pub p99_us: Option<u64>,
+    /// Whether a split of the range shares its load out.
+    pub split_helps: bool,
+    /// Why, or why not.
+    pub why: String,
+}
+
+/// What the load of a range says about splitting it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SplitAdvice {
+    /// The range.
+    pub range: u64,
+    /// What kind of advice it is.
+    pub advice: AdviceKind,
+    /// Where to split; or the partition or table that stands in the way.
+    pub at: Option<NamedKey>,
+    /// The share of the load left of `at`; or that of the partition or table.
+    pub share: Option<f64>,
+}
+
+/// Kinds of advice on a range.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AdviceKind {
+    /// A split at `at` shares the load out.
+    Cut,
+    /// One partition has most of the load, and a partition is never split.
+    OneHotPartition,
+    /// Most of the load is at the end at which a table grows, and moves on with it.
+    GrowsAtOneEnd,
+    /// Too little load to tell.
+    NotEnoughLoad,
+    /// A word of a later version.
+    #[serde(untagged)]
+    Other(String),
+}
+
+/// How a table grows in a range.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GrowthAdvice {
+    /// The range.
+    pub range: u64,
+    /// The account; `None` where the table is unknown.
+    pub account: Option<String>,
+    /// The table; `None` after it was dropped.
+    pub table: Option<String>,
+    /// Where it grows.
+    pub pattern: GrowthPattern,
+    /// The share of its inserts that are beyond that end, 0 to 1.
+    pub end_share: f64,
+    /// What to do about it.
+    pub advice: Option<String>,
+}

@@ -1,0 +1,128 @@
+//! `/admin/v1/jobs`: work that takes longer than a request.
+
+use serde::{Deserialize, Serialize};
+
+/// The jobs that the server remembers, latest first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobList {
+    /// The jobs.
+    pub jobs: Vec<Job>,
+}
+
+/// A job.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Job {
+    /// Its number.
+    pub id: u64,
+    /// `restore tables`, `backup` or `unpack`.
+    pub kind: String,
+    /// What it was asked to do.
+    pub asked: JobParams,
+    /// Whether it has ended.
+    pub state: JobState,
+    /// Rows so far.
+    pub rows: u64,
+    /// Bytes so far.
+    pub bytes: u64,
+    /// What it did, once it is done.
+    pub result: Option<JobResult>,
+    /// Why it failed.
+    pub error: Option<String>,
+}
+
+/// States of a job.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum JobState {
+    /// At work.
+    Running,
+    /// Done: it has a result.
+    Done,
+    /// Failed: it has an error.
+    Failed,
+    /// A word of a later version.
+    #[serde(untagged)]
+    Other(String),
+}
+
+/// What a job was asked to do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum JobParams {
+    /// A snapshot is copied.
+    Copy {
+        /// The snapshot.
+        snapshot: String,
+        /// The destination.
+        to: String,
+    },
+    /// Tables are restored from a snapshot.
+    Restore {
+        /// The snapshot.
+        snapshot: String,
+        /// Whose tables.
+        account: String,
+        /// The table; `None` for all of the account.
+        table: Option<String>,
+        /// The name that the table gets.
+        #[serde(rename = "as")]
+        into: Option<String>,
+    },
+}
+
+/// What a job did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum JobResult {
+    /// Tables were restored.
+    Restored {
+        /// The tables.
+        tables: Vec<RestoredTable>,
+        /// Rows of all tables.
+        rows: u64,
+        /// Bytes of these rows.
+        bytes: u64,
+    },
+    /// A snapshot was backed up.
+    BackedUp(BackupResult),
+    /// A snapshot was copied into a data directory.
+    Unpacked {
+        /// Rows.
+        rows: u64,
+        /// Bytes of these rows.
+        bytes: u64,
+        /// What is left to do; absent when there is nothing.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        warning: Option<String>,
+    },
+}
+
+/// A backup.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BackupResult {
+    /// Files of rows.
+    pub parts: u64,
+    /// Files that an earlier run had copied.
+    pub kept: u64,
+    /// Rows.
+    pub rows: u64,
+    /// Bytes of these rows.
+    pub row_bytes: u64,
+    /// Bytes of the files.
+    pub bytes: u64,
+    /// What is left to do; absent when there is nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warning: Option<String>,
+}
+
+/// A table that was restored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RestoredTable {
+    /// Its name in the snapshot.
+    pub table: String,
+    /// Its name now.
+    #[serde(rename = "as")]
+    pub into: String,
+    /// Rows.
+    pub rows: u64,
+}

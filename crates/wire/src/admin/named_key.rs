@@ -1,0 +1,31 @@
+//! Keys in the words that operators know.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A key of the ordered key space by the names in it. Where a bound lies at an end of the key space, the document has `null`
+/// instead.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NamedKey {
+    /// The key itself, Base64: what `split` takes as `key`.
+    pub key: String,
+    /// The account.
+    pub account: Option<String>,
+    /// The table; `None` after it was dropped.
+    pub table: Option<String>,
+    /// The table's id, which outlasts its name.
+    pub table_id: Option<String>,
+    /// The PartitionKey; `None` for all of a table.
+    pub partition_key: Option<String>,
+}
+
+impl fmt::Display for NamedKey {
+    /// `people 'm'`, with the quoting of a filter.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.table.as_deref().unwrap_or("(dropped table)"))?;
+        match self.partition_key.as_deref() {
+            Some(key) => write!(f, " '{}'", key.replace('\'', "''")),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! `/admin/v1/ranges`: the partition map with the heat of each range, and the actions on a range.
+
+use super::NamedKey;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// All ranges in key order.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Ranges {
+    /// Counts the changes of the partition map.
+    pub map_version: u64,
+    /// The ranges.
+    pub ranges: Vec<Range>,
+    /// The change under way.
+    pub change: Option<RangeChange>,
+    /// Ids of databases of replaced ranges, to be deleted once nothing reads their files.
+    pub orphans: Vec<u64>,
+    /// Splits and merges that the balancer made.
+    pub balanced: u64,
+    /// How often a hot or large range had no key to split it at.
+    pub no_split_key: u64,
+}
+
+/// A range: one contiguous part of the key space.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Range {
+    /// Its id.
+    pub id: u64,
+    /// The epoch under which it is served.
+    pub epoch: u64,
+    /// The first key; `None` at the start of the key space.
+    pub start: Option<NamedKey>,
+    /// The first key after it; `None` at the end of the key space.
+    pub end: Option<NamedKey>,
+    /// Bytes in files, an estimate.
+    pub bytes: u64,
+    /// Files.
+    pub files: u64,
+    /// Older databases with which it still shares files.
+    pub sources: u64,
+    /// Older databases that it keeps from being deleted.
+    pub lineage: u64,
+    /// Whether writes wait.
+    pub frozen: bool,
+    /// Requests a second in the last window; `None` until there is one.
+    pub requests_per_second: Option<f64>,
+    /// Processors that its requests kept busy, an estimate.
+    pub cores: Option<f64>,
+    /// The last ten seconds; `None` until the range is ten seconds old.
+    pub last_window: Option<RangeWindow>,
+    /// The hottest partitions.
+    pub hot_partitions: Vec<RangeHotPartition>,
+    /// Tables that take inserts.
+    pub growth: Vec<TableGrowth>,
+}
+
+/// What a range did in about ten seconds.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RangeWindow {
+    /// Its length.
+    pub elapsed_ms: u64,
+    /// What was counted.
+    pub counts: WindowCounts,
+    /// Median latency of the requests served; 0 without any.
+    pub p50_us: u64,
+    /// The latency that 99 of 100 requests did not exceed.
+    pub p99_us: u64,
+}
+
+/// Requests, rows and bytes of a window.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "named as docs/admin-api.md describes them")]
+pub struct WindowCounts {
+    pub reads: u64,
+    pub writes: u64,
+    pub rows_scanned: u64,
+    pub rows_written: u64,
+    pub bytes_in: u64,
+    pub bytes_out: u64,
+    pub throttled: u64,
+}
+
+/// One of the hottest partitions of a range.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RangeHotPartition {
+    /// The partition.
+    pub partition: Option<NamedKey>,
+    /// Its share of the range's load, 0 to 1.
+    pub share: f64,
+    /// What it did in the last window.
+    pub window: Activity,
+    /// Median latency, to a quarter; `None` without requests.
+    pub p50_us: Option<u64>,
+    /// The latency that 99 of 100 requests did not exceed.
+    pub p99_us: Option<u64>,
+}
+
+/// As [`WindowCounts`], for one partition: estimated from a sample when its range is busy.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "named as docs/admin-api.md describes them")]
+pub struct Activity {
+    pub reads: f64,
+    pub writes: f64,
+    pub rows_scanned: f64,
+    pub rows_written: f64,
+    pub bytes_in: f64,
+    pub bytes_out: f64,
+    pub throttled: f64,
+}
+
+/// A table that takes inserts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TableGrowth {
+    /// The table; `None` after it was dropped.
+    pub table: Option<String>,
+    /// Where it grows.
+    pub pattern: GrowthPattern,
+}
+
+/// Where a table grows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GrowthPattern {
+    /// At its last partition.
+    AppendOnly,
+    /// At its first partition.
+    PrependOnly,
+    /// All over.
+    Spread,
+    /// A word of a later version.
+    #[serde(untagged)]
+    Other(String),
+}
+
+/// A change of the partition map under way.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum RangeChange {
+    /// A range becomes two.
+    Split {
+        /// The range.
+        range: u64,
+        /// The first key of the right range, in the text form of `docs/format/map.md`.
+        at: String,
+        /// The new left range.
+        left: u64,
+        /// The new right range.
+        right: u64,
+    },
+    /// Two neighbours become one.
+    Merge {
+        /// The left neighbour.
+        left: u64,
+        /// The right neighbour.
+        right: u64,
+        /// The new range.
+        into: u64,
+    },
+    /// A change of a later version.
+    #[serde(other)]
+    Other,
+}
+
+impl fmt::Display for RangeChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Split {
+                range, left, right, ..
+            } => write!(f, "range {range} is being split into {left} and {right}"),
+            Self::Merge { left, right, into } => {
+                write!(f, "ranges {left} and {right} are being merged into {into}")
+            }
+            Self::Other => f.write_str("ranges are being changed"),
+        }
+    }
+}
+
+/// The body of an action on a range; each action reads its own fields. An empty body is the default.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RangeActionParams {
+    /// `split`: the first key of the right range, Base64.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// `split`: the account of `table`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub account: Option<String>,
+    /// `split`: the table of `partition_key`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub table: Option<String>,
+    /// `split`: the first partition of the right range.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub partition_key: Option<String>,
+    /// `merge`: the neighbour; the next range when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub with: Option<u64>,
+    /// `freeze`: for how long writes wait.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub milliseconds: Option<u64>,
+    /// `checkpoint`: for how long files are kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<u64>,
+}
+
+/// The answer to `split`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SplitResult {
+    /// The new left range.
+    pub left: u64,
+    /// The new right range.
+    pub right: u64,
+    /// The first key of the right range.
+    pub at: Option<NamedKey>,
+    /// How long writes waited.
+    pub transit_ms: f64,
+}
+
+/// The answer to `merge`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MergeResult {
+    /// The new range.
+    pub into: u64,
+    /// How long writes waited.
+    pub transit_ms: f64,
+}
+
+/// The answer to `checkpoint`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckpointResult {
+    /// Its id in the range's database.
+    pub checkpoint: String,
+    /// For how long it keeps files.
+    pub seconds: u64,
+}
+
+/// The answer to an action that has nothing to tell: `flush`, `compact`, `collect`, `freeze`, `delete`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ActionDone {
+    /// `true`.
+    pub done: bool,
+}

@@ -1,0 +1,95 @@
+//! `/admin/v1/snapshots`: the snapshots, and the actions on them.
+
+use serde::{Deserialize, Serialize};
+
+/// All snapshots.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SnapshotList {
+    /// The snapshots, oldest first.
+    pub snapshots: Vec<Snapshot>,
+    /// Records that cannot be read. They count as snapshots, and can be deleted by name.
+    pub unreadable: Vec<UnreadableSnapshot>,
+}
+
+/// A snapshot: the whole store at one instant.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// Its name.
+    pub name: String,
+    /// Random; tells it from another snapshot that had the name.
+    pub id: String,
+    /// When it was taken.
+    pub created: String,
+    /// Version of the partition map then.
+    pub map_version: u64,
+    /// Ids of the ranges then.
+    pub ranges: Vec<u64>,
+    /// Bytes of all files that it reads.
+    pub bytes: u64,
+    /// Bytes of files that only this snapshot reads.
+    pub own_bytes: u64,
+}
+
+/// A snapshot with its tables: the page of one snapshot.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SnapshotDetails {
+    /// The snapshot.
+    #[serde(flatten)]
+    pub snapshot: Snapshot,
+    /// Its tables.
+    pub tables: Vec<SnapshotTable>,
+}
+
+/// A table of a snapshot.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SnapshotTable {
+    /// The account.
+    pub account: String,
+    /// The table.
+    pub table: String,
+    /// When the table was created.
+    pub created: String,
+}
+
+/// A snapshot whose record cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnreadableSnapshot {
+    /// The stored object, `snapshots/NAME.json`.
+    pub object: String,
+    /// What is wrong with it.
+    pub why: String,
+}
+
+/// The answer to `create`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "the fields of a snapshot, as in `Snapshot`")]
+pub struct SnapshotCreated {
+    pub name: String,
+    pub id: String,
+    pub created: String,
+    pub map_version: u64,
+    pub ranges: Vec<u64>,
+    pub bytes: u64,
+    /// How long writes waited.
+    pub pause_ms: f64,
+}
+
+/// The body of an action on a snapshot; each action reads its own fields. An empty body is the default.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SnapshotActionParams {
+    /// `restore`: whose tables; may be absent where the server has one account.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub account: Option<String>,
+    /// `restore`: the table; all of the account when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub table: Option<String>,
+    /// `restore`: the name that the table gets.
+    #[serde(rename = "as", skip_serializing_if = "Option::is_none")]
+    pub into: Option<String>,
+    /// `backup`, `unpack`: the destination, an absolute path or a URL.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+    /// `backup`: take the snapshot if it does not exist, and delete it after the copy.
+    pub temporary: bool,
+}

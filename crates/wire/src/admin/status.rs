@@ -1,0 +1,295 @@
+//! `/admin/v1/status`: whether the server is healthy, and what it does.
+
+use super::RangeChange;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The page. Counts are since the start of the process.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Status {
+    /// `partita`: what tells this page from that of another program.
+    pub name: String,
+    /// Version of the server.
+    pub version: String,
+    /// What the server can do now.
+    pub state: ServerState,
+    /// Why it is not ready; empty when it is.
+    pub reasons: Vec<String>,
+    /// When the process started, RFC 3339.
+    pub started_at: Option<String>,
+    /// Time since then.
+    pub uptime_seconds: f64,
+    /// Where it listens.
+    pub listening: Listening,
+    /// Names of the accounts.
+    pub accounts: Vec<String>,
+    /// Where the data is.
+    pub store: StoreInfo,
+    /// All ranges in the last window; `None` in the first ten seconds.
+    pub load: Option<LoadSummary>,
+    /// The ranges; `None` until the data is open.
+    pub ranges: Option<RangeSummary>,
+    /// Requests.
+    pub requests: RequestCounts,
+    /// Requests refused with 503 because they were not executed, by reason.
+    pub busy: BTreeMap<String, u64>,
+    /// Who exceeded a target in the last minute.
+    pub limited: Vec<LimitedKey>,
+    /// Client connections.
+    pub connections: ConnectionCounts,
+    /// The engine; `None` until the data is open.
+    pub engine: Option<EngineStats>,
+    /// Cache of entities.
+    pub entity_cache: EntityCache,
+    /// Filter of known keys.
+    pub key_filter: KeyFilter,
+    /// The process; `None` where the system does not tell.
+    pub process: Option<ProcessStats>,
+}
+
+/// What a server can do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ServerState {
+    /// The data is being opened.
+    Starting,
+    /// Reads and writes are served.
+    Ready,
+    /// Reads are served, writes are refused.
+    Degraded,
+    /// Nothing is served; the server recovers by itself.
+    Unavailable,
+    /// The server was asked to stop.
+    Stopping,
+    /// A word of a later version.
+    #[serde(untagged)]
+    Other(String),
+}
+
+impl ServerState {
+    /// The word in the document.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Starting => "starting",
+            Self::Ready => "ready",
+            Self::Degraded => "degraded",
+            Self::Unavailable => "unavailable",
+            Self::Stopping => "stopping",
+            Self::Other(word) => word,
+        }
+    }
+}
+
+/// Where a server listens: base URLs with the ports in use.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Listening {
+    /// The tables.
+    pub table: String,
+    /// The admin port.
+    pub admin: Option<String>,
+}
+
+/// Where the data is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoreInfo {
+    /// `directory` or `memory`.
+    pub kind: String,
+    /// The absolute path; absent in memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+}
+
+/// What all ranges did in the window of ten seconds that was closed last.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "named as docs/admin-api.md describes them")]
+pub struct LoadSummary {
+    pub seconds: f64,
+    pub requests_per_second: f64,
+    pub reads_per_second: f64,
+    pub writes_per_second: f64,
+    pub rows_scanned_per_second: f64,
+    pub throttled_per_second: f64,
+    pub p50_us: u64,
+    pub p99_us: u64,
+}
+
+/// How many ranges there are, and what changes.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RangeSummary {
+    /// Ranges.
+    pub count: u64,
+    /// Ranges whose writes wait.
+    pub frozen: u64,
+    /// Ranges that still share files with older databases.
+    pub rewriting: u64,
+    /// The change under way.
+    pub change: Option<RangeChange>,
+    /// Databases of replaced ranges that are not deleted yet.
+    pub orphans: u64,
+    /// Whether the server splits and merges ranges by itself.
+    pub balances: bool,
+    /// Splits and merges that it made.
+    pub balanced: u64,
+    /// How often a hot or large range had no key to split it at.
+    pub no_split_key: u64,
+}
+
+/// Requests.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct RequestCounts {
+    /// Requests answered.
+    pub total: u64,
+    /// Requests being executed; may be off by some while others end.
+    pub in_flight: i64,
+    /// One entry for each operation requested so far.
+    pub operations: Vec<OperationStats>,
+}
+
+/// Requests of one operation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OperationStats {
+    /// The name that the service's own analytics use.
+    pub operation: String,
+    /// Requests answered.
+    pub requests: u64,
+    /// Status 1xx to 3xx.
+    pub succeeded: u64,
+    /// Status 4xx.
+    pub client_errors: u64,
+    /// Status 5xx.
+    pub server_errors: u64,
+    /// Errors by code.
+    pub errors: Vec<ErrorCount>,
+    /// Bytes of request bodies.
+    pub bytes_in: u64,
+    /// Bytes of answers' bodies.
+    pub bytes_out: u64,
+    /// Entities returned.
+    pub entities_returned: u64,
+    /// Latencies: upper bounds, at most 12.5 % too high.
+    pub latency_us: OperationLatency,
+}
+
+/// Errors with one code.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErrorCount {
+    /// The storage error code.
+    pub code: String,
+    /// Its HTTP status.
+    pub status: u16,
+    /// How many.
+    pub count: u64,
+}
+
+/// Percentiles of an operation's latency; `None` without requests.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "percentiles")]
+pub struct OperationLatency {
+    pub p50: Option<u64>,
+    pub p90: Option<u64>,
+    pub p99: Option<u64>,
+    pub p999: Option<u64>,
+}
+
+/// A key that exceeded a target in the last minute.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LimitedKey {
+    /// `partition`, `table` or `account`.
+    pub target: String,
+    /// The account.
+    pub account: Option<String>,
+    /// The table; `None` for an account.
+    pub table: Option<String>,
+    /// The partition; `None` unless the target is a partition's.
+    pub partition_key: Option<String>,
+    /// Requests refused in the last minute.
+    pub throttled: u64,
+}
+
+/// Client connections.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConnectionCounts {
+    /// Open now.
+    pub open: i64,
+    /// Opened since the start.
+    pub opened: u64,
+}
+
+/// What the engine did.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EngineStats {
+    /// `healthy`, `disk_full`, `backlogged`, `recovering` or `closed`.
+    pub health: String,
+    /// Batches made durable.
+    pub batches: u64,
+    /// Their rows.
+    pub rows: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Batches that were not executed.
+    pub batches_refused: u64,
+    /// Batches that may have been executed.
+    pub batches_unknown: u64,
+    /// Groups of batches that shared one sync.
+    pub commit_groups: u64,
+    /// Batches of a group.
+    pub commit_group_batches: Percentiles,
+    /// Bytes of a group.
+    pub commit_group_bytes: Percentiles,
+    /// One write and sync of the log.
+    pub log_sync_us: Percentiles,
+    /// Bytes that a start would have to replay.
+    pub log_bytes: u64,
+    /// Cache of blocks of the store.
+    pub block_cache: BlockCache,
+}
+
+/// A distribution. Percentiles are powers of two; `None` without values.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "mean and percentiles")]
+pub struct Percentiles {
+    pub mean: f64,
+    pub p50: Option<u64>,
+    pub p99: Option<u64>,
+}
+
+/// Cache of blocks of the store.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "named as docs/admin-api.md describes them")]
+pub struct BlockCache {
+    pub hits: u64,
+    pub misses: u64,
+    pub bytes: u64,
+}
+
+/// Cache of entities.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "named as docs/admin-api.md describes them")]
+pub struct EntityCache {
+    pub hits: u64,
+    pub misses: u64,
+    pub rows: u64,
+    pub bytes: u64,
+    pub bytes_max: u64,
+}
+
+/// Filter of known keys.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyFilter {
+    /// Keys in it.
+    pub keys: u64,
+    /// Bytes of memory.
+    pub bytes: u64,
+    /// Look-ups of absent entities that needed no search.
+    pub absent: u64,
+}
+
+/// The process.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "named as docs/admin-api.md describes them")]
+pub struct ProcessStats {
+    pub resident_bytes: u64,
+    pub cpu_seconds: f64,
+    pub open_files: u64,
+}
