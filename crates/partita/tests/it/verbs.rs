@@ -101,7 +101,7 @@ fn connect_prints_on_stdout_and_talks_on_stderr() {
     );
     assert!(
         talk.starts_with(&format!(
-            "something answers at http://{table}/devstoreaccount1"
+            "a table service answers at http://{table}/devstoreaccount1; no admin port describes it"
         )),
         "{talk}"
     );
@@ -123,7 +123,12 @@ fn connect_prints_on_stdout_and_talks_on_stderr() {
 
 #[test]
 fn explain_needs_no_server() {
-    let (code, data, _) = run(&["explain", "PartitionKey eq 'a' and RowKey eq 'b'"]);
+    let (code, data, _) = run(&[
+        "explain",
+        "PartitionKey eq 'a' and RowKey eq 'b'",
+        "--output",
+        "text",
+    ]);
     assert!(code == 0 && data.starts_with("class  point"), "{data}");
     let (_, data, _) = run(&["explain", "PartitionKey ge 'a'", "--output", "json"]);
     let explained: serde_json::Value = serde_json::from_str(&data).unwrap();
