@@ -1,6 +1,6 @@
-//! The verbs that only answer.
+//! Commands that need no data: version, config show, explain.
 
-use crate::process::{Server, command, read, run};
+use crate::process::{command, read, run};
 
 #[test]
 fn the_version_is_printed() {
@@ -75,48 +75,6 @@ fn config_show_names_the_source_of_each_value() {
     assert_eq!(code, 2);
     assert!(
         talk.contains("unknown key table.prot; did you mean table.port?"),
-        "{talk}"
-    );
-}
-
-#[test]
-fn connect_prints_on_stdout_and_talks_on_stderr() {
-    let server = Server::start(&["--in-memory"]);
-    let table = server.table();
-    let port = table.rsplit_once(':').unwrap().1;
-    let connect = |arguments: &[&str]| {
-        let mut all = vec!["connect", "--table-port", port, "--admin-port", "0"];
-        all.extend(arguments);
-        run(&all)
-    };
-    let (code, data, talk) = connect(&["env"]);
-    assert_eq!(code, 0);
-    assert!(
-        data.starts_with("export AZURE_STORAGE_CONNECTION_STRING='DefaultEndpointsProtocol=http;"),
-        "{data}"
-    );
-    assert!(
-        data.contains(&format!("TableEndpoint=http://{table}/devstoreaccount1;'")),
-        "{data}"
-    );
-    assert!(
-        talk.starts_with(&format!(
-            "a table service answers at http://{table}/devstoreaccount1; no admin port describes it"
-        )),
-        "{talk}"
-    );
-    for tool in ["python", "js", "dotnet", "az", "rclone", "string"] {
-        let (code, data, _) = connect(&[tool]);
-        assert!(
-            code == 0 && data.contains("devstoreaccount1"),
-            "{tool}: {data}"
-        );
-    }
-    assert_eq!(connect(&["string", "--account", "nobody"]).0, 2);
-    server.end("-TERM");
-    let (code, data, talk) = connect(&["string"]);
-    assert!(
-        code == 1 && data.contains("AccountKey=") && talk.starts_with("nothing answers at "),
         "{talk}"
     );
 }
