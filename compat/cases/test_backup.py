@@ -91,7 +91,7 @@ def test_a_backup_is_whole_and_comes_back(world, store):
     world.done(f"backup nightly --to {place}")
     assert sorted(store.names(f"{world.prefix}/")) == [
         f"{world.prefix}/nightly/{name}" for name in ("SHA256SUMS", "backup.json", "begun.json", "rows/00000001.part")]
-    assert "it is whole" in world.run(f"backup verify {place}")[2]
+    assert "the backup is complete" in world.run(f"backup verify {place}")[2]
     again = json.loads(world.done(f"backup nightly --to {place} --output json"))
     assert (again["parts"], again["kept"]) == (1, 1)
     world.done(f"restore --from {place} --location restored")
@@ -106,15 +106,18 @@ def test_damage_is_told_and_mended(world, store):
     world.done(f"backup nightly --to {place}")
     part = f"{folder}/rows/00000001.part"
     whole = store.get(part)
-    for damaged, told in ((bytes([*whole[:100], whole[100] ^ 1, *whole[101:]]), "changed  rows/00000001.part\n"),
-                          (whole[:-1], f"short    rows/00000001.part ({len(whole) - 1} of {len(whole)} bytes)\n")):
+    for damaged, told in ((bytes([*whole[:100], whole[100] ^ 1, *whole[101:]]), {"Finding": "changed", "File": "rows/00000001.part"}),
+                          (whole[:-1], {"Finding": "short", "File": "rows/00000001.part",
+                                        "Bytes": len(whole) - 1, "Expected": len(whole)})):
         store.put(part, damaged)
-        assert world.run(f"backup verify {place}")[:2] == (1, told)
+        code, findings, _ = world.run(f"backup verify {place}")
+        assert (code, json.loads(findings)) == (1, told)
         code, _, talk = world.run(f"restore --from {place} --location damaged")
         assert code == 2 and "checksum" in talk
         assert not (world.folder / "damaged").exists()
     store.delete(part)
-    assert world.run(f"backup verify {place}")[:2] == (1, "missing  rows/00000001.part\n")
+    code, findings, _ = world.run(f"backup verify {place}")
+    assert (code, json.loads(findings)) == (1, {"Finding": "missing", "File": "rows/00000001.part"})
     world.done(f"backup nightly --to {place}")
     assert store.get(part) == whole
     store.delete(f"{folder}/backup.json")

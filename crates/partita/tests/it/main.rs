@@ -6,9 +6,11 @@
 )]
 
 mod bulk;
+mod commands;
+mod connect;
 mod gate;
-mod log_verbs;
-mod migrate_verbs;
+mod log_commands;
+mod migrate_commands;
 mod operate;
 mod process;
 mod proxy;
@@ -19,4 +21,3 @@ mod stress;
 mod tokens;
 mod tools;
 mod tools_doc;
-mod verbs;

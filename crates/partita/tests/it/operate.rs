@@ -93,7 +93,10 @@ fn ranges_are_split_and_merged_by_command() {
     );
     let (code, data, talk) = world.run("admin merge 4");
     assert_eq!((code, &*data), (2, ""));
-    assert_eq!(talk, "error: NoNeighbour: the last range has no next one\n");
+    assert_eq!(
+        talk,
+        "error: NoNeighbour: the last range has no next range\n"
+    );
     let (code, _, talk) = world.run("admin split 4 --table people");
     assert!(code == 2 && talk.contains("--at"), "{talk}");
 }
@@ -163,7 +166,7 @@ fn the_status_is_on_a_screen_and_in_every_form() {
         screen.starts_with("healthy: partita ") && screen.contains(&admin),
         "{screen}"
     );
-    for word in ["requests", "moving", "limited", "store", "hottest"] {
+    for word in ["requests", "ranges", "limited", "store", "hottest"] {
         assert!(
             screen.lines().any(|line| line.starts_with(word)),
             "{word}: {screen}"

@@ -140,7 +140,7 @@ fn the_name_azurite_takes_azurites_command_line() {
     }
     let (code, _, talk) = read(command_at(&link("azurite-queue")).output().unwrap());
     assert_eq!(code, 2);
-    assert!(talk.contains("azurite-queue is not here"), "{talk}");
+    assert!(talk.contains("azurite-queue is not supported"), "{talk}");
 }
 
 #[test]

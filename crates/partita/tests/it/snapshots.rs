@@ -221,14 +221,15 @@ fn a_backup_comes_back_with_its_versions_also_after_kills() {
     bytes[100] ^= 1;
     std::fs::write(&part, &bytes).unwrap();
     let (code, found, _) = world.run("backup verify out/backup");
-    assert_eq!((code, found.as_str()), (1, "changed  rows/00000001.part\n"));
+    let changed = "{\"Finding\":\"changed\",\"File\":\"rows/00000001.part\"}\n";
+    assert_eq!((code, found.as_str()), (1, changed));
     let refused = world.refused("restore --from out/backup --location damaged");
     assert!(refused.contains("checksum"), "{refused}");
     assert!(!world.path("damaged").exists());
     std::fs::remove_file(&part).unwrap();
     assert_eq!(
-        world.run("backup verify out/backup").1,
-        "missing  rows/00000001.part\n"
+        world.run("backup verify out/backup --output text").1,
+        "Finding  File\nmissing  rows/00000001.part\n"
     );
 }
 
@@ -254,14 +255,14 @@ fn a_backup_without_a_name_that_goes_on_leaves_no_snapshot_behind() {
         let end = command.find([';', ':']).unwrap();
         format!("{} ADMIN", &command[..end])
     };
-    world.done(&command(&talk, "to go on: partita "));
+    world.done(&command(&talk, "to resume: partita "));
     assert_eq!(snapshots(), 0);
     world.done("backup verify out/blocked");
     // Given up instead.
     std::fs::write(world.path("out/again"), "mine").unwrap();
     let talk = world.refused("backup --to out/again ADMIN");
     assert_eq!(snapshots(), 1);
-    let give_up = command(&talk, "to give it up: partita ");
+    let give_up = command(&talk, "to give up: partita ");
     world.done(&format!("{give_up} --yes"));
     assert_eq!(snapshots(), 0);
 }

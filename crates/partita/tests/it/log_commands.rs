@@ -100,7 +100,10 @@ fn a_slow_writer_s_lines_are_there_at_once() {
     // Its input is still open.
     let (code, _, talk) = read(child.wait_with_output().unwrap());
     assert_eq!(code, 2);
-    assert_eq!(talk, "2 rows appended before the end\nerror: interrupted\n");
+    assert_eq!(
+        talk,
+        "2 rows appended before the error\nerror: interrupted\n"
+    );
     drop(stdin);
     signal(&follower, "-INT");
     assert_eq!(end(follower).0, 0);
@@ -116,7 +119,9 @@ fn what_is_no_row_is_said_and_the_rows_before_it_are_there() {
     let (code, _, talk) = world.run_on("log append logs web --json --create-table", input);
     assert_eq!(code, 2);
     assert!(
-        talk.starts_with("1 row appended before the end\nerror: line 2 of the input is no row: "),
+        talk.starts_with(
+            "1 row appended before the error\nerror: line 2 of the input is invalid: "
+        ),
         "{talk}"
     );
     let (_, data, _) = world.run("log tail logs web");
@@ -128,13 +133,13 @@ fn what_is_no_row_is_said_and_the_rows_before_it_are_there() {
     for (line, expected) in [
         (
             "log tail logs web --since yesterday",
-            "\"yesterday\" is no time, and no span of time, such as 500ms",
+            "\"yesterday\" is neither a date-time nor a duration, such as 500ms",
         ),
-        ("log tail logs web --late 5", "\"5\" is no span of time"),
+        ("log tail logs web --late 5", "\"5\" is not a duration"),
         ("log tail logs web --text -o csv", "cannot be used with"),
         (
             "log append logs web --property a-b",
-            "\"a-b\" is no name for a property",
+            "\"a-b\" is not a valid property name",
         ),
         ("log append missing web --retries 0", "TableNotFound"),
     ] {

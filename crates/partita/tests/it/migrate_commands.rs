@@ -71,7 +71,7 @@ fn what_destroys_asks_and_a_dry_run_does_nothing() {
     let (code, _, talk) = files.run(&world, "up");
     assert_eq!(code, 2);
     assert!(
-        talk.contains("run 2 migrations up, with steps that delete or overwrite: add --yes"),
+        talk.contains("add --yes to run 2 migrations up, with steps that delete or overwrite: "),
         "{talk}"
     );
     let (code, data, _) = files.run(&world, "up --dry-run");
@@ -98,11 +98,11 @@ fn what_destroys_asks_and_a_dry_run_does_nothing() {
     let (code, _, talk) = files.run(&world, "down --yes");
     assert_eq!(code, 0, "{talk}");
     assert!(
-        talk.contains("1 create back, step 1 of 1: delete table tab\n"),
+        talk.contains("1 create down, step 1 of 1: delete table tab\n"),
         "{talk}"
     );
     assert!(
-        talk.contains("1 migration with 1 step taken back, "),
+        talk.contains("1 migration with 1 step reverted, "),
         "{talk}"
     );
     let (_, data, _) = files.run(&world, "status");

@@ -1,0 +1,149 @@
+//! `partita connect`: what it prints, and its check that the printed endpoint works.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+
+use crate::process::{Server, run};
+
+/// The port of `host:port`, or of a URL without a path.
+fn port(authority: &str) -> &str {
+    authority.rsplit_once(':').unwrap().1
+}
+
+#[test]
+fn connect_prints_settings_on_stdout_and_the_answer_on_stderr() {
+    let server = Server::start(&["--in-memory"]);
+    let table = server.table();
+    let port = table.rsplit_once(':').unwrap().1;
+    let connect = |arguments: &[&str]| {
+        let mut all = vec!["connect", "--table-port", port, "--admin-port", "0"];
+        all.extend(arguments);
+        run(&all)
+    };
+    let (code, data, talk) = connect(&["env"]);
+    assert_eq!(code, 0);
+    assert!(
+        data.starts_with("export AZURE_STORAGE_CONNECTION_STRING='DefaultEndpointsProtocol=http;"),
+        "{data}"
+    );
+    assert!(
+        data.contains(&format!("TableEndpoint=http://{table}/devstoreaccount1;'")),
+        "{data}"
+    );
+    assert!(
+        talk.starts_with(&format!(
+            "a table service answers at http://{table}/devstoreaccount1; no admin port describes it"
+        )),
+        "{talk}"
+    );
+    for tool in ["python", "js", "dotnet", "az", "rclone", "string"] {
+        let (code, data, _) = connect(&[tool]);
+        assert!(
+            code == 0 && data.contains("devstoreaccount1"),
+            "{tool}: {data}"
+        );
+    }
+    assert_eq!(connect(&["string", "--account", "nobody"]).0, 2);
+    server.end("-TERM");
+    let (code, data, talk) = connect(&["string"]);
+    assert!(
+        code == 1 && data.contains("AccountKey=") && talk.starts_with("nothing answers at "),
+        "{talk}"
+    );
+}
+
+#[test]
+fn connect_fails_where_the_printed_scheme_is_not_the_server_s() {
+    let server = Server::start_with_admin(&["--in-memory"]);
+    let (table, admin) = (server.table(), server.admin());
+    let ports = ["--table-port", port(&table), "--admin-port", port(&admin)];
+    let (code, data, stderr) =
+        run(&[&["connect", "--tls", "dev"], &ports[..], &["string"]].concat());
+    assert_eq!(code, 1, "{stderr}");
+    assert!(data.contains("DefaultEndpointsProtocol=https;"), "{data}");
+    assert!(
+        stderr.starts_with(&format!("no TLS at https://{table}/devstoreaccount1: ")),
+        "{stderr}"
+    );
+    assert!(
+        stderr.contains(&format!(
+            "; the running server's tables are at http://{table}"
+        )),
+        "{stderr}"
+    );
+
+    let (code, _, stderr) = run(&[&["connect"], &ports[..], &["string"]].concat());
+    assert_eq!(code, 0, "{stderr}");
+    assert!(
+        stderr.starts_with("partita ")
+            && stderr.contains(&format!(" answers at http://{table}/devstoreaccount1 (")),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn connect_names_the_server_of_an_admin_port_only_at_its_own_tables() {
+    let (described, other) = (
+        Server::start_with_admin(&["--in-memory"]),
+        Server::start(&["--in-memory"]),
+    );
+    let (table, admin) = (other.table(), described.admin());
+    let (code, _, stderr) = run(&[
+        "connect",
+        "--table-port",
+        port(&table),
+        "--admin-port",
+        port(&admin),
+        "string",
+    ]);
+    assert_eq!(code, 0, "{stderr}");
+    assert!(
+        stderr.starts_with(&format!(
+            "a table service answers at http://{table}/devstoreaccount1; "
+        )),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn connect_takes_the_port_of_the_running_server_where_none_is_chosen() {
+    let server = Server::start_with_admin(&["--in-memory"]);
+    let admin = server.admin();
+    let line = ["connect", "--admin-port", port(&admin), "string"];
+    let (code, data, stderr) = run(&line);
+    assert_eq!(code, 0, "{stderr}");
+    let endpoint = format!("TableEndpoint=http://{}/devstoreaccount1;", server.table());
+    assert!(data.contains(&endpoint), "{data}");
+}
+
+#[test]
+fn connect_fails_where_something_else_than_tables_answers() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let answering = std::thread::spawn(move || {
+        let (mut connection, _) = listener.accept().unwrap();
+        let mut request = [0; 8192];
+        let read = connection.read(&mut request).unwrap();
+        assert!(request[..read].starts_with(b"GET /devstoreaccount1/Tables"));
+        connection
+            .write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello")
+            .unwrap();
+    });
+    let (code, data, stderr) = run(&[
+        "connect",
+        "--table-port",
+        port(&address),
+        "--admin-port",
+        "0",
+        "string",
+    ]);
+    answering.join().unwrap();
+    assert_eq!(code, 1, "{stderr}");
+    assert!(data.contains("AccountKey="), "{data}");
+    assert!(
+        stderr.starts_with(&format!(
+            "no table service at http://{address}/devstoreaccount1: "
+        )),
+        "{stderr}"
+    );
+}
