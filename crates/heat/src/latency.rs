@@ -1,16 +1,16 @@
-//! How long requests took: a fixed histogram, log-linear.
+//! Latencies of requests: a fixed log-linear histogram.
 //!
 //! Values below 16 µs have a bucket each; above, every doubling has 16 buckets, so a bucket is at most 1/16 of its value
-//! wide. The last one ends at 67 s and takes all that is longer.
+//! wide. The last one ends at 67 s and includes all longer latencies.
 
 use std::ops::AddAssign;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// Buckets to a doubling, as a power of two.
+/// Buckets per doubling, as a power of two.
 const FINENESS: u32 = 4;
 const LINEAR: u64 = 1 << FINENESS;
-/// The last doubling ends at 2^26 µs, 67 s: requests end after 30 s.
+/// The last doubling ends at 2^26 µs, 67 s: requests time out after 30 s.
 const DOUBLINGS: usize = 22;
 /// All buckets.
 const BUCKETS: usize = (1 << FINENESS) * (DOUBLINGS + 1);
@@ -29,19 +29,19 @@ impl std::fmt::Debug for Latency {
     }
 }
 
-/// Some latencies that differ by at most 1/16.
+/// A bucket: latencies that differ by at most 1/16.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LatencyBucket {
-    /// The least of them, in microseconds.
+    /// The start of the bucket, in microseconds.
     pub from_us: u64,
-    /// The least one that is more than all of them, in microseconds.
+    /// The end of the bucket, exclusive, in microseconds.
     pub to_us: u64,
     /// How many there are; more than 0.
     pub count: u32,
 }
 
 impl Latency {
-    /// No request.
+    /// Without requests.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -55,7 +55,7 @@ impl Latency {
         self.buckets.iter().map(|&count| u64::from(count)).sum()
     }
 
-    /// The buckets with requests in them, from quick to slow.
+    /// The non-empty buckets, from short to long latencies.
     pub fn buckets(&self) -> impl Iterator<Item = LatencyBucket> + '_ {
         let counted = self.buckets.iter().enumerate();
         counted
@@ -97,7 +97,7 @@ impl Default for Latency {
     }
 }
 
-/// The window being counted, of some of the threads.
+/// The latencies of the current window, of one shard.
 #[derive(Debug)]
 pub(super) struct Recorder {
     buckets: [AtomicU32; BUCKETS],
@@ -117,10 +117,10 @@ impl Recorder {
         }
     }
 
-    /// Moves what was counted over to `sum`.
+    /// Moves the counts to `sum`.
     pub(super) fn drain(&self, sum: &mut Latency) {
         for (bucket, sum) in self.buckets.iter().zip(sum.buckets.iter_mut()) {
-            // Most are zero, and reading a zero costs less than swapping it; what comes in between is in the next window.
+            // Most are zero, and reading a zero is cheaper than swapping it; what is counted in between is in the next window.
             if bucket.load(Ordering::Relaxed) > 0 {
                 *sum = sum.saturating_add(bucket.swap(0, Ordering::Relaxed));
             }
