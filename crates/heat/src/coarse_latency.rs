@@ -1,8 +1,8 @@
-//! How long requests took, in so few numbers that they can be kept for many partitions, or for a day.
+//! Latencies in few enough buckets to keep them for many partitions, or for a day.
 
 use std::ops::AddAssign;
 
-/// Buckets: below 16 µs, then two to each doubling; the last has all from 8.4 s on.
+/// Buckets: one below 16 µs, then two per doubling; the last has everything from 8.4 s on.
 pub const COARSE_BUCKETS: usize = 40;
 
 /// 2^4 µs is where the second bucket begins.
@@ -37,7 +37,7 @@ pub fn coarse_percentile_us(buckets: impl Iterator<Item = f64> + Clone, share: f
     let mut seen = 0.0;
     for (index, count) in buckets.enumerate() {
         seen += count;
-        // The last comparison may miss by rounding; the last bucket with requests is the answer then.
+        // Allows for rounding, so that the last bucket with requests is found.
         if count > 0.0 && seen >= total * share - total * 1e-9 {
             return Some(f64::midpoint(start(index), start(index + 1)));
         }
@@ -45,7 +45,7 @@ pub fn coarse_percentile_us(buckets: impl Iterator<Item = f64> + Clone, share: f
     None
 }
 
-/// How many requests took how long, by bucket.
+/// The number of requests in each bucket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CoarseLatency([u32; COARSE_BUCKETS]);
 
@@ -56,12 +56,12 @@ impl CoarseLatency {
         Self([0; COARSE_BUCKETS])
     }
 
-    /// Counts `requests` that took so many microseconds. A count that is full stays so.
+    /// Counts `requests` of a latency. A count that would overflow stays at its maximum.
     pub fn add(&mut self, us: u64, requests: u32) {
         self.add_to_bucket(coarse_bucket(us), requests);
     }
 
-    /// Counts `requests` of a bucket, below [`COARSE_BUCKETS`]; none of any other.
+    /// Counts `requests` in a bucket below [`COARSE_BUCKETS`]; others are ignored.
     pub fn add_to_bucket(&mut self, bucket: usize, requests: u32) {
         if let Some(count) = self.0.get_mut(bucket) {
             *count = count.saturating_add(requests);

@@ -1,4 +1,4 @@
-//! The window being counted: a set of counters for each of a few groups of threads.
+//! The counters of the current window, sharded by thread.
 //!
 //! Threads that count in different shards never write the same cache line. Each increment is one relaxed addition, and
 //! closing the window swaps each counter for 0, so every increment is in exactly one window.
@@ -9,13 +9,13 @@ use super::window::Counts;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// Groups of threads. Beyond so many cores some share a line, which costs time and loses nothing.
+/// Shards. With more cores than shards some threads share a cache line, which costs time and loses nothing.
 const SHARDS: usize = 8;
 
 static THREADS: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
-    /// The shard of this thread; none yet when it is [`SHARDS`].
+    /// The shard of this thread; [`SHARDS`] before it has one.
     static SHARD: Cell<usize> = const { Cell::new(SHARDS) };
     /// How far this thread's chance has come.
     static DICE: Cell<u64> = const { Cell::new(0) };
@@ -27,7 +27,7 @@ pub(super) struct Counters {
     shards: Box<[Shard; SHARDS]>,
 }
 
-/// Counters of a group of threads, on cache lines of their own (128 bytes: two are fetched at once).
+/// Counters of some threads, on cache lines of their own (128 bytes: two are fetched at once).
 #[derive(Debug)]
 #[repr(align(128))]
 pub(super) struct Shard {
@@ -60,7 +60,7 @@ impl Counters {
             .expect("the index is a remainder of the number of shards")
     }
 
-    /// Closes the window: what was counted since the last time.
+    /// Closes the window: returns what was counted since the last call.
     pub(super) fn drain(&self) -> (Counts, Latency) {
         let (mut counts, mut latency) = (Counts::default(), Latency::new());
         for shard in self.shards.iter() {
@@ -96,7 +96,7 @@ impl Shard {
         };
         requests.fetch_add(1, Ordering::Relaxed);
         rows.fetch_add(u64::from(request.rows), Ordering::Relaxed);
-        // A read has no body, most writes are answered without one.
+        // Most requests move bytes in one direction only.
         for (counter, bytes) in [
             (&self.bytes_in, request.bytes_in),
             (&self.bytes_out, request.bytes_out),

@@ -1,11 +1,11 @@
-//! Where tables grow: whether new partitions come nearly always at one end.
+//! Where tables grow: whether nearly all new partitions are at one end.
 //!
-//! Such a table cannot be balanced by splits: all inserts go to the range that has the end. Clients are not in step, so
-//! "beyond the largest key" is asked of the largest one a while ago: the ends that new rows are compared with stand still for
-//! an *epoch* of 1,024 inserts (or a window), long enough for requests under way to overtake each other.
+//! Such a table cannot be balanced by splits: all inserts go to the range that has the end. Concurrent clients insert slightly out
+//! of order, so new rows are compared with the largest key of a while ago: the ends stay fixed for an *epoch* of 1,024 inserts (or
+//! a window), longer than requests under way can overtake each other.
 //!
-//! What is asked of the keys at such an end moves on with it, whether it inserts, updates or reads what came last. So those made in
-//! the last minutes count as one when a cut is looked for ([`GrowingEnd`]): a cut between them would share nothing out soon.
+//! The load at such an end moves on with it, whether it inserts, updates or reads the newest keys. So the keys of the last minutes
+//! count as one piece when a split point is looked for ([`GrowingEnd`]): a split between them would soon divide nothing.
 
 use super::hex_key::serialize_hex;
 use bytes::Bytes;
@@ -13,17 +13,17 @@ use partita_rt::hash::FastRandomState;
 use serde::Serialize;
 use std::collections::HashMap;
 
-/// Tables watched in a range at a time; the one with the fewest inserts gives way.
+/// Tables tracked in a range at a time; the one with the fewest inserts is evicted.
 pub(super) const TABLES_MAX: usize = 16;
 /// Inserts of an epoch.
 const EPOCH_INSERTS: u32 = 1_024;
-/// Inserts that end an epoch when a window ends.
+/// The fewest inserts for which the end of a window ends an epoch.
 const EPOCH_INSERTS_MIN: u32 = 64;
-/// Inserts, halved with every window, below which nothing is said: 13 a second.
+/// The fewest inserts, halved with every window, for an answer: 13 a second.
 const INSERTS_MIN: u32 = 256;
 /// The share of the inserts that must be beyond an end.
 const END_SHARE_MIN: f64 = 0.9;
-/// How often the end must have moved, or a single busy partition that happens to be the last one would do.
+/// How often the end must have moved, so that a single busy partition that happens to be the last one does not count.
 const ADVANCES_MIN: u32 = 2;
 /// Windows between two marks of where an end is: five minutes. So what it was five to ten minutes ago is known.
 const MARK_WINDOWS: u32 = 30;
@@ -34,9 +34,9 @@ const WINDOWS_MAX: u32 = 360;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pattern {
-    /// Nine of ten inserts are at or behind its last partition, and that moves on.
+    /// Nine of ten inserts are at or after its last partition, which moves on.
     AppendOnly,
-    /// Nine of ten inserts are at or before its first partition, and that moves on.
+    /// Nine of ten inserts are at or before its first partition, which moves on.
     PrependOnly,
     /// Neither.
     Spread,
@@ -45,19 +45,19 @@ pub enum Pattern {
 /// How one table grows.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TableGrowth {
-    /// What its keys begin with; in JSON as hexadecimal.
+    /// The prefix of its keys; in JSON as hexadecimal.
     #[serde(serialize_with = "serialize_hex")]
     pub table: Bytes,
-    /// Where.
+    /// The pattern.
     pub pattern: Pattern,
-    /// The share of its inserts that were beyond the end they were nearer to, 0 to 1.
+    /// The share of its inserts that were beyond the nearer end, 0 to 1.
     pub end_share: f64,
 }
 
-/// The end of a table that grows there: the keys that were made in the last minutes, and those to come.
+/// The growing end of a table: the keys of the last minutes, and those to come.
 #[derive(Clone, Debug)]
 pub(super) struct GrowingEnd {
-    /// What the table's keys begin with.
+    /// The prefix of the table's keys.
     pub(super) table: Bytes,
     pattern: Pattern,
     /// Where the end was minutes ago.
@@ -114,7 +114,7 @@ struct End {
 }
 
 impl Growth {
-    /// Notes a request that made a row in `partition` that was not there.
+    /// Counts a request that inserted a row into `partition`.
     pub(super) fn insert(&mut self, table: &[u8], partition: &[u8]) {
         if let Some(table) = self.tables.get_mut(table) {
             table.insert(partition);
@@ -138,7 +138,7 @@ impl Growth {
         });
     }
 
-    /// How each table grows that has enough inserts to tell, in key order.
+    /// How each table with enough inserts grows, in key order.
     pub(super) fn tables(&self) -> Vec<TableGrowth> {
         let told = self.tables.iter();
         let mut told: Vec<TableGrowth> = told
@@ -149,7 +149,7 @@ impl Growth {
         told
     }
 
-    /// The ends of the tables that grow at one.
+    /// The growing ends of the tables that have one.
     pub(super) fn growing(&self) -> Vec<GrowingEnd> {
         let told = self.tables.iter();
         told.filter(|(_, table)| table.compared >= INSERTS_MIN)
@@ -157,7 +157,7 @@ impl Growth {
             .collect()
     }
 
-    /// Memory that the keys take, in bytes.
+    /// Bytes of the keys in memory.
     #[cfg(test)]
     pub(super) fn key_bytes(&self) -> usize {
         let end = |end: &End| {
@@ -245,7 +245,7 @@ impl Table {
         }
     }
 
-    /// The end that it grows at, if it grows at one.
+    /// Its growing end, if it has one.
     fn growing(&self, name: &[u8]) -> Option<GrowingEnd> {
         let pattern = self.pattern();
         let end = match pattern {

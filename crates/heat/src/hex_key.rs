@@ -1,4 +1,4 @@
-//! Keys as JSON and people see them where their meaning is not known: bytes in hexadecimal.
+//! Keys as text where their meaning is unknown: bytes in hexadecimal.
 
 use bytes::Bytes;
 use serde::Serializer;

@@ -31,7 +31,7 @@ impl std::fmt::Debug for Latency {
     }
 }
 
-/// Some latencies that differ by at most 1/16.
+/// A bucket: latencies that differ by at most 1/16.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LatencyBucket {
     /// The lower bound, in microseconds, inclusive.
@@ -43,7 +43,7 @@ pub struct LatencyBucket {
 }
 
 impl Latency {
-    /// No request.
+    /// Without requests.
     #[must_use]
     pub fn new() -> Self {
         Self(Histogram32::with_config(&LATENCY_BUCKETS))
@@ -102,7 +102,7 @@ impl Default for Latency {
     }
 }
 
-/// The window being counted, of some of the threads.
+/// The latencies of the current window, of one shard.
 #[derive(Debug)]
 pub(super) struct Recorder(AtomicHistogram32);
 
@@ -118,7 +118,7 @@ impl Recorder {
         debug_assert!(counted.is_ok(), "{us} is not above the largest value");
     }
 
-    /// Moves what was counted over to `sum`.
+    /// Moves the counts to `sum`.
     pub(super) fn drain(&self, sum: &mut Latency) {
         // Reading zeros is cheaper than swapping them, and most threads are idle in most windows.
         if self.0.load().as_slice().iter().any(|count| *count > 0) {

@@ -1,18 +1,18 @@
-//! A bounded sample of where in the key space the load falls.
+//! A bounded sample of where in the key space the load is.
 //!
 //! Each sample is the indivisible prefix of a partition, and all samples of a window stand for the same amount of load:
-//! when there is no room, every second one goes, by chance, and those that stay stand for twice as much. So a partition's
-//! share of the samples is its share of the window's load, whenever in the window it came.
+//! when there is no room, a random half is dropped, and the others stand for twice as much. So a partition's share of the
+//! samples is its share of the window's load, whenever in the window that came.
 
 use super::counters::mix;
 use super::request::REQUEST_LOAD;
 
-/// Samples of a window. With those of the window before, 4,096.
+/// The most samples of a window; with those of the window before, 4,096.
 const SAMPLES_MAX: usize = 2_048;
-/// Bytes of their keys: long keys leave room for fewer samples.
+/// The most bytes of their keys: long keys leave room for fewer samples.
 const KEY_BYTES_MAX: usize = 96 << 10;
 
-/// The samples of the window being counted and of the one closed last.
+/// The samples of the current window and of the one before.
 #[derive(Clone, Debug)]
 pub(super) struct LoadSample {
     current: Reservoir,
@@ -21,7 +21,7 @@ pub(super) struct LoadSample {
 
 #[derive(Clone, Debug)]
 struct Reservoir {
-    /// The keys, one behind the other.
+    /// The keys, concatenated.
     keys: Vec<u8>,
     /// Where each ends.
     ends: Vec<u32>,
@@ -46,7 +46,7 @@ impl LoadSample {
         }
     }
 
-    /// Takes part of a load into the sample.
+    /// Adds a load, as so many samples as it is worth.
     pub(super) fn add(&mut self, partition: &[u8], load: u64) {
         self.current.add(partition, load);
     }
@@ -76,7 +76,7 @@ impl LoadSample {
         sampled
     }
 
-    /// Memory it takes, in bytes.
+    /// Its memory in bytes.
     #[cfg(test)]
     pub(super) fn bytes(&self) -> usize {
         let of = |part: &Reservoir| part.keys.capacity() + part.ends.capacity() * 4;
@@ -111,7 +111,7 @@ impl Reservoir {
             self.thin();
         }
         self.keys.extend_from_slice(key);
-        // At most `KEY_BYTES_MAX` and one key: fits.
+        // At most `KEY_BYTES_MAX` and one key, which fits.
         self.ends.push(self.keys.len() as u32);
     }
 
@@ -119,7 +119,7 @@ impl Reservoir {
         self.ends.len() < SAMPLES_MAX && self.keys.len() + key_bytes <= KEY_BYTES_MAX
     }
 
-    /// Keeps every sample by the toss of a coin.
+    /// Keeps each sample with a probability of a half.
     fn thin(&mut self) {
         let (mut keys, mut ends) = (
             Vec::with_capacity(KEY_BYTES_MAX.min(self.keys.capacity())),

@@ -1,4 +1,4 @@
-//! What a request tells the heat of its range.
+//! What is recorded of a request.
 
 use std::time::Duration;
 
@@ -9,13 +9,13 @@ pub enum Access {
     Read,
     /// Changed rows, none of which is new; or none, because its condition did not hold.
     Write,
-    /// Changed rows, at least one of which is new. Counted as a write; besides, it shows where a table grows.
+    /// Changed rows, at least one of which is new. Counted as a write, and shows where a table grows.
     Insert,
-    /// Was refused because a target was passed. Nothing was read or written, and no latency is counted; the demand is.
+    /// Was refused because a target was exceeded. Nothing was read or written; its demand is counted, its latency is not.
     Throttled,
 }
 
-/// One request, or its part in this range, once it is over.
+/// A finished request, or its part in this range.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'k> {
     /// The indivisible prefix of the keys it touched (`partita_model::TableSpace::partition`); of several partitions the
@@ -31,16 +31,16 @@ pub struct Request<'k> {
     pub bytes_in: u64,
     /// Bytes of the keys and stored rows it read, matching or not.
     pub bytes_out: u64,
-    /// From the request's arrival, before it waits for its turn, a range in transit or the locks of its rows, to its outcome.
+    /// From the request's arrival, before it waits for admission, a range in transit or the locks of its rows, to its outcome.
     pub latency: Duration,
 }
 
-/// Units of load of a request as such. A row more is one unit: a page of 1,000 rows costs the server about as much as 60
+/// Units of load of a request without rows. Each row is one more unit: a page of 1,000 rows costs the server about as much as 60
 /// point reads.
 pub(super) const REQUEST_LOAD: u64 = 16;
 
 impl Request<'_> {
-    /// How much of the range's capacity it took or asked for, in units.
+    /// How much of the range's capacity it used, or would have used, in units.
     pub(super) fn load(&self) -> u64 {
         REQUEST_LOAD + u64::from(self.rows)
     }

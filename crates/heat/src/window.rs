@@ -24,7 +24,7 @@ pub struct Counts {
     pub bytes_in: u64,
     /// Bytes of keys and stored rows read, matching or not.
     pub bytes_out: u64,
-    /// Requests refused because a target was passed; neither reads nor writes.
+    /// Requests refused because a target was exceeded; neither reads nor writes.
     pub throttled: u64,
 }
 
@@ -35,13 +35,13 @@ impl Counts {
         self.reads + self.writes
     }
 
-    /// What they took of the range's capacity, in units: 16 a request, 1 a row.
+    /// How much of the range's capacity they used, in units: 16 a request, 1 a row.
     #[must_use]
     pub const fn load(&self) -> u64 {
         self.requests() * REQUEST_LOAD + self.rows_scanned + self.rows_written
     }
 
-    /// What was asked of it, in units: [`Counts::load`], and 16 for each request that was refused.
+    /// The load with refused requests included: [`Counts::load`], and 16 for each of those.
     #[must_use]
     pub const fn demand(&self) -> u64 {
         self.load() + self.throttled * REQUEST_LOAD
@@ -78,17 +78,17 @@ impl AddAssign for Counts {
 /// The counts and latencies of one range over one window. As JSON the latencies are their `p50_us` and `p99_us`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// How long it was: what a rate divides by.
+    /// Its length: what a rate divides by.
     pub elapsed: Duration,
     /// What was counted.
     pub counts: Counts,
-    /// How long the requests that were served took.
+    /// The latencies of the requests that were served.
     pub latency: Latency,
-    /// The partitions of which most was asked, most first; at most [`PARTITIONS_MAX`].
+    /// The partitions with the most demand, most first; at most [`PARTITIONS_MAX`].
     pub partitions: Vec<PartitionWindow>,
 }
 
-/// Partitions that a window tells of at most.
+/// The most partitions in a window.
 pub const PARTITIONS_MAX: usize = 32;
 
 /// The counts and latencies of one partition over one window. Estimated from a sample when its range has more than some 400
@@ -99,7 +99,7 @@ pub struct PartitionWindow {
     pub partition: Bytes,
     /// What was counted.
     pub counts: Counts,
-    /// How long the requests that were served took.
+    /// The latencies of the requests that were served.
     pub latency: CoarseLatency,
 }
 

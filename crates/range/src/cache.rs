@@ -1,9 +1,9 @@
 //! The entity cache: rows as they are stored, bounded in bytes, never a row that is not durable.
 //!
-//! *Reads* fill it, and *writes* keep it true. A read that missed takes a placeholder first, reads the engine, and fills the
-//! placeholder. A write that has become durable replaces a row that is here, or takes away a placeholder, before its locks
-//! are released; a read that had begun before then does not keep its older row. So the cache never holds a row older than
-//! the last acknowledged write. A row that nobody has read is not kept: loading data would only push out what is read.
+//! *Reads* fill it, and *writes* keep it current. A read that missed inserts a placeholder, reads the engine, and fills the
+//! placeholder. A write that has become durable replaces a cached row, or removes a placeholder, before its locks are released;
+//! a read that began before then does not cache its older row. So the cache never holds a row older than the last acknowledged
+//! write. A row that was never read is not cached: loading data would only evict what is read.
 
 use bytes::Bytes;
 use partita_engine::ReadError;
@@ -11,9 +11,9 @@ use partita_rt::hash::RandomState;
 use quick_cache::Weighter;
 use quick_cache::sync::{Cache, DefaultLifecycle};
 
-/// What an entry costs beyond its key and value, in bytes: the table's slot, the list's links, two handles.
+/// Bytes of an entry beyond its key and value: the table's slot, the list's links, two handles.
 const ENTRY_BYTES: usize = 160;
-/// Rows are expected to be about this large when the table's first size is chosen.
+/// The row size assumed for the table's first size.
 const TYPICAL_ROW_BYTES: u64 = 1024;
 
 #[derive(Debug, Clone)]
@@ -41,13 +41,13 @@ impl EntityCache {
         }
     }
 
-    /// The row, if it is here.
+    /// The row, if it is cached.
     pub(crate) fn get(&self, key: &Bytes) -> Option<Bytes> {
         self.rows.get(key)
     }
 
-    /// The row, read and kept if it is not here. Readers of one missing row wait for the first of them. `is_current`, asked before
-    /// the row is read and not earlier than writes would take the placeholder away, says whether what is read may be kept.
+    /// The row, read and cached if it is missing. Readers of one missing row wait for the first of them. `is_current` says whether the
+    /// row may be cached; it is called before the row is read and after the placeholder is visible to writes.
     pub(crate) async fn get_or_read<F>(
         &self,
         key: &Bytes,
@@ -61,10 +61,10 @@ impl EntityCache {
             Ok(row) => Ok(Some(row)),
             Err(placeholder) => {
                 let is_current = is_current();
-                // A copy: the engine's is a piece of a whole block, which would stay in memory with it.
+                // A copy: the engine's row is a slice that keeps a whole block in memory.
                 let row = read().await?.map(|row| Bytes::copy_from_slice(&row));
                 if let Some(row) = row.as_ref().filter(|_| is_current) {
-                    // Refused when a write has replaced the placeholder: its row is newer.
+                    // Fails when a write has replaced the placeholder: its row is newer.
                     let _ = placeholder.insert(row.clone());
                 }
                 Ok(row)
@@ -78,12 +78,12 @@ impl EntityCache {
             return self.forget(&key);
         };
         if let Err((key, _)) = self.rows.replace(key, row, true) {
-            // Not here, or being read just now, and then perhaps as it was before.
+            // Not cached, or being read right now and possibly an older version.
             self.forget(&key);
         }
     }
 
-    /// The row is no longer known.
+    /// Removes a row.
     pub(crate) fn forget(&self, key: &Bytes) {
         self.rows.remove(key);
     }
@@ -99,18 +99,18 @@ impl EntityCache {
     }
 }
 
-/// Figures of an entity cache.
+/// Statistics of the entity cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CacheStats {
     /// Rows held.
     pub rows: u64,
-    /// Bytes they take, bookkeeping included.
+    /// Bytes they use, bookkeeping included.
     pub bytes: u64,
     /// The most it may hold, in bytes.
     pub bytes_max: u64,
-    /// Reads answered from it since it was made.
+    /// Reads answered from the cache since it was created.
     pub hits: u64,
-    /// Reads that had to ask the engine.
+    /// Reads that went to the engine.
     pub misses: u64,
 }
 
@@ -164,7 +164,7 @@ mod tests {
         let stats = cache.stats();
         assert_eq!(stats.bytes_max, BYTES_MAX);
         assert!(stats.rows > 10 && stats.bytes > BYTES_MAX / 2, "{stats:?}");
-        // A row that grows counts as what it is.
+        // A row that grows counts with its new size.
         let last = Bytes::copy_from_slice(&999_u32.to_be_bytes());
         for length in [10, 30_000] {
             cache.set(last.clone(), Some(vec![2; length].into()));

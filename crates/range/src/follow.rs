@@ -1,17 +1,17 @@
-//! Following what is written to a range, for whoever makes the ranges that will replace it.
+//! Remembering what is written to a range while the ranges that replace it are created.
 //!
-//! Making them takes a while: files are moved, databases made and opened. Writes go on meanwhile, and are remembered here in the
-//! order in which they became durable; they are written to the new ranges before those are served. So all that writers wait
-//! for is what was not yet copied when the range was frozen.
+//! That takes a while: databases are cloned and opened. Writes go on meanwhile, and are remembered here in the order in which they
+//! became durable; they are written to the new ranges before those are served. So writers wait only for what was not copied
+//! when the range was frozen.
 
 use parking_lot::Mutex;
 use partita_engine::{Write, WriteError};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Bytes of rows that are remembered. Two seconds of as many writes as there can be.
+/// The most bytes of rows that are remembered: two seconds of writes at full speed.
 const FOLLOWED_BYTES_MAX: usize = 64 << 20;
 
-/// Why not all writes of a range are known.
+/// Why the followed writes are incomplete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum FollowError {
     /// A write failed in such a way that it may be there or not.
@@ -37,20 +37,20 @@ struct Followed {
 }
 
 impl Follow {
-    /// Remembers what is written from now on, and nothing of before. What is not remembered has come to its end: a flush that is
-    /// begun after this moves it.
+    /// Remembers every batch that finishes from now on. Batches that finished earlier are in the files after a flush that begins
+    /// later.
     pub(crate) fn begin(&self) {
         *self.followed.lock() = Followed::default();
         self.on.store(true, Ordering::Release);
     }
 
-    /// Forgets all of it, and remembers nothing any more.
+    /// Stops remembering, and drops what is remembered.
     pub(crate) fn end(&self) {
         self.on.store(false, Ordering::Release);
         *self.followed.lock() = Followed::default();
     }
 
-    /// What was written since it was begun or last taken, in order, with its bytes.
+    /// What was written since `begin` or the last `take`, in order, with its bytes.
     pub(crate) fn take(&self) -> Result<(Vec<Write>, usize), FollowError> {
         let mut followed = self.followed.lock();
         match followed.lost {
@@ -62,13 +62,13 @@ impl Follow {
         }
     }
 
-    /// A batch has come to its end. Called in the order in which batches take effect.
+    /// A batch has finished. Called in the order in which batches take effect.
     pub(crate) fn note(&self, writes: &[Write], result: Result<(), WriteError>) {
         if !self.on.load(Ordering::Acquire) {
             return;
         }
         let mut followed = self.followed.lock();
-        // It may have been ended since, and nobody would forget this.
+        // It may have been ended since; what is added then would never be dropped.
         if !self.on.load(Ordering::Acquire) {
             return;
         }

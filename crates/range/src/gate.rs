@@ -1,7 +1,7 @@
-//! The gate of a range: lets writes in, or keeps them out while the range is being split or merged.
+//! The gate of a range: admits writes, or refuses them while the range is being split or merged.
 //!
-//! A write holds a pass from before it locks its keys until it is durable or refused. Freezing lets nobody in and waits for the
-//! passes to come back; from then on the range's rows stand still.
+//! A write holds a pass from before it locks its keys until it is durable or refused. Freezing issues no more passes and waits
+//! until all are returned; from then on the range's rows do not change.
 
 use crate::follow::Follow;
 use partita_engine::{Write, WriteError};
@@ -10,15 +10,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::Notify;
 
-/// Set while nobody is let in; the other bits count passes.
+/// Set while no pass is issued; the other bits count passes.
 const FROZEN: u64 = 1 << 63;
 
 #[derive(Debug, Default)]
 pub(crate) struct Gate {
     state: AtomicU64,
-    /// The last pass of a frozen gate came back.
+    /// Notified when the last pass of a frozen gate is returned.
     emptied: Notify,
-    /// What those who come out have written.
+    /// What the returned passes have written.
     follow: Follow,
 }
 
@@ -34,7 +34,7 @@ impl Gate {
         is_let_in.then_some(pass)
     }
 
-    /// Lets nobody in from now on, and waits until everybody is out. Cancel safe: dropped early, the gate stays frozen.
+    /// Issues no more passes, and waits until all are returned. Cancel safe: dropped early, the gate stays frozen.
     pub(crate) async fn freeze(&self) {
         self.state.fetch_or(FROZEN, Ordering::AcqRel);
         loop {
@@ -46,7 +46,7 @@ impl Gate {
         }
     }
 
-    /// Lets writes in again.
+    /// Issues passes again.
     pub(crate) fn thaw(&self) {
         self.state.fetch_and(!FROZEN, Ordering::AcqRel);
     }
@@ -60,14 +60,14 @@ impl Gate {
     }
 }
 
-/// The right to write; dropping it gives it back.
+/// The right to write; dropping it returns it.
 #[derive(Debug)]
 pub(crate) struct Pass {
     gate: Arc<Gate>,
 }
 
 impl Pass {
-    /// Says what was written with it, before it is given back: what is frozen has said all.
+    /// Records what was written with it, before it is returned: so a frozen gate knows all writes.
     pub(crate) fn note(&self, writes: &[Write], result: Result<(), WriteError>) {
         self.gate.follow.note(writes, result);
     }
@@ -76,7 +76,7 @@ impl Pass {
 impl Drop for Pass {
     fn drop(&mut self) {
         if self.gate.state.fetch_sub(1, Ordering::AcqRel) == FROZEN + 1 {
-            // A permit is kept for a freeze that is about to wait.
+            // The notification is stored for a freeze that is about to wait.
             self.gate.emptied.notify_one();
         }
     }

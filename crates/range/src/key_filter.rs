@@ -1,11 +1,11 @@
-//! The key filter: says of most absent keys that they are absent, in a fraction of a microsecond.
+//! The key filter: detects most absent keys in a fraction of a microsecond.
 //!
-//! Looking up a key that is not there costs the engine as much as one that is, and every insert looks up a key that is not
-//! there. The filter holds the hashes of all keys that were ever written or found, in Bloom filters of growing size, so
-//! "not here" is sure and "perhaps here" is wrong about once in a hundred times. A removed key stays: it costs one look-up
-//! in vain when it comes back.
+//! Looking up an absent key costs the engine as much as an existing one, and every insert looks up an absent key. The filter
+//! holds the hashes of all keys that were ever written or found, in Bloom filters of growing size: "absent" is certain, "may
+//! exist" is wrong about once in a hundred times. A deleted key stays in the filter and costs one needless look-up when it is
+//! inserted again.
 //!
-//! It may be asked about the keys of a range only once the range's own keys are all in it; the range knows that.
+//! It may be asked about the keys of a range only once all of them are in it; the range knows when.
 
 use fastbloom::AtomicBloomFilter;
 use foldhash::quality::FixedState;
@@ -13,11 +13,11 @@ use std::hash::BuildHasher;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// Keys that the first filter is made for; each further one takes four times as many.
+/// The capacity of the first filter; each further one has four times as many keys.
 const FIRST_KEYS: u64 = 64 << 10;
 const GROWTH: u64 = 4;
-/// 64 Ki, 256 Ki, 1 Mi, 4 Mi and 16 Mi keys: 22 million in all. What comes on top goes into the last, which then says
-/// "perhaps" more often.
+/// 64 Ki, 256 Ki, 1 Mi, 4 Mi and 16 Mi keys: 22 million in all. More keys go into the last one, which then has more false
+/// positives.
 const LAYERS: usize = 5;
 /// Bits a key, hashes a key: one absent key in 120 passes a full layer.
 const BITS_PER_KEY: u64 = 10;
@@ -59,10 +59,10 @@ impl KeyFilter {
         }
     }
 
-    /// Notes a key. It is to be noted before it can be found in the engine.
+    /// Adds a key. It must be added before it can be found in the engine.
     pub(crate) fn add(&self, key: &[u8]) {
         let hash = self.hasher.hash_one(key);
-        // Rows are changed more often than made: only new keys take room.
+        // Rows are updated more often than inserted: only new keys use capacity.
         if self.contains_hash(hash) {
             return;
         }
@@ -78,7 +78,7 @@ impl KeyFilter {
         }
     }
 
-    /// False only if the key was never noted.
+    /// False only if the key was never added.
     pub(crate) fn may_contain(&self, key: &[u8]) -> bool {
         self.contains_hash(self.hasher.hash_one(key))
     }
@@ -91,7 +91,7 @@ impl KeyFilter {
         self.layers.iter().map_while(OnceLock::get)
     }
 
-    /// Keys noted, and the memory they take in bytes.
+    /// The number of keys, and the filter's bytes in memory.
     pub(crate) fn size(&self) -> (u64, u64) {
         self.made().fold((0, 0), |(keys, bytes), layer| {
             let bits = layer.bits.num_bits() as u64;

@@ -1,18 +1,18 @@
 //! One range: a contiguous piece of the key space, served by one process at a time.
 //!
-//! A range knows rows, keys and bytes, not what they mean. It keeps writers of one row apart, commits what they decide,
-//! and reads only what is durable.
+//! A range knows rows, keys and bytes, not what they mean. It serializes writers of one row, commits what they decide, and reads
+//! only what is durable.
 //!
-//! The way of a write: [`Range::lock`] the keys, [`Locked::read`] the current rows, decide, [`Locked::commit`]. From then on the
-//! engine's commit loop owns the locks, the cache's update and the answer: a caller that goes away stops nothing.
+//! The path of a write: [`Range::lock`] the keys, [`Locked::read`] the current rows, decide, [`Locked::commit`]. From then on the
+//! engine's commit loop owns the locks, the cache's update and the answer: dropping the caller's future stops nothing.
 //!
-//! A range that is to be split or merged is followed ([`Range::follow`]) while the ranges that replace it are made. Then it is
-//! frozen: writes are turned away with [`InTransit`], those under way end, reads go on. It is replaced in the partition map, and
-//! its engine closes when nobody holds it any more.
+//! A range that is to be split or merged is followed ([`Range::follow`]) while the ranges that replace it are created. Then it is
+//! frozen: new writes are refused with [`InTransit`], those under way finish, reads go on. It is replaced in the partition map,
+//! and its engine closes when the last reader has dropped the range.
 //!
 //! Invariants:
-//! - a row is changed only under its lock, and the lock is held until the change is durable (or its fate unknown);
-//! - so the current row read under a lock is durable, and an answer resting on it cannot be taken back by a crash;
+//! - a row is changed only under its lock, and the lock is held until the change is durable (or its outcome is unknown);
+//! - so the current row read under a lock is durable, and a crash cannot take back an answer that is based on it;
 //! - the cache holds only durable rows, and none older than the last acknowledged write;
 //! - the key filter says "absent" only of keys that were never submitted to the engine.
 

@@ -1,12 +1,11 @@
 //! Locks by key: a write holds those of its entities from before it reads them until it is durable.
 //!
-//! A key is locked by its 64-bit hash; two keys that share a hash merely wait for each other. Locks of one holder are
-//! taken in the order of the hashes, so that holders of several cannot wait in a circle. Waiters of a key are served
-//! in order of arrival.
+//! A key is locked by its 64-bit hash; two keys with one hash only wait for each other. A holder takes its locks in the order of
+//! the hashes, so holders of several cannot deadlock. Waiters of a key are served in order of arrival.
 //!
 //! Invariants:
-//! - an entry is in the table exactly while somebody holds its lock;
-//! - a lock handed to a waiter that has gone is handed on: dropping a future at any await leaks nothing.
+//! - an entry is in the table exactly while its lock is held;
+//! - a lock handed to a waiter that was dropped is handed to the next one: dropping a future at any await leaks nothing.
 
 use foldhash::quality::FixedState;
 use parking_lot::Mutex;
@@ -17,13 +16,13 @@ use std::hash::BuildHasher;
 use std::sync::Arc;
 use tokio::sync::oneshot;
 
-/// A power of two. Few writers meet at one mutex, and all of them stay in the processor's cache.
+/// A power of two: enough that writers rarely meet at one mutex, few enough that all stay in the processor's cache.
 const SHARDS: usize = 64;
 
 type KeyHash = u64;
 type Waiters = VecDeque<oneshot::Sender<()>>;
 
-/// The hash is the key of the map: hashing it again would be idle.
+/// The key of the map is a hash already, so it is hashed again as cheaply as possible.
 type Shard = Mutex<HashMap<KeyHash, Waiters, foldhash::fast::FixedState>>;
 
 /// The locks of one range.
@@ -42,7 +41,7 @@ impl LockTable {
         })
     }
 
-    /// Takes the locks of all keys, waiting for those that are held. Cancel-safe: dropped halfway, it holds none.
+    /// Takes the locks of all keys, waiting for those that are held. Cancel safe: dropped halfway, it holds none.
     pub(crate) async fn lock<'k>(self: &Arc<Self>, keys: impl Iterator<Item = &'k [u8]>) -> Locks {
         let mut hashes: SmallVec<[KeyHash; 2]> =
             keys.map(|key| self.hasher.hash_one(key)).collect();
@@ -84,7 +83,7 @@ impl LockTable {
         }
     }
 
-    /// Gives a lock to the first waiter that is still there, or frees it.
+    /// Gives a lock to the first waiter that still waits, or frees it.
     fn release(&self, hash: KeyHash) {
         let mut shard = self.shard(hash).lock();
         let Entry::Occupied(mut held) = shard.entry(hash) else {
@@ -99,18 +98,18 @@ impl LockTable {
     }
 }
 
-/// A place in the queue of one lock.
+/// A wait slot of one lock.
 struct Waiter {
     table: Arc<LockTable>,
     hash: KeyHash,
-    /// Present until the lock is ours.
+    /// Present until the lock is granted.
     receiver: Option<oneshot::Receiver<()>>,
 }
 
 impl Waiter {
     async fn wait(&mut self) {
         if let Some(receiver) = &mut self.receiver {
-            // The sender is dropped only after it was used: the table outlives its waiters.
+            // Cannot fail: the table outlives its waiters and drops a sender only after using it.
             let _ = receiver.await;
         }
         self.receiver = None;
@@ -205,7 +204,7 @@ mod tests {
                     let mut seen = std::collections::BTreeSet::new();
                     for &pick in picks.iter().filter(|&&pick| seen.insert(pick)) {
                         let cell = &cells[pick as usize];
-                        // Not atomic as a whole: only the lock keeps two workers apart.
+                        // Not atomic as a whole: only the lock prevents lost updates.
                         let value = cell.load(Ordering::Relaxed);
                         tokio::task::yield_now().await;
                         cell.store(value + 1, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! What the ranges of a process keep in memory of their rows: one bound for all of them.
+//! What the ranges of a process cache of their rows: one limit for all of them.
 
 use crate::cache::{CacheStats, EntityCache};
 use crate::key_filter::KeyFilter;
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The entity cache and the key filter, shared by all ranges of a process.
 ///
-/// Keys are those of the whole key space, so a range that takes over a piece of another's finds its rows here.
+/// Keys are those of the whole key space, so the ranges that a split or merge creates find the rows of the old ones here.
 pub struct RowMemory {
     pub(crate) cache: EntityCache,
     pub(crate) keys: KeyFilter,
@@ -21,7 +21,7 @@ impl fmt::Debug for RowMemory {
 }
 
 impl RowMemory {
-    /// Holds nothing yet. The entity cache may hold `cache_bytes_max` bytes; 0 keeps no rows. The key filter grows to 27 MB.
+    /// Empty. The entity cache may hold `cache_bytes_max` bytes; 0 caches no rows. The key filter grows to 27 MB.
     #[must_use]
     pub fn new(cache_bytes_max: u64) -> Self {
         Self {
@@ -31,13 +31,13 @@ impl RowMemory {
         }
     }
 
-    /// Figures of the entity cache.
+    /// Statistics of the entity cache.
     #[must_use]
     pub fn cache_stats(&self) -> CacheStats {
         self.cache.stats()
     }
 
-    /// Figures of the key filter.
+    /// Statistics of the key filter.
     #[must_use]
     pub fn key_filter_stats(&self) -> KeyFilterStats {
         let (keys, bytes) = self.keys.size();
@@ -56,13 +56,13 @@ impl Default for RowMemory {
     }
 }
 
-/// Figures of the key filter.
+/// Statistics of the key filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct KeyFilterStats {
-    /// Keys noted since the process began.
+    /// Keys added since the process began.
     pub keys: u64,
-    /// Memory it takes, in bytes.
+    /// Its size in memory, in bytes.
     pub bytes: u64,
-    /// Look-ups it answered: the key was surely absent.
+    /// Look-ups it answered: the key was certainly absent.
     pub absent: u64,
 }

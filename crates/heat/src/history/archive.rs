@@ -1,22 +1,21 @@
 //! Heat in the object store: written each minute, read once at the start.
 //!
-//! Each object is a *segment*: the slots of one tier over some time, which its name says. New slots go into a segment of
-//! their own with each save; once all slots of a full hour have become coarser, one segment with the coarser ones takes the
-//! place of that hour's others. So there are at most some 150 objects, and a save writes little.
+//! Each object is a *segment*: the slots of one tier over some time, which its name states. Each save writes new slots into a
+//! segment of their own; once all slots of a full hour have become coarser, one segment with the coarser ones replaces that hour's
+//! others. So there are at most about 150 objects, and a save writes little.
 //!
 //! Invariants:
-//! - a segment is never changed, and removed only after one that holds its time was written, or when it is a day old;
-//! - where segments overlap they hold the same: the one that begins first and reaches furthest is read, and of others what lies
-//!   behind it;
+//! - a segment is never changed, and deleted only after one that covers its time was written, or when it is a day old;
+//! - segments that overlap hold the same load: the one that begins first and ends last is read, and of others what is after it;
 //! - fine segments do not cross the full hour.
 //!
 //! ```text
 //! 08:00 hour, medium │ 09:00 hour, medium │ 10:00 10:01 10:02 … 11:13 fine
 //! ```
 //!
-//! Nothing here stops a server: what cannot be read is passed over with a warning, what cannot be written is tried again. What
-//! could not be written for more than an hour is written in coarser slots; of the slot that it shares with what was written
-//! before, the later part is read again only once its full hour has been written.
+//! No failure here stops a server: a segment that cannot be read is skipped with a warning, one that cannot be written is tried
+//! again. Slots that could not be written for more than an hour are written in a coarser tier; of a slot that is partly in an
+//! earlier segment, the later part can be read only once its full hour has been written.
 
 use super::HeatHistory;
 use super::segment::{self, SegmentName};
@@ -31,11 +30,11 @@ use thiserror::Error;
 
 /// How long one call of the store may take.
 const CALL_TIMEOUT: Duration = Duration::from_secs(10);
-/// Bytes of a segment at most: more than an hour of slots takes with other busy partitions in each, all with the longest keys. A
-/// larger object is not ours.
+/// The most bytes of a segment: more than an hour of slots with different busy partitions in each and the longest keys. A larger
+/// object is not a segment.
 const SEGMENT_BYTES_MAX: u64 = 32 << 20;
 
-/// A save that did not come to its end. What was not written is written with the next.
+/// A save that was not completed. The next one writes the rest.
 #[derive(Debug, Error)]
 pub enum SaveError {
     /// The store refused or failed.
@@ -46,12 +45,12 @@ pub enum SaveError {
     Timeout,
 }
 
-/// Where the history of heat is kept. One per history.
+/// The heat history in an object store. One per history.
 #[derive(Debug)]
 pub struct Archive {
     store: Arc<dyn ObjectStore>,
     prefix: Path,
-    /// Those that were read or written by this process and are there.
+    /// Segments that this process has read or written.
     pub(super) segments: BTreeSet<SegmentName>,
     /// Those that are of no use: to be removed.
     useless: BTreeSet<SegmentName>,
@@ -59,7 +58,7 @@ pub struct Archive {
     pub(super) unreadable: BTreeSet<SegmentName>,
 }
 
-/// What one save is to write.
+/// What one save writes.
 pub(super) struct Pending {
     pub(super) puts: Vec<(SegmentName, Vec<u8>)>,
     saved_to: Time,

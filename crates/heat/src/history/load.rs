@@ -1,4 +1,4 @@
-//! What a range or a partition, or several, did during some time, small enough to be kept for a day.
+//! The load of ranges or partitions over some time, small enough to be kept for a day.
 
 use crate::{CoarseLatency, Counts, PartitionWindow, Window};
 
@@ -40,7 +40,7 @@ impl Load {
         self.latency += latency;
     }
 
-    /// What it weighs when loads are compared: requests, also those refused.
+    /// Its weight when loads are compared: requests, refused ones included.
     pub(super) const fn weight(&self) -> u64 {
         self.counts.requests() + self.counts.throttled
     }

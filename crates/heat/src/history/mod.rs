@@ -4,8 +4,8 @@
 //! sixth 1 min, up to a day 5 min: sums stay exact, latencies are kept as counts by half doublings and so add up too. Beside it
 //! each slot has its 32 hottest partitions.
 //!
-//! - [`HeatHistory::record`] takes the windows that were closed together; [`until_next_window`] says when that is next.
-//! - [`HeatHistory::map`] answers with a grid of times and keys, [`HeatHistory::partitions`] with one of times and partitions.
+//! - [`HeatHistory::record`] adds the windows that were closed together; [`until_next_window`] says when the next ones end.
+//! - [`HeatHistory::map`] returns a grid of times and keys, [`HeatHistory::partitions`] one of times and partitions.
 //! - [`Archive`] keeps it in the object store: `load` at the start, `save` each minute.
 //!
 //! Bounds: 885 slots of at most 128 pieces of the key space and 32 partitions each. 64 busy ranges and 32 hot partitions take
@@ -38,7 +38,7 @@ pub use grid::Metric;
 pub use map::{HeatMap, KeyRow, MapShape};
 pub use partitions::PartitionRow;
 
-/// How long a window is.
+/// The length of a window.
 pub const WINDOW: Duration = Duration::from_secs(10);
 
 /// A window of one range.
@@ -46,18 +46,18 @@ pub const WINDOW: Duration = Duration::from_secs(10);
 pub struct RangeWindow<'w> {
     /// Where the range lay at that time.
     pub extent: Extent,
-    /// What happened.
+    /// Its counts, latencies and hottest partitions.
     pub window: &'w Window,
 }
 
-/// What is remembered of the heat of all ranges.
+/// A day of heat of all ranges.
 #[derive(Debug)]
 pub struct HeatHistory {
     tiers: Mutex<Tiers>,
 }
 
 impl HeatHistory {
-    /// Nothing is remembered.
+    /// Empty.
     #[must_use]
     pub fn new() -> Self {
         Self::of(Tiers::default())
@@ -161,7 +161,7 @@ fn happened(ranges: &[RangeWindow<'_>], keys: &mut Keys) -> Happened {
         .iter()
         .flat_map(|range| &range.window.partitions)
         .collect();
-    // Before their keys are kept: what is let go here is never named.
+    // Before their keys are interned, so that dropped ones are never stored.
     partitions.sort_by_key(|window| Reverse(window.counts.demand()));
     partitions.truncate(SPOTS_MAX);
     let spots = partitions.into_iter().map(|window| Spot {
@@ -172,8 +172,8 @@ fn happened(ranges: &[RangeWindow<'_>], keys: &mut Keys) -> Happened {
     Happened { cells, spots }
 }
 
-/// How long it is until windows are to be closed: they end at full tens of seconds of the wall clock, so that each has a slot
-/// of its own however late the closing is. More than 0, at most [`WINDOW`].
+/// The time until the windows end: at full tens of seconds of the wall clock, so that each has a slot of its own however late it is
+/// closed. More than 0, at most [`WINDOW`].
 #[must_use]
 pub fn until_next_window(now: SystemTime) -> Duration {
     let since = now

@@ -1,4 +1,4 @@
-//! A piece of time: what happened in which pieces of the key space, and in the hottest partitions.
+//! A slot: the load of a piece of time, by pieces of the key space and for the hottest partitions.
 
 use super::extent::Extent;
 use super::load::Load;
@@ -9,16 +9,16 @@ use std::collections::HashSet;
 use std::hash::Hash;
 use std::sync::Arc;
 
-/// Pieces of the key space that a slot tells apart. With more, neighbours with little load are joined.
+/// The most pieces of the key space in a slot. With more, neighbours with little load are merged.
 pub(super) const CELLS_MAX: usize = 128;
 
-/// Partitions that a slot tells of.
+/// The most partitions in a slot.
 pub(super) const SPOTS_MAX: usize = PARTITIONS_MAX;
 
 /// Counts tens of seconds since 1970.
 pub(super) type Time = u32;
 
-/// What happened in one extent.
+/// The load of one extent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Cell {
     pub(super) extent: Arc<Extent>,
@@ -40,7 +40,7 @@ impl Cell {
     }
 }
 
-/// What happened in one partition.
+/// The load of one partition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Spot {
     /// Its indivisible prefix.
@@ -48,7 +48,7 @@ pub(super) struct Spot {
     pub(super) load: Box<Load>,
 }
 
-/// What happened, where.
+/// What happened in a slot, by key range and by partition.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Happened {
     /// By extent; at most [`CELLS_MAX`]. Extents overlap where a range was split or merged meanwhile.
@@ -120,7 +120,7 @@ impl Happened {
     }
 }
 
-/// What happened in some time, whose length its tier knows.
+/// The load of some time, whose length its tier knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Slot {
     pub(super) start: Time,
@@ -157,7 +157,7 @@ impl Slot {
     }
 }
 
-/// Values that are in use, so that equal ones share memory: ranges and hot partitions change much less often than a window ends.
+/// Values in use, stored once each: ranges and hot partitions change much less often than a window ends.
 #[derive(Debug)]
 pub(super) struct Shared<T> {
     known: HashSet<Arc<T>>,
@@ -174,7 +174,7 @@ impl<T: Eq + Hash> Shared<T> {
         value
     }
 
-    /// Lets go of those that nothing else uses.
+    /// Drops those that are no longer used.
     fn sweep(&mut self) {
         self.known.retain(|value| Arc::strong_count(value) > 1);
     }
@@ -193,7 +193,7 @@ impl<T> Default for Shared<T> {
     }
 }
 
-/// The keys that slots name.
+/// The keys of all slots.
 #[derive(Debug, Default)]
 pub(super) struct Keys {
     pub(super) extents: Shared<Extent>,
@@ -201,7 +201,7 @@ pub(super) struct Keys {
 }
 
 impl Keys {
-    /// Lets go of those that no slot names.
+    /// Drops those that no slot uses.
     pub(super) fn sweep(&mut self) {
         self.extents.sweep();
         self.partitions.sweep();

@@ -8,7 +8,7 @@
 //! Invariants:
 //! - slots of a tier are in order of time, and every slot of a coarser tier is before every slot of a finer one;
 //! - a slot of a coarser tier is made of whole slots of the finer one: the borders are multiples of the coarser span;
-//! - what is added up stays the same, until it is forgotten; of partitions only the hottest of each slot are kept.
+//! - sums stay the same until a slot is dropped; of partitions only the hottest of each slot are kept.
 
 use super::slot::{Happened, Keys, Slot, Time};
 use std::collections::VecDeque;
@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 pub(super) const HOUR: Time = 360;
 const FINE_KEPT: Time = HOUR;
 const MEDIUM_KEPT: Time = 6 * HOUR;
-/// Tens of seconds for which anything is kept.
+/// Tens of seconds for which slots are kept.
 pub(super) const KEPT: Time = 24 * HOUR;
 /// How far ahead of the clock slots may be, for a clock that is set back a little.
 pub(super) const AHEAD_MAX: Time = HOUR;
@@ -59,12 +59,12 @@ pub(super) struct Tiers {
     medium: VecDeque<Slot>,
     coarse: VecDeque<Slot>,
     pub(super) keys: Keys,
-    /// Slots before it are in the archive, and take nothing more.
+    /// Slots before it are in the archive and are not changed any more.
     pub(super) saved_to: Time,
 }
 
 impl Tiers {
-    /// Adds what happened at a time and lets older slots age. A time before the newest slot, from a clock that was set back,
+    /// Adds the load of a time, and moves older slots to coarser tiers. A time before the newest slot, from a clock that was set back,
     /// counts as that slot's: what was shown stays in order.
     ///
     /// Returns how many slots were forgotten because they lay in the future.
@@ -152,7 +152,7 @@ impl Tiers {
         folded
     }
 
-    /// Forgets slots that no clock near the right time has made, or they would take all that comes.
+    /// Drops slots that a wrong clock put into the future, because every later load would be added to them.
     fn forget_future(&mut self, now: Time) -> usize {
         let ahead = |newest: Time| newest > now.saturating_add(AHEAD_MAX);
         if !self.newest().is_some_and(ahead) && !ahead(self.saved_to) {

@@ -1,8 +1,8 @@
-//! Where a range should be cut so that both sides take a fair part of its load, and go on to.
+//! Where a range should be split so that both sides take, and keep taking, a fair part of its load.
 //!
-//! A partition is never cut. Nor is the end of a table that grows there: what was made in the last minutes counts as one piece,
-//! because the load on it moves on to what is made next, and that is on one side of any cut. A cut beside it is as good as any, if the
-//! rest of the load is worth it: reads all over an old table, or a second table.
+//! A partition is never split. Neither is the growing end of a table: the keys of the last minutes count as one piece, because their
+//! load moves on to the keys inserted next, which are on one side of any split. A split beside that piece is as good as any other, if
+//! the rest has enough load: reads all over an old table, or a second table.
 
 use crate::growth::GrowingEnd;
 use crate::hex_key::serialize_hex;
@@ -10,15 +10,15 @@ use crate::load_sample::Sampled;
 use bytes::Bytes;
 use serde::Serialize;
 
-/// Samples below which nothing is advised: with so many, the share of one side is known to within some 10 %.
+/// The fewest samples for advice: with so many, the share of one side is known to within about 10 %.
 const SAMPLES_MIN: usize = 256;
-/// The least share of the load that a side must take, else the cut moves too little to be worth its pause.
+/// The least share of the load that each side must take; a split that moves less is not worth its pause.
 pub const SIDE_SHARE_MIN: f64 = 0.25;
 
-/// What the load that was seen says about splitting a range.
+/// What the observed load says about splitting a range.
 ///
-/// There is always one of the four: pieces (partitions, and growing ends) can be added up from the left until their share passes 25 %,
-/// and either that sum is at most 75 %, and there is a cut, or the piece added last has more than half of the load.
+/// One of the four always holds: pieces (partitions, and growing ends) are added up from the left until their share passes 25 %.
+/// Either that sum is at most 75 %, and there is a split point, or the piece added last has more than half of the load.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "advice", rename_all = "snake_case")]
 pub enum SplitAdvice {
@@ -27,10 +27,10 @@ pub enum SplitAdvice {
         /// The indivisible prefix of the first partition of the right side; in JSON as hexadecimal.
         #[serde(serialize_with = "serialize_hex")]
         key: Bytes,
-        /// The share of the load that is left of it, 0.25 to 0.75: the nearest to a half that there is.
+        /// The share of the load left of it, 0.25 to 0.75: as near to a half as possible.
         left_share: f64,
     },
-    /// No cut can help: one partition takes more than half of the load, and a partition is never cut.
+    /// No split helps: one partition takes more than half of the load, and a partition is never split.
     OneHotPartition {
         /// Its indivisible prefix; in JSON as hexadecimal.
         #[serde(serialize_with = "serialize_hex")]
@@ -38,20 +38,19 @@ pub enum SplitAdvice {
         /// Its share of the load, above 0.5.
         share: f64,
     },
-    /// No cut can help for long: more than half of the load is on what a table got in the last minutes, at the end at which it grows,
-    /// and moves on with that end.
+    /// No split helps for long: more than half of the load is at the growing end of a table, and moves on with it.
     GrowsAtOneEnd {
-        /// What the table's keys begin with; in JSON as hexadecimal.
+        /// The prefix of the table's keys; in JSON as hexadecimal.
         #[serde(serialize_with = "serialize_hex")]
         table: Bytes,
-        /// The share of the load that is there, above 0.5.
+        /// The share of the load at that end, above 0.5.
         share: f64,
     },
-    /// Too little was seen to say.
+    /// Too little load was observed.
     NotEnoughLoad,
 }
 
-/// What no cut goes through: a partition, or all partitions of a growing end.
+/// What is not split: a partition, or all partitions of a growing end.
 struct Piece<'k> {
     /// Its first partition.
     first: &'k [u8],
@@ -61,7 +60,7 @@ struct Piece<'k> {
     end: Option<&'k GrowingEnd>,
 }
 
-/// The advice for loads of partitions in key order, which `samples` stand behind.
+/// The advice for loads of partitions in key order, which come from so many `samples`.
 pub(super) fn advise(
     partitions: &[Sampled<'_>],
     samples: usize,

@@ -1,5 +1,5 @@
 //! The partitions that take the most load, from bounded memory: the Space-Saving sketch of Metwally, Agrawal and El Abbadi,
-//! with keys of any length and loads that fade.
+//! with keys of any length and loads that decay.
 //!
 //! Invariants, for the load that each partition brought, halved with every window:
 //! - a partition that is counted has at least `count - error` and at most `count`;
@@ -17,7 +17,7 @@ use std::collections::HashMap;
 use std::ops::AddAssign;
 use std::sync::Arc;
 
-/// Partitions counted at a time: what takes more than 1/224 of the load is surely among them.
+/// Partitions counted at a time: each that takes more than 1/224 of the load is among them.
 pub(super) const COUNTERS: usize = 224;
 /// Bytes of their keys. With the counters it makes less than 120 KiB.
 const KEY_BYTES_MAX: usize = 28 << 10;
@@ -30,20 +30,19 @@ pub struct HotPartition {
     pub partition: Bytes,
     /// Its load at most, in units: 16 a request, 1 a row, halved with every window.
     pub load: u64,
-    /// By how much that may be too much.
+    /// How much `load` may be too high.
     pub error: u64,
     /// `load` as a share of the range's, 0 to 1.
     pub share: f64,
     /// What it did in the window closed last.
     pub last: Activity,
-    /// How long half of the requests took at most that were served in that window, in microseconds, to a quarter; `None`
-    /// without any.
+    /// The median latency of the requests served in that window, in microseconds, to a quarter; `None` without requests.
     pub p50_us: Option<u64>,
-    /// How long 99 of 100 took at most.
+    /// The 99th percentile.
     pub p99_us: Option<u64>,
 }
 
-/// Requests that took so long.
+/// Requests with one latency.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Took {
     pub(super) us: u64,
@@ -213,7 +212,7 @@ impl TopPartitions {
         .collect()
     }
 
-    /// Lets a window go: all loads are halved, so that the last window weighs as much as all before it.
+    /// Ends a window: all loads are halved, so that the last window weighs as much as all earlier ones together.
     ///
     /// Returns the `limit` partitions of which most was asked in that window, most first.
     pub(super) fn fade(&mut self, limit: usize) -> Vec<PartitionWindow> {
@@ -263,7 +262,7 @@ impl TopPartitions {
         }
     }
 
-    /// Memory it takes, in bytes: what was asked of the allocator.
+    /// Its memory in bytes, as asked of the allocator.
     #[cfg(test)]
     pub(super) fn bytes(&self) -> usize {
         use std::mem::size_of;

@@ -13,22 +13,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
-/// From so many keys on, one scan is tried before single reads: opening it costs as much as several of them.
+/// The fewest keys for which one scan is tried before single reads: opening a scan costs as much as several reads.
 const SCAN_KEYS_MIN: usize = 8;
-/// Bytes of rows that such a scan reads at most: foreign rows between the keys may be large.
+/// The most bytes such a scan reads: other rows between the keys may be large.
 pub(super) const SCAN_BYTES_MAX: usize = 256 << 10;
-/// How long a planted bug leaves its door open.
+/// How long a planted bug keeps its race window open.
 const PLANTED_PAUSE: Duration = Duration::from_millis(2);
 
-/// Keys of a range under lock. Dropping it releases them, with nothing changed.
+/// Keys of a range under lock. Dropping it releases them and changes nothing.
 #[derive(Debug)]
 pub struct Locked {
     range: Arc<Range>,
     locks: Locks,
     pass: Pass,
-    /// When the request came, if it is one.
+    /// When the request arrived, if it is one.
     arrived: Option<Instant>,
-    /// A key was not there when it was read: what is written is, in part, new.
+    /// A key was absent when it was read: some of the written rows are new.
     found_absent: AtomicBool,
 }
 
@@ -43,15 +43,16 @@ impl Locked {
         }
     }
 
-    /// For a request that came at this time: from then on it counts how long it took, with what it waited for before its locks.
+    /// For a request that arrived at this time: its latency counts from then on, so that waiting for locks is included.
     #[must_use]
     pub const fn since(mut self, arrived: Instant) -> Self {
         self.arrived = Some(arrived);
         self
     }
 
-    /// Releases the keys with nothing changed, because the request's condition does not hold of the row at `key`: a write of no
-    /// rows. It cost its locks and a read, and whoever sends nothing else is to be seen. The clock is that of its arrival.
+    /// Releases the keys and changes nothing, because the request's condition does not hold for the row at `key`. Counts as a write
+    /// of no rows: it cost its locks and a read, and a client that sends nothing else must show in the heat. The clock is that of
+    /// the arrival.
     pub fn refuse(self, key: &[u8], clock: &dyn Clock) {
         let (range, arrived) = (Arc::clone(&self.range), self.arrived);
         drop(self);
@@ -68,7 +69,7 @@ impl Locked {
     /// # Errors
     /// [`ReadError`].
     pub async fn read(&self, key: &Bytes) -> Result<Option<Bytes>, ReadError> {
-        // A miss is not kept: the row is about to change.
+        // A miss is not cached: the row is about to change.
         let row = match self.range.memory.cache.get(key) {
             Some(row) => Some(row),
             None if self.range.is_surely_absent(key) => None,
@@ -82,9 +83,9 @@ impl Locked {
 
     /// The current rows of several keys under lock, in their order. Cancel safe.
     ///
-    /// Looking a key up costs about as much when it is absent as when it is there, and the keys of a transaction are
-    /// neighbours more often than not: one short scan over them all then finds what is there. Where other rows lie between
-    /// them, what the scan did not come to is looked up key by key.
+    /// Looking up an absent key costs about as much as an existing one, and the keys of a transaction are usually neighbours: one
+    /// short scan then finds the existing rows. Keys that the scan does not reach, because other rows lie between them, are looked
+    /// up one by one.
     ///
     /// # Errors
     /// [`ReadError`].
@@ -111,7 +112,7 @@ impl Locked {
         Ok(rows)
     }
 
-    /// Reads a little from the first missing key on, and takes off `missing` what it has settled.
+    /// Scans a little from the first missing key on, and removes from `missing` the keys it found or found absent.
     async fn scan_for(
         &self,
         keys: &[Bytes],
@@ -179,10 +180,10 @@ impl Locked {
         self.commit_by(batch, &SystemClock).await.map(|_ended| ())
     }
 
-    /// The same; says when it was over, by the clock that the request's arrival was taken from.
+    /// The same; returns when it ended, by the clock of the request's arrival.
     ///
     /// # Errors
-    /// As of [`Locked::commit`].
+    /// Those of [`Locked::commit`].
     pub async fn commit_by(
         self,
         mut batch: Batch,
@@ -215,7 +216,7 @@ impl Locked {
             bytes_in: batch.bytes() - writes.len() * Batch::OVERHEAD_BYTES,
             ..RequestStats::default()
         };
-        // Before the engine has them: nobody may find a key absent that is there.
+        // Before the engine has them, so that no reader takes an existing key for absent.
         for write in writes.iter().filter(|write| write.value.is_some()) {
             if !is_planted(Bug::FilterForgets) {
                 memory.keys.add(&write.key);
@@ -240,11 +241,11 @@ impl Locked {
                 }
                 drop(locks);
                 drop(pass);
-                // Fails when the caller has gone; the write stands.
+                // Fails when the caller is gone; the write stands.
                 let _ = answer.send(result);
             }),
         );
-        // A completion dropped unanswered says nothing of the write.
+        // A completion that was dropped unanswered leaves the outcome unknown.
         let result = answered.await.unwrap_or(Err(WriteError::Unknown));
         let ended = clock.monotonic();
         done.latency = ended - began;

@@ -1,4 +1,4 @@
-//! The range itself.
+//! A served range: its rows, its gate, its locks and its heat.
 
 mod locked;
 
@@ -30,7 +30,7 @@ const LEARN_PAUSE: Duration = Duration::from_secs(5);
 /// A key that nothing else has, and that is only ever removed: no kind of key begins with this byte.
 const FLUSH_MARKER_KEY: &[u8] = b"\0mark";
 
-/// The range takes no writes now: it is being split or merged, or was, and the partition map knows what came of it.
+/// The range takes no writes: it is being split or merged, or was replaced, and the partition map names the ranges in its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the range is in transit")]
 pub struct InTransit;
@@ -43,12 +43,12 @@ pub struct Range {
     locks: Arc<LockTable>,
     memory: Arc<RowMemory>,
     heat: Heat,
-    /// Whether the key filter has all keys of this range.
+    /// Whether the key filter holds all keys of this range.
     key_filter_complete: AtomicBool,
     gate: Arc<Gate>,
-    /// Replaced for good.
+    /// Whether it was replaced.
     retired: AtomicBool,
-    /// Dropped with the range: whoever waits for its last reader holds the other end.
+    /// Dropped with the range, which ends the receiver.
     _alive: Option<oneshot::Sender<Infallible>>,
 }
 
@@ -57,7 +57,7 @@ pub struct Range {
 pub struct Bounds {
     /// Its first key; empty for the first range.
     pub start: Bytes,
-    /// The first key behind it; `None` for the last range.
+    /// The first key after it; `None` for the last range.
     pub end: Option<Bytes>,
 }
 
@@ -119,33 +119,33 @@ impl Range {
         }
     }
 
-    /// With keys that the key filter has already: those of the ranges it was made from.
+    /// With a key filter that holds all its keys already: those of the ranges it was cloned from.
     #[must_use]
     pub fn with_key_filter_complete(mut self, known: bool) -> Self {
         self.key_filter_complete = AtomicBool::new(known);
         self
     }
 
-    /// With somebody who is told, by the other end being dropped, that nobody holds this range any more.
+    /// With a sender that is dropped with the range: its receiver ends when the last reader is gone.
     #[must_use]
     pub fn with_drop_signal(mut self, alive: oneshot::Sender<Infallible>) -> Self {
         self._alive = Some(alive);
         self
     }
 
-    /// Where it lies in the key space.
+    /// Its keys.
     #[must_use]
     pub fn bounds(&self) -> &Bounds {
         &self.bounds
     }
 
-    /// Whether the key filter has all its keys.
+    /// Whether the key filter holds all its keys.
     #[must_use]
     pub fn is_key_filter_complete(&self) -> bool {
         self.key_filter_complete.load(Ordering::Acquire)
     }
 
-    /// How hot it is.
+    /// Its heat.
     #[must_use]
     pub fn heat(&self) -> &Heat {
         &self.heat
@@ -168,7 +168,7 @@ impl Range {
         });
     }
 
-    /// Takes no writes from now on, and waits until those under way are durable or refused. Reads go on. Cancel safe: dropped
+    /// Refuses writes from now on, and waits until those under way are durable or refused. Reads go on. Cancel safe: dropped
     /// early, the range stays frozen until [`Range::thaw`].
     pub async fn freeze(&self) {
         self.gate.freeze().await;
@@ -179,8 +179,8 @@ impl Range {
         self.gate.thaw();
     }
 
-    /// Remembers what is written from now on until the follower is dropped: one at a time. Any write that is not remembered was
-    /// acknowledged before, and is in the files after a flush.
+    /// Remembers every write from now on until the follower is dropped. There is one follower at a time. A write that is not
+    /// remembered was acknowledged before, and is in the files after a flush.
     #[must_use]
     pub fn follow(self: &Arc<Self>) -> Follower {
         self.gate.follow().begin();
@@ -189,7 +189,7 @@ impl Range {
         }
     }
 
-    /// Says that the range, which is frozen, was replaced for good: it stops what it does of its own accord.
+    /// Marks the frozen range as replaced: its background work stops.
     pub fn retire(&self) {
         self.retired.store(true, Ordering::Release);
     }
@@ -200,13 +200,13 @@ impl Range {
         self.gate.is_frozen()
     }
 
-    /// Its identity.
+    /// Its id.
     #[must_use]
     pub const fn id(&self) -> RangeId {
         self.id
     }
 
-    /// What keeps the rows.
+    /// The engine that stores the rows.
     #[must_use]
     pub fn engine(&self) -> &Arc<dyn Engine> {
         &self.engine
@@ -218,7 +218,7 @@ impl Range {
     /// [`ReadError`].
     pub async fn get(&self, key: &Bytes) -> Result<Option<Bytes>, ReadError> {
         if container_prefix(key).is_none() {
-            // Of the catalog, which is not counted.
+            // A key of the catalog: not counted.
             return self.find(key).await;
         }
         let began = Instant::now();
@@ -240,7 +240,7 @@ impl Range {
         if self.is_surely_absent(key) {
             return Ok(None);
         }
-        // A frozen range may be replaced already, and a newer row written through the one that replaced it.
+        // A frozen range may be replaced already, and the new range may have written a newer row.
         self.memory
             .cache
             .get_or_read(
@@ -260,8 +260,8 @@ impl Range {
         absent
     }
 
-    /// Reads all keys once, so that absent ones need no look-up from then on. Works at most a quarter of the time: requests
-    /// come first; while the engine cannot be read it tries again. Cancel safe; dropped early, look-ups stay as they were.
+    /// Reads all keys once into the key filter, so that absent keys need no look-up. Works at most a quarter of the time, because
+    /// requests come first, and tries again while the engine cannot be read. Cancel safe; dropped early, look-ups go on.
     ///
     /// # Errors
     /// [`ReadError::Closed`], also once the range is retired; [`ReadError::Corrupt`].
@@ -303,11 +303,11 @@ impl Range {
         self.engine.scan(range, hint).await
     }
 
-    /// Writes a mark and moves it to a file. The engine removes no file that is newer than the newest one it flushed, so without
-    /// this the files that a rewrite replaced would stay until somebody writes.
+    /// Writes a flush marker and flushes it. The engine deletes no file that is newer than the newest one it flushed, so without
+    /// this the files that a compaction replaced would stay until the next write.
     ///
     /// # Errors
-    /// [`WriteError`]; a range in transit is left alone.
+    /// [`WriteError`]. Does nothing to a range in transit.
     pub async fn write_flush_marker(&self) -> Result<(), WriteError> {
         let Some(pass) = self.gate.enter() else {
             return Ok(());
@@ -317,12 +317,12 @@ impl Range {
         let permit = self.engine.reserve(batch.bytes()).await?;
         let (answer, answered) = oneshot::channel();
         let done = Box::new(move |result| {
-            // Nobody listens when the caller has gone.
+            // Fails when the caller is gone.
             let _ = answer.send(result);
         });
         permit.submit(batch, done);
         answered.await.unwrap_or(Err(WriteError::Unknown))?;
-        // A flush may take long, and whoever freezes the range need not wait for it.
+        // A flush may take long, and a freeze need not wait for it.
         drop(pass);
         self.engine.flush().await
     }
@@ -348,11 +348,11 @@ pub struct Follower {
 }
 
 impl Follower {
-    /// What was written since it was last asked, in the order in which it became durable, with its bytes. Once the range is frozen
-    /// that is all.
+    /// What was written since the last call, in the order in which it became durable, with its bytes. Once the range is frozen that
+    /// is complete.
     ///
     /// # Errors
-    /// [`FollowError`]: some writes are unknown, and stay so.
+    /// [`FollowError`]: some writes are missing, and later calls fail too.
     pub fn take(&self) -> Result<(Vec<Write>, usize), FollowError> {
         self.gate.follow().take()
     }
@@ -373,7 +373,7 @@ pub struct RequestStats {
     pub bytes_in: usize,
     /// Bytes of keys and rows it read.
     pub bytes_out: usize,
-    /// How long it took, with what it waited for.
+    /// How long it took, waiting included.
     pub latency: Duration,
 }
 

@@ -59,7 +59,7 @@ async fn what_a_frozen_range_reads_is_not_kept() {
     let done = range.engine().reserve(100).await.unwrap();
     done.submit(put("k", "v"), Box::new(|_| ()));
     range.freeze().await;
-    // Another range may have its place already, with a newer row.
+    // Another range may have replaced it and hold a newer row.
     assert_eq!(range.get(&"k".into()).await.unwrap(), Some("v".into()));
     assert_eq!(range.memory.cache_stats().rows, 0);
     range.thaw();
@@ -191,7 +191,7 @@ async fn its_watcher_learns_when_nobody_holds_it() {
 }
 
 proptest! {
-    /// Many reads at once say what single reads say, whatever lies between the keys and whatever is cached.
+    /// Reading many keys returns what single reads return, whatever lies between the keys and whatever is cached.
     #[test]
     fn many_reads_are_single_reads(
         there in prop::collection::btree_map(0..200_u16, any::<u8>(), 0..120),

@@ -199,7 +199,7 @@ impl World {
         windows.map(|counts| value(metric, counts)).sum()
     }
 
-    /// Whether a map of some windows has the sums of what happened.
+    /// Whether a map of some windows has the sums of what content.
     fn check_sums(&self, history: &HeatHistory, windows: std::ops::Range<usize>) {
         if windows.is_empty() {
             return;
