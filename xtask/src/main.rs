@@ -23,6 +23,7 @@ mod fuzz;
 mod pauses;
 mod pressure;
 mod rows;
+mod sim;
 mod tidy;
 
 use std::process::ExitCode;
@@ -60,6 +61,8 @@ enum Task {
     Pauses(pauses::Arguments),
     /// Split, merge, freeze, compact and kill under checked traffic
     Pressure(pressure::Arguments),
+    /// Simulate a server and its clients, decided by a seed, and check every answer
+    Sim(sim::Arguments),
     /// Check the house rules that no compiler lint checks
     Tidy,
 }
@@ -75,6 +78,7 @@ fn main() -> ExitCode {
         Task::Fuzz(arguments) => fuzz::run(&arguments),
         Task::Pauses(arguments) => pauses::run(&arguments),
         Task::Pressure(arguments) => pressure::run(&arguments),
+        Task::Sim(arguments) => sim::run(&arguments),
         Task::Tidy => tidy::run(),
     };
     match outcome {
