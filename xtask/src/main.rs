@@ -15,6 +15,7 @@
 mod bench;
 mod fuzz;
 mod handover;
+mod sim;
 mod tidy;
 
 use std::ffi::OsString;
@@ -40,6 +41,8 @@ enum Task {
     Bench(bench::Arguments),
     /// Build the fuzz targets and run each for a while
     Fuzz(fuzz::Arguments),
+    /// Simulate a server and its clients, decided by a seed, and check every answer
+    Sim(sim::Arguments),
     /// Check the house rules that no compiler lint checks
     Tidy(tidy::Arguments),
     #[command(external_subcommand)]
@@ -50,6 +53,7 @@ fn main() -> ExitCode {
     let outcome = match Arguments::parse().task {
         Task::Bench(arguments) => bench::run(&arguments),
         Task::Fuzz(arguments) => fuzz::run(&arguments),
+        Task::Sim(arguments) => sim::run(&arguments),
         Task::Tidy(arguments) => tidy::run(&arguments),
         Task::Other(words) => match handover::run(&words) {
             Ok(status) => return status,

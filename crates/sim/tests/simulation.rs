@@ -1,0 +1,44 @@
+//! The program as a whole: a seed repeats, and a fault is found.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Enough for splits and merges, and little enough for a build without optimisation.
+const OPERATIONS: &str = "2000";
+
+fn simulate(seed: &str, more: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_partita-sim"))
+        .args(["--seed", seed, "--operations", OPERATIONS])
+        .args(more)
+        .output()
+        .unwrap()
+}
+
+/// The line and the trace of a run that finds nothing.
+fn traced(seed: &str, path: &Path) -> (String, Vec<u8>) {
+    let ran = simulate(seed, &["--trace", path.to_str().unwrap()]);
+    let error = String::from_utf8(ran.stderr).unwrap();
+    assert!(ran.status.success(), "{error}");
+    (
+        String::from_utf8(ran.stdout).unwrap(),
+        std::fs::read(path).unwrap(),
+    )
+}
+
+#[test]
+fn a_seed_gives_the_same_trace_twice_and_another_seed_another() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = |seed, name| traced(seed, &directory.path().join(name));
+    let (first, again, other) = (run("5", "a"), run("5", "b"), run("6", "c"));
+    assert!(!first.0.contains(" 0 splits"), "{}", first.0);
+    assert!(first == again, "the traces of one seed differ");
+    assert!(first.1 != other.1, "the traces of two seeds are the same");
+}
+
+#[test]
+fn a_lost_write_is_found() {
+    let ran = simulate("5", &["--plant", "lost-write"]);
+    let error = String::from_utf8(ran.stderr).unwrap();
+    assert!(!ran.status.success(), "nothing was found");
+    assert!(error.contains("seed 5 failed"), "{error}");
+}
