@@ -142,7 +142,10 @@ fn files_and_records_that_do_not_go_together_are_said() {
         "{talk}"
     );
     let (code, _, talk) = world.run("migrate status --directory /nonexistent");
-    assert!(code == 2 && talk.contains("cannot read /nonexistent"), "{talk}");
+    assert!(
+        code == 2 && talk.contains("cannot read /nonexistent"),
+        "{talk}"
+    );
 }
 
 #[test]
