@@ -97,7 +97,7 @@ impl Client {
     /// Sends one request and reads its answer.
     ///
     /// # Errors
-    /// When the connection fails or the answer is no HTTP. The request may then have been executed or not; the
+    /// When the connection fails or the answer is not HTTP. The request may then have been executed or not; the
     /// client must not be used again.
     pub fn send(&mut self, request: &Request<'_>) -> anyhow::Result<Response> {
         let bytes = self.encode(request);

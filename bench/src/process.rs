@@ -162,7 +162,7 @@ impl ServerProcess {
 
 impl Drop for ServerProcess {
     fn drop(&mut self) {
-        // Either it is gone already or this ends it; there is nobody left to tell about a failure.
+        // Either it is gone already or this ends it; a failure has no one to be reported to.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -172,7 +172,7 @@ impl Cpu {
     /// Processor time of the process with this id in `/proc` (`self` for this one).
     ///
     /// # Errors
-    /// When there is no such process.
+    /// When the process does not exist.
     pub fn of(pid: &str) -> anyhow::Result<Self> {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;
         // The command name may hold blanks; the fields are counted from its closing parenthesis (proc(5)).
@@ -209,7 +209,7 @@ fn drain(
                 .find_map(|words| line.split_once(words))
                 .and_then(|(_, rest)| rest.trim().trim_end_matches('/').parse().ok());
             if let (Some(addr), Some(sender)) = (announced, &ready) {
-                // A second ready line finds the place taken or nobody waiting; both are fine.
+                // A second ready line finds the place taken or no receiver; both are fine.
                 let _ = sender.try_send(addr);
             }
             let mut log = log.lock().unwrap_or_else(PoisonError::into_inner);

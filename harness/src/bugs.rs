@@ -65,7 +65,7 @@ fn build() -> anyhow::Result<PathBuf> {
     std::fs::create_dir_all(&folder)?;
     let program = folder.join("partita");
     std::fs::copy(&built, &program)?;
-    // Nobody may take it for the ordinary one.
+    // Not left behind, as it would be taken for the ordinary server.
     std::fs::remove_file(built)?;
     Ok(program)
 }
@@ -88,7 +88,7 @@ fn hunt(
         .context("running the pressure test")?;
     let errors = String::from_utf8_lossy(&ended.stderr);
     // The test names the first faults itself, and in its last line what it was doing.
-    let fault = errors.lines().find_map(|line| line.strip_prefix("crash: "));
+    let fault = errors.lines().find_map(|line| line.strip_prefix("fault: "));
     let last = errors.lines().last().unwrap_or_default();
     let why: String = fault.unwrap_or(last).chars().take(120).collect();
     Ok((

@@ -85,7 +85,7 @@ fn targets(root: &Path) -> anyhow::Result<Vec<String>> {
         let path = entry?.path();
         if path.extension().is_some_and(|extension| extension == "rs") {
             let stem = path.file_stem().and_then(|stem| stem.to_str());
-            names.push(stem.context("a target's name is no text")?.to_owned());
+            names.push(stem.context("a target's name is not UTF-8")?.to_owned());
         }
     }
     names.sort();

@@ -31,7 +31,7 @@ impl Head {
     /// Reads a head at the start of `input`; `None` when it is not complete yet.
     ///
     /// # Errors
-    /// When the bytes are no HTTP/1.1 answer or the head is longer than 16 KiB.
+    /// When the bytes are not an HTTP/1.1 answer or the head is longer than 16 KiB.
     pub(crate) fn parse(input: &[u8]) -> anyhow::Result<Option<Self>> {
         let mut head = Self {
             status: 0,

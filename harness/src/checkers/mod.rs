@@ -3,7 +3,7 @@
 //! What must hold, whatever happened to the server:
 //! - every acknowledged write is there, with the tag that was answered;
 //! - a request under way at a kill happened wholly or not at all, also a batch;
-//! - no value is there that nobody wrote, or that is cut short;
+//! - every stored value was written by a writer, and none is cut short;
 //! - a 409, a 412 or a row shown to a reader rests on what is still there.
 //!
 //! The choice of operations follows from the seed.

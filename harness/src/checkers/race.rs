@@ -1,4 +1,4 @@
-//! Rows that all writers fight for: whoever was told "409, it exists already" or "412, it changed" must find that true
+//! Rows that all writers fight for: a writer that was told "409, it exists already" or "412, it changed" must find that true
 //! after the crash, though the write that beat it was another's and perhaps never answered.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -17,13 +17,13 @@ struct Race {
     inserts: Vec<Stamp>,
     /// The acknowledged insert.
     inserted: Option<(String, Stamp)>,
-    /// Somebody was answered 409.
+    /// A writer was answered 409.
     conflict_seen: bool,
     /// Stamps of the updates sent, all with the inserted row's tag.
     updates: Vec<Stamp>,
     /// The acknowledged update.
     updated: Option<(String, Stamp)>,
-    /// Somebody was answered 412.
+    /// A writer was answered 412.
     mismatch_seen: bool,
 }
 
@@ -91,7 +91,7 @@ impl Races {
         let race = board.last_mut()?;
         let stamp = next_stamp();
         let next = match &race.inserted {
-            // Let somebody lose the insert first.
+            // Another writer has to lose the insert first.
             Some((etag, _)) if race.conflict_seen => {
                 race.updates.push(stamp);
                 Move::Update(stamp, etag.clone())
@@ -177,7 +177,7 @@ impl Race {
             // What was in flight and did not happen must not happen later.
             self.updates.clear();
         } else {
-            return Err(format!("holds {stamp}, which nobody wrote"));
+            return Err(format!("holds {stamp}, which no writer wrote"));
         }
         Ok(())
     }

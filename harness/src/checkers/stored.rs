@@ -22,7 +22,7 @@ pub(crate) fn scan(client: &mut Client) -> anyhow::Result<Rows> {
             answer.status,
             answer.text()
         );
-        let page: Value = serde_json::from_slice(&answer.body).context("the page is no JSON")?;
+        let page: Value = serde_json::from_slice(&answer.body).context("the page is not JSON")?;
         for entity in page["value"].as_array().context("the page has no value")? {
             let (key, row) = parse(entity)?;
             if rows.insert(key.clone(), row).is_some() {
@@ -45,7 +45,7 @@ pub(crate) fn get(client: &mut Client, key: &Key) -> anyhow::Result<Option<Row>>
     let answer = client.send(&Request::new("GET", &key.path()))?;
     match answer.status {
         200 => {
-            let entity = serde_json::from_slice(&answer.body).context("the entity is no JSON")?;
+            let entity = serde_json::from_slice(&answer.body).context("the entity is not JSON")?;
             let (found, row) = parse(&entity)?;
             ensure!(found == *key, "asked for {key:?}, got {found:?}");
             let etag = answer.header("etag");
@@ -65,7 +65,9 @@ fn parse(entity: &Value) -> anyhow::Result<(Key, Row)> {
     let text = |name: &str| entity.get(name).and_then(Value::as_str);
     let stamp = |name: &str| -> anyhow::Result<Option<Stamp>> {
         text(name)
-            .map(|text| stamp_of(text).with_context(|| format!("a value nobody wrote in {entity}")))
+            .map(|text| {
+                stamp_of(text).with_context(|| format!("a value that no writer wrote in {entity}"))
+            })
             .transpose()
     };
     let key = Key {

@@ -27,7 +27,7 @@ const START_DEADLINE: Duration = Duration::from_secs(30);
 /// Load before measuring starts.
 const WARM_UP: Duration = Duration::from_secs(1);
 
-/// A key for all accounts: nobody else reaches this server.
+/// A key for all accounts: only this test reaches the server.
 const KEY: &str = "ZmFpcm5lc3M=";
 const ABUSER: &str = "abuser";
 
@@ -135,7 +135,7 @@ fn measure(
         }
         let kind = abuse.map(|(kind, _)| kind);
         Ok(Row {
-            abuser: kind.map_or("nobody", WorkloadKind::title),
+            abuser: kind.map_or("none", WorkloadKind::title),
             tenants: title,
             load: load.context("the abuser")?,
             entities: kind.map_or(0, WorkloadKind::entities),

@@ -25,7 +25,7 @@ pub(super) struct Seen {
     pub(super) refused: u64,
 }
 
-/// One tenant: an account, and a partition that nobody else uses.
+/// One tenant: an account, and a partition that only it uses.
 pub(super) struct Tenant {
     client: Client,
     partition_key: String,

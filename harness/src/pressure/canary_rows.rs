@@ -1,4 +1,4 @@
-//! Rows that nobody changes, spread over the whole table: every complete scan shows each of them once, in order, whatever is split
+//! Canary rows, which no writer changes, spread over the whole table: every complete scan shows each of them once, in order, whatever is split
 //! or merged under it.
 
 use std::collections::BTreeSet;
@@ -24,7 +24,7 @@ pub(super) fn partition(number: u64) -> String {
     format!("{letter}{:02}", number / 26)
 }
 
-/// Characters that each carries besides, so that there is something to share, to rewrite and to let go of: 6 MiB in all.
+/// Characters that each carries besides, so that there is something to share, to rewrite and to release: 6 MiB in all.
 const BALLAST: usize = 24 << 10;
 
 /// Writes them all, once: from then on they have to be there.
@@ -143,7 +143,7 @@ impl Scan {
 
     /// Looks at the rows of a page.
     fn take(&mut self, page: &[u8]) -> anyhow::Result<()> {
-        let page: Value = serde_json::from_slice(page).context("the page is no JSON")?;
+        let page: Value = serde_json::from_slice(page).context("the page is not JSON")?;
         for entity in page["value"].as_array().context("the page has no value")? {
             let text = |name: &str| entity[name].as_str().unwrap_or_default().to_owned();
             let key = (text("PartitionKey"), text("RowKey"));

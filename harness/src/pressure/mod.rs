@@ -5,7 +5,7 @@
 //! - six writers change rows of their own and race for others, checking every answer;
 //! - a reader notes what it is shown, and a watcher scans everything over and over, in pages of random length; a scan that is cut
 //!   short by the kill goes on with its token in the next round;
-//! - the presser fires the actions of the admin port in random order.
+//! - the nemesis fires the actions of the admin port in random order.
 //!
 //! Beyond what the crash test demands: no scan misses a row, repeats one or leaves the order; no answer is wrong because a range
 //! moved; and in the end, when the ranges have settled, the files take at most 1.3 times what a fresh copy takes.
@@ -33,7 +33,7 @@ use crate::setup::{ServerProgram, scratch};
 /// Time the server is given to say that it is ready.
 const START_DEADLINE: Duration = Duration::from_secs(30);
 
-/// How long files are kept that nobody needs any more: longer than a page of a scan takes on a busy machine.
+/// How long unused files are kept: longer than a page of a scan takes on a busy machine.
 const GARBAGE_AGE: &str = "4s";
 
 /// Longest load of one round, milliseconds.
@@ -83,7 +83,7 @@ struct Run {
     account: Account,
     random: Random,
     checkers: Checkers,
-    /// Whether the rows that nobody changes are there.
+    /// Whether the canary rows are there.
     planted: bool,
     done: Done,
     scans: u64,

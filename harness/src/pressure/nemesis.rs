@@ -52,7 +52,7 @@ fn one(admin: SocketAddr, random: &mut Random, done: &mut Done) -> anyhow::Resul
         30..45 if ranges.len() < RANGES_MAX => ("split", place(random)),
         0..75 => ("merge", String::new()),
         75..78 => ("flush", String::new()),
-        // For a second, so that it keeps nothing from going in the end.
+        // For a second, so that it does not pin files at the end.
         78..80 => ("checkpoint", r#"{"seconds":1}"#.to_owned()),
         80..88 => ("compact", String::new()),
         88..94 => ("collect", String::new()),

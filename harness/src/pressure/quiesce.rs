@@ -1,4 +1,4 @@
-//! What is left on the disk once nobody changes anything: old databases go, and what remains is little more than a fresh copy
+//! What is left on the disk once all changes have ended: old databases go, and what remains is little more than a fresh copy
 //! would take.
 
 use std::fmt;
@@ -15,7 +15,7 @@ use crate::checkers::TABLE;
 use crate::checkers::model::Key;
 use crate::checkers::stored;
 
-/// How long the ranges are given to rewrite their files and let go of old ones.
+/// How long the ranges are given to rewrite their files and release old ones.
 const DEADLINE: Duration = Duration::from_secs(300);
 
 /// How much more than a fresh copy the files may take (issue: "returns to within 1.3 times").
@@ -53,7 +53,7 @@ impl fmt::Display for Settled {
 /// Waits until no range shares files, no old database is left, and the files are as small as they have to become.
 ///
 /// # Errors
-/// When that does not come to be.
+/// When that takes longer than the deadline.
 pub(super) fn settle(
     server: &ServerProcess,
     admin: SocketAddr,

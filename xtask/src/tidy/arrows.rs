@@ -24,7 +24,7 @@ pub(super) fn check(tree: &Tree, settings: &Settings) -> anyhow::Result<Vec<Find
             .get("package")
             .and_then(|package| package.get("name"))
             .and_then(Value::as_str);
-        // The workspace's own manifest is no crate.
+        // The workspace's own manifest is not a crate's.
         if let Some(name) = name {
             check_crate(file, name, &manifest, settings, &mut findings);
         }

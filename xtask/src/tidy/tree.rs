@@ -17,7 +17,7 @@ pub(super) struct File {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tree {
     files: Vec<File>,
-    /// Every path, also of files that are no text.
+    /// Every path, also of files that are not text.
     paths: Vec<String>,
 }
 
@@ -41,7 +41,7 @@ impl Tree {
             .split('\0')
             .filter(|path| !path.is_empty())
         {
-            // A file deleted but not yet committed is listed and not there; one that is no text has no rules.
+            // A file deleted but not yet committed is listed and not there; one that is not text has no rules.
             let Ok(bytes) = std::fs::read(root.join(path)) else {
                 continue;
             };

@@ -26,7 +26,7 @@ const REGISTRY_HOSTS: [&str; 9] = [
 /// What Cargo writes into every entry of its lock file, whatever mirror is in use.
 const PUBLIC_INDEX: &str = concat!("registry+https://github.com/rust-lang/crates", ".io-index");
 
-/// Folders of the machines this is written on; nobody else has them.
+/// Folders of the machines this is written on; others do not have them.
 const MACHINE_PATHS: [&str; 3] = [
     concat!("/wo", "rk/"),
     concat!("/ro", "ot/"),

@@ -138,12 +138,12 @@ fn files_and_records_that_do_not_go_together_are_said() {
     let (code, _, talk) = files.run(&world, "up");
     assert_eq!(code, 2);
     assert!(
-        talk.contains("2.toml:3:1: x is not known; there are version, id"),
+        talk.contains("2.toml:3:1: unknown key x; expected one of version, id"),
         "{talk}"
     );
     let (code, _, talk) = world.run("migrate status --directory /nonexistent");
     assert!(
-        code == 2 && talk.contains("/nonexistent cannot be read"),
+        code == 2 && talk.contains("cannot read /nonexistent"),
         "{talk}"
     );
 }
@@ -158,7 +158,7 @@ fn a_lease_that_somebody_holds_is_respected_until_it_is_taken() {
     let (code, _, talk) = files.run(&world, "up");
     assert_eq!(code, 2);
     assert!(
-        talk.contains("Dukat runs migrations here; its lease ends in 3")
+        talk.contains("Dukat is running migrations here; its lease expires in 3")
             && talk.contains(" s unless it is renewed"),
         "{talk}"
     );

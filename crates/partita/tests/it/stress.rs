@@ -152,17 +152,17 @@ fn reports_are_files_to_compare() {
     for (change, expected) in [
         (
             "{\"kind\":\"partita-stress\",\"version\":2}",
-            "version 2, and this program reads version 1 only",
+            "unsupported report version 2: this program reads version 1",
         ),
         (
             "{\"kind\":\"partita-stress\",\"version\":1}",
-            "it is a damaged report",
+            "the report is damaged",
         ),
         (
             "{\"kind\":\"partita-export\",\"version\":1}",
-            "it is no report of partita stress",
+            "not a report of partita stress",
         ),
-        ("nothing", "it is no report of partita stress"),
+        ("nothing", "not a report of partita stress"),
     ] {
         std::fs::write(&two, change).unwrap();
         let (code, _, talk) = compare(&one, &two, "");

@@ -7,10 +7,10 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum FormatError {
     /// The file itself fails.
-    #[error("the file cannot be read or written")]
+    #[error("cannot read or write the file")]
     Io(#[from] io::Error),
     /// What is in the file is no row. Writing the file again is the cure.
-    #[error("row {row} cannot be read: {what}")]
+    #[error("cannot read row {row}: {what}")]
     Row {
         /// Which one, from 1; a header is not counted.
         row: u64,
@@ -18,10 +18,10 @@ pub enum FormatError {
         what: String,
     },
     /// The file as a whole is not what its name says.
-    #[error("this is no such file: {0}")]
+    #[error("not a valid file of this format: {0}")]
     File(String),
     /// A row has a property, or a type of one, that the declared columns lack. Declaring it, or not asking for it, is the cure.
-    #[error("the property {property} of type {edm} has no column")]
+    #[error("no column for property {property} of type {edm}")]
     NoColumn {
         /// Its name.
         property: String,

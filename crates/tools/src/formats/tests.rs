@@ -175,28 +175,28 @@ fn rows_at_fault_are_named() {
     };
     assert_eq!(
         csv("a,b,1,Edm.Int32\na,c,x,Edm.Int32\n"),
-        "row 2 cannot be read: n is no Edm.Int32"
+        "cannot read row 2: n is not a valid Edm.Int32"
     );
     assert_eq!(
         csv("a,b,1,Edm.Int16\n"),
-        "row 1 cannot be read: n: no type Edm.Int16"
+        "cannot read row 1: n: unknown type Edm.Int16"
     );
     let short = csv("a,b,1,Edm.Int32\na,b\n");
-    assert!(short.starts_with("row 2 cannot be read: "), "{short}");
+    assert!(short.starts_with("cannot read row 2: "), "{short}");
     let header = |text: &str| error_of(Format::Csv, text);
     assert_eq!(
         header("RowKey,n\n"),
-        "this is no such file: the column PartitionKey is missing"
+        "not a valid file of this format: missing column PartitionKey"
     );
     assert_eq!(
         header("PartitionKey,RowKey,n,n\n"),
-        "this is no such file: the column n is there twice"
+        "not a valid file of this format: duplicate column n"
     );
     let json = |text: &str| error_of(Format::Jsonl, text);
     let good = r#"{"PartitionKey":"p","RowKey":"r"}"#;
-    assert!(json(&format!("{good}\n\n{{}}\n")).starts_with("row 2 cannot be read: "));
-    assert!(json(&format!("{good}{good}\n")).starts_with("row 1 cannot be read: "));
-    assert!(error_of(Format::Parquet, "PAR1").starts_with("this is no such file: "));
+    assert!(json(&format!("{good}\n\n{{}}\n")).starts_with("cannot read row 2: "));
+    assert!(json(&format!("{good}{good}\n")).starts_with("cannot read row 1: "));
+    assert!(error_of(Format::Parquet, "PAR1").starts_with("not a valid file of this format: "));
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn records_are_bounded() {
     let line = "x".repeat(9 * 1024 * 1024);
     assert_eq!(
         error_of(Format::Jsonl, &line),
-        "row 1 cannot be read: the line is too long"
+        "cannot read row 1: the line is too long"
     );
 }
 
@@ -226,7 +226,7 @@ fn a_declared_schema_is_kept_to() {
         let error = writer.write(&other).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "the property b of type Edm.Int32 has no column",
+            "no column for property b of type Edm.Int32",
             "{format:?}"
         );
     }
@@ -288,7 +288,7 @@ fn parquet_as_others_write_it() {
     let error = nested.unwrap_err().to_string();
     assert_eq!(
         error,
-        "this is no such file: the column List.list.element is not flat"
+        "not a valid file of this format: the column List.list.element is not flat"
     );
 }
 
@@ -299,7 +299,7 @@ fn parquet_whose_columns_lie_outside_of_it() {
     let error = damaged.unwrap_err().to_string();
     assert_eq!(
         error,
-        "this is no such file: a column lies outside of the file"
+        "not a valid file of this format: a column lies outside the file"
     );
 }
 
@@ -309,7 +309,7 @@ fn parquet_whose_pages_end_early() {
     let damaged = EntityReader::open(&of_others("page_end.parquet"), Format::Parquet);
     let rows: Result<Vec<Entity>, _> = damaged.unwrap().collect();
     let error = rows.unwrap_err().to_string();
-    assert_eq!(error, "this is no such file: it is damaged");
+    assert_eq!(error, "not a valid file of this format: it is damaged");
 }
 
 #[test]

@@ -47,7 +47,7 @@ pub enum ChangeError {
         to: String,
     },
     /// A value has no counterpart in the type.
-    #[error("{name} with the value {text:?} is no {}", .edm.name())]
+    #[error("{name} with the value {text:?} is not a valid {}", .edm.name())]
     Value {
         /// The property's name.
         name: String,

@@ -19,11 +19,11 @@ impl Direction {
         }
     }
 
-    /// How a migration that stopped halfway is finished in this direction.
-    pub(super) fn halfway(self) -> &'static str {
+    /// What a run in this direction does.
+    pub(super) fn doing(self) -> &'static str {
         match self {
-            Self::Up => "to its end",
-            Self::Down => "back",
+            Self::Up => "applying",
+            Self::Down => "reverting",
         }
     }
 }

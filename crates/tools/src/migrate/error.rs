@@ -13,10 +13,10 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum MigrateError {
     /// The table of versions cannot be read or written.
-    #[error("the table of versions")]
+    #[error("cannot read or write the version table")]
     Records(#[source] Box<partita_client::Error>),
     /// A row of the table of versions is not what is written there.
-    #[error("the row of version {version} in the table of versions cannot be read: {what}")]
+    #[error("cannot read the row of version {version} in the version table: {what}")]
     Damaged {
         /// Its RowKey.
         version: String,
@@ -24,7 +24,7 @@ pub enum MigrateError {
         what: String,
     },
     /// Another runner is at it. Waiting is the cure, or taking its lease if it is known to be dead.
-    #[error("{who} runs migrations here; its lease ends in {} s unless it is renewed", .ends_in.as_secs() + 1)]
+    #[error("{who} is running migrations here; its lease expires in {} s unless it is renewed", .ends_in.as_secs() + 1)]
     Held {
         /// Who it is.
         who: String,
@@ -35,13 +35,15 @@ pub enum MigrateError {
     #[error("another runner has taken over: {0}")]
     Lost(&'static str),
     /// It was told to stop. Running again goes on.
-    #[error("stopped before the next write; running again goes on")]
+    #[error("stopped before the next write; run again to continue")]
     Stopped,
     /// A migration that ran is not the same any more.
     #[error(transparent)]
     Changed(Box<ChangedMigration>),
     /// A migration is older than one that ran.
-    #[error("migration {version} {id:?} has not run, and {after} has: versions run in their order")]
+    #[error(
+        "migration {version} {id:?} is not applied, but the later version {after} is: give it a version above {after}"
+    )]
     OutOfOrder {
         /// Its version.
         version: u64,
@@ -51,7 +53,7 @@ pub enum MigrateError {
         after: u64,
     },
     /// A migration stopped halfway, and has to be finished first.
-    #[error("migration {version} {id:?} stopped halfway {}: finish it with {} first", .direction.halfway(), .direction.verb())]
+    #[error("migration {version} {id:?} stopped while {}: finish it with {} first", .direction.doing(), .direction.verb())]
     HalfWay {
         /// Its version.
         version: u64,
@@ -61,7 +63,7 @@ pub enum MigrateError {
         direction: Direction,
     },
     /// A migration that ran is not among those given.
-    #[error("migration {version} {id:?} ran, and is not here")]
+    #[error("migration {version} {id:?} was applied, but its definition is missing")]
     Missing {
         /// Its version.
         version: u64,
@@ -69,7 +71,7 @@ pub enum MigrateError {
         id: String,
     },
     /// A migration declares no reverse.
-    #[error("migration {version} {id:?} does not say how it is taken back")]
+    #[error("migration {version} {id:?} cannot be reverted: it has no down steps")]
     Irreversible {
         /// Its version.
         version: u64,
@@ -77,7 +79,9 @@ pub enum MigrateError {
         id: String,
     },
     /// A step failed. What was done stays, and running again goes on from there.
-    #[error("migration {version} {id:?}, step {step} of {steps} ({operation}); {done} done before")]
+    #[error(
+        "migration {version} {id:?} failed at step {step} of {steps} ({operation}); {done} done before"
+    )]
     Step {
         /// The migration's version.
         version: u64,
@@ -136,10 +140,10 @@ pub enum StepError {
     #[error(transparent)]
     Query(#[from] InvalidQuery),
     /// Where the step stood cannot be read.
-    #[error("where the step stood cannot be read")]
+    #[error("cannot read the saved position of the step")]
     Resume(#[from] InvalidToken),
     /// A row cannot be changed.
-    #[error("the row with PartitionKey {partition_key:?} and RowKey {row_key:?}")]
+    #[error("cannot change the row with PartitionKey {partition_key:?} and RowKey {row_key:?}")]
     Row {
         /// Its PartitionKey.
         partition_key: String,
@@ -181,10 +185,10 @@ pub enum RowError {
     #[error(transparent)]
     Key(#[from] TemplateError),
     /// A key that was made is none.
-    #[error("{0:?} can be no key")]
+    #[error("{0:?} is not a valid key")]
     InvalidKey(String),
     /// Somebody else writes it all the time.
-    #[error("it is written by somebody else at the same time")]
+    #[error("another client keeps writing it; run again when that client has stopped")]
     Contended,
 }
 

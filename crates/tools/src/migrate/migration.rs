@@ -244,7 +244,7 @@ impl Migration {
 /// Whether version and id are such.
 pub(super) fn check_head(version: u64, id: &str) -> Result<(), String> {
     if version == 0 || i64::try_from(version).is_err() {
-        return Err("versions are from 1 to 9223372036854775807".to_owned());
+        return Err("a version is from 1 to 9223372036854775807".to_owned());
     }
     if id.is_empty() || id.chars().count() > ID_CHARS_MAX || id.contains(char::is_control) {
         return Err(format!(

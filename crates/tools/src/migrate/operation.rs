@@ -175,7 +175,7 @@ impl Operation {
     /// What is wrong with it, whatever there is in the tables.
     pub(super) fn check(&self) -> Result<(), String> {
         for table in self.tables() {
-            TableName::new(table).map_err(|_| format!("{table:?} is no name of a table"))?;
+            TableName::new(table).map_err(|_| format!("{table:?} is not a valid table name"))?;
         }
         match self {
             Self::RenameTable { from, to } | Self::CopyTable { from, to }
@@ -236,9 +236,9 @@ impl Transform {
 /// Whether a property can have that name.
 pub(super) fn check_name(name: &str) -> Result<(), String> {
     if matches!(name, "PartitionKey" | "RowKey" | "Timestamp") {
-        return Err(format!("{name} is no property that can be set"));
+        return Err(format!("{name} is not a property that can be set"));
     }
-    check_property_name(name).map_err(|_| format!("{name:?} is no name of a property"))
+    check_property_name(name).map_err(|_| format!("{name:?} is not a valid property name"))
 }
 
 fn check_rows(rows: &[Entity]) -> Result<(), String> {
@@ -256,7 +256,7 @@ fn check_rows(rows: &[Entity]) -> Result<(), String> {
         }
         if !keys.insert((partition, key)) {
             return Err(format!(
-                "the row with PartitionKey {partition:?} and RowKey {key:?} stands twice"
+                "the row with PartitionKey {partition:?} and RowKey {key:?} is given twice"
             ));
         }
     }

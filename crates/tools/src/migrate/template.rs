@@ -37,7 +37,7 @@ enum Piece {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum InvalidTemplate {
     /// A brace stands alone.
-    #[error("a brace without its other one; two of them, {{{{ or }}}}, stand for one")]
+    #[error("unmatched brace; write {{{{ or }}}} for a literal brace")]
     Brace,
     /// What stands in braces is not a name, or a name and a number of digits.
     #[error("{{{0}}} is not a name of a property, alone or with digits as in {{Age:6}}")]
@@ -51,7 +51,7 @@ pub enum TemplateError {
     #[error("the row has no property {0}")]
     Missing(String),
     /// Digits are asked for, and the property is no integer, or a negative one.
-    #[error("property {0} is no integer from 0 on, to be filled with zeros")]
+    #[error("property {0} is not an integer of 0 or more, so it cannot be padded with zeros")]
     NoInteger(String),
 }
 

@@ -27,13 +27,13 @@ use tokio::task::JoinSet;
 #[derive(Debug, Error)]
 pub enum PurgeError {
     /// The rows could not be found.
-    #[error("the rows to delete could not be read")]
+    #[error("cannot read the rows to delete")]
     Scan(#[source] ScanError),
     /// A row that was found is none.
-    #[error("a row cannot be read")]
+    #[error("cannot read a row")]
     Row(#[source] SourceError),
     /// Rows could not be deleted.
-    #[error("rows could not be deleted")]
+    #[error("cannot delete rows")]
     Delete(#[source] partita_client::Error),
 }
 

@@ -39,11 +39,11 @@ const DISTINCT_ROWS_FACTOR: usize = 8;
 #[derive(Debug, Error)]
 pub enum ScanError {
     /// The source failed. Executing what is left may succeed.
-    #[error("a page could not be read")]
+    #[error("cannot read a page")]
     Page(#[source] SourceError),
     /// The server returned rows that were not asked for, or not in the service's order. Trying again will not help; reading
     /// serially and trusting only continuation tokens may.
-    #[error("the server returned a row out of order or outside of the keys asked for")]
+    #[error("the server returned a row out of order or outside the requested keys")]
     Disordered {
         /// The row's PartitionKey.
         partition_key: String,

@@ -77,7 +77,7 @@ impl Default for QueryOptions {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum InvalidQuery {
     /// The filter is no filter of the service; what is wrong.
-    #[error("the filter cannot be used: {0}")]
+    #[error("invalid filter: {0}")]
     Filter(String),
     /// A page size that the service refuses.
     #[error("a page has 1 to {PAGE_ENTITIES_MAX} rows")]

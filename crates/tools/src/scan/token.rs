@@ -25,7 +25,7 @@ pub struct ResumeToken {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum InvalidToken {
     /// The text is no token of this version.
-    #[error("this is not a resume token of a scan")]
+    #[error("not a resume token of a scan")]
     Malformed,
     /// The scan that the token is from had another filter, or returned other rows.
     #[error("the resume token belongs to a scan with another filter")]

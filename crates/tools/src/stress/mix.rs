@@ -94,14 +94,14 @@ pub enum InvalidMix {
     Empty,
     /// No such operation.
     #[error(
-        "{0:?} is no operation: there are get, insert, upsert, batch, row-range, partition-range and scan"
+        "unknown operation {0:?}: expected get, insert, upsert, batch, row-range, partition-range or scan"
     )]
     Kind(String),
     /// A weight that is none.
-    #[error("{0:?} is no weight: expected a whole number from 1 to 1,000,000")]
+    #[error("{0:?} is not a weight: expected a whole number from 1 to 1,000,000")]
     Weight(String),
     /// The same kind twice.
-    #[error("{0} stands twice")]
+    #[error("{0} is listed twice")]
     Twice(Kind),
 }
 

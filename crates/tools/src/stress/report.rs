@@ -124,13 +124,13 @@ pub struct FillMetrics {
 #[derive(Debug, Error)]
 pub enum InvalidReport {
     /// Not of this kind.
-    #[error("it is no report of partita stress")]
+    #[error("not a report of partita stress")]
     Kind(#[source] Option<serde_json::Error>),
     /// Of a version that this program does not know.
-    #[error("it is a report of version {0}, and this program reads version {REPORT_VERSION} only")]
+    #[error("unsupported report version {0}: this program reads version {REPORT_VERSION}")]
     Version(u64),
     /// A report that does not hold what it should.
-    #[error("it is a damaged report")]
+    #[error("the report is damaged")]
     Damaged(#[source] serde_json::Error),
 }
 

@@ -33,10 +33,10 @@ pub struct Sample {
 #[derive(Debug, Error)]
 pub enum SampleError {
     /// The list cannot be read.
-    #[error("the list of keys cannot be read")]
+    #[error("cannot read the list of keys")]
     Io(#[from] io::Error),
     /// A line that looks like JSON and is no row.
-    #[error("line {line} of the list begins like JSON and has no PartitionKey")]
+    #[error("line {line} of the list starts like a JSON row but has no PartitionKey")]
     Line {
         /// Its number, from 1.
         line: u64,
@@ -45,7 +45,7 @@ pub enum SampleError {
         source: serde_json::Error,
     },
     /// The table cannot be read.
-    #[error("the table cannot be read")]
+    #[error("cannot read the table")]
     Table(#[from] ScanError),
     /// The query for the keys is none.
     #[error(transparent)]
@@ -172,7 +172,7 @@ mod tests {
         let wrong = Sample::of_lines("a\n{\"RowKey\":\"x\"}".as_bytes(), 1).unwrap_err();
         assert_eq!(
             wrong.to_string(),
-            "line 2 of the list begins like JSON and has no PartitionKey"
+            "line 2 of the list starts like a JSON row but has no PartitionKey"
         );
         let long = "x".repeat(LINE_BYTES_MAX + 1);
         assert!(matches!(

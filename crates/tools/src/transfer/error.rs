@@ -11,10 +11,10 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum TransferError {
     /// The table cannot be read. Resuming may succeed.
-    #[error("the table cannot be read")]
+    #[error("cannot read the table")]
     Read(#[from] ScanError),
     /// The table cannot be written. Resuming may succeed, unless the service refuses the row.
-    #[error("the row with PartitionKey {partition_key:?} and RowKey {row_key:?} cannot be written")]
+    #[error("cannot write the row with PartitionKey {partition_key:?} and RowKey {row_key:?}")]
     Write {
         /// PartitionKey of the row, or of the first of a batch.
         partition_key: String,
@@ -25,7 +25,7 @@ pub enum TransferError {
         source: Box<partita_client::Error>,
     },
     /// A row to be inserted is there already. Another mode is the cure.
-    #[error("the row with PartitionKey {partition_key:?} and RowKey {row_key:?} is there already")]
+    #[error("the row with PartitionKey {partition_key:?} and RowKey {row_key:?} already exists")]
     Exists {
         /// Its PartitionKey.
         partition_key: String,
@@ -33,7 +33,7 @@ pub enum TransferError {
         row_key: String,
     },
     /// The table cannot be made.
-    #[error("the table cannot be made")]
+    #[error("cannot create the table")]
     Create(#[source] Box<partita_client::Error>),
     /// A file cannot be written or read as rows.
     #[error("{}", .path.display())]
@@ -62,7 +62,7 @@ pub enum TransferError {
         what: String,
     },
     /// A manifest or state file of a version that is not known here: another release wrote it.
-    #[error("{} is of version {version}, which is not known here", .path.display())]
+    #[error("unsupported version {version} of {}", .path.display())]
     Version {
         /// The file.
         path: PathBuf,
@@ -70,19 +70,19 @@ pub enum TransferError {
         version: u64,
     },
     /// Something is there where the transfer would write. Resuming it, or another place, is the cure.
-    #[error("{} is there already", .0.display())]
+    #[error("{} already exists", .0.display())]
     AlreadyThere(PathBuf),
     /// What is to be resumed was begun with other arguments, or on another file.
     #[error("{} belongs to another job", .0.display())]
     OtherJob(PathBuf),
     /// The export has not come to its end. Resuming it is the cure.
-    #[error("{} is of an export that has not come to its end", .0.display())]
+    #[error("{} belongs to an unfinished export; finish it first", .0.display())]
     Incomplete(PathBuf),
     /// The place where the scan stood cannot be used.
-    #[error("the scan cannot be resumed")]
+    #[error("cannot resume the scan")]
     Resume(#[from] InvalidToken),
     /// The name says no format.
-    #[error("{} has no name of a known format", .0.display())]
+    #[error("unknown format of {}: its name must end in .csv, .jsonl or .parquet", .0.display())]
     UnknownFormat(PathBuf),
     /// The observer wanted it to stop. What is done is kept, and it can be resumed.
     #[error("stopped")]

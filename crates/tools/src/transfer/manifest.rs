@@ -163,7 +163,7 @@ impl Manifest {
         };
         for part in manifest.parts.iter().chain(&manifest.staged) {
             if !is_plain_name(&part.file) {
-                let what = format!("{:?} is no name of a file beside it", part.file);
+                let what = format!("{:?} is not the name of a file beside it", part.file);
                 return Err(TransferError::damaged(&path, what));
             }
         }
@@ -218,7 +218,7 @@ pub(super) fn load<T: DeserializeOwned>(
     let damaged = |error: serde_json::Error| TransferError::damaged(path, error);
     let head: Head = serde_json::from_slice(&text).map_err(damaged)?;
     if head.kind != kind {
-        return Err(TransferError::damaged(path, format!("it is no {kind}")));
+        return Err(TransferError::damaged(path, format!("it is not a {kind}")));
     }
     if head.version != version {
         return Err(TransferError::Version {

@@ -49,12 +49,12 @@ impl<R: Read> Reader<R> {
         let mut places = HashMap::new();
         for (at, name) in header.iter().enumerate() {
             if places.insert(name, at).is_some() {
-                let what = format!("the column {name} is there twice");
+                let what = format!("duplicate column {name}");
                 return Err(FormatError::File(what));
             }
         }
         let key = |name| {
-            let missing = || FormatError::File(format!("the column {name} is missing"));
+            let missing = || FormatError::File(format!("missing column {name}"));
             places.get(name).copied().ok_or_else(missing)
         };
         let is_property = |name: &&str| {
@@ -96,10 +96,12 @@ impl<R: Read> Reader<R> {
             let edm = match type_at.map_or("", cell) {
                 "" if text.is_empty() => continue,
                 "" => EdmType::String,
-                edm => EdmType::from_name(edm).ok_or_else(|| format!("{name}: no type {edm}"))?,
+                edm => {
+                    EdmType::from_name(edm).ok_or_else(|| format!("{name}: unknown type {edm}"))?
+                }
             };
             let value = value::from_text(text, edm);
-            let value = value.ok_or_else(|| format!("{name} is no {}", edm.name()))?;
+            let value = value.ok_or_else(|| format!("{name} is not a valid {}", edm.name()))?;
             properties.push((Arc::clone(name), value));
         }
         let keys = [self.partition_key_at, self.row_key_at].map(|at| cell(at).to_owned());

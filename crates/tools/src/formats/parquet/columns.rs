@@ -57,7 +57,9 @@ pub(super) fn meanings(schema: &SchemaDescriptor) -> Result<Vec<Meaning>, Format
     ] {
         let is_key = |meaning: &&Meaning| meaning.role == role && meaning.kind == Kind::String;
         if meanings.iter().filter(is_key).count() != 1 {
-            return Err(FormatError::File(format!("{name} is no column of texts")));
+            return Err(FormatError::File(format!(
+                "{name} is not a column of strings"
+            )));
         }
     }
     Ok(meanings)
@@ -77,7 +79,7 @@ fn meaning(column: &ColumnDescriptor) -> Result<Meaning, FormatError> {
         Role::PartitionKey | Role::RowKey | Role::Property(_) => true,
     };
     if !is_fit {
-        return Err(unfit("has another type than its name says"));
+        return Err(unfit("does not have the type that its name says"));
     }
     Ok(Meaning {
         role,

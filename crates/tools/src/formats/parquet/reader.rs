@@ -69,8 +69,9 @@ impl<F: ChunkReader + 'static> Reader<F> {
                 .map_err(file_error)?;
             self.next_group += 1;
             let rows = group.metadata().num_rows();
-            self.rows_left_in_group = usize::try_from(rows)
-                .map_err(|_| FormatError::File("a group has less than no rows".to_owned()))?;
+            self.rows_left_in_group = usize::try_from(rows).map_err(|_| {
+                FormatError::File("a row group has a negative number of rows".to_owned())
+            })?;
             let columns = (0..self.meanings.len()).map(|at| group.get_column_reader(at));
             self.columns = columns.collect::<Result<_, _>>().map_err(file_error)?;
         }
@@ -86,7 +87,7 @@ impl<F: ChunkReader + 'static> Reader<F> {
                 let draft = drafts.get_mut(at);
                 let put = draft.and_then(|draft| draft.put(&meaning.role, value));
                 put.ok_or_else(|| {
-                    let what = format!("{}: a value that no table can have", meaning.name);
+                    let what = format!("{}: the value fits no type of the service", meaning.name);
                     FormatError::row(self.row + at as u64 + 1, what)
                 })?;
             }
@@ -142,7 +143,7 @@ fn check(metadata: &ParquetMetaData, file_bytes: u64) -> Result<(), FormatError>
                 .and_then(|(begin, size)| begin.checked_add(size));
             let is_within = end.is_some_and(|end| end <= file_bytes);
             if !is_within || column.num_values() < 0 || column.uncompressed_size() < 0 {
-                let what = "a column lies outside of the file".to_owned();
+                let what = "a column lies outside the file".to_owned();
                 return Err(FormatError::File(what));
             }
         }

@@ -76,8 +76,8 @@ impl<'t> Fields<'t> {
                 continue;
             }
             let what = match alike(name, known) {
-                Some(meant) => format!("{name} is not known: is {meant} meant?"),
-                None => format!("{name} is not known; there are {}", known.join(", ")),
+                Some(meant) => format!("unknown key {name}; did you mean {meant}?"),
+                None => format!("unknown key {name}; expected one of {}", known.join(", ")),
             };
             return Err(self.error(&key.span(), &what));
         }
@@ -113,7 +113,7 @@ impl<'t> Fields<'t> {
             Some(read) => Ok(Some((read, value.span()))),
             None => {
                 let found = value.get_ref().type_str();
-                let what = format!("{key} is to be {expected}, and is {found}");
+                let what = format!("{key} must be {expected}, not {found}");
                 Err(self.error(&value.span(), &what))
             }
         }

@@ -39,7 +39,7 @@ pub struct FileError {
 #[derive(Debug, Error)]
 pub enum MigrationsError {
     /// The directory or a file in it cannot be read.
-    #[error("{} cannot be read", .path.display())]
+    #[error("cannot read {}", .path.display())]
     Io {
         /// Which one.
         path: PathBuf,

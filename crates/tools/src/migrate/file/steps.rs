@@ -49,8 +49,11 @@ fn operation(fields: &Fields<'_>) -> Result<Operation, FileError> {
     let names = OPERATIONS.map(|(name, _)| name);
     let Some((_, keys)) = OPERATIONS.iter().find(|(known, _)| *known == name) else {
         let what = match alike(name, &names) {
-            Some(meant) => format!("{name:?} is no operation: is {meant} meant?"),
-            None => format!("{name:?} is no operation; there are {}", names.join(", ")),
+            Some(meant) => format!("unknown operation {name:?}; did you mean {meant}?"),
+            None => format!(
+                "unknown operation {name:?}; expected one of {}",
+                names.join(", ")
+            ),
         };
         return Err(fields.error(&span, &what));
     };
@@ -108,7 +111,7 @@ fn mode(fields: &Fields<'_>) -> Result<UpdateMode, FileError> {
     match fields.string("mode")? {
         None | Some(("merge", _)) => Ok(UpdateMode::Merge),
         Some(("replace", _)) => Ok(UpdateMode::Replace),
-        Some((_, span)) => Err(fields.error(&span, "mode is to be \"merge\" or \"replace\"")),
+        Some((_, span)) => Err(fields.error(&span, "mode must be \"merge\" or \"replace\"")),
     }
 }
 
@@ -131,7 +134,7 @@ fn doomed(fields: &Fields<'_>) -> Result<RowSelection, FileError> {
         }
         _ => Err(fields.error(
             fields.span(),
-            "delete wants partition_key, or partition_key and row_key, or rows; all rows are deleted by clear",
+            "delete needs partition_key, or partition_key and row_key, or rows; use clear to delete all rows",
         )),
     }
 }
@@ -153,7 +156,7 @@ fn transform(fields: &Fields<'_>) -> Result<Transform, FileError> {
         let to = value.get_ref().as_str().ok_or_else(|| {
             table.error(
                 &value.span(),
-                &format!("{from} is to be a string: the new name"),
+                &format!("{from} must be a string: the new name"),
             )
         })?;
         changes.push(PropertyChange::Rename {
@@ -164,7 +167,7 @@ fn transform(fields: &Fields<'_>) -> Result<Transform, FileError> {
     for (table, (name, _, value)) in each("retype")? {
         let edm = match value.get_ref().as_str() {
             Some(word) => values::of_word(word),
-            None => Err(format!("{name} is to be a string: the new type")),
+            None => Err(format!("{name} must be a string: the new type")),
         };
         changes.push(PropertyChange::Retype {
             name: name.to_owned(),

@@ -27,7 +27,7 @@ pub(super) fn row(fields: &Fields<'_>) -> Result<Entity, FileError> {
         }
         let (name, value) = property(fields, key, &span, value.get_ref(), &value.span())?;
         if row.get(&name).is_some() {
-            return Err(fields.error(&span, &format!("{name} stands twice")));
+            return Err(fields.error(&span, &format!("{name} is given twice")));
         }
         row.insert(name, value);
     }
@@ -53,11 +53,11 @@ pub(super) fn property(
     let edm = of_word(word).map_err(|what| fields.error(key_span, &what))?;
     let text = text(value).ok_or_else(|| {
         let found = value.type_str();
-        let what = format!("{key} is of type {found}, which no property can be");
+        let what = format!("{key} has the type {found}, which a property cannot have");
         fields.error(value_span, &what)
     })?;
     let value = read_value_text(edm, &text).map_err(|_| {
-        let what = format!("{name}: {text:?} is no {}", edm.name());
+        let what = format!("{name}: {text:?} is not a valid {}", edm.name());
         fields.error(value_span, &what)
     })?;
     Ok((name.to_owned(), value))
@@ -66,7 +66,7 @@ pub(super) fn property(
 /// The type that a word stands for.
 pub(super) fn of_word(word: &str) -> Result<EdmType, String> {
     type_of(word).ok_or_else(|| {
-        format!("{word:?} is no type; there are string, int32, int64, double, bool, datetime, guid, binary")
+        format!("unknown type {word:?}; expected string, int32, int64, double, bool, datetime, guid or binary")
     })
 }
 
@@ -84,16 +84,18 @@ fn untyped(value: &DeValue<'_>) -> Result<Value, String> {
             .as_str()
             .parse()
             .map(Value::Double)
-            .map_err(|_| "is no number".to_owned()),
+            .map_err(|_| "is not a number".to_owned()),
         DeValue::Datetime(_) => {
             let text = text(value).ok_or("has no offset from UTC, such as Z")?;
             let time = DateTime::parse(&text);
             time.map(Value::DateTime)
-                .map_err(|_| "is no time between the years 1601 and 9999".to_owned())
+                .map_err(|_| "is not a timestamp between 1601 and 9999".to_owned())
         }
         DeValue::Array(_) | DeValue::Table(_) => {
             let found = value.type_str();
-            Err(format!("is of type {found}, which no property can be"))
+            Err(format!(
+                "has the type {found}, which a property cannot have"
+            ))
         }
     }
 }

@@ -281,27 +281,27 @@ mod tests {
             ),
             (
                 up(&all, &records(&[(1, Applied), (4, Applied)]), None),
-                "migration 2 \"m2\" has not run, and 4 has".to_owned(),
+                "migration 2 \"m2\" is not applied, but the later version 4 is".to_owned(),
             ),
             (
                 up(&all, &records(&[(2, Applying)]), None),
-                "migration 1 \"m1\" has not run, and 2 has".to_owned(),
+                "migration 1 \"m1\" is not applied, but the later version 2 is".to_owned(),
             ),
             (
                 up(&all, &records(&[(1, Reverting)]), None),
-                "stopped halfway back: finish it with down first".to_owned(),
+                "stopped while reverting: finish it with down first".to_owned(),
             ),
             (
                 down(&all, &records(&[(1, Applying)]), None),
-                "stopped halfway to its end: finish it with up first".to_owned(),
+                "stopped while applying: finish it with up first".to_owned(),
             ),
             (
                 up(&all, &records(&[(3, Applying)]), None),
-                "migration 3 \"m3\" ran, and is not here".to_owned(),
+                "migration 3 \"m3\" was applied, but its definition is missing".to_owned(),
             ),
             (
                 down(&all, &records(&[(1, Applied), (3, Applied)]), None),
-                "migration 3 \"m3\" ran, and is not here".to_owned(),
+                "migration 3 \"m3\" was applied, but its definition is missing".to_owned(),
             ),
             // Before any of them is taken back.
             (
@@ -310,7 +310,7 @@ mod tests {
                     &records(&[(1, Applied), (2, Applied), (4, Applied)]),
                     Some(0),
                 ),
-                "migration 4 \"m4\" does not say how it is taken back".to_owned(),
+                "migration 4 \"m4\" cannot be reverted: it has no down steps".to_owned(),
             ),
         ] {
             let refused = versions(planned).unwrap_err();

@@ -380,10 +380,7 @@ async fn rows_are_transformed() {
     })])
     .unwrap();
     let error = step_failure(migrator.up(&clash, None).await.unwrap_err());
-    assert!(
-        error.contains("RowKey \"same\" is there already"),
-        "{error}"
-    );
+    assert!(error.contains("RowKey \"same\" already exists"), "{error}");
     server.stop().await;
 }
 
@@ -420,12 +417,12 @@ async fn a_row_that_cannot_be_changed_is_named() {
     assert_eq!((&*done, steps), ("nothing", 1));
     assert_eq!(
         source.to_string(),
-        "the row with PartitionKey \"p\" and RowKey \"2\""
+        "cannot change the row with PartitionKey \"p\" and RowKey \"2\""
     );
     let cause = std::error::Error::source(&*source).unwrap();
     assert_eq!(
         cause.to_string(),
-        "Age with the value \"old\" is no Edm.Int32"
+        "Age with the value \"old\" is not a valid Edm.Int32"
     );
     table
         .upsert_entity(&row("p", "2", &[("Age", "70".into())]), UpdateMode::Replace)
@@ -485,7 +482,7 @@ async fn what_others_did_is_an_error_and_what_a_run_did_is_not() {
         Migrations::new([one_, two, Migration::new(3, "three").insert("first", many)]).unwrap();
     for _ in 0..2 {
         let error = step_failure(migrator.up(&inserts, None).await.unwrap_err());
-        assert!(error.contains("RowKey \"150\" is there already"), "{error}");
+        assert!(error.contains("RowKey \"150\" already exists"), "{error}");
         assert_eq!(keys(&first).await.len(), 101);
     }
     first
