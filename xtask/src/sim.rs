@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use anyhow::{Context, bail, ensure};
 
-use crate::cargo;
+use partita_bench::project;
 
 /// Simulate a server and its clients, decided by a seed, and check every answer
 #[derive(Debug, clap::Args)]
@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
 /// Builds the program. Without all optimisations it takes the dependencies that tests have built, and only our own crates are built
 /// again, a little optimised.
 fn build(release: bool) -> anyhow::Result<PathBuf> {
-    let mut command = cargo::command();
+    let mut command = project::cargo();
     command.args(["build", "--quiet", "--package", "partita-sim"]);
     let folder = if release {
         command.arg("--release");
@@ -61,7 +61,7 @@ fn build(release: bool) -> anyhow::Result<PathBuf> {
     };
     let status = command.status().context("starting cargo")?;
     ensure!(status.success(), "building partita-sim failed");
-    Ok(cargo::root()
+    Ok(project::root()
         .join("target")
         .join(folder)
         .join("partita-sim"))
@@ -76,7 +76,7 @@ struct Simulation<'a> {
 impl Simulation<'_> {
     /// Runs a seed twice and compares the traces, which stay in `target/sim`.
     fn twice(self, seed: u64) -> anyhow::Result<()> {
-        let folder = cargo::root().join("target/sim");
+        let folder = project::root().join("target/sim");
         std::fs::create_dir_all(&folder)?;
         let mut traces = Vec::new();
         for run in 1..=2 {

@@ -135,7 +135,6 @@ impl Server {
         Box::pin(async move {
             let (settings, metrics) = (Arc::new(settings), Arc::new(Metrics::new()));
             let (requests, background) = (Tasks::new(), Tasks::new());
-
             let TableListener { host, port, .. } = &settings.table;
             let (table_listener, table) = bind(&*network, host, *port, "table-port").await?;
             let admin_listener = match settings.admin.port {
@@ -193,8 +192,7 @@ impl Server {
                 clock,
             })?;
             let front = Arc::new(TableFront::new(front, service));
-            let serving = front.listen(table_listener, requests.clone());
-            requests.spawn("table port", serving);
+            requests.spawn("table port", front.listen(table_listener, requests.clone()));
             Ok(Server {
                 status,
                 authority,

@@ -1,5 +1,7 @@
 //! The program as a whole: a seed repeats, and a fault is found.
 
+#![allow(clippy::unwrap_used, reason = "a test")]
+
 use std::path::Path;
 use std::process::{Command, Output};
 
