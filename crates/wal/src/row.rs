@@ -198,6 +198,20 @@ mod tests {
     }
 
     #[test]
+    fn bytes_behind_the_last_row_are_an_error() {
+        let row = RowRef {
+            key: b"key",
+            value: Some(b"value"),
+            create_ts: None,
+            expire_ts: None,
+        };
+        let mut buffer = Vec::new();
+        encode_rows(&mut buffer, &mut [row, row].into_iter()).unwrap();
+        let read: Vec<_> = Rows::new(buffer.into(), 1).collect();
+        assert!(matches!(read[..], [Ok(_), Err(MalformedRows)]), "{read:?}");
+    }
+
+    #[test]
     fn a_key_that_is_too_long_is_refused() {
         let row = RowRef {
             key: &[0; 1 << 16],

@@ -9,6 +9,7 @@
 //! | map | the table of crates in `ARCHITECTURE.md` names every crate with its arrows |
 //! | sizes | files and functions of a usual size, or an exception with a reason |
 //! | names | no `util`, no `foo.rs` beside `foo/` |
+//! | operations | a file of its name for every operation, in each room |
 //! | words | no mark of unfinished work without an issue, no registry hosts, no paths of one machine |
 //! | idioms | no riddles in comments, texts and documents; what is left has a budget by room |
 //! | circles | no files of a crate that use each other; what is left has a budget by crate |
@@ -25,6 +26,7 @@ mod idioms;
 mod links;
 mod map;
 mod names;
+mod operations;
 mod settings;
 mod sizes;
 mod tree;
@@ -82,6 +84,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     findings.extend(map::check(&tree, &settings)?);
     findings.extend(sizes::check(&tree, &settings)?);
     findings.extend(names::check(&tree));
+    findings.extend(operations::check(&tree, &settings));
     findings.extend(words::check(&tree));
     findings.extend(attributes::check(&tree)?);
     findings.extend(links::check(&tree));

@@ -33,12 +33,27 @@ pub(super) struct Settings {
     /// Circles between files that are still there, by crate.
     #[serde(default)]
     circles: Budget,
+    /// For each protocol, the files of its operations.
+    #[serde(default)]
+    pub(super) operations: BTreeMap<String, Operations>,
     /// Files that are longer than 1,000 lines.
     #[serde(default)]
     pub(super) long_file: Vec<LongFile>,
     /// Functions that are longer than a screen.
     #[serde(default)]
     pub(super) long_function: Vec<LongFunction>,
+}
+
+/// The files of a protocol's operations.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Operations {
+    /// The folder of each room.
+    #[serde(default)]
+    pub(super) rooms: BTreeMap<String, String>,
+    /// For each operation, the rooms that have a file of its name.
+    #[serde(default)]
+    pub(super) files: BTreeMap<String, Vec<String>>,
 }
 
 /// An exception from the size of files.

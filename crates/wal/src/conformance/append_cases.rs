@@ -173,7 +173,7 @@ pub(super) async fn a_record_that_does_not_fit_leaves_the_group_unchanged(subjec
         ..row("", "")
     };
     let more_than_room = long_row(2 * SEGMENT_BYTES as usize);
-    for unfit in [too_long, more_than_room] {
+    for unfit in [more_than_room, too_long] {
         let refused = add(&*wal, SECOND, 1, &[unfit]);
         assert!(matches!(refused, Err(AppendError::Unfit)), "{refused:?}");
     }
