@@ -392,7 +392,7 @@ mod tests {
             ),
             ("--ramp-steps 3", "--rate"),
             ("--duration 0s", "a duration above 0"),
-            ("--mix eat", "'--mix <MIX>': \"eat\""),
+            ("--mix eat", "unknown operation \"eat\""),
             ("--batch-rows 101", "101 is not in"),
             ("--row-bytes 40000", "40000 is not in"),
         ] {

@@ -460,7 +460,7 @@ fn what_cannot_be_done_is_said() {
         ("copy many other --resume --restart", "cannot be used with"),
         (
             "diff many many --endpoint http://127.0.0.1:1/devstoreaccount1",
-            "Connection refused (os error 111) (is a server there? `partita serve` starts one)",
+            "Connection refused (os error 111) (is a server running? `partita serve` starts one)",
         ),
     ] {
         let (code, _, talk) = world.run(line);

@@ -199,7 +199,8 @@ fn the_debug_file_has_requests_and_no_secrets() {
         "{log}"
     );
     assert!(
-        log.contains("a signature does not fit") && log.contains("/devstoreaccount1/Tables"),
+        log.contains("the signature does not match the request")
+            && log.contains("/devstoreaccount1/Tables"),
         "{log}"
     );
     assert!(
