@@ -59,7 +59,7 @@ class Toolbox:
         print(f"  partita {line}\n      killed after {may_pass} requests")
         again = self.start(line, gate.url)
         _, talk = again.communicate()
-        assert again.returncode == 2 and "--resume goes on with it" in talk, talk
+        assert again.returncode == 2 and "--resume resumes it" in talk, talk
         return self.run(line + " --resume", gate.url)
 
 

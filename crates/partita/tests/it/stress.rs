@@ -200,7 +200,8 @@ fn keys_come_from_lists_and_tables() {
     let (code, data, talk) = world.run(&format!(
         "stress trial {QUICK} --keys-from people --mix insert"
     ));
-    assert_eq!(code, 0, "{talk}");
+    // 1: the verdict on so short a run depends on the speed of the machine.
+    assert!(code <= 1, "{talk}");
     let printed: Value = serde_json::from_str(&data).unwrap();
     assert_eq!(printed["partitions_seen"], 2);
     assert_eq!(printed["settings"]["pattern"]["keys"], 40);

@@ -107,7 +107,14 @@ fn plain(line: &str) -> String {
     // How long writes waited, and sizes of packed rows: they differ with the Timestamps.
     let line = without_numbers(
         &line,
-        &["transit_ms", "PauseMs", "Bytes", "bytes", "Expected"],
+        &[
+            "transit_ms",
+            "PauseMs",
+            "Bytes",
+            "RowBytes",
+            "bytes",
+            "Expected",
+        ],
     );
     // A date-time whose last digits are zeros is shorter, and with it its column.
     let words: Vec<_> = line.split_whitespace().collect();
