@@ -1,4 +1,4 @@
-//! Strings as the service sees them: sequences of UTF-16 code units, in ordinal order.
+//! Strings in the order of the service: by UTF-16 code unit.
 //!
 //! UTF-8 bytes order by code point; UTF-16 code units order a supplementary character (a surrogate pair, D800..DFFF)
 //! below U+E000..U+FFFF. The two differ only there, and in UTF-8 the difference sits in the lead byte: EE and EF lead
@@ -8,7 +8,7 @@
 
 use std::cmp::Ordering;
 
-/// Lifts the lead bytes EE and EF above F0..F4; every other byte stays.
+/// Moves the lead bytes EE and EF above F0..F4; every other byte stays.
 pub(crate) const fn lift(byte: u8) -> u8 {
     match byte {
         0xEE => 0xF5,
@@ -39,8 +39,8 @@ pub fn compare(a: &str, b: &str) -> Ordering {
     }
 }
 
-/// The least text behind all that begin with `prefix`, in that order; `None` if nothing lies behind them. Surrogates, which are no
-/// characters alone, stand between U+D7FF and U+E000: behind U+D7FF comes U+10000, behind U+10FFFF comes U+E000.
+/// The least text after every text that begins with `prefix`; `None` if no text lies after them. Surrogates, which are not
+/// characters on their own, lie between U+D7FF and U+E000: U+10000 follows U+D7FF, and U+E000 follows U+10FFFF.
 #[must_use]
 pub fn successor(prefix: &str) -> Option<String> {
     let mut chars = prefix.chars();
@@ -66,7 +66,7 @@ fn next_char(c: char) -> Option<char> {
 /// The number of UTF-16 code units of a string: the unit of the service's length limits.
 #[must_use]
 pub fn len(text: &str) -> usize {
-    // One unit for each byte that begins a character, and one more for each four-byte sequence.
+    // One unit for each byte that begins a character, and another one for each four-byte sequence.
     let bytes = text.as_bytes();
     if bytes.is_ascii() {
         return bytes.len();

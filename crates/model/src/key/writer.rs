@@ -1,10 +1,10 @@
-//! Writing keys.
+//! Writes keys field by field.
 
 use super::text::{END, push_text};
 use super::{KeyKind, TableId};
 use bytes::Bytes;
 
-/// Writes a key field by field.
+/// A key under construction.
 #[derive(Debug)]
 pub struct KeyWriter {
     bytes: Vec<u8>,
@@ -19,7 +19,7 @@ impl KeyWriter {
         Self { bytes }
     }
 
-    /// A text with its terminator.
+    /// Appends a text and its terminator.
     #[must_use]
     pub fn text(mut self, text: &str) -> Self {
         push_text(&mut self.bytes, text);
@@ -27,14 +27,14 @@ impl KeyWriter {
         self
     }
 
-    /// A table id: eight bytes, big-endian.
+    /// Appends a table id: eight bytes, big-endian.
     #[must_use]
     pub fn table_id(mut self, id: TableId) -> Self {
         self.bytes.extend_from_slice(&id.0.to_be_bytes());
         self
     }
 
-    /// The last text, without terminator.
+    /// Appends the last text, without a terminator.
     #[must_use]
     pub fn last_text(mut self, text: &str) -> Self {
         push_text(&mut self.bytes, text);
