@@ -71,6 +71,16 @@ impl ETag {
     }
 }
 
+impl ETagText {
+    /// The part between `W/"` and the last quote.
+    #[must_use]
+    #[inline]
+    pub fn opaque(&self) -> &[u8] {
+        let text = self.as_bytes();
+        &text[b"W/\"".len()..text.len() - 1]
+    }
+}
+
 impl fmt::Display for ETag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text())

@@ -256,16 +256,12 @@ fn write_joined(
     if filters.is_empty() {
         return f.write_str(empty);
     }
-    for (at, filter) in filters.iter().enumerate() {
-        if at > 0 {
-            f.write_str(word)?;
-        }
-        match filter {
-            Filter::And(_) | Filter::Or(_) => write!(f, "({filter})")?,
-            other => write!(f, "{other}")?,
-        }
-    }
-    Ok(())
+    let operand = |filter: &Filter| match filter {
+        Filter::And(_) | Filter::Or(_) => format!("({filter})"),
+        other => other.to_string(),
+    };
+    let operands: Vec<String> = filters.iter().map(operand).collect();
+    f.write_str(&operands.join(word))
 }
 
 fn write_literal(f: &mut fmt::Formatter<'_>, literal: &Value) -> fmt::Result {

@@ -1,4 +1,4 @@
-//! The storage services, and how credentials and hosts name them.
+//! The storage services, and their names in credentials and hosts.
 
 /// A storage service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -49,11 +49,7 @@ impl KeyKind {
 
     /// A kind whose keys can be split between two ranges, at the start of an indivisible prefix. The indivisible prefix
     /// begins with the container's prefix.
-    const fn divided(
-        byte: u8,
-        container: &'static [Field],
-        indivisible: &'static [Field],
-    ) -> Self {
+    const fn divided(byte: u8, container: &'static [Field], indivisible: &'static [Field]) -> Self {
         assert!(!container.is_empty() && container.len() <= indivisible.len());
         Self {
             byte,

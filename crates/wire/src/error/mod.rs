@@ -1,11 +1,10 @@
-//! Failures as clients see them: a code, a status, a text and details.
+//! Failures in the form that clients receive: a code, a status, a text and details.
 //!
-//! A [`Failure`] holds only what an unauthorized caller may read; internal detail stays in the server's log. Each service
-//! writes it in its own body (`table::error_body`); [`ErrorBody`] reads the bodies of all. Texts end in the request id and
-//! the time, because users rarely paste anything else into an issue.
+//! A [`Failure`] holds only what an unauthorized caller may read; internal details stay in the server's log. Each service
+//! writes failures in the form of its own error body (`table/error`); [`crate::ErrorBody`] reads all forms. Texts end in the
+//! request id and the time, because users paste little else into an issue.
 
 mod code;
-mod reader;
 mod text;
 
 use std::borrow::Cow;
@@ -13,24 +12,22 @@ use std::fmt;
 
 pub use code::{COMMON_ERROR_CODES, ErrorCode};
 pub(crate) use code::{Description, error_codes};
-pub use reader::ErrorBody;
 pub use text::Occurrence;
-pub(crate) use text::{push_json, push_xml};
 
 /// Why a request was refused, in the words of the service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
     /// The code; it determines the status.
     pub code: ErrorCode,
-    /// A text that replaces the code's own.
+    /// A text that replaces that of the code.
     pub message: Option<Cow<'static, str>>,
     /// Names and texts that only XML bodies show, such as `AuthenticationErrorDetail`.
     pub details: Vec<(&'static str, String)>,
-    /// The value of the header `Allow`, for a 405.
+    /// The value of the header `Allow` of a 405.
     pub allow: Option<&'static str>,
-    /// The value of Partita's header `x-partita-reason`, for a 503.
+    /// The value of Partita's header `x-partita-reason` of a 503.
     pub reason: Option<&'static str>,
-    /// The value of the header `Retry-After`, in seconds, for a 503 or a timeout; at least 1.
+    /// The value of the header `Retry-After` of a 503 or a timeout, in seconds; at least 1.
     pub retry_after_s: u64,
 }
 
@@ -41,7 +38,7 @@ impl Failure {
         Self::build(code, None)
     }
 
-    /// A failure with its own text.
+    /// A failure with a text of its own.
     #[must_use]
     pub fn with_message(code: ErrorCode, message: impl Into<Cow<'static, str>>) -> Self {
         Self::build(code, Some(message.into()))

@@ -1,6 +1,7 @@
 use super::*;
 use crate::table::{MetadataLevel, Prefer};
-use crate::{ErrorCode, Failure, Occurrence};
+use crate::testing::occurrence;
+use crate::{ErrorCode, Failure};
 use partita_model::{DateTime, ETag};
 use proptest::prelude::*;
 
@@ -265,7 +266,7 @@ fn a_hundred_operations_are_all() {
 
 #[test]
 fn delimiters_that_are_none_cost_linear_time() {
-    // Four megabytes without a line end: looking for one behind every match would take hours.
+    // Four megabytes without a line end: a search for one after every match would take hours.
     let body = "--batch_1x".repeat(400_000);
     assert_eq!(refused(TYPE, &body).index, None);
 }
@@ -277,11 +278,7 @@ fn etag() -> ETag {
 #[test]
 fn answers() {
     let failure = Failure::new(ErrorCode::InvalidDuplicateRow);
-    let occurrence = Occurrence {
-        request_id: "id",
-        time: DateTime::UNIX_EPOCH,
-        batch_index: Some(1),
-    };
+    let occurrence = occurrence(1);
     let quiet = Some(Prefer::ReturnNoContent);
     let level = MetadataLevel::Minimal;
     let location = "http://h/a/T(PartitionKey='p',RowKey='r')";
@@ -354,11 +351,7 @@ fn assert_golden(text: &str, golden: &str) {
 #[test]
 fn failures_of_missing_tables_are_bare() {
     let failure = Failure::new(ErrorCode::TableNotFound);
-    let occurrence = Occurrence {
-        request_id: "id",
-        time: DateTime::UNIX_EPOCH,
-        batch_index: Some(0),
-    };
+    let occurrence = occurrence(0);
     let mut writer = BatchWriter::change_set("B", "C", 1);
     let prefer = Some(Prefer::ReturnNoContent);
     writer.part(
@@ -476,9 +469,9 @@ proptest! {
             writer.part(None, &PartOutcome::Inserted { prefer: None, location: "l", etag: etag(), body, level });
         }
         let bytes = writer.finish();
-        let outer: Vec<_> = sections::Sections::new(b"--batchresponse_B", &bytes).collect();
+        let outer: Vec<_> = sections::Sections::new("batchresponse_B", &bytes).collect();
         prop_assert_eq!(outer.len(), 1);
-        let inner: Vec<_> = sections::Sections::new(b"--changesetresponse_C", outer[0]).collect();
+        let inner: Vec<_> = sections::Sections::new("changesetresponse_C", outer[0]).collect();
         prop_assert_eq!(inner.len(), bodies.len());
         for (section, body) in inner.iter().zip(&bodies) {
             prop_assert!(section.trim_ascii().ends_with(body.as_bytes()));

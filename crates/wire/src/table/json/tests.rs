@@ -1,5 +1,6 @@
 use super::*;
 use crate::table::{MetadataLevel, Select};
+use crate::testing::{any_value, stored};
 use crate::{ErrorCode, Failure};
 use partita_model::{
     DateTime, Entity, EntityDraft, Guid, Properties, PropertiesBuilder, Value, ValueRef,
@@ -499,21 +500,6 @@ fn tables() {
     );
 }
 
-fn any_value() -> impl Strategy<Value = Value> {
-    prop_oneof![
-        any::<String>().prop_map(Value::String),
-        any::<Vec<u8>>().prop_map(Value::Binary),
-        any::<bool>().prop_map(Value::Boolean),
-        any::<i32>().prop_map(Value::Int32),
-        any::<i64>().prop_map(Value::Int64),
-        any::<f64>().prop_map(|value| Value::Double(value + 0.0)),
-        any::<u64>().prop_map(|bits| Value::Double(f64::from_bits(bits) + 0.0)),
-        (DateTime::MIN.ticks()..=DateTime::MAX.ticks())
-            .prop_map(|ticks| Value::DateTime(DateTime::from_ticks(ticks).unwrap())),
-        any::<[u8; 16]>().prop_map(|bytes| Value::Guid(Guid(bytes))),
-    ]
-}
-
 proptest! {
     #[test]
     fn what_is_written_is_read_back(
@@ -522,11 +508,7 @@ proptest! {
         model in proptest::collection::btree_map("[a-zA-Z_é][a-zé0-9]{0,9}", any_value(), 0..20),
         full: bool,
     ) {
-        let mut builder = PropertiesBuilder::new(0);
-        for (name, value) in &model {
-            builder.push(name, value.as_ref()).unwrap();
-        }
-        let properties = builder.finish();
+        let properties = stored(&model);
         let entity = Entity {
             partition_key: Cow::Borrowed(&partition_key),
             row_key: Cow::Borrowed(&row_key),

@@ -1,22 +1,8 @@
 use super::*;
+use crate::Query;
 use crate::table::check_query_options;
-use crate::{Hosts, Query};
+use crate::testing::{code, hosts, target as parse};
 use proptest::prelude::*;
-
-fn hosts() -> Hosts {
-    Hosts::new(
-        [".table.localhost".to_owned(), "Table.Example".to_owned()],
-        true,
-    )
-}
-
-fn parse<'a>(target: &'a str, host: &'a str) -> Target<'a> {
-    Target::parse(target, Some(host), &hosts(), |account| account == "acct").unwrap()
-}
-
-fn code<T: std::fmt::Debug>(result: Result<T, crate::Failure>) -> ErrorCode {
-    result.unwrap_err().code
-}
 
 fn entity<'a>(table: &'a str, partition_key: &'a str, row_key: &'a str) -> Resource<'a> {
     Resource::Entity {
