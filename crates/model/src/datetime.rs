@@ -79,7 +79,7 @@ impl DateTime {
         }
     }
 
-    /// The next tick; [`DateTime::MAX`] stays as it is.
+    /// The next tick; [`DateTime::MAX`] for itself.
     #[must_use]
     pub const fn next(self) -> Self {
         if self.0 < Self::MAX.0 {

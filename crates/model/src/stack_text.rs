@@ -1,4 +1,4 @@
-//! Short texts on the stack: what is written for each row or request costs no allocation.
+//! Short texts on the stack: to format a date, GUID or ETag for each row or request allocates no memory.
 
 use std::fmt;
 use std::ops::Deref;

@@ -8,7 +8,7 @@
 //! - the first byte is the version; an unknown version is an error;
 //! - [`Properties`] obey every limit of `limits` except the size of the whole entity: that needs the keys, so callers check
 //!   it with [`Properties::entity_bytes`];
-//! - reading never panics, whatever the bytes.
+//! - reading never panics, for any bytes.
 
 use crate::limits::{BINARY_BYTES_MAX, LimitError, PROPERTIES_MAX, STRING_UNITS_MAX};
 use crate::{DateTime, ETag, Guid, ValueRef, check_property_name};
@@ -52,7 +52,7 @@ pub fn is_plain(text: &str) -> bool {
     escapes == 0
 }
 
-/// The stored entity with another Timestamp, which is the only part of it that the server chooses.
+/// The stored entity with another Timestamp. All other parts come from the client.
 ///
 /// # Errors
 /// [`StoredError`] when it cannot be read.
@@ -121,7 +121,7 @@ impl Properties {
         }
     }
 
-    /// What the engine stores. The bytes are not copied.
+    /// The bytes for the engine, with the Timestamp. They are not copied.
     #[must_use]
     pub fn into_stored(self, timestamp: DateTime) -> Bytes {
         let mut bytes = self.bytes;

@@ -10,7 +10,7 @@
 //! Invariants:
 //! - encoded keys compare, byte for byte, as their fields do, field by field, texts by UTF-16 code units;
 //! - a field contains 00 only as its terminator, so no text can reach into the next field;
-//! - a split lies at the start of an *indivisible prefix*; for an entity that prefix ends behind the PartitionKey.
+//! - a split lies at the start of an *indivisible prefix*; for an entity, that prefix ends after the PartitionKey.
 
 mod kind;
 mod reader;

@@ -59,7 +59,7 @@ pub enum ServerState {
     Degraded,
     /// Nothing is served; the server recovers without help.
     Unavailable,
-    /// The server was asked to stop.
+    /// The server is stopping.
     Stopping,
     /// A word of a later version.
     #[serde(untagged)]

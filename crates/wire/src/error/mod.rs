@@ -35,23 +35,22 @@ impl Failure {
     /// A failure with the text of its code.
     #[must_use]
     pub const fn new(code: ErrorCode) -> Self {
-        Self::build(code, None)
+        Self {
+            code,
+            message: None,
+            details: Vec::new(),
+            allow: None,
+            reason: None,
+            retry_after_s: 1,
+        }
     }
 
     /// A failure with a text of its own.
     #[must_use]
     pub fn with_message(code: ErrorCode, message: impl Into<Cow<'static, str>>) -> Self {
-        Self::build(code, Some(message.into()))
-    }
-
-    const fn build(code: ErrorCode, message: Option<Cow<'static, str>>) -> Self {
         Self {
-            code,
-            message,
-            details: Vec::new(),
-            allow: None,
-            reason: None,
-            retry_after_s: 1,
+            message: Some(message.into()),
+            ..Self::new(code)
         }
     }
 

@@ -18,7 +18,7 @@ pub const TIMEOUT_SECONDS_MAX: u32 = 30;
 pub struct Query<'a>(&'a str);
 
 impl<'a> Query<'a> {
-    /// A query as it stands in the request target.
+    /// The raw query of a request target.
     #[must_use]
     pub const fn new(raw: &'a str) -> Self {
         Self(raw)

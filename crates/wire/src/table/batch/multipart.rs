@@ -43,7 +43,7 @@ impl Multipart {
         &self.boundary
     }
 
-    /// Begins a part up to its own headers, and lends the buffer for the rest of it.
+    /// Begins a part, and returns the buffer for its remaining headers and its body.
     pub(super) fn part(&mut self) -> &mut Vec<u8> {
         let boundary = self.inner.as_ref().unwrap_or(&self.boundary);
         for piece in ["--", boundary, "\r\nContent-Type: application/http\r\n"] {

@@ -301,7 +301,7 @@ fn bounds() {
         code(&" ".repeat(FILTER_BYTES_MAX + 1)),
         ErrorCode::InvalidInput
     );
-    // A chain that .NET wrote: every term adds a pair of parentheses, and none of them is left in the tree.
+    // A chain in the form of .NET: every term adds a pair of parentheses, which the tree does not keep.
     let terms = 300;
     let mut text = "(a eq 0)".to_owned();
     for term in 1..terms {
