@@ -37,7 +37,6 @@ impl DateTime {
     pub const UNIX_EPOCH: Self = Self(UNIX_EPOCH_DAYS * TICKS_PER_DAY);
 
     /// The time of a tick count; `None` outside [`DateTime::MIN`] to [`DateTime::MAX`].
-    #[must_use]
     pub const fn from_ticks(ticks: u64) -> Option<Self> {
         if ticks >= Self::MIN.0 && ticks <= Self::MAX.0 {
             Some(Self(ticks))
@@ -47,13 +46,11 @@ impl DateTime {
     }
 
     /// The tick count: 100 ns units since 0001-01-01.
-    #[must_use]
     pub const fn ticks(self) -> u64 {
         self.0
     }
 
     /// A system time, clamped to the range of the service.
-    #[must_use]
     pub fn from_system(time: SystemTime) -> Self {
         let epoch = Self::UNIX_EPOCH.0;
         let ticks = |time: Duration| u64::try_from(time.as_nanos() / 100).unwrap_or(u64::MAX);
@@ -65,7 +62,6 @@ impl DateTime {
     }
 
     /// The same time as a system time.
-    #[must_use]
     pub fn to_system(self) -> SystemTime {
         let nanos = |ticks: u64| {
             Duration::new(
@@ -80,7 +76,6 @@ impl DateTime {
     }
 
     /// The next tick; [`DateTime::MAX`] for itself.
-    #[must_use]
     pub const fn next(self) -> Self {
         if self.0 < Self::MAX.0 {
             Self(self.0 + 1)
@@ -104,7 +99,6 @@ impl DateTime {
     }
 
     /// Year, month, day, hour, minute, second and ticks of the second.
-    #[must_use]
     pub fn fields(self) -> (u32, u32, u32, u32, u32, u32, u32) {
         let (days, rest) = (self.0 / TICKS_PER_DAY, self.0 % TICKS_PER_DAY);
         let (year, month, day) = civil_from_days(days);
@@ -123,13 +117,11 @@ impl DateTime {
 
     /// The ISO form with trailing zeros of the fraction trimmed, as the service writes values and Timestamps:
     /// `2013-08-02T17:37:43.9004348Z`, `2008-07-10T00:00:00Z`.
-    #[must_use]
     pub fn text(self) -> DateTimeText {
         fill(PLAIN, PLAIN_CLOCK, self, Fraction::Trimmed)
     }
 
     /// The ISO form with all seven fraction digits, as in error messages and access policies.
-    #[must_use]
     pub fn text_seven_digits(self) -> DateTimeText {
         fill(PLAIN, PLAIN_CLOCK, self, Fraction::SevenDigits)
     }

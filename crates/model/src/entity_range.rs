@@ -47,7 +47,6 @@ impl Place<'_> {
 
 impl EntityBound {
     /// Before the row of the position; without a RowKey, before its partition.
-    #[must_use]
     pub fn before(position: EntityPosition) -> Self {
         match position.row_key {
             None => Self::BeforePartition(position.partition_key),
@@ -56,7 +55,6 @@ impl EntityBound {
     }
 
     /// After the row of the position; without a RowKey, after its partition.
-    #[must_use]
     pub fn after(position: EntityPosition) -> Self {
         match position.row_key {
             None => Self::AfterPartition(position.partition_key),
@@ -65,7 +63,6 @@ impl EntityBound {
     }
 
     /// The least key after the bound, in a table.
-    #[must_use]
     pub fn key(&self, table: &TableSpace) -> Bytes {
         match self {
             Self::TableStart => table.prefix().clone(),
@@ -79,7 +76,6 @@ impl EntityBound {
 
     /// The order of two bounds of one table. The start of a partition equals the bound before its empty RowKey, because
     /// no row lies between them.
-    #[must_use]
     pub fn compare(&self, other: &Self) -> Ordering {
         self.place().compare(&other.place())
     }
@@ -116,7 +112,6 @@ pub struct EntityRange {
 
 impl EntityRange {
     /// Every row of a table.
-    #[must_use]
     pub const fn whole_table() -> Self {
         Self {
             start: EntityBound::TableStart,
@@ -126,7 +121,6 @@ impl EntityRange {
 
     /// The rows from one position through another, both included. A position without a RowKey includes its whole
     /// partition.
-    #[must_use]
     pub fn inclusive(low: Option<EntityPosition>, high: Option<EntityPosition>) -> Self {
         Self {
             start: low.map_or(EntityBound::TableStart, EntityBound::before),
@@ -135,7 +129,6 @@ impl EntityRange {
     }
 
     /// Whether it has no bounds.
-    #[must_use]
     pub const fn is_whole_table(&self) -> bool {
         matches!(
             (&self.start, &self.end),
@@ -144,13 +137,11 @@ impl EntityRange {
     }
 
     /// Whether no row can lie in it.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.start.compare(&self.end).is_ge()
     }
 
     /// Whether the row with these keys lies in it.
-    #[must_use]
     pub fn contains(&self, partition_key: &str, row_key: &str) -> bool {
         let row = Place {
             table: Ordering::Equal,
@@ -163,7 +154,6 @@ impl EntityRange {
     }
 
     /// The rows that lie in both ranges; `None` if there are none.
-    #[must_use]
     pub fn intersection(&self, other: &Self) -> Option<Self> {
         let start = std::cmp::max_by(&self.start, &other.start, |one, two| one.compare(two));
         let end = std::cmp::min_by(&self.end, &other.end, |one, two| one.compare(two));
@@ -174,7 +164,6 @@ impl EntityRange {
     }
 
     /// PartitionKey and RowKey of a range of a single row.
-    #[must_use]
     pub fn point(&self) -> Option<(&str, &str)> {
         match (&self.start, &self.end) {
             (EntityBound::Before(partition, row), EntityBound::After(end_partition, end_row))

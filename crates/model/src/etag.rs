@@ -57,7 +57,6 @@ impl ETag {
     }
 
     /// The text, on the stack.
-    #[must_use]
     pub fn text(self) -> ETagText {
         let time = self.0.text_escaped();
         let time = time.as_bytes();
@@ -73,7 +72,6 @@ impl ETag {
 
 impl ETagText {
     /// The part between `W/"` and the last quote.
-    #[must_use]
     #[inline]
     pub fn opaque(&self) -> &[u8] {
         let text = self.as_bytes();

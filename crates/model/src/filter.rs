@@ -30,7 +30,6 @@ pub enum Comparison {
 
 impl Comparison {
     /// The operator's word.
-    #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
             Self::Equal => "eq",
@@ -43,7 +42,6 @@ impl Comparison {
     }
 
     /// Whether it is true for operands of this order; `None` is the order of NaN and any other value.
-    #[must_use]
     pub const fn holds(self, ordering: Option<Ordering>) -> bool {
         match (self, ordering) {
             (Self::NotEqual, None) => true,
@@ -58,7 +56,6 @@ impl Comparison {
     }
 
     /// The operator that is true exactly when this one is false, for operands that have an order.
-    #[must_use]
     pub const fn negated(self) -> Self {
         match self {
             Self::Equal => Self::NotEqual,
@@ -71,7 +68,6 @@ impl Comparison {
     }
 
     /// The operator that gives the same result with its operands exchanged.
-    #[must_use]
     pub const fn mirrored(self) -> Self {
         match self {
             Self::Less => Self::Greater,
@@ -98,7 +94,6 @@ pub enum Property {
 
 impl Property {
     /// The property with this name.
-    #[must_use]
     pub fn from_name(name: &str) -> Self {
         match name {
             "PartitionKey" => Self::PartitionKey,
@@ -109,7 +104,6 @@ impl Property {
     }
 
     /// Its name.
-    #[must_use]
     pub fn name(&self) -> &str {
         match self {
             Self::PartitionKey => "PartitionKey",

@@ -42,7 +42,6 @@ impl Guid {
     }
 
     /// The lower-case hyphenated text, on the stack.
-    #[must_use]
     pub fn text(self) -> GuidText {
         let mut text = [0; 36];
         Uuid::from_bytes(self.0)

@@ -39,7 +39,6 @@ impl AccountName {
     }
 
     /// The name.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -78,13 +77,11 @@ impl TableName {
     }
 
     /// The name in its original case.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
     /// The name in lower case: this form identifies the table, orders tables, and is signed in a SAS.
-    #[must_use]
     pub fn folded(&self) -> String {
         self.0.to_ascii_lowercase()
     }

@@ -22,7 +22,6 @@ impl<const N: usize> StackText<N> {
     }
 
     /// The text as bytes. Unlike [`str::as_bytes`] after a deref, this does not validate UTF-8 first.
-    #[must_use]
     #[inline]
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.len)]

@@ -42,7 +42,6 @@ pub enum StoredError {
 }
 
 /// Whether a string needs no escapes between the quotes of JSON.
-#[must_use]
 pub fn is_plain(text: &str) -> bool {
     // Without an early exit the compiler vectorizes the loop.
     let mut escapes = 0_u8;
@@ -83,7 +82,6 @@ pub struct Properties {
 
 impl Properties {
     /// No properties.
-    #[must_use]
     pub fn empty() -> Self {
         Self::with_capacity(0)
     }
@@ -100,20 +98,17 @@ impl Properties {
     }
 
     /// The number of properties.
-    #[must_use]
     pub const fn count(&self) -> usize {
         self.count
     }
 
     /// The entity's size by the service's formula, in bytes: 4 + 2 × the keys' code units + for each property 8 + 2 ×
     /// its name's code units + its value ([`ValueRef::size_bytes`]). The limit is [`crate::limits::ENTITY_BYTES_MAX`].
-    #[must_use]
     pub fn entity_bytes(&self, partition_key: &str, row_key: &str) -> usize {
         4 + 2 * (crate::utf16_len(partition_key) + crate::utf16_len(row_key)) + self.size_bytes
     }
 
     /// The properties as a stored entity, to read them before they are stored.
-    #[must_use]
     pub fn view(&self, timestamp: DateTime) -> Stored<'_> {
         Stored {
             timestamp,
@@ -122,7 +117,6 @@ impl Properties {
     }
 
     /// The bytes for the engine, with the Timestamp. They are not copied.
-    #[must_use]
     pub fn into_stored(self, timestamp: DateTime) -> Bytes {
         let mut bytes = self.bytes;
         stamp(&mut bytes, timestamp);
@@ -210,7 +204,6 @@ pub struct PropertiesBuilder {
 
 impl PropertiesBuilder {
     /// An empty builder with room for about `capacity` bytes of properties.
-    #[must_use]
     pub fn new(capacity: usize) -> Self {
         Self {
             properties: Properties::with_capacity(capacity),
@@ -250,7 +243,6 @@ impl PropertiesBuilder {
     }
 
     /// The collected properties.
-    #[must_use]
     pub fn finish(self) -> Properties {
         self.properties
     }
@@ -293,19 +285,16 @@ impl<'a> Stored<'a> {
     }
 
     /// When the entity was last written.
-    #[must_use]
     pub const fn timestamp(&self) -> DateTime {
         self.timestamp
     }
 
     /// Its ETag.
-    #[must_use]
     pub const fn etag(&self) -> ETag {
         ETag(self.timestamp)
     }
 
     /// Its custom properties, in the order in which they were given.
-    #[must_use]
     pub const fn iter(&self) -> PropertyIter<'a> {
         PropertyIter {
             rest: self.properties,

@@ -30,13 +30,11 @@ impl TimeToLive {
     }
 
     /// The same in seconds.
-    #[must_use]
     pub const fn seconds(self) -> u64 {
         self.0
     }
 
     /// The latest Timestamp of entities that have expired by `now`; `None` if no entity can have expired.
-    #[must_use]
     pub const fn expired_until(self, now: DateTime) -> Option<DateTime> {
         match now.ticks().checked_sub(self.0 * TICKS_PER_SECOND) {
             Some(ticks) => DateTime::from_ticks(ticks),

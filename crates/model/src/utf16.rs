@@ -27,7 +27,6 @@ pub(crate) const fn lower(byte: u8) -> u8 {
 }
 
 /// Compares two strings by UTF-16 code units, ordinally (case-sensitive), as the service orders keys and strings.
-#[must_use]
 pub fn compare(a: &str, b: &str) -> Ordering {
     let (a, b) = (a.as_bytes(), b.as_bytes());
     match a.iter().zip(b).position(|(x, y)| x != y) {
@@ -41,7 +40,6 @@ pub fn compare(a: &str, b: &str) -> Ordering {
 
 /// The least text after every text that begins with `prefix`; `None` if no text lies after them. Surrogates, which are not
 /// characters on their own, lie between U+D7FF and U+E000: U+10000 follows U+D7FF, and U+E000 follows U+10FFFF.
-#[must_use]
 pub fn successor(prefix: &str) -> Option<String> {
     let mut chars = prefix.chars();
     while let Some(last) = chars.next_back() {
@@ -64,7 +62,6 @@ fn next_char(c: char) -> Option<char> {
 }
 
 /// The number of UTF-16 code units of a string: the unit of the service's length limits.
-#[must_use]
 pub fn len(text: &str) -> usize {
     // One unit for each byte that begins a character, and another one for each four-byte sequence.
     let bytes = text.as_bytes();

@@ -37,7 +37,6 @@ impl EdmType {
     ];
 
     /// The name in annotations, such as `Edm.Int64`.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::String => "Edm.String",
@@ -52,7 +51,6 @@ impl EdmType {
     }
 
     /// The type of this name; `None` for any other text.
-    #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|edm| edm.name() == name)
     }
@@ -87,7 +85,6 @@ pub type ValueRef<'a> = TypedValue<&'a str, &'a [u8]>;
 
 impl<T, B> TypedValue<T, B> {
     /// The type of the value.
-    #[must_use]
     pub const fn edm_type(&self) -> EdmType {
         match self {
             Self::String(_) => EdmType::String,
@@ -104,7 +101,6 @@ impl<T, B> TypedValue<T, B> {
 
 impl Value {
     /// The value, borrowed.
-    #[must_use]
     pub fn as_ref(&self) -> ValueRef<'_> {
         match self {
             Self::String(text) => ValueRef::String(text),
@@ -119,7 +115,6 @@ impl Value {
     }
 
     /// Whether both have the same type and are stored alike: NaN equals NaN, minus zero equals zero.
-    #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Double(one), Self::Double(other)) if one.is_nan() => other.is_nan(),
@@ -154,7 +149,6 @@ from! {
 
 impl ValueRef<'_> {
     /// A copy that owns its data.
-    #[must_use]
     pub fn to_value(&self) -> Value {
         match *self {
             Self::String(text) => Value::String(text.to_owned()),
@@ -170,7 +164,6 @@ impl ValueRef<'_> {
 
     /// The bytes that the value, without its name, adds to an entity's size by the service's formula: String 4 plus 2 for
     /// each UTF-16 code unit, Binary 4 plus its length, Int32 4, Int64, Double and DateTime 8, Guid 16, Boolean 1.
-    #[must_use]
     pub fn size_bytes(&self) -> usize {
         match self {
             Self::String(text) => 4 + 2 * crate::utf16_len(text),

@@ -89,7 +89,6 @@ impl<'a> Preflight<'a> {
 
 impl<'a> CorsGrant<'a> {
     /// Applies the rules of the account to a request with an `Origin`; `method` is the method of the request line.
-    #[must_use]
     pub fn of(rules: &'a [CorsRule], origin: &'a str, method: &str) -> Option<Self> {
         let rule = first_rule(rules, origin, method)?;
         let (allow_origin, allow_credentials) = allowed_origin(rule, origin);
@@ -102,7 +101,6 @@ impl<'a> CorsGrant<'a> {
 
     /// `Access-Control-Expose-Headers`: the rule's literal headers, and the headers of `answer` that match its prefixes;
     /// `None` without any.
-    #[must_use]
     pub fn expose_headers<'h>(&self, answer: impl IntoIterator<Item = &'h str>) -> Option<String> {
         let (prefixes, literals): (Vec<&String>, Vec<&String>) = self
             .rule
@@ -124,7 +122,6 @@ impl<'a> CorsGrant<'a> {
 
 /// Whether the answer of a GET or HEAD depends on the origin and so needs `Vary: Origin`: the account has rules, and the
 /// matching rule, if any, is not for all origins.
-#[must_use]
 pub fn varies_by_origin(rules: &[CorsRule], grant: Option<&CorsGrant<'_>>) -> bool {
     !rules.is_empty() && grant.is_none_or(|grant| grant.allow_origin != "*")
 }

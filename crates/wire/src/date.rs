@@ -10,7 +10,6 @@ const TICKS_PER_DAY: u64 = 864_000_000_000;
 
 /// Reads `Tue, 02 Jan 2024 03:04:05 GMT`; `None` for any other form, and outside the years 1601 to 9999. Any three bytes
 /// pass as the day of the week.
-#[must_use]
 pub fn parse_http_date(text: &str) -> Option<DateTime> {
     let bytes: &[u8; 29] = text.as_bytes().try_into().ok()?;
     let marks = [bytes[3], bytes[4], bytes[7], bytes[11], bytes[16]];
@@ -32,7 +31,6 @@ pub fn parse_http_date(text: &str) -> Option<DateTime> {
 pub type HttpDate = StackText<29>;
 
 /// Formats a time for an HTTP header. Fractions of a second are cut off.
-#[must_use]
 pub fn http_date(at: DateTime) -> HttpDate {
     let (year, month, day, hour, minute, second, _) = at.fields();
     let mut text = *b"Www, DD Mmm YYYY hh:mm:ss GMT";

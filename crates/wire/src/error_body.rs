@@ -14,7 +14,6 @@ pub struct ErrorBody {
 
 impl ErrorBody {
     /// Reads OData JSON, or XML of either name space; `None` for any other body, such as the HTML of a proxy.
-    #[must_use]
     pub fn read(body: &[u8]) -> Option<Self> {
         let text = body.strip_prefix("\u{FEFF}".as_bytes()).unwrap_or(body);
         match text.trim_ascii_start().first()? {
@@ -43,7 +42,6 @@ impl ErrorBody {
     /// The index of the failed operation of a batch, and the text after it: `3:The specified entity already exists.…`.
     /// An error without an index belongs to the only operation (protocol: "Performing entity group transactions", recorded
     /// answers).
-    #[must_use]
     pub fn split_index(&self) -> (Option<usize>, &str) {
         let split = self.message.split_once(':');
         let split = split.filter(|(index, _)| index.len() <= 3);

@@ -17,13 +17,11 @@ impl Version {
     pub const CHALLENGE: Self = Self(20_201_206);
 
     /// The version of a date known at compile time, as the number YYYYMMDD.
-    #[must_use]
     pub const fn from_date(date: u32) -> Self {
         Self(date)
     }
 
     /// Reads `YYYY-MM-DD`.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let bytes: &[u8; 10] = text.as_bytes().try_into().ok()?;
         let mut date = 0;

@@ -59,19 +59,16 @@ impl KeyKind {
     }
 
     /// The first byte of its keys.
-    #[must_use]
     pub const fn byte(self) -> u8 {
         self.byte
     }
 
     /// The least key of the kind.
-    #[must_use]
     pub fn start(self) -> Bytes {
         Bytes::copy_from_slice(&[self.byte])
     }
 
     /// A key after every key of the kind.
-    #[must_use]
     pub fn end(self) -> Bytes {
         Bytes::copy_from_slice(&[self.byte + 1])
     }
@@ -109,20 +106,17 @@ fn kind_of(key: &[u8]) -> Option<KeyKind> {
 
 /// The prefix of a stored key that no split divides: for an entity, everything through its PartitionKey. It is also the
 /// first key that a row with this prefix can have. `None` for kinds that are never split, and for malformed keys.
-#[must_use]
 pub fn indivisible_prefix(key: &[u8]) -> Option<&[u8]> {
     prefix_of(key, kind_of(key)?.indivisible)
 }
 
 /// The prefix that all rows of a stored key's container share: for an entity, the prefix of its table. `None` for kinds
 /// without containers, and for malformed keys.
-#[must_use]
 pub fn container_prefix(key: &[u8]) -> Option<&[u8]> {
     prefix_of(key, kind_of(key)?.container)
 }
 
 /// The encoded account of a key, the same for all kinds of its keys. `None` for malformed keys.
-#[must_use]
 pub fn account_of(key: &[u8]) -> Option<&[u8]> {
     let rest = key.get(1..)?;
     rest.get(..text_len(rest)?)

@@ -12,7 +12,6 @@ pub struct KeyReader<'a> {
 
 impl<'a> KeyReader<'a> {
     /// The fields after a prefix.
-    #[must_use]
     pub const fn new(rest: &'a [u8]) -> Self {
         Self { rest }
     }

@@ -13,7 +13,6 @@ pub struct TableSpace {
 
 impl TableSpace {
     /// The part that holds the rows of this table.
-    #[must_use]
     pub fn new(account: &str, table: TableId) -> Self {
         let key = KeyWriter::new(KeyKind::ENTITY, account.len() + 9).text(account);
         Self {
@@ -22,13 +21,11 @@ impl TableSpace {
     }
 
     /// The prefix that all keys of the table, and no other keys, begin with.
-    #[must_use]
     pub fn prefix(&self) -> &Bytes {
         &self.prefix
     }
 
     /// The key of an entity.
-    #[must_use]
     pub fn entity(&self, partition_key: &str, row_key: &str) -> Bytes {
         let mut key = self.with_room(partition_key.len() + row_key.len() + 1);
         push_text(&mut key, partition_key);
@@ -38,7 +35,6 @@ impl TableSpace {
     }
 
     /// The least key after an entity's: no row has a key between the two.
-    #[must_use]
     pub fn after_entity(&self, partition_key: &str, row_key: &str) -> Bytes {
         let mut key = Vec::from(self.entity(partition_key, row_key));
         // A longer RowKey continues with a byte of at least 01.
@@ -47,13 +43,11 @@ impl TableSpace {
     }
 
     /// The first key that a row of the partition can have: its indivisible prefix.
-    #[must_use]
     pub fn partition(&self, partition_key: &str) -> Bytes {
         self.partition_then(partition_key, END)
     }
 
     /// A key after every row of the partition and before every row of the next.
-    #[must_use]
     pub fn partition_end(&self, partition_key: &str) -> Bytes {
         self.partition_then(partition_key, END + 1)
     }
@@ -66,7 +60,6 @@ impl TableSpace {
     }
 
     /// A key after every row of the table.
-    #[must_use]
     pub fn end(&self) -> Bytes {
         let mut key = self.with_room(1);
         // The highest byte of an encoded text is F6.

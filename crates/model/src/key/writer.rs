@@ -12,7 +12,6 @@ pub struct KeyWriter {
 
 impl KeyWriter {
     /// Starts a key of a kind, with room for `capacity` bytes.
-    #[must_use]
     pub fn new(kind: KeyKind, capacity: usize) -> Self {
         let mut bytes = Vec::with_capacity(capacity + 1);
         bytes.push(kind.byte());
@@ -42,7 +41,6 @@ impl KeyWriter {
     }
 
     /// The key.
-    #[must_use]
     pub fn finish(self) -> Bytes {
         Bytes::from(self.bytes)
     }

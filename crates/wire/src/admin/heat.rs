@@ -45,7 +45,6 @@ pub enum HeatRow {
 
 impl HeatRow {
     /// One value a column.
-    #[must_use]
     pub fn values(&self) -> &[Option<f64>] {
         let (Self::Partition { values, .. } | Self::Range { values, .. }) = self;
         values
@@ -93,7 +92,6 @@ impl HeatMetric {
     ];
 
     /// The name in the parameter `metric` and in the document.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Requests => "requests",
@@ -108,7 +106,6 @@ impl HeatMetric {
     }
 
     /// The metric with this name.
-    #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|metric| metric.name() == name)
     }

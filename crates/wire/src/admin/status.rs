@@ -68,7 +68,6 @@ pub enum ServerState {
 
 impl ServerState {
     /// The word in the document.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         match self {
             Self::Starting => "starting",

@@ -53,7 +53,6 @@ pub struct AccountSasTerms {
 
 impl AccountSasTerms {
     /// The signature as a query string, to be appended to any URL of the account's service.
-    #[must_use]
     pub fn sign(&self, account: &str, key: &AccountKey, service: ServiceKind) -> String {
         let sas = AccountSas {
             terms: self.terms.signed(&self.permissions),

@@ -99,13 +99,11 @@ impl From<OneOrMany> for Texts {
 
 impl BearerRules {
     /// Checks the issuer, the audience and the times, but not the signature. For tests only.
-    #[must_use]
     pub const fn basic() -> Self {
         Self(Rules::Basic)
     }
 
     /// Checks the signature, the exact issuer, the times, and the audience: one of `audiences`, or of Azure Storage if empty.
-    #[must_use]
     pub const fn verified(issuer: String, audiences: Vec<String>, keys: Jwks) -> Self {
         Self(Rules::Verified {
             issuer,
@@ -217,7 +215,6 @@ fn decode<T: for<'de> Deserialize<'de>>(part: &str) -> Option<T> {
 
 /// The value of `WWW-Authenticate` of a 401: where clients get a token, and for which resource (as recorded from the live
 /// service, where clients discover their tenant by it).
-#[must_use]
 pub fn challenge(authorization_uri: &str) -> String {
     format!("Bearer authorization_uri={authorization_uri} resource_id=https://storage.azure.com")
 }

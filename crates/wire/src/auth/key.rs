@@ -46,7 +46,6 @@ impl AccountKey {
     }
 
     /// The signature of the joined parts in Base64, as clients send it.
-    #[must_use]
     pub fn sign(&self, parts: &[&str]) -> String {
         BASE64.encode(self.mac(parts).finalize().into_bytes())
     }
@@ -75,13 +74,11 @@ pub struct AccountKeys {
 
 impl AccountKeys {
     /// Keys of an account.
-    #[must_use]
     pub const fn new(primary: AccountKey, secondary: Option<AccountKey>) -> Self {
         Self { primary, secondary }
     }
 
     /// The first key.
-    #[must_use]
     pub const fn primary(&self) -> &AccountKey {
         &self.primary
     }

@@ -117,32 +117,27 @@ impl ErrorCode {
     }
 
     /// The code in answers, such as `TableNotFound`.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         self.0.name
     }
 
     /// The HTTP status, 400 to 599.
-    #[must_use]
     pub const fn status(self) -> u16 {
         self.0.status
     }
 
     /// The text of failures without one of their own.
-    #[must_use]
     pub const fn text(self) -> &'static str {
         self.0.text
     }
 
     /// The position in the list of all codes of its service, such as [`crate::table::ERROR_CODES`]: for arrays of counts.
-    #[must_use]
     pub const fn index(self) -> usize {
         self.0.index
     }
 
     /// The code of that name and status among `codes`. A few names have two statuses; without an exact match the first
     /// code of the name is returned.
-    #[must_use]
     pub fn find(codes: &[Self], name: &str, status: u16) -> Option<Self> {
         let named = || codes.iter().filter(|code| code.name() == name);
         let exact = named().find(|code| code.status() == status);
@@ -150,7 +145,6 @@ impl ErrorCode {
     }
 
     /// Whether the credentials are missing, malformed or wrong.
-    #[must_use]
     pub fn refuses_credentials(self) -> bool {
         matches!(
             self,

@@ -33,7 +33,6 @@ pub struct Failure {
 
 impl Failure {
     /// A failure with the text of its code.
-    #[must_use]
     pub const fn new(code: ErrorCode) -> Self {
         Self {
             code,
@@ -46,7 +45,6 @@ impl Failure {
     }
 
     /// A failure with a text of its own.
-    #[must_use]
     pub fn with_message(code: ErrorCode, message: impl Into<Cow<'static, str>>) -> Self {
         Self {
             message: Some(message.into()),
@@ -55,7 +53,6 @@ impl Failure {
     }
 
     /// 503 ServerBusy with a one-word reason.
-    #[must_use]
     pub const fn busy(reason: &'static str) -> Self {
         let mut failure = Self::new(ErrorCode::ServerBusy);
         failure.reason = Some(reason);
@@ -71,13 +68,11 @@ impl Failure {
 
     /// 403 AuthenticationFailed with the reason as its detail. The reason must not help an attacker: it names times and
     /// fields, never keys or expected signatures.
-    #[must_use]
     pub fn authentication(reason: impl Into<String>) -> Self {
         Self::new(ErrorCode::AuthenticationFailed).detail("AuthenticationErrorDetail", reason)
     }
 
     /// 400 InvalidHeaderValue with the header's name and value.
-    #[must_use]
     pub fn header_value(name: &str, value: &str) -> Self {
         Self::new(ErrorCode::InvalidHeaderValue)
             .detail("HeaderName", name)
@@ -92,13 +87,11 @@ impl Failure {
     }
 
     /// The HTTP status, 400 to 599.
-    #[must_use]
     pub const fn status(&self) -> u16 {
         self.code.status()
     }
 
     /// The text, without request id and time.
-    #[must_use]
     pub fn text(&self) -> &str {
         self.message.as_deref().unwrap_or(self.code.text())
     }

@@ -16,7 +16,6 @@ pub enum MetadataLevel {
 
 impl MetadataLevel {
     /// The `Content-Type` of an answer, success and error alike, as recorded.
-    #[must_use]
     pub const fn content_type(self) -> &'static str {
         match self {
             Self::None => "application/json;odata=nometadata;streaming=true;charset=utf-8",
@@ -100,7 +99,6 @@ pub enum Prefer {
 
 impl Prefer {
     /// Reads the header. Unknown preferences are ignored (RFC 7240).
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         split::all(text, b',')
             .map(str::trim)
@@ -112,7 +110,6 @@ impl Prefer {
     }
 
     /// The value of `Preference-Applied`.
-    #[must_use]
     pub const fn text(self) -> &'static str {
         match self {
             Self::ReturnContent => "return-content",

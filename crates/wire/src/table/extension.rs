@@ -52,7 +52,6 @@ mod ttl_seconds {
 
 impl TableSettings {
     /// The answer of Get Table Settings.
-    #[must_use]
     pub fn write(&self) -> Vec<u8> {
         written(self)
     }
@@ -67,7 +66,6 @@ impl TableSettings {
 }
 
 /// The body of Set Table Settings.
-#[must_use]
 pub fn write_table_settings(ttl: Option<TimeToLive>) -> Vec<u8> {
     written(&ChangeBody { ttl })
 }
@@ -81,7 +79,6 @@ pub fn read_table_settings(body: &[u8]) -> Result<Option<TimeToLive>, Failure> {
 }
 
 /// The body of Rename Table.
-#[must_use]
 pub fn write_rename(to: &str) -> Vec<u8> {
     written(&RenameBody { to: to.to_owned() })
 }

@@ -95,19 +95,16 @@ impl Operation {
 
     /// The name in metrics and logs: that of the service's analytics logs if they have one (service document
     /// "Storage Analytics Logged Operations and Status Messages"). Names never change.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         NAMES[self.index()].1
     }
 
     /// The position in [`Self::ALL`], for arrays indexed by operation.
-    #[must_use]
     pub const fn index(self) -> usize {
         self as usize
     }
 
     /// Whether the operation may change something. A batch counts as a write, although it may hold a single query.
-    #[must_use]
     pub const fn is_write(self) -> bool {
         !matches!(
             self,
@@ -124,7 +121,6 @@ impl Operation {
     }
 
     /// Whether bodies and errors are XML instead of OData JSON.
-    #[must_use]
     pub const fn answers_xml(self) -> bool {
         matches!(
             self,

@@ -89,7 +89,6 @@ impl<'a> Resource<'a> {
     }
 
     /// The name of the table, or of the entity's table.
-    #[must_use]
     pub fn table(&self) -> Option<&str> {
         match self {
             Self::Table(table) | Self::Entities(table) | Self::Entity { table, .. } => Some(table),
@@ -98,7 +97,6 @@ impl<'a> Resource<'a> {
     }
 
     /// PartitionKey and RowKey of an entity.
-    #[must_use]
     pub fn keys(&self) -> Option<(&str, &str)> {
         match self {
             Self::Entity {
@@ -111,7 +109,6 @@ impl<'a> Resource<'a> {
     }
 
     /// The methods of the resource, as the header `Allow` of a 405 lists them.
-    #[must_use]
     pub const fn allow(&self) -> &'static str {
         match self {
             Self::Service => "GET, PUT",
@@ -123,7 +120,6 @@ impl<'a> Resource<'a> {
     }
 
     /// The same resource with texts of its own.
-    #[must_use]
     pub fn into_owned(self) -> Resource<'static> {
         let own = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
         match self {

@@ -97,13 +97,11 @@ impl Select {
     }
 
     /// Whether every property is shown.
-    #[must_use]
     pub const fn is_everything(&self) -> bool {
         self.names.is_none()
     }
 
     /// The largest size of a row that lacks every selected property: each appears with its name and `null`.
-    #[must_use]
     pub fn null_bytes(&self) -> usize {
         let Some(names) = &self.names else { return 0 };
         let bytes = |name: &String| {

@@ -39,7 +39,6 @@ pub fn read_entity_token(
 }
 
 /// The token with which a query of entities resumes at a position.
-#[must_use]
 pub fn write_entity_token(position: &EntityPosition) -> ContinuationToken {
     ContinuationToken {
         next_partition_key: encode(&position.partition_key),
@@ -62,7 +61,6 @@ pub fn read_table_token(next_table_name: Option<&str>) -> Result<Option<String>,
 }
 
 /// The value of `x-ms-continuation-NextTableName` for a table, by its name in lower case and its creation time.
-#[must_use]
 pub fn write_table_token(folded_name: &str, created: DateTime) -> String {
     encode(&format!("{folded_name}{NAME_END}{:016x}", created.ticks()))
 }

@@ -13,7 +13,6 @@ pub struct Hosts {
 impl Hosts {
     /// `suffixes` are the names below which host labels are accounts, such as `table.localhost`. With `product_style`, the
     /// first label of any other name is the account too, if an account of this name exists.
-    #[must_use]
     pub fn new(suffixes: impl IntoIterator<Item = String>, product_style: bool) -> Self {
         let suffixes = suffixes
             .into_iter()

@@ -19,13 +19,11 @@ pub struct Query<'a>(&'a str);
 
 impl<'a> Query<'a> {
     /// The raw query of a request target.
-    #[must_use]
     pub const fn new(raw: &'a str) -> Self {
         Self(raw)
     }
 
     /// The raw text.
-    #[must_use]
     pub const fn raw(self) -> &'a str {
         self.0
     }
@@ -47,7 +45,6 @@ impl<'a> Query<'a> {
     }
 
     /// Whether the query has a parameter of this name.
-    #[must_use]
     pub fn has(self, name: &str) -> bool {
         self.find(name).is_some()
     }

@@ -78,7 +78,6 @@ impl<'a> Target<'a> {
     /// Splits the target of a request inside a batch: an absolute URL, or a path with or without the account (the old Python
     /// client sends the latter even in path style, recordings cosmosdbpython--test_table_batch_*). The account is always that
     /// of the batch, because only the batch was authorized.
-    #[must_use]
     pub fn parse_inner(target: &'a str, batch: &Target<'a>) -> Self {
         let (_, target) = split_authority(target);
         let (path, query) = split_query(target);

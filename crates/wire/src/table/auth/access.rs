@@ -54,7 +54,6 @@ impl Access {
     }
 
     /// The rights of a verified account SAS.
-    #[must_use]
     pub const fn account_sas(grant: AccountGrant) -> Self {
         Self(Grant::AccountSas(grant))
     }
@@ -128,7 +127,6 @@ impl Access {
     }
 
     /// The range that queries are restricted to; `None` if the caller may read the whole table.
-    #[must_use]
     pub const fn range(&self) -> Option<&EntityRange> {
         match &self.0 {
             Grant::TableSas { range, .. } if !range.is_whole_table() => Some(range),
@@ -137,7 +135,6 @@ impl Access {
     }
 
     /// The kind of credentials, for logs: `key`, `account-sas`, `table-sas` or `token`.
-    #[must_use]
     pub const fn kind(&self) -> &'static str {
         match self.0 {
             Grant::Owner => "key",

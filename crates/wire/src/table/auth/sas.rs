@@ -42,7 +42,6 @@ pub struct TableSasTerms {
 
 impl TableSasTerms {
     /// The signature as a query string, to be appended to any URL of the table.
-    #[must_use]
     pub fn sign(&self, account: &str, key: &AccountKey) -> String {
         let sas = TableSas {
             terms: self.terms.signed(&self.permissions),
@@ -150,13 +149,11 @@ impl<'a> TableSas<'a> {
 
 impl VerifiedTableSas<'_> {
     /// The table, in lower case.
-    #[must_use]
     pub fn table(&self) -> &str {
         &self.0.table
     }
 
     /// The stored policy that the signature names; with one, [`Self::access`] needs the table's access control list.
-    #[must_use]
     pub fn policy_id(&self) -> Option<&str> {
         Some(&*self.0.policy_id).filter(|id| !id.is_empty())
     }

@@ -87,7 +87,6 @@ pub struct BatchWriter(Multipart);
 
 impl BatchWriter {
     /// The answer to a change set of `parts` operations. The ids are two GUIDs, for the boundaries.
-    #[must_use]
     pub fn change_set(batch_id: &str, change_set_id: &str, parts: usize) -> Self {
         Self(Multipart::change_set(
             format!("batchresponse_{batch_id}"),
@@ -97,13 +96,11 @@ impl BatchWriter {
     }
 
     /// The answer to a single query.
-    #[must_use]
     pub fn query(batch_id: &str) -> Self {
         Self(Multipart::flat(format!("batchresponse_{batch_id}")))
     }
 
     /// The `Content-Type` of the answer; its status is 202.
-    #[must_use]
     pub fn content_type(&self) -> String {
         format!("multipart/mixed;boundary={}", self.0.boundary())
     }
@@ -125,7 +122,6 @@ impl BatchWriter {
     }
 
     /// The whole answer.
-    #[must_use]
     pub fn finish(self) -> Vec<u8> {
         self.0.finish()
     }

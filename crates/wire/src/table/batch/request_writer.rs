@@ -12,7 +12,6 @@ pub struct BatchRequestWriter(Multipart);
 
 impl BatchRequestWriter {
     /// A change set of `parts` operations, whose bodies have `body_bytes` together. The ids are two GUIDs, for the boundaries.
-    #[must_use]
     pub fn new(batch_id: &str, change_set_id: &str, parts: usize, body_bytes: usize) -> Self {
         Self(Multipart::change_set(
             format!("batch_{batch_id}"),
@@ -22,7 +21,6 @@ impl BatchRequestWriter {
     }
 
     /// The `Content-Type` of the request.
-    #[must_use]
     pub fn content_type(&self) -> String {
         format!("multipart/mixed; boundary={}", self.0.boundary())
     }
@@ -59,7 +57,6 @@ impl BatchRequestWriter {
     }
 
     /// The whole body.
-    #[must_use]
     pub fn finish(self) -> Vec<u8> {
         self.0.finish()
     }

@@ -21,7 +21,6 @@ pub enum BodyForm {
 /// (recordings net--TableServiceClientLiveTests_ValidateAccountSasCredentialsWithResourceTypes,
 /// python--test_table_entity_test_sas_add_outside_range). Before the operation is known, OData's own errors (of keys and
 /// methods) are JSON, all others XML.
-#[must_use]
 pub fn error_form(failure: &Failure, operation: Option<Operation>) -> BodyForm {
     use ErrorCode as E;
     let is_json = match operation {

@@ -32,7 +32,6 @@ pub fn push_entity_path(table: &str, partition_key: &str, row_key: &str, out: &m
 
 /// The URL of an entity, `base/Name(PartitionKey='…',RowKey='…')`: the value of `Location`. `base` is the account's URL without a
 /// trailing slash.
-#[must_use]
 pub fn entity_url(base: &str, table: &str, partition_key: &str, row_key: &str) -> String {
     let room = base.len() + table.len() + partition_key.len() + row_key.len() + 48;
     let mut out = Vec::with_capacity(room);
@@ -43,7 +42,6 @@ pub fn entity_url(base: &str, table: &str, partition_key: &str, row_key: &str) -
 }
 
 /// The URL of a table: the value of `Location`.
-#[must_use]
 pub fn table_url(base: &str, table: &str) -> String {
     format!("{base}/Tables('{table}')")
 }

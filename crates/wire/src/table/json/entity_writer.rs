@@ -55,7 +55,6 @@ pub struct EntityWriter<'a> {
 
 impl<'a> EntityWriter<'a> {
     /// Prepares the parts that all rows share.
-    #[must_use]
     pub fn new(format: &EntityFormat<'a>) -> Self {
         let (level, table) = (format.level, format.table);
         let (mut metadata, mut suffix, mut identity) = (Vec::new(), Vec::new(), Vec::new());

@@ -4,7 +4,6 @@ use crate::ErrorCode;
 use partita_model::LimitError;
 
 /// The code that the service answers when an entity exceeds a limit; the text of the code is the observed one.
-#[must_use]
 pub const fn code_of_limit(error: LimitError) -> ErrorCode {
     match error {
         LimitError::TooManyProperties => ErrorCode::TooManyProperties,

@@ -127,7 +127,6 @@ pub fn read_row<T>(
 
 impl<'a> RowReader<'_, 'a> {
     /// The raw row, a JSON object. Callers can keep it and read it later with [`read_row`].
-    #[must_use]
     pub const fn source(&self) -> &'a str {
         self.source
     }
@@ -170,7 +169,6 @@ impl<'a> RowReader<'_, 'a> {
     }
 
     /// The number of members including the keys: an upper bound for the number of properties.
-    #[must_use]
     pub fn members(&self) -> usize {
         self.members.found.len()
     }

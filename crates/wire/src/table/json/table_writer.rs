@@ -16,7 +16,6 @@ pub struct TableWriter<'a> {
 
 impl<'a> TableWriter<'a> {
     /// A writer for answers at this level. `base` is the account's URL without a trailing slash.
-    #[must_use]
     pub const fn new(level: MetadataLevel, base: &'a str, account: &'a str) -> Self {
         Self {
             level,
