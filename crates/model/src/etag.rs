@@ -70,18 +70,18 @@ impl ETag {
     }
 }
 
+impl fmt::Display for ETag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text())
+    }
+}
+
 impl ETagText {
     /// The part between `W/"` and the last quote.
     #[inline]
     pub fn opaque(&self) -> &[u8] {
         let text = self.as_bytes();
         &text[b"W/\"".len()..text.len() - 1]
-    }
-}
-
-impl fmt::Display for ETag {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text())
     }
 }
 
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn others_are_told_apart() {
+    fn invalid_forms_are_distinguished() {
         assert_eq!(
             ETag::parse("GolangRocksOnAzure"),
             Err(ParseETagError::Malformed)

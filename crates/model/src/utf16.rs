@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_behind_a_prefix() {
+    fn successors_of_prefixes() {
         let cases = [
             ("D", Some("E")),
             ("ab\u{FFFF}", Some("ac")),
@@ -118,7 +118,7 @@ mod tests {
     proptest! {
         /// A text lies from a prefix up to its successor exactly if it begins with it.
         #[test]
-        fn what_begins_with_a_prefix_lies_together(prefix in text(), tail in text(), other in text()) {
+        fn texts_with_a_prefix_are_contiguous(prefix in text(), tail in text(), other in text()) {
             for key in [format!("{prefix}{tail}"), other, format!("{prefix}\u{FFFF}{tail}")] {
                 let from = compare(&key, &prefix).is_ge();
                 let before = successor(&prefix).is_none_or(|end| compare(&key, &end).is_lt());

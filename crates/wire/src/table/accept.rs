@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_written_is_415() {
+    fn unsupported_media_types_are_415() {
         for (accept, code) in [
             ("application/atom+xml", ErrorCode::AtomFormatNotSupported),
             ("application/xml", ErrorCode::AtomFormatNotSupported),

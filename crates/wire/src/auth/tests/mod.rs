@@ -21,7 +21,7 @@ fn keys_are_base64() {
 }
 
 #[test]
-fn credentials_are_told_apart() {
+fn kinds_of_credentials_are_recognized() {
     let is = |header, query| credentials(header, query).unwrap();
     assert!(matches!(
         is(Some("SharedKey a:eA=="), "sig=x&tn=y"),

@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_server_answers_is_read() {
+    fn answers_of_the_server_are_read() {
         let updated = PartOutcome::Updated {
             prefer: None,
             etag: ETAG,
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn the_server_reads_what_is_asked() {
+    fn the_server_reads_requests_of_the_client() {
         let url = "http://h/a/T(PartitionKey='p',RowKey='r')";
         let mut writer = BatchRequestWriter::new("1", "2", 3, 100);
         writer.part(Method::Post, "http://h/a/T", None, Some(b"{\"A\":1}"));

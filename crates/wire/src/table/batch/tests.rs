@@ -160,7 +160,7 @@ fn a_query_stands_alone() {
 }
 
 #[test]
-fn what_is_left_out_at_the_end_is_not_missed() {
+fn delimiters_at_the_end_are_optional() {
     let whole = change_set(&[
         "POST /T HTTP/1.1\r\n\r\n{}",
         "PUT /U HTTP/1.1\r\n\r\n{\"a\":1}",
@@ -204,7 +204,7 @@ fn a_delimiter_is_exact_and_begins_its_line() {
 }
 
 #[test]
-fn what_is_no_batch_is_refused() {
+fn malformed_batches_are_refused() {
     let good = change_set(&["POST /T HTTP/1.1\r\n\r\n{}"]);
     assert_eq!(refused("application/json", &good).index, None);
     refused("multipart/mixed", &good);
@@ -255,7 +255,7 @@ fn conditions_that_differ_are_refused_and_urls_bounded() {
 }
 
 #[test]
-fn a_hundred_operations_are_all() {
+fn a_hundred_operations_are_the_limit() {
     let operations = vec!["POST /T HTTP/1.1\r\n\r\n{}"; 101];
     assert_eq!(read(&change_set(&operations[..100])).parts.len(), 100);
     let refusal = refused(TYPE, &change_set(&operations));
@@ -265,7 +265,7 @@ fn a_hundred_operations_are_all() {
 }
 
 #[test]
-fn delimiters_that_are_none_cost_linear_time() {
+fn false_delimiters_take_linear_time() {
     // Four megabytes without a line end: a search for one after every match would take hours.
     let body = "--batch_1x".repeat(400_000);
     assert_eq!(refused(TYPE, &body).index, None);
@@ -461,7 +461,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_answered_can_be_cut_again(bodies in proptest::collection::vec("\\{[a-z\r\n]{0,20}\\}", 1..6)) {
+    fn answers_can_be_split_again(bodies in proptest::collection::vec("\\{[a-z\r\n]{0,20}\\}", 1..6)) {
         let mut writer = BatchWriter::change_set("B", "C", 1);
         for body in &bodies {
             let level = MetadataLevel::Minimal;

@@ -334,12 +334,10 @@ fn any_literal() -> impl Strategy<Value = Value> {
 fn leaf() -> impl Strategy<Value = Filter> {
     let op = prop_oneof![
         Just(Comparison::Equal),
-        Just(Comparison::NotEqual),
         Just(Comparison::Less),
         Just(Comparison::LessOrEqual),
-        Just(Comparison::Greater),
-        Just(Comparison::GreaterOrEqual),
     ];
+    let op = (op, any::<bool>()).prop_map(|(op, negated)| if negated { op.negated() } else { op });
     let property = prop_oneof![
         Just(Property::PartitionKey),
         Just(Property::RowKey),

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn doubles_say_what_they_are() {
+    fn doubles_are_annotated() {
         let model = vec![
             ("D".to_owned(), Value::Double(5.0)),
             ("N".to_owned(), Value::Double(f64::NAN)),
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_cut_short_is_no_page() {
+    fn a_page_cut_short_is_refused() {
         let whole = br#"{"value":[{"A":1},{"B":"x"}]}"#;
         let rows = |body: &[u8]| {
             let mut page = PageReader::new(body)?;
@@ -185,7 +185,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_by_both_sides(partition_key: String, row_key: String, model in model()) {
+        fn server_and_client_read_written_entities(partition_key: String, row_key: String, model in model()) {
             let body = body(&partition_key, &row_key, &model);
             let draft = read_entity(&body).unwrap();
             prop_assert_eq!(draft.partition_key.as_deref(), Some(&*partition_key));

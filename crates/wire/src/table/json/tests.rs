@@ -182,7 +182,7 @@ fn dates_before_1601_are_out_of_range() {
 }
 
 #[test]
-fn keys_and_what_is_not_the_entitys() {
+fn keys_are_read_and_foreign_members_ignored() {
     // What clients post back of what they have read: full metadata, nulls, Timestamp in any form
     // (recordings net--TableClientLiveTests_BatchInsert: null; go--TestBatchErrorHandleResponse: year 1).
     let draft = read(
@@ -231,7 +231,7 @@ fn limits_have_their_codes() {
 }
 
 #[test]
-fn what_is_no_object_is_invalid() {
+fn other_json_is_invalid() {
     for body in [
         "",
         " ",
@@ -502,7 +502,7 @@ fn tables() {
 
 proptest! {
     #[test]
-    fn what_is_written_is_read_back(
+    fn written_entities_are_read_back(
         partition_key: String,
         row_key: String,
         model in proptest::collection::btree_map("[a-zA-Z_é][a-zé0-9]{0,9}", any_value(), 0..20),
