@@ -1,6 +1,6 @@
 //! The service properties of an account: analytics settings and CORS rules.
 
-/// All sections; the service always answers with all four.
+/// All four sections; the service always returns every one.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ServiceProperties {
     /// Request logging.
@@ -9,11 +9,11 @@ pub struct ServiceProperties {
     pub hour_metrics: Metrics,
     /// Metrics by the minute.
     pub minute_metrics: Metrics,
-    /// Cross-origin rules, at most five, tried in order.
+    /// Cross-origin rules, at most five; the first match applies.
     pub cors: Vec<CorsRule>,
 }
 
-/// Settings of request logging. Kept and given back; Partita has its own logs.
+/// Settings of request logging. Partita stores and returns them but has its own logs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Logging {
     /// `1.0`.
@@ -40,14 +40,14 @@ impl Default for Logging {
     }
 }
 
-/// Settings of metrics. Kept and given back; Partita has its own metrics.
+/// Settings of metrics. Partita stores and returns them but has its own metrics.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Metrics {
     /// `1.0`.
     pub version: String,
-    /// Whether they are enabled; then `include_apis` is given.
+    /// Whether metrics are enabled; then `include_apis` is present.
     pub enabled: bool,
-    /// A summary for each API too.
+    /// Whether to add a summary for each API.
     pub include_apis: Option<bool>,
     /// Days to keep metrics, 1 to 365; `None` when the policy is not enabled.
     pub retention_days: Option<u16>,
@@ -67,14 +67,14 @@ impl Default for Metrics {
 /// A cross-origin rule.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CorsRule {
-    /// Origins allowed, or `*`.
+    /// Allowed origins, or `*`.
     pub allowed_origins: Vec<String>,
-    /// HTTP methods allowed.
+    /// Allowed HTTP methods.
     pub allowed_methods: Vec<String>,
-    /// Request headers allowed; `prefix*` matches by prefix.
+    /// Allowed request headers; `prefix*` matches by prefix.
     pub allowed_headers: Vec<String>,
-    /// Response headers shown to the script; `prefix*` matches by prefix.
+    /// Response headers that the browser shows to scripts; `prefix*` matches by prefix.
     pub exposed_headers: Vec<String>,
-    /// For how many seconds a browser may keep the preflight's answer.
+    /// How many seconds a browser may cache the answer to a preflight.
     pub max_age_seconds: u32,
 }

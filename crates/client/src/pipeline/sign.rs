@@ -5,7 +5,7 @@ use crate::request::Request;
 use crate::{Credential, Endpoint, Error, ErrorKind, clock};
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http_body_util::Full;
-use partita_wire::{AccountKey, Failure, HttpDate, Method};
+use partita_wire::{AccountKey, Failure, Method, http_date};
 
 /// What differs between the storage protocols, as far as the pipeline is concerned.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ impl Pipeline {
             _ => None,
         };
         let target = request.target(endpoint, signature);
-        let date = HttpDate::new(clock::now());
+        let date = http_date(clock::now());
         let version = match &self.credential {
             Credential::Token(_) => self.protocol.token_version,
             _ => self.protocol.version,
