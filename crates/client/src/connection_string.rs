@@ -68,7 +68,11 @@ impl ConnectionString {
             .get("UseDevelopmentStorage")
             .is_some_and(|value| value.eq_ignore_ascii_case("true"))
         {
-            return Self::emulator(parts.get("DevelopmentStorageProxyUri"));
+            let host = parts.get("DevelopmentStorageProxyUri");
+            let host = host.unwrap_or("http://127.0.0.1").trim_end_matches('/');
+            return Self::parse(&format!(
+                "TableEndpoint={host}:{EMULATOR_PORT}/{EMULATOR_ACCOUNT};AccountKey={EMULATOR_KEY}"
+            ));
         }
         let account = parts.get("AccountName");
         let endpoint = match (parts.get("TableEndpoint"), account) {
@@ -93,16 +97,6 @@ impl ConnectionString {
             endpoint,
             secondary,
             credential,
-        })
-    }
-
-    fn emulator(proxy: Option<&str>) -> Result<Self, InvalidConnectionString> {
-        let host = proxy.unwrap_or("http://127.0.0.1").trim_end_matches('/');
-        let endpoint = Endpoint::parse(&format!("{host}:{EMULATOR_PORT}/{EMULATOR_ACCOUNT}"))?;
-        Ok(Self {
-            secondary: endpoint.secondary(),
-            endpoint,
-            credential: Credential::shared_key(EMULATOR_ACCOUNT, EMULATOR_KEY)?,
         })
     }
 }

@@ -14,7 +14,7 @@ use partita_wire::ErrorBody;
 pub(super) struct FailedAttempt {
     pub(super) error: Error,
     /// The answer, if there was one.
-    pub(super) answer: Option<Answer>,
+    pub(super) answer: Option<Box<Answer>>,
 }
 
 impl FailedAttempt {
@@ -60,7 +60,7 @@ pub(super) fn judge(request: &Request, answer: Answer) -> Result<Answer, FailedA
         Ok(()) => Ok(answer),
         Err(error) => Err(FailedAttempt {
             error,
-            answer: Some(answer),
+            answer: Some(Box::new(answer)),
         }),
     }
 }

@@ -53,11 +53,6 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
-    /// The value of a header; `None` if it is absent or not visible ASCII.
-    pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        self.answer.header(name)
-    }
-
     /// The error of a request whose answer contains `error`.
     pub(crate) fn failed(&self, error: Error, outcome: Outcome) -> Error {
         let outcome = match self.attempts.ambiguous {
@@ -252,6 +247,6 @@ impl Pipeline {
 fn answer_of(result: &Result<Answer, FailedAttempt>) -> Option<&Answer> {
     match result {
         Ok(answer) => Some(answer),
-        Err(failed) => failed.answer.as_ref(),
+        Err(failed) => failed.answer.as_deref(),
     }
 }

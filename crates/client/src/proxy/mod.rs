@@ -79,8 +79,8 @@ impl fmt::Debug for ProxyUrl {
     }
 }
 
-/// Selects the proxy of each destination.
-#[derive(Debug, Clone)]
+/// Selects the proxy of each destination. The default is none.
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Choice {
     matcher: Option<Arc<Matcher>>,
     /// Whether requests to the local machine bypass the proxy.
@@ -93,11 +93,7 @@ impl Choice {
     pub(crate) fn of(proxy: &Proxy) -> Self {
         match proxy {
             Proxy::Environment => Self::of_environment(|name| std::env::var(name).ok()),
-            Proxy::Direct => Self {
-                matcher: None,
-                bypasses_loopback: true,
-                is_tls: false,
-            },
+            Proxy::Direct => Self::default(),
             Proxy::Through(ProxyUrl(matcher, is_tls)) => Self {
                 matcher: Some(Arc::clone(matcher)),
                 bypasses_loopback: false,

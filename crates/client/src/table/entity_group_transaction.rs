@@ -107,7 +107,7 @@ impl TableClient {
         let failed = match self.pipeline.send(&request).await {
             Err(failed) => failed,
             Ok(reply) => {
-                let content_type = reply.header("content-type").unwrap_or_default();
+                let content_type = reply.answer.header("content-type").unwrap_or_default();
                 let parts = read_batch_answer(content_type, &reply.answer.body).unwrap_or_default();
                 if parts.len() == actions.len() {
                     let etags = parts.iter().map(|part| part.etag.map(ETag::from)).collect();
@@ -171,9 +171,8 @@ fn find_failed_operation(answer: &Answer) -> Result<()> {
     let body = ErrorBody::read(part.body).map(|body| {
         // The error of a transaction with one operation has no index.
         let (index, text) = body.split_index();
-        let (index, message) = (index.unwrap_or(0), text.to_owned());
-        let code = body.code;
-        (index, ErrorBody { code, message })
+        let message = text.to_owned();
+        (index.unwrap_or(0), ErrorBody { message, ..body })
     });
     let (index, body) = body.unzip();
     Err(refused(part.status, &answer.headers, body, index))

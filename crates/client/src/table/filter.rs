@@ -85,6 +85,13 @@ impl Filter {
         }
     }
 
+    fn term(tree: &Tree) -> Self {
+        Self {
+            text: tree.to_string(),
+            outermost: Outermost::Term,
+        }
+    }
+
     fn join(self, word: &str, outermost: Outermost, other: Self) -> Self {
         // Both operators are associative, so a chain of one operator needs no parentheses.
         let [left, right] = [self, other].map(|side| {
@@ -131,10 +138,7 @@ impl PropertyFilter {
     /// Matches if the property is Boolean true.
     #[must_use]
     pub fn is_true(self) -> Filter {
-        Filter {
-            text: Tree::IsTrue(self.0).to_string(),
-            outermost: Outermost::Term,
-        }
+        Filter::term(&Tree::IsTrue(self.0))
     }
 
     /// Matches if the property is a String that begins with `prefix`. The filter is a range, so on keys the server reads only matching
@@ -149,15 +153,11 @@ impl PropertyFilter {
     }
 
     fn compare(self, op: Comparison, literal: Value) -> Filter {
-        let tree = Tree::Compare {
+        Filter::term(&Tree::Compare {
             property: self.0,
             op,
             literal,
-        };
-        Filter {
-            text: tree.to_string(),
-            outermost: Outermost::Term,
-        }
+        })
     }
 }
 

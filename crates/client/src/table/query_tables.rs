@@ -8,12 +8,10 @@ use futures::{StreamExt as _, TryStreamExt as _};
 use partita_model::ValueRef;
 use partita_wire::Failure;
 use partita_wire::table::{Operation, PageReader};
+use std::sync::Arc;
 
 /// The names of tables, from all pages of a query.
 pub type TableStream = BoxStream<'static, Result<String>>;
-
-/// The names on one page, and the place of the next.
-type Names = (Vec<String>, Option<Continuation>);
 
 impl TableServiceClient {
     /// Lists the names of all tables, in the letter case in which they were created. The stream ends after an error.
@@ -27,30 +25,23 @@ impl TableServiceClient {
     }
 
     fn tables(&self, options: QueryOptions) -> TableStream {
-        let client = self.clone();
+        let pipeline = Arc::clone(&self.pipeline);
         let pages = stream::try_unfold(Some(None), move |next: Option<Option<Continuation>>| {
-            let (client, options) = (client.clone(), options.clone());
+            let (pipeline, options) = (Arc::clone(&pipeline), options.clone());
             async move {
                 let Some(from) = next else {
                     return Ok::<_, Error>(None);
                 };
-                let (names, next) = client.tables_page(&options, from.as_ref()).await?;
+                let (operation, path) = (Operation::QueryTables, "/Tables".to_owned());
+                let request = options.request(operation, path, from.as_ref());
+                let reply = pipeline.send(&request).await?;
+                let names =
+                    names(&reply.answer.body).map_err(|failure| reply.unreadable(failure))?;
                 let names = stream::iter(names.into_iter().map(Ok));
-                Ok(Some((names, next.map(Some))))
+                Ok(Some((names, Continuation::of_tables(&reply).map(Some))))
             }
         });
         pages.try_flatten().boxed()
-    }
-
-    async fn tables_page(
-        &self,
-        options: &QueryOptions,
-        from: Option<&Continuation>,
-    ) -> Result<Names> {
-        let request = options.request(Operation::QueryTables, "/Tables".to_owned(), from);
-        let reply = self.pipeline.send(&request).await?;
-        let names = names(&reply.answer.body).map_err(|failure| reply.unreadable(failure))?;
-        Ok((names, Continuation::of_tables(&reply)))
     }
 }
 

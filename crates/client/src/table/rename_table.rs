@@ -5,6 +5,7 @@ use super::table_request::JSON_BODY;
 use crate::Result;
 use partita_wire::Method;
 use partita_wire::table::{Operation, write_rename};
+use std::sync::Arc;
 
 impl TableClient {
     /// Renames the table in one step, whatever its size, and returns a client with the new name. The entities keep their ETags. Partita
@@ -18,6 +19,6 @@ impl TableClient {
             .extension_request(Operation::RenameTable, Method::Post, "partita-rename")
             .with_body(JSON_BODY, write_rename(to));
         self.pipeline.send(&request).await?;
-        Ok(self.renamed(to))
+        Ok(Self::new(Arc::clone(&self.pipeline), to))
     }
 }

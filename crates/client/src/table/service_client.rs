@@ -20,15 +20,12 @@ impl TableServiceClient {
     /// [`crate::ErrorKind::Tls`] for an invalid certificate authority, or without any; [`crate::ErrorKind::Credential`] for bearer
     /// tokens over plain HTTP to another machine; [`crate::ErrorKind::Input`] for an invalid application name.
     pub fn new(endpoint: Endpoint, credential: Credential, options: ClientOptions) -> Result<Self> {
-        let secondary = endpoint.secondary();
-        Self::of_account(
-            ConnectionString {
-                endpoint,
-                secondary,
-                credential,
-            },
-            options,
-        )
+        let account = ConnectionString {
+            secondary: endpoint.secondary(),
+            endpoint,
+            credential,
+        };
+        Self::of_account(account, options)
     }
 
     /// A client of the account in a [`ConnectionString`], with default options.

@@ -80,11 +80,6 @@ impl TableClient {
         }
     }
 
-    /// A client of another table of the account.
-    pub(super) fn renamed(&self, name: &str) -> Self {
-        Self::new(Arc::clone(&self.pipeline), name)
-    }
-
     /// The table's name, as passed to [`crate::TableServiceClient::table_client`].
     #[must_use]
     pub fn name(&self) -> &str {
@@ -157,5 +152,5 @@ pub(super) fn body_of(entity: &Entity) -> Vec<u8> {
 
 /// The ETag of a write's answer; empty if the answer has none.
 pub(super) fn etag_of(reply: &Reply) -> ETag {
-    ETag::from(reply.header("etag").unwrap_or_default())
+    ETag::from(reply.answer.header("etag").unwrap_or_default())
 }

@@ -55,17 +55,11 @@ pub(super) fn without_content(mut request: Request) -> Request {
 }
 
 fn authorization(unsigned: &Unsigned<'_>) -> Result<String, Failure> {
-    let Unsigned {
-        request,
-        endpoint,
-        target,
-        account,
-        key,
-        date,
-    } = *unsigned;
+    let (request, endpoint) = (unsigned.request, unsigned.endpoint);
+    let target = unsigned.target;
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let target = Target {
-        account: account.into(),
+        account: unsigned.account.into(),
         secondary: request.secondary,
         style: if endpoint.path().is_empty() {
             Style::Host
@@ -81,8 +75,8 @@ fn authorization(unsigned: &Unsigned<'_>) -> Result<String, Failure> {
         method: request.method.name(),
         content_md5: "",
         content_type: &request.content_type,
-        date,
+        date: unsigned.date,
         target: &target,
     };
-    signed.authorization(key, false)
+    signed.authorization(unsigned.key, false)
 }

@@ -41,7 +41,7 @@ impl LogTail {
                 .collect();
             match self.insert(&rows).await {
                 Ok(()) => break,
-                Err(error) if is_taken(&error) && attempt < ATTEMPTS => keys = suffixed(keys)?,
+                Err(error) if is_taken(&error) && attempt < ATTEMPTS => keys = suffixed(keys),
                 Err(error) => return Err(error),
             }
         }
@@ -81,12 +81,10 @@ fn is_taken(error: &Error) -> bool {
 }
 
 /// The keys with a random suffix. Their times, and so their order among the rows of this appender, stay.
-fn suffixed(keys: Vec<LogTailKey>) -> Result<Vec<LogTailKey>> {
+fn suffixed(keys: Vec<LogTailKey>) -> Vec<LogTailKey> {
     let suffix: String = (0..SUFFIX_CHARS)
         .map(|_| char::from(b"0123456789abcdefghijklmnopqrstuvwxyz"[fastrand::usize(..36)]))
         .collect();
-    let suffixed = keys.into_iter().map(|key| key.with_suffix(&suffix));
-    suffixed
-        .collect::<std::result::Result<_, _>>()
-        .map_err(|error| Error::input(error.to_string()))
+    let with_suffix = |key: LogTailKey| key.with_suffix(&suffix).expect("letters and digits");
+    keys.into_iter().map(with_suffix).collect()
 }

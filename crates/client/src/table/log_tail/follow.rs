@@ -146,15 +146,12 @@ impl LogFollow {
                 tokio::time::sleep(wait).await;
             }
             let followed = self.poll().await?;
-            let FollowOptions {
-                wait_min, wait_max, ..
-            } = self.options;
+            let wait = self.wait.filter(|_| followed.rows.is_empty());
+            let wait = wait.map_or(self.options.wait_min, |wait| wait.saturating_mul(2));
+            self.wait = Some(wait.min(self.options.wait_max));
             if !followed.rows.is_empty() {
-                self.wait = Some(wait_min.min(wait_max));
                 return Ok(followed);
             }
-            let longer = self.wait.map_or(wait_min, |wait| wait * 2);
-            self.wait = Some(longer.min(wait_max));
         }
     }
 

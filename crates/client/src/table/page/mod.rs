@@ -41,7 +41,7 @@ impl Page {
     /// The server's id of the request, `x-ms-request-id`.
     #[must_use]
     pub fn request_id(&self) -> Option<&str> {
-        self.reply.header("x-ms-request-id")
+        self.reply.answer.header("x-ms-request-id")
     }
 
     /// The body of the answer: OData JSON with minimal metadata, in UTF-8.
