@@ -1,7 +1,7 @@
 """The filter grammar, and comparisons of every pair of types.
 
-The rules of `expected` are those of the protocol notes ("Evaluation"): a missing property makes every comparison false,
-a property of another type than the literal counts as less than it, and a few numeric pairs compare by value.
+`expected` follows the protocol notes ("Evaluation"): comparisons with a missing property are false, a property of another type than
+the literal counts as less, and some pairs of numeric types compare by value.
 """
 
 import pytest

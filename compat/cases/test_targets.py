@@ -1,7 +1,7 @@
 """Scalability targets: the answer of a refusal, and the reaction of official clients. Partita only: emulators have no targets.
 
-A transaction of 100 rows on a partition of 20 a second is let in and leaves a debt of four seconds, so that what follows is
-surely refused, and let in when a client has waited as it was told.
+The server admits a transaction of 100 rows on a partition with a target of 20 entities/s, which leaves a debt of 4 s. So it refuses
+the next request, and admits it after the wait that it requested.
 """
 
 import json

@@ -72,8 +72,8 @@ impl HttpClient {
             Err(Error::new(ErrorKind::TimedOut, message))
         })?;
         Ok(HttpAnswer {
-            status: answer.status,
-            body: answer.body,
+            status: answer.status().as_u16(),
+            body: answer.into_body(),
         })
     }
 }

@@ -4,7 +4,7 @@ use crate::proxy::{Choice, Connector};
 use crate::{ClientOptions, Error, ErrorKind};
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, PROXY_AUTHORIZATION};
-use http::{HeaderMap, Request};
+use http::{HeaderMap, Request, Response};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
 use hyper_rustls::HttpsConnector;
@@ -32,18 +32,11 @@ pub(crate) struct Transport {
 }
 
 /// A complete answer of any status.
-#[derive(Debug)]
-pub(crate) struct Answer {
-    pub(crate) status: u16,
-    pub(crate) headers: HeaderMap,
-    pub(crate) body: Bytes,
-}
+pub(crate) type Answer = Response<Bytes>;
 
-impl Answer {
-    /// The value of a header; `None` if it is absent or not visible ASCII.
-    pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        self.headers.get(name)?.to_str().ok()
-    }
+/// The value of a header; `None` if it is absent or not visible ASCII.
+pub(crate) fn header_text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+    headers.get(name)?.to_str().ok()
 }
 
 impl Transport {
@@ -85,11 +78,8 @@ impl Transport {
         }
         let answer = self.client.request(request).await.map_err(failed_to_send)?;
         let (head, body) = answer.into_parts();
-        Ok(Answer {
-            status: head.status.as_u16(),
-            body: collect(body, &head.headers).await?,
-            headers: head.headers,
-        })
+        let body = collect(body, &head.headers).await?;
+        Ok(Response::from_parts(head, body))
     }
 }
 

@@ -4,7 +4,7 @@ use crate::error::{Attempts, ErrorAnswer};
 use crate::observer::RetryReason;
 use crate::request::Request;
 use crate::retry::{is_retried_status, outcome_of_status, retry_after};
-use crate::transport::Answer;
+use crate::transport::{Answer, header_text};
 use crate::{Error, ErrorKind, Outcome, clock};
 use http::header::HeaderMap;
 use partita_wire::ErrorBody;
@@ -49,9 +49,9 @@ impl From<Error> for FailedAttempt {
 /// Tells success from failure by the status, and by what the request's `inspect` finds in the answer.
 pub(super) fn judge(request: &Request, answer: Answer) -> Result<Answer, FailedAttempt> {
     let judged = match request.inspect {
-        _ if answer.status >= 300 => {
-            let body = ErrorBody::read(&answer.body);
-            Err(refused(answer.status, &answer.headers, body, None))
+        _ if answer.status().as_u16() >= 300 => {
+            let (status, body) = (answer.status().as_u16(), ErrorBody::read(answer.body()));
+            Err(refused(status, answer.headers(), body, None))
         }
         Some(inspect) => inspect(&answer),
         None => Ok(()),
@@ -73,10 +73,9 @@ pub(crate) fn refused(
     index: Option<usize>,
 ) -> Error {
     let ErrorBody { code, message } = body.unwrap_or_else(|| {
-        let code = headers.get("x-ms-error-code");
-        let code = code.and_then(|code| code.to_str().ok());
+        let code = header_text(headers, "x-ms-error-code").unwrap_or_default();
         ErrorBody {
-            code: code.unwrap_or_default().to_owned(),
+            code: code.to_owned(),
             message: format!("the server answered with status {status}"),
         }
     });

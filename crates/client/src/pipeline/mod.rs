@@ -20,8 +20,9 @@ use crate::error::Attempts;
 use crate::observer::{AttemptEvent, Decision, GiveUp};
 use crate::request::Request;
 use crate::retry::Bucket;
-use crate::transport::{Answer, Transport};
+use crate::transport::{Answer, Transport, header_text};
 use crate::{ClientOptions, ConnectionString, Credential, Error, ErrorKind, Outcome};
+use bytes::Bytes;
 use futures::future::BoxFuture;
 use http::header::HeaderValue;
 use judge::{FailedAttempt, judge, retry_reason};
@@ -48,11 +49,21 @@ pub(crate) struct Pipeline {
 /// An answer with a status below 300.
 #[derive(Debug)]
 pub(crate) struct Reply {
-    pub(crate) answer: Answer,
+    answer: Answer,
     attempts: Attempts,
 }
 
 impl Reply {
+    /// The value of a header; `None` if it is absent or not visible ASCII.
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        header_text(self.answer.headers(), name)
+    }
+
+    /// The body of the answer.
+    pub(crate) fn body(&self) -> &Bytes {
+        self.answer.body()
+    }
+
     /// The error of a request whose answer contains `error`.
     pub(crate) fn failed(&self, error: Error, outcome: Outcome) -> Error {
         let outcome = match self.attempts.ambiguous {
@@ -127,7 +138,7 @@ impl Pipeline {
             let attempt_begun = Instant::now();
             let id = Guid(fastrand::u128(..).to_be_bytes()).to_string();
             let result = self.attempt(request, &id, begun).await;
-            let request_id = answer_of(&result).and_then(|answer| answer.header("x-ms-request-id"));
+            let request_id = header_of(&result, "x-ms-request-id");
             let attempts = Attempts {
                 operation: request.operation,
                 count: attempt,
@@ -146,12 +157,12 @@ impl Pipeline {
                 client_request_id: &attempts.client_request_id,
                 request_id: attempts.request_id.as_deref(),
                 took: attempt_begun.elapsed(),
-                status: answer.map(|answer| answer.status),
+                status: answer.map(|answer| answer.status().as_u16()),
                 bytes: (
                     request.body.len(),
-                    answer.map_or(0, |answer| answer.body.len()),
+                    answer.map_or(0, |answer| answer.body().len()),
                 ),
-                busy_reason: answer.and_then(|answer| answer.header("x-partita-reason")),
+                busy_reason: header_of(&result, "x-partita-reason"),
                 error,
                 decision,
             });
@@ -249,4 +260,8 @@ fn answer_of(result: &Result<Answer, FailedAttempt>) -> Option<&Answer> {
         Ok(answer) => Some(answer),
         Err(failed) => failed.answer.as_deref(),
     }
+}
+
+fn header_of<'r>(result: &'r Result<Answer, FailedAttempt>, name: &str) -> Option<&'r str> {
+    header_text(answer_of(result)?.headers(), name)
 }

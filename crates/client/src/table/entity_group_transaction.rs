@@ -5,7 +5,7 @@ use super::table_request::table_request;
 use super::{IfMatch, TableClient, UpdateMode, body_of};
 use crate::pipeline::refused;
 use crate::request::Request;
-use crate::transport::Answer;
+use crate::transport::{Answer, header_text};
 use crate::{ETag, Entity, Error, ErrorKind, Outcome, Result};
 use partita_model::Guid;
 use partita_model::limits::BATCH_OPERATIONS_MAX;
@@ -107,8 +107,8 @@ impl TableClient {
         let failed = match self.pipeline.send(&request).await {
             Err(failed) => failed,
             Ok(reply) => {
-                let content_type = reply.answer.header("content-type").unwrap_or_default();
-                let parts = read_batch_answer(content_type, &reply.answer.body).unwrap_or_default();
+                let content_type = reply.header("content-type").unwrap_or_default();
+                let parts = read_batch_answer(content_type, reply.body()).unwrap_or_default();
                 if parts.len() == actions.len() {
                     let etags = parts.iter().map(|part| part.etag.map(ETag::from)).collect();
                     return Ok(TransactionOutcome { etags });
@@ -160,8 +160,8 @@ impl TableClient {
 
 /// Finds the failed operation in the answer to a batch. The status of the answer is 202 even then.
 fn find_failed_operation(answer: &Answer) -> Result<()> {
-    let content_type = answer.header("content-type").unwrap_or_default();
-    let parts = read_batch_answer(content_type, &answer.body).ok_or_else(|| {
+    let content_type = header_text(answer.headers(), "content-type").unwrap_or_default();
+    let parts = read_batch_answer(content_type, answer.body()).ok_or_else(|| {
         let message = "cannot read the answer to the transaction";
         Error::new(ErrorKind::Unreadable, message)
     })?;
@@ -175,7 +175,7 @@ fn find_failed_operation(answer: &Answer) -> Result<()> {
         (index.unwrap_or(0), ErrorBody { message, ..body })
     });
     let (index, body) = body.unzip();
-    Err(refused(part.status, &answer.headers, body, index))
+    Err(refused(part.status, answer.headers(), body, index))
 }
 
 /// Refuses transactions that the service would refuse with an unclear message, or that would break the lines of the request.

@@ -71,6 +71,6 @@ impl TableClient {
             request = request.with_parameter("$select", &select);
         }
         let reply = self.pipeline.send(&request).await?;
-        read_entity(&reply.answer.body).map_err(|failure| reply.unreadable(failure))
+        read_entity(reply.body()).map_err(|failure| reply.unreadable(failure))
     }
 }

@@ -18,7 +18,7 @@ impl TableServiceClient {
         let request = service_request(operation, Method::Get, "properties");
         let reply = self.pipeline.send(&request).await?;
         let mut properties = ServiceProperties::default();
-        ServicePropertiesUpdate::read(&reply.answer.body)
+        ServicePropertiesUpdate::read(reply.body())
             .map_err(|failure| reply.unreadable(failure))?
             .apply(&mut properties);
         Ok(properties)

@@ -15,6 +15,6 @@ impl TableServiceClient {
         let mut request = service_request(Operation::GetTableServiceStats, Method::Get, "stats");
         request.secondary = true;
         let reply = self.pipeline.send(&request).await?;
-        read_service_stats(&reply.answer.body).map_err(|failure| reply.unreadable(failure))
+        read_service_stats(reply.body()).map_err(|failure| reply.unreadable(failure))
     }
 }

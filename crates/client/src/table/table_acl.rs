@@ -16,7 +16,7 @@ impl TableClient {
         let request = table_request(Operation::GetTableAcl, Method::Get, self.path())
             .with_parameter("comp", "acl");
         let reply = self.pipeline.send(&request).await?;
-        read_signed_identifiers(&reply.answer.body, POLICY_PERMISSIONS)
+        read_signed_identifiers(reply.body(), POLICY_PERMISSIONS)
             .map_err(|failure| reply.unreadable(failure))
     }
 

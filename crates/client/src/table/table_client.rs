@@ -152,5 +152,5 @@ pub(super) fn body_of(entity: &Entity) -> Vec<u8> {
 
 /// The ETag of a write's answer; empty if the answer has none.
 pub(super) fn etag_of(reply: &Reply) -> ETag {
-    ETag::from(reply.answer.header("etag").unwrap_or_default())
+    ETag::from(reply.header("etag").unwrap_or_default())
 }

@@ -19,7 +19,7 @@ impl TableClient {
         let request = self.extension_request(Operation::GetTableSettings, Method::Get, SETTINGS);
         match self.pipeline.send(&request).await {
             // Azurite ignores the parameter and answers with the table's entities.
-            Ok(reply) => Ok(TableSettings::read(&reply.answer.body).ok()),
+            Ok(reply) => Ok(TableSettings::read(reply.body()).ok()),
             Err(error) if is_unsupported(&error) => Ok(None),
             Err(error) => Err(error),
         }

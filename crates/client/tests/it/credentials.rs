@@ -119,14 +119,13 @@ const TOKEN: &str = "eyJhbGciOiJub25lIn0.eyJpc3MiOiJodHRwczovL3N0cy53aW5kb3dzLm5
 /// The data directory of a server with TLS and tokens, the server, its connection string, and its certificate authority.
 pub(crate) async fn started_with_tls() -> (tempfile::TempDir, Server, String, Vec<u8>) {
     let directory = tempfile::tempdir().unwrap();
-    let location = directory.path().to_str().unwrap();
-    let flags = [
-        ("tls", "dev"),
+    let server = server::start(&[
+        ("location", directory.path().to_str().unwrap()),
         ("in-memory", "false"),
-        ("location", location),
+        ("tls", "dev"),
         ("oauth", "basic"),
-    ];
-    let server = server::start(&flags).await;
+    ])
+    .await;
     let pem = std::fs::read(server.authority().unwrap()).unwrap();
     let text = server::connection_string(&server).replace("http://", "https://");
     (directory, server, text, pem)

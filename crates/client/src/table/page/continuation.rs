@@ -78,7 +78,7 @@ impl Continuation {
 }
 
 fn header(reply: &Reply, name: &str) -> Option<String> {
-    let value = reply.answer.header(&format!("x-ms-continuation-{name}"))?;
+    let value = reply.header(&format!("x-ms-continuation-{name}"))?;
     (!value.is_empty()).then(|| value.to_owned())
 }
 

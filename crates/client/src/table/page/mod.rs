@@ -41,13 +41,13 @@ impl Page {
     /// The server's id of the request, `x-ms-request-id`.
     #[must_use]
     pub fn request_id(&self) -> Option<&str> {
-        self.reply.answer.header("x-ms-request-id")
+        self.reply.header("x-ms-request-id")
     }
 
     /// The body of the answer: OData JSON with minimal metadata, in UTF-8.
     #[must_use]
     pub fn bytes(&self) -> &Bytes {
-        &self.reply.answer.body
+        &self.reply.body()
     }
 
     /// The rows as slices of the body, without copies, for tools that need only parts of them.
