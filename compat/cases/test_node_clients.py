@@ -1,6 +1,6 @@
 """The Node clients, current and retired: every case of `../js/*.test.mjs`, one run of Node per file.
 
-`tls` speaks to the TLS server and trusts its certificate by NODE_EXTRA_CA_CERTS, `throttled` to a server with targets.
+`tls` uses the TLS server and trusts its certificate by NODE_EXTRA_CA_CERTS; `throttled` uses a server with targets.
 """
 
 import os

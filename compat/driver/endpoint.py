@@ -1,7 +1,6 @@
-"""An account on some server, addressed in path or host style, with its key.
+"""An account on a server, addressed in path or host style, with its key.
 
-The one door through which replay and raw cases send requests. It signs, it never rewrites: the path given is
-the path sent.
+Replay and raw cases send all requests through this class. It signs requests, but does not change their paths.
 """
 
 import dataclasses
@@ -70,8 +69,8 @@ class Endpoint:
              bad_key=False):
         """Sends one request and returns its answer.
 
-        `auth`: "SharedKey", "SharedKeyLite", None (as it stands: SAS in the path, or nothing), or a whole
-        Authorization value. A header given as None is left out, defaults included.
+        `auth`: "SharedKey", "SharedKeyLite", None (a SAS in the path, or nothing), or a complete Authorization value.
+        A header with the value None is omitted, even if it has a default.
         """
         target = (f"/{self.account}-secondary" if secondary and not self.host_style else self.prefix) + path
         authority = self.authority

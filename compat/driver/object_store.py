@@ -1,7 +1,7 @@
 """Object stores for backups: moto's S3 and Azurite's Blob service, each in its own process.
 
-Ports are picked free, data is in memory or in a temporary directory, waits have a deadline. Objects are written and read here by plain
-HTTP, apart from what is tested.
+They use free ports and keep data in memory or in a temporary directory; waits have a deadline. This module reads and writes objects by plain
+HTTP, independent of the tested code.
 """
 
 import pathlib

@@ -1,8 +1,7 @@
 """Starts a table server (Partita or Azurite) as a child process, waits for its ready line, and stops it.
 
-Ports are picked free, the data directory is temporary, the wait has a deadline and no sleeps: the ready line
-"Azurite Table service is successfully listening at URL" is what test helpers of other projects wait for too
-(Azurite's table-only program words it differently).
+It uses a free port and a temporary data directory. It waits for the ready line "Azurite Table service is successfully listening at URL",
+as other projects do, with a deadline and without sleeps. (Azurite's table-only program has another ready line.)
 """
 
 import os
@@ -51,7 +50,7 @@ class Server:
     """A running server; use it as a context manager.
 
     `accounts` maps names to base64 keys; `options` are further flags of the target; `location` keeps data between
-    runs: None makes a temporary directory, False names none.
+    runs: None creates a temporary directory, False passes no location.
     """
 
     def __init__(self, target="partita", accounts=None, options=(), location=None, environment=None):

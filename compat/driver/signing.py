@@ -1,7 +1,7 @@
 """Signatures of the Table service, independent of any client library.
 
-Sources: "Authorize with Shared Key", "Constructing an Account SAS", "Constructing a Service SAS". Having
-them here, in plain Python, keeps the suite independent of both the server and the official clients.
+Sources: "Authorize with Shared Key", "Constructing an Account SAS", "Constructing a Service SAS". This
+implementation in plain Python keeps the suite independent of the server and of the official clients.
 """
 
 import base64

@@ -1,7 +1,7 @@
 """HTTP/1.1 with full control of the bytes.
 
-Client libraries normalise header names, paths and bodies; a test of a server's edges must not. A request goes out
-exactly as given (only `Host` and `Content-Length` are added unless the caller says otherwise).
+Client libraries normalise header names, paths and bodies, which tests of unusual requests must avoid. Requests are sent unchanged; only `Host`
+and `Content-Length` have defaults.
 """
 
 import json

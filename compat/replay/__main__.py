@@ -2,8 +2,8 @@
 
     python3 compat/replay [--target partita|azurite|URL] [--recordings FOLDER] [--only GLOB] [--report] [-v]
 
-Without `--report` the run fails on a difference that `exceptions.toml` does not list, and on a listed one that is
-gone. A server that we start ourselves gets one empty account per scenario; any other is wiped between scenarios.
+Without `--report` the run fails on differences that `exceptions.toml` does not list, and on listed ones that do not occur. On its own
+servers each scenario has an empty account; on other servers the replay deletes all tables between scenarios.
 """
 
 import argparse

@@ -1,7 +1,7 @@
-"""The marks of recorded scenarios: filled in for requests, matched and bound in answers.
+"""The marks of recorded scenarios: replaced in requests, matched and bound in answers.
 
-`../recordings/README.md` beside the data defines them. A `{etag:N}` or `{token:N}` is bound where an answer first
-shows it; from then on it stands for exactly that value.
+`../recordings/README.md` beside the data defines them. The first answer with a `{etag:N}` or `{token:N}`
+binds it; later it means exactly that value.
 """
 
 import re

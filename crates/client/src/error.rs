@@ -74,7 +74,8 @@ pub(crate) struct Attempts {
     pub(crate) client_request_id: String,
     /// `x-ms-request-id` of the last answer.
     pub(crate) request_id: Option<String>,
-    /// Whether an attempt before the last one may have changed data: the last attempt may have met the effect of an earlier one.
+    /// Whether an attempt before the last one may have changed data: the last attempt may have met the effect of an earlier
+    /// one.
     pub(crate) ambiguous: bool,
 }
 

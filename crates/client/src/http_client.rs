@@ -1,5 +1,5 @@
-//! A plain HTTP client for other protocols, such as Partita's admin API. It uses the connections, TLS and proxies of the table clients,
-//! without signatures and retries.
+//! A plain HTTP client for other protocols, such as Partita's admin API. It uses the connections, TLS and proxies of the table
+//! clients, without signatures and retries.
 
 use crate::transport::Transport;
 use crate::{ClientOptions, Error, ErrorKind, Result};
@@ -27,8 +27,8 @@ pub struct HttpAnswer {
 }
 
 impl HttpClient {
-    /// A client with the connection settings of `options`, whose `attempt_timeout` bounds each request. `tls` says whether requests
-    /// use `https`: loading the machine's certificate authorities takes some milliseconds.
+    /// A client with the connection settings of `options`, whose `attempt_timeout` bounds each request. `tls` says whether
+    /// requests use `https`: loading the machine's certificate authorities takes some milliseconds.
     ///
     /// # Errors
     /// [`ErrorKind::Tls`] without a trusted certificate authority; [`ErrorKind::Input`] if `options.application` is not a valid
@@ -43,7 +43,8 @@ impl HttpClient {
         })
     }
 
-    /// Sends a request once and returns the answer, whatever its status. Cancellation: the server may have executed the request.
+    /// Sends a request once and returns the answer, whatever its status. Cancellation: the server may have executed the
+    /// request.
     ///
     /// # Errors
     /// [`ErrorKind::Input`] for an invalid method, URL or header; [`ErrorKind::Connect`], [`ErrorKind::Tls`],

@@ -18,7 +18,8 @@ use std::error::Error as StdError;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The longest accepted answer, in bytes. The service ends a page at 4 MiB of entities; as JSON they can be several times as long.
+/// The longest accepted answer, in bytes. The service ends a page at 4 MiB of entities; as JSON they can be several times as
+/// long.
 const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// The longest idle timeout. The pool adds it to the current time, which must not overflow.
@@ -40,8 +41,8 @@ pub(crate) fn header_text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h 
 }
 
 impl Transport {
-    /// Does not connect yet. `tls` says whether an endpoint uses `https`: loading the machine's certificate authorities takes some
-    /// milliseconds.
+    /// Does not connect yet. `tls` says whether an endpoint uses `https`: loading the machine's certificate authorities takes
+    /// some milliseconds.
     pub(crate) fn new(options: &ClientOptions, tls: bool) -> Result<Self, Error> {
         let proxy = Choice::of(&options.proxy);
         let tls = tls || proxy.is_tls;
@@ -69,8 +70,8 @@ impl Transport {
     /// Sends a request and reads the complete answer. Cancellation: the server may have executed the request.
     ///
     /// # Errors
-    /// [`ErrorKind::Connect`], [`ErrorKind::Tls`], [`ErrorKind::Broken`], or [`ErrorKind::Unreadable`] for an answer that is too
-    /// long. They have no outcome yet, because the transport cannot tell a write from a read.
+    /// [`ErrorKind::Connect`], [`ErrorKind::Tls`], [`ErrorKind::Broken`], or [`ErrorKind::Unreadable`] for an answer that is
+    /// too long. They have no outcome yet, because the transport cannot tell a write from a read.
     pub(crate) async fn send(&self, mut request: Request<Full<Bytes>>) -> Result<Answer, Error> {
         if let Some(authorization) = self.proxy.authorization(request.uri()) {
             let headers = request.headers_mut();

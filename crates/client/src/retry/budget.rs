@@ -1,7 +1,7 @@
 //! Bounds the retries of a client by a token bucket.
 //!
-//! During a short outage, the bucket allows every retry of the policy. During a long one, retries would multiply the load of a service
-//! that is already in trouble: the bucket empties soon, and each request is sent once.
+//! During a short outage, the bucket allows every retry of the policy. During a long one, retries would multiply the load of a
+//! service that is already in trouble: the bucket empties soon, and each request is sent once.
 
 use parking_lot::Mutex;
 

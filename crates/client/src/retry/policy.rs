@@ -36,8 +36,8 @@ pub enum RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// The default: four retries within 9 to 13 s (waits of about 0.5, 1.3, 2.9 and 6.1 s). They outlast a failover of several seconds,
-    /// and a short failure costs little.
+    /// The default: four retries within 9 to 13 s (waits of about 0.5, 1.3, 2.9 and 6.1 s). They outlast a failover of several
+    /// seconds, and a short failure costs little.
     pub const MODERN: Self = Self::Exponential {
         retries: 4,
         wait: Duration::from_millis(400),
@@ -62,8 +62,8 @@ impl RetryPolicy {
         }
     }
 
-    /// The wait after the attempt number `tries`, counted from 1. `spread` selects the jitter: 0.0 the shortest wait, 1.0 the longest;
-    /// values outside are clamped. [`Self::retries`] does not matter here.
+    /// The wait after the attempt number `tries`, counted from 1. `spread` selects the jitter: 0.0 the shortest wait, 1.0 the
+    /// longest; values outside are clamped. [`Self::retries`] does not matter here.
     #[must_use]
     pub fn wait(&self, tries: u32, spread: f64) -> Duration {
         match *self {

@@ -9,8 +9,8 @@ impl TableClient {
     /// Deletes an existing entity.
     ///
     /// # Errors
-    /// 404 ResourceNotFound, with [`crate::Outcome::MayHaveHappened`] if an earlier attempt may have deleted it; 404 TableNotFound; 412
-    /// UpdateConditionNotSatisfied if its ETag differs from `if_match`.
+    /// 404 ResourceNotFound, with [`crate::Outcome::MayHaveHappened`] if an earlier attempt may have deleted it; 404
+    /// TableNotFound; 412 UpdateConditionNotSatisfied if its ETag differs from `if_match`.
     pub async fn delete_entity(
         &self,
         partition_key: &str,

@@ -16,8 +16,8 @@ impl TableClient {
         EntityStream::new(PageStream::new(self.clone(), options))
     }
 
-    /// Queries entities as structs, see [`crate::Entity::into_typed`]. An item whose entity does not match the struct fails with
-    /// [`crate::ErrorKind::Unreadable`], and the stream continues.
+    /// Queries entities as structs, see [`crate::Entity::into_typed`]. An item whose entity does not match the struct fails
+    /// with [`crate::ErrorKind::Unreadable`], and the stream continues.
     pub fn query_entities_as<T: DeserializeOwned>(
         &self,
         options: QueryOptions,
@@ -26,7 +26,8 @@ impl TableClient {
             .map(|entity| entity?.into_typed().map_err(Error::unreadable))
     }
 
-    /// Queries one page, from a continuation on, or from the beginning. Ignores [`QueryOptions::from`] and [`QueryOptions::read_ahead`].
+    /// Queries one page, from a continuation on, or from the beginning. Ignores [`QueryOptions::from`] and
+    /// [`QueryOptions::read_ahead`].
     ///
     /// # Errors
     /// 404 TableNotFound; 400 InvalidInput for an invalid filter or [`QueryOptions::top`].

@@ -66,8 +66,8 @@ impl TableClient {
         }
     }
 
-    /// The ETags of all written entities if the failed writes have happened after all. Deletions alone prove nothing: another client may
-    /// have deleted the entities.
+    /// The ETags of all written entities if the failed writes have happened after all. Deletions alone prove nothing: another
+    /// client may have deleted the entities.
     pub(super) async fn read_all_back(
         &self,
         failed: &Error,

@@ -11,8 +11,8 @@ use std::sync::Arc;
 /// A table. Cheap to clone; clones share connections and retry budget with the [`crate::TableServiceClient`] they came from.
 ///
 /// # Retried writes
-/// A write is retried even if an earlier attempt may have happened. The last answer may then be the effect of that attempt, so the client
-/// reads the entities back:
+/// A write is retried even if an earlier attempt may have happened. The last answer may then be the effect of that attempt, so
+/// the client reads the entities back:
 ///
 /// | write | answer after an attempt that may have happened | result |
 /// | --- | --- | --- |
@@ -21,8 +21,8 @@ use std::sync::Arc;
 /// | transaction | 409, 412, 404 | success if all written entities can be read and all deleted ones are gone |
 /// | delete | 404 | the error, with [`crate::Outcome::MayHaveHappened`]: another client may have deleted the entity |
 ///
-/// If another client writes the same properties at the same time, both clients report success. So put a value that is unique to the writer
-/// into rows that serve as locks.
+/// If another client writes the same properties at the same time, both clients report success. So put a value that is unique to
+/// the writer into rows that serve as locks.
 #[derive(Debug, Clone)]
 pub struct TableClient {
     pub(super) pipeline: Arc<Pipeline>,

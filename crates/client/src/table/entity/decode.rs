@@ -1,7 +1,7 @@
 //! Decodes the rows of an answer to entities, on the hot path of every tool.
 //!
-//! The rows of a page mostly have the same properties in the same order. So the decoder compares each name with the one at the same place
-//! of earlier rows, and shares it instead of allocating.
+//! The rows of a page mostly have the same properties in the same order. So the decoder compares each name with the one at the
+//! same place of earlier rows, and shares it instead of allocating.
 
 use super::{ETag, Entity};
 use partita_wire::Failure;

@@ -4,8 +4,8 @@ use super::{LogTail, LogTailKey};
 use crate::{Entity, Error, ErrorCode, Outcome, Result, TransactionAction};
 use partita_model::limits::BATCH_OPERATIONS_MAX;
 
-/// The most attempts to insert rows whose keys are taken. One random suffix, of 36^8, suffices unless other software writes into the
-/// partition.
+/// The most attempts to insert rows whose keys are taken. One random suffix, of 36^8, suffices unless other software writes
+/// into the partition.
 const ATTEMPTS: usize = 4;
 /// The length of a random suffix.
 const SUFFIX_CHARS: usize = 8;
@@ -14,8 +14,8 @@ impl LogTail {
     /// Appends a row and returns its key, which replaces the keys of `row`.
     ///
     /// # Errors
-    /// 404 TableNotFound; 400 if the row exceeds a limit; [`crate::ErrorKind::Input`] if the clock is at the last [`crate::DateTime`]. After
-    /// [`Outcome::MayHaveHappened`], another append may store the row twice.
+    /// 404 TableNotFound; 400 if the row exceeds a limit; [`crate::ErrorKind::Input`] if the clock is at the last
+    /// [`crate::DateTime`]. After [`Outcome::MayHaveHappened`], another append may store the row twice.
     pub async fn append(&self, row: Entity) -> Result<LogTailKey> {
         let mut keys = self.append_all(vec![row]).await?;
         Ok(keys.pop().expect("one key for one row"))

@@ -1,7 +1,8 @@
 //! Follows a log: returns new rows.
 //!
-//! A follower remembers the newest time that it has seen, and queries only rows that are not older. Rows of exactly that time are returned
-//! again, because another appender may add a row in the same tick; the follower remembers their keys and skips them.
+//! A follower remembers the newest time that it has seen, and queries only rows that are not older. Rows of exactly that time
+//! are returned again, because another appender may add a row in the same tick; the follower remembers their keys and skips
+//! them.
 //!
 //! ```text
 //! newest                                                     older
@@ -9,8 +10,8 @@
 //!   └──────── one query ────────┴──────────────────────────────┘
 //! ```
 //!
-//! A row may become visible after a row with a later time, because of another clock or a slower connection. The follower misses it unless
-//! [`FollowOptions::late`] covers the difference.
+//! A row may become visible after a row with a later time, because of another clock or a slower connection. The follower misses
+//! it unless [`FollowOptions::late`] covers the difference.
 
 use super::{LogTail, LogTailKey};
 use crate::{Entity, Result};
@@ -68,8 +69,8 @@ pub struct LogFollow {
 }
 
 impl LogTail {
-    /// Follows the log after `latest`, the rows that [`Self::latest`] returned: the follower returns newer rows only. With an empty `latest`
-    /// it returns all rows.
+    /// Follows the log after `latest`, the rows that [`Self::latest`] returned: the follower returns newer rows only. With an
+    /// empty `latest` it returns all rows.
     ///
     /// ```
     /// # mod server { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/example/server.rs")); }
@@ -91,8 +92,8 @@ impl LogTail {
         self.follow_from(DateTime::MIN, latest, options)
     }
 
-    /// Follows the log from `time` on, after `latest`, the rows that [`Self::latest_since`] returned: the follower returns newer rows only.
-    /// With an empty `latest` it returns all rows from `time` on.
+    /// Follows the log from `time` on, after `latest`, the rows that [`Self::latest_since`] returned: the follower returns
+    /// newer rows only. With an empty `latest` it returns all rows from `time` on.
     #[must_use]
     pub fn follow_from(
         &self,
@@ -122,7 +123,8 @@ fn time_of(row: &Entity) -> Option<DateTime> {
 }
 
 impl LogFollow {
-    /// Returns the rows since the last poll, without waiting for any. Cancel safe: if the future is dropped, the next poll returns the rows.
+    /// Returns the rows since the last poll, without waiting for any. Cancel safe: if the future is dropped, the next poll
+    /// returns the rows.
     ///
     /// # Errors
     /// As [`crate::TableClient::query_page`]. The next poll queries the same rows again.

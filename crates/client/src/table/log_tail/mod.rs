@@ -21,9 +21,10 @@ use std::sync::Arc;
 /// A partition of a table as a log. Cheap to clone; all clones are one appender.
 ///
 /// # Promises
-/// - The rows of one appender keep the order of its calls, even if its clock stands still or goes back: each row gets a time at least one
-///   tick of 100 ns after the row before.
-/// - Appenders that use the same tick do not lose rows: the service refuses the second row, and its appender adds a suffix to the key.
+/// - The rows of one appender keep the order of its calls, even if its clock stands still or goes back: each row gets a time at
+///   least one tick of 100 ns after the row before.
+/// - Appenders that use the same tick do not lose rows: the service refuses the second row, and its appender adds a suffix to
+///   the key.
 /// - The clocks of their machines order the rows of different appenders.
 ///
 /// ```
@@ -76,7 +77,8 @@ impl LogTail {
         }
     }
 
-    /// Replaces the machine's clock. The result is another appender: its order is independent of rows that were appended before.
+    /// Replaces the machine's clock. The result is another appender: its order is independent of rows that were appended
+    /// before.
     #[must_use]
     pub fn with_clock(self, clock: impl Fn() -> DateTime + Send + Sync + 'static) -> Self {
         Self {

@@ -54,8 +54,8 @@ impl QueryOptions {
         self
     }
 
-    /// Requests the next page while the program uses the current one, in a task that ends with the stream. It pays if the query is read to the
-    /// end; otherwise it costs one useless request.
+    /// Requests the next page while the program uses the current one, in a task that ends with the stream. It pays if the query
+    /// is read to the end; otherwise it costs one useless request.
     #[must_use]
     pub fn read_ahead(mut self) -> Self {
         self.reads_ahead = true;

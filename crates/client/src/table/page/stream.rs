@@ -9,8 +9,9 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use tokio::task::{JoinError, JoinSet};
 
-/// The pages of a query. The client requests a page when the stream is polled for it; with [`QueryOptions::read_ahead`] already when
-/// it has the page before. The stream ends after an error; a new query can resume at the last page's [`Page::continuation`].
+/// The pages of a query. The client requests a page when the stream is polled for it; with [`QueryOptions::read_ahead`] already
+/// when it has the page before. The stream ends after an error; a new query can resume at the last page's
+/// [`Page::continuation`].
 #[must_use = "a stream does nothing until it is polled"]
 pub struct PageStream {
     options: QueryOptions,
