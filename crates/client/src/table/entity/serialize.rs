@@ -321,11 +321,11 @@ impl ser::Serializer for EntitySerializer {
 
     fn serialize_struct_variant(
         self,
-        _: &'static str,
-        _: u32,
-        _: &'static str,
-        _: usize,
+        name: &'static str,
+        index: u32,
+        variant: &'static str,
+        length: usize,
     ) -> Result<Refused, ConvertError> {
-        self.refuse("a variant with data")
+        self.serialize_tuple_variant(name, index, variant, length)
     }
 }
