@@ -35,10 +35,7 @@ impl Bucket {
     pub(super) fn wait(&mut self, rate: NonZeroU32, now: u64, cost: u64) -> u64 {
         self.refill(rate, now);
         let tokens = i128::from(cost.max(1)).min(i128::from(rate.get()));
-        let missing = tokens * NANOS - i128::from(self.level);
-        // Rounded up: a nanosecond too early would be refused again.
-        let nanos = missing.max(0) as u128;
-        u64::try_from(nanos.div_ceil(u128::from(rate.get()))).unwrap_or(u64::MAX)
+        self.nanos_to(tokens * NANOS, rate)
     }
 
     /// Takes `cost`, also more than there is.
@@ -56,9 +53,13 @@ impl Bucket {
     /// Nanoseconds until it is full: a full bucket equals a new one.
     pub(super) fn nanos_to_full(&mut self, rate: NonZeroU32, now: u64) -> u64 {
         self.refill(rate, now);
-        let missing = i128::from(capacity(rate)) - i128::from(self.level);
-        let nanos = missing.max(0) as u128;
-        u64::try_from(nanos.div_ceil(u128::from(rate.get()))).unwrap_or(u64::MAX)
+        self.nanos_to(i128::from(capacity(rate)), rate)
+    }
+
+    /// Nanoseconds until this level is reached, rounded up: a request that is a nanosecond early would be refused again.
+    fn nanos_to(&self, level: i128, rate: NonZeroU32) -> u64 {
+        let missing = (level - i128::from(self.level)).max(0) as u128;
+        u64::try_from(missing.div_ceil(u128::from(rate.get()))).unwrap_or(u64::MAX)
     }
 
     fn refill(&mut self, rate: NonZeroU32, now: u64) {

@@ -130,10 +130,7 @@ impl Targets {
     ) -> Result<(), Busy> {
         let (scopes, now) = (self.scopes(charged), self.nanos(now));
         let mut state = self.state.lock();
-        if let Err(exceeded) = state.check(&scopes, now, cost, direction) {
-            state.note(&scopes, exceeded.scope, now, names);
-            return Err(exceeded.into());
-        }
+        state.check_noted(&scopes, now, cost, direction, names)?;
         state.take(&scopes, now, cost);
         Ok(())
     }
@@ -148,23 +145,17 @@ impl Targets {
         charged: &Charged<'_>,
         names: impl FnOnce() -> ScopeNames,
     ) -> Result<(), Busy> {
-        let (scopes, now) = (self.scopes(charged), self.nanos(now));
+        let (scopes, now, cost) = (self.scopes(charged), self.nanos(now), Cost::default());
         let mut state = self.state.lock();
-        if let Err(exceeded) = state.check(&scopes, now, Cost::default(), Direction::Out) {
-            state.note(&scopes, exceeded.scope, now, names);
-            return Err(exceeded.into());
-        }
-        Ok(())
+        state.check_noted(&scopes, now, cost, Direction::Out, names)
     }
 
     /// Whether a query that has started may read this partition too.
     #[must_use]
     pub fn allows(&self, now: Instant, charged: &Charged<'_>) -> bool {
-        let (scopes, now) = (self.scopes(charged), self.nanos(now));
-        let mut state = self.state.lock();
-        state
-            .check(&scopes, now, Cost::default(), Direction::Out)
-            .is_ok()
+        let (scopes, now, cost) = (self.scopes(charged), self.nanos(now), Cost::default());
+        let checked = self.state.lock().check(&scopes, now, cost, Direction::Out);
+        checked.is_ok()
     }
 
     /// Charges what was read, also more than is left; whether that leaves a debt.
@@ -253,39 +244,39 @@ impl State {
         in_debt | self.accounts.take(key, rates, now, cost)
     }
 
-    fn note(
+    /// [`Self::check`], with a refusal counted for the report.
+    fn check_noted(
         &mut self,
         scopes: &Scopes,
-        scope: Scope,
         now: u64,
+        cost: Cost,
+        direction: Direction,
         names: impl FnOnce() -> ScopeNames,
-    ) {
-        let key = match scope {
-            Scope::Partition => scopes.partition.map_or(0, |(key, _)| key),
-            Scope::Table => scopes.container.0,
-            Scope::Account => scopes.account.0,
-        };
-        self.last_minute.note(scope, key, now, names);
+    ) -> Result<(), Busy> {
+        let checked = self.check(scopes, now, cost, direction);
+        checked.map_err(|exceeded| {
+            let key = match exceeded.scope {
+                Scope::Partition => scopes.partition.map_or(0, |(key, _)| key),
+                Scope::Table => scopes.container.0,
+                Scope::Account => scopes.account.0,
+            };
+            self.last_minute.note(exceeded.scope, key, now, names);
+            exceeded.into()
+        })
     }
 }
 
 impl From<Exceeded> for Busy {
     fn from(exceeded: Exceeded) -> Self {
-        let reason = match (exceeded.scope, exceeded.is_bytes, exceeded.direction) {
-            (Scope::Partition, ..) => BusyReason::PartitionTarget,
-            (Scope::Table, ..) => BusyReason::TableTarget,
-            (Scope::Account, false, _) => BusyReason::AccountTarget(AccountLimit::Operations),
-            (Scope::Account, true, Direction::In) => {
-                BusyReason::AccountTarget(AccountLimit::Ingress)
-            }
-            (Scope::Account, true, Direction::Out) => {
-                BusyReason::AccountTarget(AccountLimit::Egress)
-            }
+        let (unit, limit) = match (exceeded.is_bytes, exceeded.direction) {
+            (false, _) => ("entities", AccountLimit::Operations),
+            (true, Direction::In) => ("bytes", AccountLimit::Ingress),
+            (true, Direction::Out) => ("bytes", AccountLimit::Egress),
         };
-        let unit = if exceeded.is_bytes {
-            "bytes"
-        } else {
-            "entities"
+        let reason = match exceeded.scope {
+            Scope::Partition => BusyReason::PartitionTarget,
+            Scope::Table => BusyReason::TableTarget,
+            Scope::Account => BusyReason::AccountTarget(limit),
         };
         Self {
             reason,
