@@ -18,7 +18,7 @@ pub(super) async fn listen<P: Protocol>(
     listener: Box<dyn Listener>,
     tasks: Tasks,
 ) {
-    let limits = protocol.front().limits();
+    let limits = &protocol.front().parts.limits;
     let watch = Watch::new(Patience {
         idle: limits.idle_timeout,
         head: limits.header_timeout,
@@ -30,7 +30,7 @@ pub(super) async fn listen<P: Protocol>(
         Arc::clone(&watch).run(tasks.shutdown()),
     );
     let room = Arc::new(Semaphore::new(limits.connections_max));
-    let tls = protocol.front().tls().cloned().map(TlsAcceptor::from);
+    let tls = protocol.front().parts.tls.clone().map(TlsAcceptor::from);
     let shutdown = tasks.shutdown();
     loop {
         // At the limit, further clients wait in the kernel's queue.
@@ -72,11 +72,11 @@ async fn open<P: Protocol>(
         return connection::serve(protocol, stream, address, progress).await;
     };
     let front = protocol.front();
-    let handshake = tokio::time::timeout(front.limits().header_timeout, tls.accept(stream));
+    let handshake = tokio::time::timeout(front.parts.limits.header_timeout, tls.accept(stream));
     match handshake.await {
         Ok(Ok(stream)) => connection::serve(protocol, stream, address, progress).await,
         failed => {
-            front.metrics().connection_failed(ConnectionFault::Tls);
+            front.parts.metrics.connection_failed(ConnectionFault::Tls);
             tracing::debug!(?failed, "a TLS handshake failed");
         }
     }

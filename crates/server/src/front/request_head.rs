@@ -31,14 +31,14 @@ pub(super) struct RequestHead<'r> {
 
 impl<'r> RequestHead<'r> {
     pub(super) fn new(front: &'r Front, parts: &'r Parts, peer: Option<IpAddr>) -> Self {
-        let now = DateTime::from_system(front.clock().now());
+        let now = DateTime::from_system(front.parts.clock.now());
         Self {
             front,
             parts,
             caller: Caller {
                 now,
                 address: peer,
-                https: front.tls().is_some(),
+                https: front.parts.tls.is_some(),
             },
             request_id: Guid(partita_rt::random::guid()).text(),
             version: None,
@@ -63,7 +63,7 @@ impl<'r> RequestHead<'r> {
     /// authentication.
     pub(super) fn time_limit(&self) -> Duration {
         let query = Query::new(self.parts.uri.query().unwrap_or_default());
-        let limit = self.front.limits().request_timeout;
+        let limit = self.front.parts.limits.request_timeout;
         let requested = query.timeout_seconds().ok().flatten();
         requested.map_or(limit, |seconds| {
             limit.min(Duration::from_secs(u64::from(seconds)))
@@ -78,8 +78,8 @@ impl<'r> RequestHead<'r> {
             .authority()
             .map(|authority| authority.as_str())
             .or_else(|| self.header(&header::HOST));
-        let accounts = self.front.accounts();
-        Target::parse(path, host, self.front.hosts(), |name| accounts.has(name))
+        let shared = &self.front.parts;
+        Target::parse(path, host, &shared.hosts, |name| shared.accounts.has(name))
     }
 
     /// Reads the version of the header, or for shared access signatures that of the query.
@@ -111,7 +111,7 @@ impl<'r> RequestHead<'r> {
     pub(super) fn add_failure(&self, failure: &Failure, reply: &mut Reply) {
         let headers = &mut reply.headers;
         if failure.status() == 401 {
-            headers.insert(header::WWW_AUTHENTICATE, self.front.challenge().clone());
+            headers.insert(header::WWW_AUTHENTICATE, self.front.challenge.clone());
         }
         if matches!(
             failure.code,
@@ -159,7 +159,7 @@ impl<'r> RequestHead<'r> {
         if !self.wants_close() {
             // Node's servers send both, and old clients rely on them.
             headers.insert(header::CONNECTION, HeaderValue::from_static("keep-alive"));
-            headers.insert(KEEP_ALIVE, self.front.keep_alive().clone());
+            headers.insert(KEEP_ALIVE, self.front.keep_alive.clone());
         }
         reply
     }
