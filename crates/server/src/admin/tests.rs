@@ -247,7 +247,7 @@ impl Heated {
         let server = Server::start(settings).await.unwrap();
         let admin = server.listening().admin.unwrap();
         let (account, table) = Self::names();
-        let service = server.status().service().unwrap();
+        let service = &server.status().open().unwrap().service;
         // The second start finds it there.
         let _ = service.create_table(&account, &table).await;
         Self { server, admin }
@@ -262,7 +262,7 @@ impl Heated {
     pub(super) async fn insert(&self, partition: &str, times: usize) {
         let status = self.server.status();
         let (account, table) = Self::names();
-        let service = status.service().unwrap();
+        let service = &status.open().unwrap().service;
         let key = service.partition_start(&account, &table, partition);
         let key = key.await.unwrap();
         let route = status.cluster().unwrap().map().route(&key);
@@ -301,7 +301,7 @@ async fn ranges_are_shown_and_changed() {
     assert_eq!(first["ranges"][0]["lineage"], 0);
     documented::<Ranges>(&first);
 
-    let service = server.status().service().unwrap();
+    let service = &server.status().open().unwrap().service;
     let account = partita_model::AccountName::new("devstoreaccount1").unwrap();
     let name = partita_model::TableName::new("People").unwrap();
     service.create_table(&account, &name).await.unwrap();
@@ -421,7 +421,7 @@ async fn snapshots_and_jobs_are_shown_as_documented() {
     let server = Server::start(settings).await.unwrap();
     let address = server.listening().admin.unwrap();
     let (account, name) = Heated::names();
-    let service = server.status().service().unwrap();
+    let service = &server.status().open().unwrap().service;
     service.create_table(&account, &name).await.unwrap();
 
     let (status, created) = act_on_snapshot(address, "nightly/create", "").await;
