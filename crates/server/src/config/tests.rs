@@ -52,8 +52,8 @@ fn every_name_means_one_setting() {
             setting.flag
         );
     }
-    for accepted in ACCEPTED {
-        assert!(long.insert(accepted.flag), "{}", accepted.flag);
+    for (accepted, _) in ACCEPTED {
+        assert!(long.insert(accepted), "{accepted}");
     }
 }
 
@@ -285,7 +285,7 @@ fn tls_has_three_modes() {
     );
     let pfx = |password: &str| Tls::Pfx {
         file: "c.pfx".into(),
-        password: password.into(),
+        password: Password(password.to_owned()),
     };
     assert_eq!(
         tls(&[("cert", "c.pfx"), ("pwd", "secret")]).unwrap(),

@@ -71,7 +71,7 @@ pub fn load(settings: &Settings, clock: &dyn Clock) -> Result<Option<Loaded>, Er
     let (identity, authority) = match &settings.tls {
         Tls::Off => return Ok(None),
         Tls::Pem { cert, key } => (files::pem(cert, key)?, None),
-        Tls::Pfx { file, password } => (files::pfx(file, password)?, None),
+        Tls::Pfx { file, password } => (files::pfx(file, &password.0)?, None),
         Tls::Dev => {
             let directory = authority_directory(settings);
             let (identity, authority) =
