@@ -26,7 +26,7 @@ mod targets;
 mod values;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::path::PathBuf;
 

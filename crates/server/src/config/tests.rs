@@ -16,6 +16,11 @@ fn with_flags(flags: &[(&str, &str)]) -> Layers {
     })
 }
 
+/// The settings of a command line.
+pub(crate) fn from_flags(flags: &[(&str, &str)]) -> Settings {
+    settings(with_flags(flags)).unwrap()
+}
+
 fn settings(layers: Layers) -> Result<Settings, Error> {
     Settings::from_values(&layers.resolve()?.0)
 }

@@ -2,7 +2,8 @@
 
 #![allow(clippy::disallowed_methods, reason = "asks over real sockets")]
 
-use super::super::config::{ALL, Layers, Settings, WELL_KNOWN_KEY};
+use super::super::config::WELL_KNOWN_KEY;
+use super::super::config::tests::from_flags;
 use super::super::serve::Server;
 use partita_model::DateTime;
 use partita_wire::{AccountKey, AccountSasTerms, SasTerms, ServiceKind};
@@ -18,14 +19,7 @@ async fn started() -> Server {
         ("table-port", "0"),
         ("admin-port", "0"),
     ];
-    let layers = flags
-        .into_iter()
-        .fold(Layers::new(), |layers, (name, text)| {
-            let setting = ALL.iter().find(|setting| setting.flag == name).unwrap();
-            layers.flag(setting, text.to_owned())
-        });
-    let settings = Settings::from_values(&layers.resolve().unwrap().0).unwrap();
-    Server::start(settings).await.unwrap()
+    Server::start(from_flags(&flags)).await.unwrap()
 }
 
 /// A signature of the account with these permissions.
