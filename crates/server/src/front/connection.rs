@@ -1,4 +1,4 @@
-//! One connection: HTTP over a stream whose progress is watched.
+//! One connection: HTTP/1.1 over a stream whose progress is watched.
 
 use super::Protocol;
 use super::progress::{Order, Phase, Progress};
@@ -71,7 +71,7 @@ pub(super) async fn serve<P, S>(
     }
 }
 
-/// hyper accepts no smaller buffer.
+/// hyper panics for a smaller buffer.
 const MIN_BUFFER_BYTES: usize = 8192;
 
 /// A stream that reports its progress.

@@ -17,7 +17,7 @@ const CLIENT_REQUEST_ID_BYTES_MAX: usize = 1024;
 const SERVER: HeaderValue =
     HeaderValue::from_static(concat!("Partita/", env!("CARGO_PKG_VERSION")));
 
-/// The head of a request, and what every protocol learns from it.
+/// The head of a request, and the values that every protocol parses from it.
 #[derive(Debug, Clone)]
 pub(super) struct RequestHead<'r> {
     pub(super) front: &'r Front,
@@ -25,7 +25,7 @@ pub(super) struct RequestHead<'r> {
     pub(super) caller: Caller,
     pub(super) request_id: GuidText,
     pub(super) version: Option<Version>,
-    /// The value of `x-ms-version` of the answer: the request's version, wherever it was sent.
+    /// The value of `x-ms-version` in the answer: the request's version, from the header or the query.
     pub(super) version_text: Option<HeaderValue>,
 }
 
@@ -46,20 +46,20 @@ impl<'r> RequestHead<'r> {
         }
     }
 
-    /// The value of a header that is text; the first one where there are several. Unreadable values count as absent, so this
-    /// is for headers that only shape the answer; use [`Self::decisive_header`] for others.
+    /// The first value of a header. An unreadable value counts as absent, so this is for headers that only shape the answer;
+    /// use [`Self::decisive_header`] for the others.
     pub(super) fn header(&self, name: &HeaderName) -> Option<&'r str> {
         self.parts.headers.get(name)?.to_str().ok()
     }
 
-    /// The value of a header whose presence counts. An unreadable value is empty, and refused as such: were it absent,
-    /// other credentials would count.
+    /// The value of a header that decides about access. An unreadable value becomes the empty text, which is refused; if it
+    /// counted as absent, the server would fall back to other credentials.
     pub(super) fn decisive_header(&self, name: &HeaderName) -> Option<&'r str> {
         let value = self.parts.headers.get(name)?;
         Some(value.to_str().unwrap_or_default())
     }
 
-    /// The server's time limit, or the client's `timeout` where that is shorter. An invalid one is refused later, after
+    /// The server's time limit, or the client's `timeout` if that is shorter. An invalid `timeout` is refused after
     /// authentication.
     pub(super) fn time_limit(&self) -> Duration {
         let query = Query::new(self.parts.uri.query().unwrap_or_default());
@@ -107,7 +107,7 @@ impl<'r> RequestHead<'r> {
         }
     }
 
-    /// Adds to the answer of a refused request what all protocols have in common.
+    /// Adds the headers that all protocols have in the answer to a refused request.
     pub(super) fn add_failure(&self, failure: &Failure, reply: &mut Reply) {
         let headers = &mut reply.headers;
         if failure.status() == 401 {
@@ -157,7 +157,7 @@ impl<'r> RequestHead<'r> {
             headers.insert(name, HeaderValue::from_static(value));
         }
         if !self.wants_close() {
-            // Node's servers send both, and old clients rely on them.
+            // Azurite, a Node server, sends both, and old clients rely on them.
             headers.insert(header::CONNECTION, HeaderValue::from_static("keep-alive"));
             headers.insert(KEEP_ALIVE, self.front.keep_alive.clone());
         }
