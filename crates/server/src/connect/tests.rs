@@ -18,7 +18,7 @@ fn the_string_names_protocol_account_key_and_endpoint() {
     )
     .unwrap();
     assert_eq!(other.url(), "http://[::1]:7/other");
-    assert!(Endpoint::of(&settings(&[ACCOUNTS]), Some("nobody")).is_none());
+    assert!(Endpoint::of(&settings(&[ACCOUNTS]), Some("absent")).is_none());
     let all = Endpoint::of(&settings(&[ACCOUNTS, ("table-host", "0.0.0.0")]), None).unwrap();
     assert_eq!(all.url(), "http://127.0.0.1:10002/abc");
 }

@@ -1,6 +1,9 @@
 //! Requests as raw bytes over a real socket: what no client library would send.
 
-#![allow(clippy::disallowed_methods, reason = "sends requests over real sockets")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "sends requests over real sockets"
+)]
 
 use super::super::config::WELL_KNOWN_KEY;
 use super::super::config::tests::from_flags;
