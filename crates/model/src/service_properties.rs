@@ -1,7 +1,12 @@
 //! The service properties of an account: analytics settings and CORS rules.
+//!
+//! As JSON they are the stored form of `docs/format/catalog.md`.
+
+use serde::{Deserialize, Serialize};
 
 /// All four sections; the service always returns every one.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ServiceProperties {
     /// Request logging.
     pub logging: Logging,
@@ -14,7 +19,8 @@ pub struct ServiceProperties {
 }
 
 /// Settings of request logging. Partita stores and returns them but has its own logs.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Logging {
     /// `1.0`.
     pub version: String,
@@ -41,7 +47,8 @@ impl Default for Logging {
 }
 
 /// Settings of metrics. Partita stores and returns them but has its own metrics.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Metrics {
     /// `1.0`.
     pub version: String,
@@ -65,7 +72,8 @@ impl Default for Metrics {
 }
 
 /// A cross-origin rule.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct CorsRule {
     /// Allowed origins, or `*`.
     pub allowed_origins: Vec<String>,

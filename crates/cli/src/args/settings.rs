@@ -53,9 +53,9 @@ impl Args for SettingsArgs {
                 "Settings file, TOML [env: {}]",
                 config::FILE_VARIABLE
             ));
-        let accepted = ACCEPTED.iter().map(|accepted| {
-            let flag = Arg::new(accepted.flag).long(accepted.flag).hide(true);
-            takes(flag, accepted.takes)
+        let accepted = ACCEPTED.iter().map(|(flag, value)| {
+            let flag = Arg::new(*flag).long(*flag).hide(true);
+            takes(flag, *value)
         });
         command
             .arg(file)

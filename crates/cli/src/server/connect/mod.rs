@@ -32,10 +32,12 @@ pub(crate) struct ConnectCommand {
 }
 
 fn tools() -> impl TypedValueParser<Value = Tool> {
-    PossibleValuesParser::new(Tool::ALL.map(Tool::name)).map(|name| {
+    PossibleValuesParser::new(Tool::ALL.map(|(name, _)| name)).map(|name| {
         let mut tools = Tool::ALL.into_iter();
-        let tool = tools.find(|tool| tool.name() == name);
-        tool.expect("only the names of tools are possible")
+        let (_, tool) = tools
+            .find(|(known, _)| *known == name)
+            .expect("only the names of tools are possible");
+        tool
     })
 }
 
