@@ -23,6 +23,8 @@ mod stats;
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
 pub mod memory;
+#[cfg(feature = "planted-bugs")]
+pub mod planted;
 pub mod slate;
 
 pub use batch::{Batch, Write};

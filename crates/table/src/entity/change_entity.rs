@@ -7,7 +7,6 @@ use super::change::{Change, Changed};
 use crate::{Error, Service, Table};
 use bytes::Bytes;
 use partita_engine::Batch;
-use partita_rt::{Bug, is_planted};
 use partita_service::{Cost, Direction, write_cost};
 
 impl Service {
@@ -26,16 +25,9 @@ impl Service {
         self.charge(table, &key, cost(1, bytes), Direction::In)?;
         let queue = &self.admission().writes;
         let mut admitted = queue.enter(&key, write_cost(1, key.len() + bytes)).await?;
-        let too_early = match is_planted(Bug::EtagOutsideLock) {
-            true => Some(self.get(&key).await?),
-            false => None,
-        };
         let locked = self.lock(std::slice::from_ref(&key)).await?;
         let locked = locked.since(arrived);
-        let current = match too_early {
-            Some(row) => row,
-            None => locked.read(&key).await?,
-        };
+        let current = locked.read(&key).await?;
         let now = self.timestamps().next();
         let current = Expiry::new(table, now).alive(current);
         let changed = match current.and_then(|row| change.apply(&key, row.as_deref(), now)) {

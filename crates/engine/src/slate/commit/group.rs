@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use partita_rt::{Bug, Clock, SystemClock, is_planted};
+use partita_rt::{Clock, SystemClock};
 use partita_wal::RecordSize;
 use slatedb::WriteBatch;
 
@@ -120,12 +120,6 @@ async fn write(wal: &WalAdapter, part: &mut GroupPart) {
                 None => merged.delete(write.key),
             }
         }
-    }
-    if is_planted(Bug::AckBeforeDurable) {
-        for queued in part.batches.drain(..) {
-            queued.answer(Ok(()));
-        }
-        tokio::time::sleep(Duration::from_millis(2)).await;
     }
     let range = part.open.range;
     if let Err(error) = wal.write(range, &part.database.db, merged).await {
