@@ -1,8 +1,7 @@
 //! Insert Entity: creates an entity that must not exist.
 
 use super::change::{Change, ChangeKind, Condition};
-use crate::Error;
-use partita_model::{Properties, Stored};
+use partita_model::Properties;
 
 impl Change {
     /// Creates an entity.
@@ -14,13 +13,5 @@ impl Change {
             kind: ChangeKind::Insert(properties),
             condition: Condition::None,
         }
-    }
-}
-
-/// Checks that the entity does not exist.
-pub(super) fn require_absent(current: Option<Stored<'_>>) -> Result<(), Error> {
-    match current {
-        Some(_) => Err(Error::EntityAlreadyExists),
-        None => Ok(()),
     }
 }
