@@ -47,7 +47,7 @@ pub(super) async fn clone_parts(
     let builder = admin(core, target).create_clone_builder_from_source(first);
     let builder = sources.fold(builder, |builder, source| builder.with_source(source));
     builder.build().await.map_err(store_error)?;
-    core.known.lock().insert(target);
+    core.context.known.lock().insert(target);
     Ok(())
 }
 

@@ -19,16 +19,6 @@ pub struct Home {
 }
 
 impl Home {
-    /// In an object store, with a WAL in `wal`.
-    #[must_use]
-    pub fn new(store: Arc<dyn ObjectStore>, wal: Arc<dyn WalStorage>) -> Self {
-        Self {
-            store,
-            wal,
-            directory: None,
-        }
-    }
-
     /// In a data directory.
     #[must_use]
     pub fn in_directory(data: Arc<DataDir>) -> Self {

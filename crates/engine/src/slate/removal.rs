@@ -39,7 +39,11 @@ pub(super) async fn remove(core: &Core, range: RangeId) -> Result<Removal, Chang
     if let Some(wal) = core.wal() {
         wal.release_all(range);
     }
-    let removed = core.home.remove_empty_folders(database_path(range)).await;
+    let removed = core
+        .context
+        .home
+        .remove_empty_folders(database_path(range))
+        .await;
     removed.map_err(store_error)?;
     Ok(Removal::Gone)
 }
@@ -47,7 +51,7 @@ pub(super) async fn remove(core: &Core, range: RangeId) -> Result<Removal, Chang
 /// Deletes the files of a database without a manifest, which SlateDB does not recognize as its own: a removal was cut short, or a
 /// compaction wrote a file after the database was closed and removed.
 async fn delete_files(core: &Core, range: RangeId) -> Result<(), ChangeError> {
-    let store = &core.home.store;
+    let store = &core.context.home.store;
     let files = store.list(Some(&Path::from(database_path(range))));
     let deleting = store.delete_stream(files.map_ok(|file| file.location).boxed());
     deleting

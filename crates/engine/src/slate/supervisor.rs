@@ -162,10 +162,16 @@ async fn reopen(
     runtimes: &Runtimes,
     open_ranges: &[Arc<OpenRange>],
 ) -> Result<(), OpenError> {
-    let wal = WalAdapter::open(&core.home, Resume::AfterFailure).await?;
+    let wal = WalAdapter::open(&core.context.home, Resume::AfterFailure).await?;
     let mut databases = Vec::with_capacity(open_ranges.len());
     for open in open_ranges {
-        let opening = Database::open(core, runtimes, &wal, open.range, Resume::AfterFailure);
+        let opening = Database::open(
+            &core.context,
+            runtimes,
+            &wal,
+            open.range,
+            Resume::AfterFailure,
+        );
         databases.push(Arc::new(opening.await?));
     }
     wal.retain(open_ranges.iter().map(|open| open.range));

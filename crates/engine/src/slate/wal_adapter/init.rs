@@ -7,37 +7,24 @@ use async_trait::async_trait;
 use partita_wal::{Record, Wal, WalId};
 use slatedb::wal::{WalError, WalIterator, WalRows, WriterInit, WriterInitResult, WriterManifest};
 
+use super::group_barrier::GroupBarrier;
+use super::rows;
 use super::writer::RangeWriter;
-use super::{data_error, rows};
 use crate::RangeId;
-use crate::slate::group_barrier::GroupBarrier;
 
 /// Bytes of rows that a replay hands over at once.
 const REPLAY_BYTES: usize = 1 << 20;
 
 /// Gives SlateDB its writer and what it must replay.
 pub(super) struct RangeInit {
-    wal: Arc<dyn Wal>,
-    barrier: Arc<GroupBarrier>,
-    range: RangeId,
-    is_known: bool,
+    pub(super) wal: Arc<dyn Wal>,
+    pub(super) barrier: Arc<GroupBarrier>,
+    pub(super) range: RangeId,
+    /// Whether it was opened or cloned in this process.
+    pub(super) is_known: bool,
 }
 
 impl RangeInit {
-    pub(super) fn new(
-        wal: Arc<dyn Wal>,
-        barrier: Arc<GroupBarrier>,
-        range: RangeId,
-        is_known: bool,
-    ) -> Self {
-        Self {
-            wal,
-            barrier,
-            range,
-            is_known,
-        }
-    }
-
     /// The records that the store's files do not have. None may be missing.
     fn unflushed(&self, flushed: WalId) -> Result<VecDeque<Record>, WalError> {
         let mut records = self.wal.take_recovered(self.range);
@@ -119,4 +106,9 @@ impl WalIterator for Replay {
             last_consumed_wal_file_id,
         }))
     }
+}
+
+fn data_error(what: &'static str) -> WalError {
+    let error = std::io::Error::new(std::io::ErrorKind::InvalidData, what);
+    WalError::DataError(Arc::new(error))
 }
