@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// How long `read-not-durable` shows a batch before it submits it.
-const READABLE_EARLY: Duration = Duration::from_millis(2);
+const READABLE_EARLY: Duration = Duration::from_millis(10);
 
 /// Whether `FAILPOINTS` activates this bug.
 #[must_use]

@@ -6,11 +6,11 @@ use partita_wal::{Resume, WalId};
 use slatedb::compactor::CompactorBuilder;
 use slatedb::config::{CloseOptions, FlushOptions, FlushType};
 use slatedb::{Db, SstBlockSize};
+use slatedb_common::metrics::DefaultMetricsRecorder;
 use tokio::task::JoinHandle;
 
 use super::context::Context;
 use super::detach::DetachRequest;
-use super::metrics::DatabaseMetrics;
 use super::settings::{compaction, slatedb_settings};
 use super::wal_adapter::WalAdapter;
 use super::{FLUSH_DEADLINE, Runtimes};
@@ -28,7 +28,7 @@ pub(super) fn database_path(range: RangeId) -> String {
 pub(super) struct Database {
     pub(super) range: RangeId,
     pub(super) db: Db,
-    pub(super) metrics: DatabaseMetrics,
+    pub(super) metrics: Arc<DefaultMetricsRecorder>,
     pub(super) detach: DetachRequest,
 }
 
@@ -44,7 +44,7 @@ impl Database {
         range: RangeId,
         resume: Resume,
     ) -> Result<Self, OpenError> {
-        let metrics = DatabaseMetrics::new();
+        let metrics = Arc::new(DefaultMetricsRecorder::new());
         let detach = DetachRequest::new(context.settings.detach_at_once_bytes);
         let is_known = context.known.lock().contains(&range);
         let cache = Arc::clone(&context.cache) as Arc<dyn slatedb::db_cache::DbCache>;
@@ -59,7 +59,7 @@ impl Database {
             .with_sst_block_size(SstBlockSize::Block16Kib)
             .with_db_cache(cache, range.0)
             .with_write_runtime(runtimes.commit.clone())
-            .with_metrics_recorder(metrics.recorder())
+            .with_metrics_recorder(Arc::clone(&metrics) as _)
             .with_compactor_builder(compactor)
             .with_wal_writer(wal.writer_init(range, is_known))
             .build();

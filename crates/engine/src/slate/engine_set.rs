@@ -16,7 +16,7 @@ use super::home::Home;
 use super::open_range::OpenRange;
 use super::wal_adapter::WalAdapter;
 use super::{
-    FLUSH_DEADLINE, Runtimes, Settings, admin, cloning, pin, removal, supervisor,
+    FLUSH_DEADLINE, Runtimes, Settings, admin, cloning, metrics, pin, removal, supervisor,
     within_store_deadline,
 };
 use crate::pipeline::Room;
@@ -228,7 +228,7 @@ impl EngineSet for SlateEngineSet {
             stats.log_bytes = wal.live_bytes();
         }
         for database in self.core.databases() {
-            database.metrics.add_to(&mut stats.metrics);
+            metrics::add_to(&database.metrics, &mut stats.metrics);
         }
         stats
     }

@@ -92,7 +92,7 @@ pub(super) async fn removable(
     Ok(unread)
 }
 
-/// What may still read the files of a database.
+/// The readers of the files of a database.
 enum Readers {
     None,
     /// A snapshot.
@@ -101,8 +101,8 @@ enum Readers {
     Clones(Vec<String>),
 }
 
-/// Checkpoints that expire do not count: those of clones being made, which have a lasting one by then or failed, and those that an
-/// operator asked for, which end with their range. A lasting one is a pin, or belongs to a clone, whose manifest references it.
+/// Checkpoints that expire do not count: a clone that is being made replaces its own by a lasting one, and those of operators end with
+/// their range. A lasting one is a pin, or belongs to a clone, whose manifest references it.
 fn readers(manifest: &VersionedManifest) -> Readers {
     let checkpoints = manifest.checkpoints().iter();
     let lasting = || checkpoints.clone().filter(|it| it.expire_time.is_none());

@@ -141,7 +141,10 @@ pub(crate) async fn append(
 /// The numbers of the recovered records of a range.
 pub(crate) fn recovered_ids(wal: &dyn Wal, range: RangeId) -> Vec<u64> {
     let records = wal.take_recovered(range);
-    records.iter().map(|record| record.wal_id().0).collect()
+    records
+        .iter()
+        .map(|record| record.header.wal_id.0)
+        .collect()
 }
 
 /// Rows of all kinds, for property tests.

@@ -130,7 +130,7 @@ impl Segment {
     }
 
     fn add(&mut self, record: Record) {
-        self.contents.add(record.range(), record.wal_id());
+        self.contents.add(record.header.range, record.header.wal_id);
         self.used_bytes += record.bytes() as u64;
         self.records.push(record);
     }

@@ -77,7 +77,7 @@ pub(super) async fn pins(core: &Core, range: RangeId) -> Result<Vec<PinId>, Chan
     Ok(ids.map(|pin| PinId::new(&pin.id.to_string())).collect())
 }
 
-/// Releases a pin. A missing pin or database is no error.
+/// Releases a pin. A missing pin or database is not an error.
 pub(super) async fn unpin(core: &Core, range: RangeId, pin: &PinId) -> Result<(), ChangeError> {
     for checkpoint in checkpoints(core, range).await? {
         if checkpoint.id.to_string() == pin.as_str() {

@@ -35,7 +35,7 @@ fn begin<F: Future>(request: std::pin::Pin<&mut F>) {
     assert!(request.poll(&mut context).is_pending());
 }
 
-/// Whoever sends only what fails costs locks and reads.
+/// A client that sends only failing writes costs locks and reads.
 #[tokio::test]
 async fn writes_whose_condition_fails_are_seen() {
     let service = service_by(&clock());
