@@ -60,7 +60,7 @@ async fn delete_files(core: &Core, range: RangeId) -> Result<(), ChangeError> {
         .map_err(store_error)
 }
 
-/// Which of these databases [`remove`] would remove, if none of their readers is being cloned. Advisory; [`remove`] decides.
+/// The databases that [`remove`] would remove if no clone is being made. Advisory; [`remove`] decides.
 pub(super) async fn removable(
     core: &Core,
     ranges: &[RangeId],

@@ -6,11 +6,6 @@ impl Change {
     /// Deletes an entity.
     #[must_use]
     pub const fn delete(partition_key: String, row_key: String, condition: Condition) -> Self {
-        Self {
-            partition_key,
-            row_key,
-            kind: ChangeKind::Delete,
-            condition,
-        }
+        Self::update(partition_key, row_key, ChangeKind::Delete, condition)
     }
 }

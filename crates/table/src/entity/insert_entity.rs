@@ -7,11 +7,7 @@ impl Change {
     /// Creates an entity.
     #[must_use]
     pub const fn insert(partition_key: String, row_key: String, properties: Properties) -> Self {
-        Self {
-            partition_key,
-            row_key,
-            kind: ChangeKind::Insert(properties),
-            condition: Condition::None,
-        }
+        let kind = ChangeKind::Insert(properties);
+        Self::update(partition_key, row_key, kind, Condition::None)
     }
 }
