@@ -1,4 +1,4 @@
-//! `cargo xtask bugs`: wakes each bug that was planted on purpose and shows that the pressure test catches it.
+//! `cargo xtask bugs`: activates each planted bug and shows that the pressure test catches it.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -6,9 +6,22 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use partita_bench::project;
-use partita_rt::Bug;
 
-/// Wake the bugs planted on purpose, one after the other, and see each caught
+/// The planted bugs, by the names of their fail points; `docs/reliability.md` describes them.
+const BUGS: [&str; 10] = [
+    "ack-before-durable",
+    "etag-outside-lock",
+    "token-off-by-one",
+    "stale-map",
+    "half-batch",
+    "scan-skips-last",
+    "split-drops-tail",
+    "read-not-durable",
+    "cache-keeps-old",
+    "filter-forgets",
+];
+
+/// Activate each planted bug in turn and check that the pressure test catches it
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// How long to look for each, minutes
@@ -27,8 +40,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     println!("| bug | caught after | by |");
     println!("| --- | ---: | --- |");
     let mut missed = Vec::new();
-    for bug in Bug::ALL {
-        let name = bug.name();
+    for name in BUGS {
         if !arguments.only.is_empty() && !arguments.only.iter().any(|only| only == name) {
             continue;
         }
@@ -70,7 +82,7 @@ fn build() -> anyhow::Result<PathBuf> {
     Ok(program)
 }
 
-/// Runs the pressure test with a bug awake: whether it was caught, when, and by what.
+/// Runs the pressure test with an active bug: whether it was caught, when, and by what.
 fn hunt(
     program: &PathBuf,
     bug: &str,
@@ -81,7 +93,7 @@ fn hunt(
         .args(["pressure", "--minutes", &arguments.minutes.to_string()])
         .args(["--seed", &arguments.seed.to_string(), "--program"])
         .arg(program)
-        .env("PARTITA_BUG", bug)
+        .env("FAILPOINTS", format!("{bug}=return"))
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .output()

@@ -52,7 +52,7 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Test {
-    /// Wake each planted bug in turn and check that the pressure test catches it
+    /// Activate each planted bug in turn and check that the pressure test catches it
     Bugs(bugs::Arguments),
     /// Kill the server at random moments and compare what it kept with what it acknowledged
     Crash(crash::Arguments),

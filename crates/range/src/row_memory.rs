@@ -1,7 +1,10 @@
 //! What the ranges of a process cache of their rows: one limit for all of them.
 
-use crate::cache::{CacheStats, EntityCache};
-use crate::key_filter::KeyFilter;
+use crate::cache::CacheStats;
+#[cfg(feature = "planted-bugs")]
+use crate::planted::{EntityCache, KeyFilter};
+#[cfg(not(feature = "planted-bugs"))]
+use crate::{cache::EntityCache, key_filter::KeyFilter};
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -41,7 +41,7 @@ impl Explained {
     pub fn as_text(&self) -> String {
         let plan = &self.0;
         let class = plan.class();
-        let mut text = format!("class  {class}: {}\n", meaning(class));
+        let mut text = format!("class  {}: {}\n", class.name(), meaning(class));
         if plan.spans.is_empty() {
             text.push_str("reads  nothing: no row can match\n");
         }

@@ -2,7 +2,7 @@
 
 use super::{AuthorizedRequest, failure};
 use partita_model::ETag;
-use partita_table::{Change, Condition};
+use partita_table::{Change, ChangeKind, Condition};
 use partita_wire::table::{Operation, read_entity};
 use partita_wire::{ErrorCode, Failure};
 
@@ -53,10 +53,11 @@ pub(super) fn on_entity(
     if draft.row_key.is_some_and(|key| key != row_key) {
         return Err(ErrorCode::InvalidInput.into());
     }
-    Ok(match operation {
+    let kind = match operation {
         Operation::MergeEntity | Operation::InsertOrMergeEntity => {
-            Change::merge(keys.0, keys.1, draft.properties, condition)
+            ChangeKind::Merge(draft.properties)
         }
-        _ => Change::replace(keys.0, keys.1, draft.properties, condition),
-    })
+        _ => ChangeKind::Replace(draft.properties),
+    };
+    Ok(Change::update(keys.0, keys.1, kind, condition))
 }
