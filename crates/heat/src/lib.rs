@@ -42,8 +42,8 @@ pub use hex_key::{HexKey, serialize_hex};
 pub use latency::{LATENCY_BUCKETS, LATENCY_US_MAX, Latency, LatencyBucket};
 pub use request::{Access, Request};
 pub use split_advice::{SIDE_SHARE_MIN, SplitAdvice};
-pub use top_partitions::{Activity, HotPartition};
-pub use window::{Counts, PARTITIONS_MAX, PartitionWindow, Window};
+pub use top_partitions::HotPartition;
+pub use window::{Activity, Counts, PARTITIONS_MAX, PartitionWindow, Window};
 
 /// Notes of a window from which the sample gets thinner, and the unit of load then, as a power of two: a request without
 /// rows is 2^4.

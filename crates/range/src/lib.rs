@@ -27,5 +27,5 @@ mod row_memory;
 pub use cache::CacheStats;
 pub use follow::FollowError;
 pub use partita_engine::RangeId;
-pub use range::{Bounds, Follower, InTransit, Locked, Range, RequestStats};
+pub use range::{Bounds, Follower, InTransit, Locked, Range, RequestStats, submit};
 pub use row_memory::{KeyFilterStats, RowMemory};

@@ -2,7 +2,6 @@
 
 use crate::cache::{CacheStats, EntityCache};
 use crate::key_filter::KeyFilter;
-use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The entity cache and the key filter, shared by all ranges of a process.
@@ -12,12 +11,6 @@ pub struct RowMemory {
     pub(crate) cache: EntityCache,
     pub(crate) keys: KeyFilter,
     pub(crate) absent: AtomicU64,
-}
-
-impl fmt::Debug for RowMemory {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RowMemory").finish_non_exhaustive()
-    }
 }
 
 impl RowMemory {

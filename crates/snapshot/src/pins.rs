@@ -22,12 +22,6 @@ impl SnapshotPins {
     }
 }
 
-impl std::fmt::Debug for SnapshotPins {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("SnapshotPins").finish_non_exhaustive()
-    }
-}
-
 #[async_trait]
 impl PinRecords for SnapshotPins {
     async fn named(&self) -> Result<BTreeSet<(RangeId, PinId)>, PinRecordsError> {

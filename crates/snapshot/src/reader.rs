@@ -1,7 +1,6 @@
 //! Reading a snapshot: its ranges one after the other, as one ordered key space.
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -17,14 +16,6 @@ pub struct SnapshotReader {
     ranges: Arc<Vec<(Bounds, Arc<dyn PinnedRows>)>>,
     /// Whoever deletes snapshots holds a weak end of it.
     _used: Arc<()>,
-}
-
-impl fmt::Debug for SnapshotReader {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SnapshotReader")
-            .field("name", &self.record.name)
-            .finish_non_exhaustive()
-    }
 }
 
 impl SnapshotReader {
@@ -78,12 +69,6 @@ pub struct SnapshotScan {
     /// Which range is read next, and what of it.
     rest: VecDeque<(usize, KeyRange)>,
     current: Option<Box<dyn Scan>>,
-}
-
-impl fmt::Debug for SnapshotScan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SnapshotScan").finish_non_exhaustive()
-    }
 }
 
 impl SnapshotScan {

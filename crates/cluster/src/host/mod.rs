@@ -1,28 +1,24 @@
 //! A host: opens ranges, serves them, and changes them.
 //!
-//! The controller decides what is to happen and the host does it: it alone touches databases that are open. [`LocalHost`] is the
-//! host of this process. The trait is what a controller needs of a host in another process too: its arguments and answers are
-//! plain values, never objects that live here.
+//! The controller decides, the host acts: only the host touches open databases. [`LocalHost`] is the host of this process. The trait
+//! also serves hosts in other processes: its arguments and results are plain values.
 
-mod catch_up;
-mod change;
 mod local;
-mod report;
-mod split_key;
 
+use crate::balance::SplitPoint;
 use crate::coordinator::{Assignment, RangeSpec};
 use crate::error::{ChangeRefused, HostError};
 use crate::map::{ChangeRecord, MapRecord};
 use async_trait::async_trait;
 use bytes::Bytes;
 use partita_engine::{ChangeError, FileUse, KeyPart, PinId, Pinned};
-use partita_range::RangeId;
+use partita_heat::Window;
+use partita_range::{Bounds, RangeId};
 use std::time::{Duration, Instant};
 
 #[cfg(any(test, feature = "test-world"))]
-pub(crate) use change::CREATE_MAX;
+pub(crate) use local::CREATE_MAX;
 pub use local::{LocalHost, LocalHostParts};
-pub use report::{HostReport, RangeReport, ReplacedReport, ReportDetail};
 
 /// What the controller asks of a host. Used as `Arc<dyn Host>`.
 #[async_trait]
@@ -143,4 +139,48 @@ pub enum Leftover {
     Closed,
     /// A request to the store may still be under way, and the store is slow: maintenance deletes them later.
     Unfinished,
+}
+
+/// How much a report contains.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReportDetail {
+    /// Windows and sizes.
+    Windows,
+    /// Also where each range could be split by load, which costs up to a millisecond a range.
+    SplitPoints,
+}
+
+/// What the ranges of a host did since the last report.
+#[derive(Debug, Clone, Default)]
+pub struct HostReport {
+    /// The ranges served now, in key order.
+    pub ranges: Vec<RangeReport>,
+    /// Ranges that were replaced since.
+    pub replaced: Vec<ReplacedReport>,
+}
+
+/// What a range did.
+#[derive(Debug, Clone)]
+pub struct RangeReport {
+    /// Which range.
+    pub id: RangeId,
+    /// Its keys.
+    pub bounds: Bounds,
+    /// Requests and latencies.
+    pub window: Window,
+    /// Its bytes in files.
+    pub bytes: u64,
+    /// Whether it is still copying files that it shares with other databases.
+    pub detaching: bool,
+    /// Where a split would divide its load; unknown unless the report was asked for it.
+    pub split_point: SplitPoint,
+}
+
+/// What a range did before it was replaced.
+#[derive(Debug, Clone)]
+pub struct ReplacedReport {
+    /// Its keys.
+    pub bounds: Bounds,
+    /// Requests and latencies.
+    pub window: Window,
 }

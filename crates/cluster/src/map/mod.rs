@@ -12,6 +12,6 @@ mod store;
 pub use partition_map::{
     CoverageError, Epoch, LockError, PartitionMap, Route, Served, TRANSIT_WAIT,
 };
-pub use record::{ChangeRecord, MapRecord, RangeRecord};
+pub use record::{ChangeRecord, MapRecord, RangeRecord, check_starts};
 pub(crate) use store::save_and_confirm;
 pub use store::{MapError, MapStore, ObjectMapStore};

@@ -147,12 +147,8 @@ impl MapRecord {
     /// The version that decides the change: the `new` ranges in place of those it replaces.
     pub(crate) fn decide(&self, new: &[RangeSpec]) -> Self {
         let mut next = self.next();
-        let change = next.change.take();
-        let old: Vec<u64> = change
-            .iter()
-            .flat_map(ChangeRecord::replaced)
-            .map(|id| id.0)
-            .collect();
+        let replaced = next.change.take().map(|change| change.replaced());
+        let old: Vec<u64> = replaced.iter().flatten().map(|id| id.0).collect();
         next.ranges.retain(|range| !old.contains(&range.id));
         next.ranges.extend(new.iter().map(|range| RangeRecord {
             id: range.id.0,
@@ -193,17 +189,7 @@ impl MapRecord {
         if self.format != FORMAT {
             return Err("its format is unknown to this version");
         }
-        if self
-            .ranges
-            .first()
-            .is_none_or(|first| !first.start.is_empty())
-        {
-            return Err("no range begins with the first key");
-        }
-        let ascending = |pair: &[RangeRecord]| matches!(pair, [a, b] if a.start < b.start);
-        if !self.ranges.windows(2).all(ascending) {
-            return Err("its ranges are not in order");
-        }
+        check_starts(self.ranges.iter().map(|range| &range.start))?;
         let mut ids: Vec<u64> = self.ranges.iter().map(|range| range.id).collect();
         ids.extend(&self.pending_deletion);
         let created = self.change.iter().flat_map(ChangeRecord::created);
@@ -214,13 +200,25 @@ impl MapRecord {
         if ids.len() < count || ids.last().is_some_and(|last| *last >= self.next_range) {
             return Err("an id is used twice, or was never given out");
         }
-        if self
-            .ranges
-            .iter()
-            .any(|range| range.epoch >= self.next_epoch)
-        {
+        let mut epochs = self.ranges.iter().map(|range| range.epoch);
+        if epochs.any(|epoch| epoch >= self.next_epoch) {
             return Err("an epoch was never given out");
         }
         Ok(())
     }
+}
+
+/// Checks that ranges which begin at these keys cover the key space: the first key is empty, each is greater than the one before.
+///
+/// # Errors
+/// What is wrong.
+pub fn check_starts<'k>(starts: impl Iterator<Item = &'k Bytes>) -> Result<(), &'static str> {
+    let starts: Vec<&Bytes> = starts.collect();
+    if starts.first().is_none_or(|first| !first.is_empty()) {
+        return Err("no range begins with the first key");
+    }
+    if !starts.is_sorted_by(|a, b| a < b) {
+        return Err("its ranges are not in order");
+    }
+    Ok(())
 }

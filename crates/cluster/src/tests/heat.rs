@@ -5,7 +5,7 @@ use crate::ClusterParts;
 use object_store::memory::InMemory;
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt as _};
-use partita_heat::history::{Archive, MapShape, Metric};
+use partita_heat::history::{Archive, Extent, MapShape, Metric};
 use partita_heat::{Access, Request};
 use partita_model::{TableId, TableSpace};
 use partita_rt::{Clock, Tasks};
@@ -81,7 +81,9 @@ impl Process {
             rows: 1,
         };
         let (from, to) = (clock.now() - Duration::from_secs(3600), clock.now());
-        let map = self.cluster.with_heat(|heat| heat.map(from, to, shape));
+        let map = self
+            .cluster
+            .with_heat(|heat| heat.map_within(from, to, shape, &Extent::all()));
         map.values
             .iter()
             .flatten()

@@ -1,14 +1,14 @@
-//! Pieces of the key space.
+//! Contiguous parts of the key space.
 
 use bytes::Bytes;
 use std::cmp::Ordering;
 
-/// A contiguous piece of the key space: of a range as it was then, or one that is asked about.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+/// A contiguous part of the key space: the bounds of a range at some time, or those of a query.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Extent {
     /// Its first key.
     pub start: Bytes,
-    /// The first key behind it; `None` when it has no end.
+    /// The first key after it; `None` at the end of the key space.
     pub end: Option<Bytes>,
 }
 
@@ -41,7 +41,7 @@ impl Extent {
         self.start <= key && self.end.as_ref().is_none_or(|end| key < end)
     }
 
-    /// The least piece that holds both.
+    /// The smallest extent that contains both.
     pub(super) fn union(&self, other: &Self) -> Self {
         let (a, b) = (self.end.as_ref(), other.end.as_ref());
         let end = if compare_ends(a, b).is_lt() { b } else { a };
@@ -52,7 +52,7 @@ impl Extent {
     }
 }
 
-/// Ends in key order: no end is behind every key.
+/// Orders ends by key; `None` is the last.
 fn compare_ends(a: Option<&Bytes>, b: Option<&Bytes>) -> Ordering {
     match (a, b) {
         (Some(a), Some(b)) => a.cmp(b),

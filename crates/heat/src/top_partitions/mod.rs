@@ -9,12 +9,11 @@
 
 use crate::coarse_latency::CoarseLatency;
 use crate::hex_key::serialize_hex;
-use crate::window::{Counts, PartitionWindow};
+use crate::window::{Activity, PartitionWindow};
 use bytes::Bytes;
 use partita_rt::hash::FastRandomState;
 use serde::Serialize;
 use std::collections::HashMap;
-use std::ops::AddAssign;
 use std::sync::Arc;
 
 /// Partitions counted at a time: each that takes more than 1/224 of the load is among them.
@@ -49,55 +48,6 @@ pub(super) struct Took {
     pub(super) requests: u32,
 }
 
-/// What a partition did in one window. Estimated from a sample when the range has more than some 400 requests a second.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Activity {
-    /// Requests that read.
-    pub reads: f64,
-    /// Requests that changed something.
-    pub writes: f64,
-    /// Rows read, matching or not.
-    pub rows_scanned: f64,
-    /// Rows changed.
-    pub rows_written: f64,
-    /// Bytes of keys and stored rows written.
-    pub bytes_in: f64,
-    /// Bytes of keys and stored rows read, matching or not.
-    pub bytes_out: f64,
-    /// Requests refused because a target was passed.
-    pub throttled: f64,
-}
-
-impl AddAssign for Activity {
-    fn add_assign(&mut self, other: Self) {
-        self.reads += other.reads;
-        self.writes += other.writes;
-        self.rows_scanned += other.rows_scanned;
-        self.rows_written += other.rows_written;
-        self.bytes_in += other.bytes_in;
-        self.bytes_out += other.bytes_out;
-        self.throttled += other.throttled;
-    }
-}
-
-impl Activity {
-    /// The same in whole numbers.
-    #[must_use]
-    pub fn counts(&self) -> Counts {
-        // A cast saturates.
-        let whole = |count: f64| count.round() as u64;
-        Counts {
-            reads: whole(self.reads),
-            writes: whole(self.writes),
-            rows_scanned: whole(self.rows_scanned),
-            rows_written: whole(self.rows_written),
-            bytes_in: whole(self.bytes_in),
-            bytes_out: whole(self.bytes_out),
-            throttled: whole(self.throttled),
-        }
-    }
-}
-
 /// The sketch.
 #[derive(Debug, Default)]
 pub(super) struct TopPartitions {
@@ -121,20 +71,13 @@ struct Entry {
 }
 
 /// What a partition did in the window being counted.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Window {
     activity: Activity,
     latency: CoarseLatency,
 }
 
 impl Window {
-    fn new() -> Self {
-        Self {
-            activity: Activity::default(),
-            latency: CoarseLatency::new(),
-        }
-    }
-
     fn add(&mut self, activity: Activity, took: Option<Took>) {
         self.activity += activity;
         if let Some(Took { us, requests }) = took {
@@ -146,7 +89,7 @@ impl Window {
 impl Entry {
     /// Closes the window, and returns it unless nothing happened.
     fn roll(&mut self) -> Option<PartitionWindow> {
-        let Window { activity, latency } = std::mem::replace(&mut self.current, Window::new());
+        let Window { activity, latency } = std::mem::take(&mut self.current);
         self.last = activity;
         self.last_p50_us = latency.percentile_us(0.5);
         self.last_p99_us = latency.percentile_us(0.99);
@@ -178,7 +121,7 @@ impl TopPartitions {
         let key: Arc<[u8]> = Arc::from(key);
         self.key_bytes += key.len();
         self.index.insert(Arc::clone(&key), self.entries.len());
-        let mut current = Window::new();
+        let mut current = Window::default();
         current.add(activity, took);
         // It may have been counted before, and let go with up to `floor`.
         self.counts.push(self.floor + load);

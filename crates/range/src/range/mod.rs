@@ -314,14 +314,8 @@ impl Range {
         };
         let mut batch = Batch::with_capacity(1);
         batch.delete(Bytes::from_static(FLUSH_MARKER_KEY));
-        let permit = self.engine.reserve(batch.bytes()).await?;
-        let (answer, answered) = oneshot::channel();
-        let done = Box::new(move |result| {
-            // Fails when the caller is gone.
-            let _ = answer.send(result);
-        });
-        permit.submit(batch, done);
-        answered.await.unwrap_or(Err(WriteError::Unknown))?;
+        let written = submit(&*self.engine, batch).await?;
+        written.await.unwrap_or(Err(WriteError::Unknown))?;
         // A flush may take long, and a freeze need not wait for it.
         drop(pass);
         self.engine.flush().await
@@ -339,6 +333,24 @@ impl Range {
         let locks = self.locks.lock(keys).await;
         Ok(Locked::new(Arc::clone(self), locks, pass))
     }
+}
+
+/// Submits a batch to an engine without locks, for ranges that no client writes to. The receiver gets the result.
+///
+/// # Errors
+/// [`WriteError::Refused`]: nothing happened.
+pub async fn submit(
+    engine: &dyn Engine,
+    batch: Batch,
+) -> Result<oneshot::Receiver<Result<(), WriteError>>, WriteError> {
+    let permit = engine.reserve(batch.bytes()).await?;
+    let (answer, answered) = oneshot::channel();
+    let done = Box::new(move |result| {
+        // Fails when the caller is gone.
+        let _ = answer.send(result);
+    });
+    permit.submit(batch, done);
+    Ok(answered)
 }
 
 /// Remembers what is written to a range.

@@ -161,7 +161,7 @@ async fn what_is_backed_up_comes_back_byte_for_byte() {
         (verified.rows, &verified.findings),
         (u64::from(ROWS), &Vec::new())
     );
-    assert!(verified.strangers.is_empty());
+    assert!(verified.unexpected.is_empty());
 
     let backup = Backup::open(world.store("backup")).await.unwrap();
     let restored = restore(&backup, &world.path("restored"), &|_| {})
@@ -320,7 +320,7 @@ async fn damage_to_any_file_is_found_and_named() {
     std::fs::write(place.join("notes.txt"), "mine").unwrap();
     let verified = world.verify("backup").await;
     assert_eq!(
-        (verified.findings.len(), verified.strangers),
+        (verified.findings.len(), verified.unexpected),
         (0, vec!["notes.txt".to_owned()])
     );
     world.close().await;

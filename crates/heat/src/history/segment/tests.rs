@@ -2,7 +2,7 @@ use super::*;
 use proptest::prelude::*;
 use std::sync::Arc;
 
-fn load() -> impl Strategy<Value = Box<Load>> {
+fn load() -> impl Strategy<Value = Box<LoadSum>> {
     let counts = prop::array::uniform7(prop_oneof![0_u64..9, 0..=COUNT_MAX]);
     let latency = prop::array::uniform8((0..COARSE_BUCKETS, prop_oneof![Just(0), any::<u32>()]));
     (counts, latency).prop_map(|(counts, counted)| {
@@ -28,7 +28,7 @@ fn load() -> impl Strategy<Value = Box<Load>> {
         for (bucket, count) in counted {
             latency.add_to_bucket(bucket, count);
         }
-        Box::new(Load { counts, latency })
+        Box::new(LoadSum { counts, latency })
     })
 }
 
@@ -74,7 +74,7 @@ fn segment() -> impl Strategy<Value = (SegmentName, Vec<Slot>)> {
         let to = from + 360;
         let slots = slots.into_iter();
         let slots =
-            slots.map(|(at, (cells, spots))| Slot::new(from + at, Happened { cells, spots }));
+            slots.map(|(at, (cells, spots))| Slot::new(from + at, SlotLoad { cells, spots }));
         (SegmentName { from, to, tier }, slots.collect())
     })
 }
@@ -140,7 +140,7 @@ fn bytes_are_those_of_the_format_document() {
     };
     let busy = Cell {
         extent: extent("", Some("table-k")),
-        load: Some(Box::new(Load { counts, latency })),
+        load: Some(Box::new(LoadSum { counts, latency })),
     };
     let idle = Cell {
         extent: extent("table-k", None),
@@ -154,16 +154,16 @@ fn bytes_are_those_of_the_format_document() {
     of_partition.add_to_bucket(3, 120);
     let spot = Spot {
         partition: Arc::new("table-b".into()),
-        load: Box::new(Load {
+        load: Box::new(LoadSum {
             counts,
             latency: of_partition,
         }),
     };
-    let happened = Happened {
+    let load = SlotLoad {
         cells: vec![busy, idle],
         spots: vec![spot],
     };
-    let slots = [Slot::new(177_000_006, happened)];
+    let slots = [Slot::new(177_000_006, load)];
     let expected = [
         &[3][..],
         // The name: 6, 177,000,000, 177,000,360.

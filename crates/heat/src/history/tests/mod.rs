@@ -1,7 +1,7 @@
 mod archive;
 mod partitions;
 
-use super::slot::CELLS_MAX;
+use super::slot::{CELLS_MAX, Slot};
 use super::tiers::Tier;
 use super::*;
 use crate::{
@@ -224,6 +224,24 @@ impl World {
 
 fn sum(map: &HeatMap) -> f64 {
     map.values.iter().flatten().flatten().sum()
+}
+
+impl HeatHistory {
+    /// The map of all keys.
+    fn map(&self, from: SystemTime, to: SystemTime, shape: MapShape) -> HeatMap {
+        self.map_within(from, to, shape, &Extent::all())
+    }
+
+    /// Bytes in memory, without keys.
+    fn memory_bytes(&self) -> usize {
+        let of = |slot: &Slot| {
+            let (cells, spots) = (slot.cells(), slot.spots());
+            let busy = cells.iter().filter(|cell| cell.load.is_some()).count() + spots.len();
+            let places = size_of_val(cells) + size_of_val(spots);
+            size_of::<Slot>() + places + busy * size_of::<LoadSum>()
+        };
+        self.with(|tiers| tiers.all().map(of).sum())
+    }
 }
 
 fn all_slots(history: &HeatHistory) -> [Vec<Slot>; 3] {

@@ -1,6 +1,6 @@
 //! Copying to new ranges what is written to the ranges they will replace.
 
-use super::local::OpenRange;
+use super::OpenRange;
 use crate::error::ChangeRefused;
 use bytes::Bytes;
 use futures::future::join_all;
@@ -8,7 +8,6 @@ use partita_engine::{Batch, Write, WriteError};
 use partita_range::{Follower, Range};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use tokio::sync::oneshot;
 
 /// Bytes of rows that are copied within some milliseconds, so that writers can wait for them.
 const FEW_BYTES: usize = 256 << 10;
@@ -38,7 +37,8 @@ pub(super) async fn copy(from: &[Follower], to: &[OpenRange]) -> Result<usize, C
         let (writes, bytes) = follower.take().map_err(ChangeRefused::failed)?;
         copied += bytes;
         for (range, batch) in batches(writes, to)? {
-            writing.push(write(range, batch).await.map_err(ChangeRefused::failed)?);
+            let written = partita_range::submit(&**range.engine(), batch).await;
+            writing.push(written.map_err(ChangeRefused::failed)?);
         }
     }
     for written in join_all(writing).await {
@@ -80,19 +80,4 @@ fn batches(
 
 fn misplaced() -> ChangeRefused {
     ChangeRefused::Failed("a row lies in none of the new ranges".into())
-}
-
-/// Submits a batch to a new range. The receiver gets the result.
-async fn write(
-    range: &Arc<Range>,
-    batch: Batch,
-) -> Result<oneshot::Receiver<Result<(), WriteError>>, WriteError> {
-    let permit = range.engine().reserve(batch.bytes()).await?;
-    let (answer, answered) = oneshot::channel();
-    let done = Box::new(move |result| {
-        // The receiver is gone when the change was given up.
-        let _ = answer.send(result);
-    });
-    permit.submit(batch, done);
-    Ok(answered)
 }

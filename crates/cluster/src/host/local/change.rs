@@ -22,9 +22,9 @@
 //! - if anything fails before step 8, the old ranges take writes again and the controller deletes the new databases. A start that
 //!   finds record N+1 does the same.
 
-use super::local::{LocalHost, OpenRange};
-use super::{ChangeFailed, Leftover, NewRange, RangeChange, catch_up};
+use super::{LocalHost, OpenRange, catch_up};
 use crate::error::ChangeRefused;
+use crate::host::{ChangeFailed, Leftover, NewRange, RangeChange};
 use crate::map::{MapRecord, save_and_confirm};
 use futures::future::join_all;
 use partita_engine::WriteError;
@@ -142,7 +142,11 @@ impl LocalHost {
         key_filter_complete: bool,
     ) -> Result<OpenRange, CreateFailed> {
         let creating = async {
-            let cloned = self.engines().clone_parts(new.spec.id, &new.parts).await;
+            let cloned = self
+                .parts
+                .engines
+                .clone_parts(new.spec.id, &new.parts)
+                .await;
             cloned.map_err(ChangeRefused::failed)?;
             let opened = self.open_range(&new.spec, key_filter_complete).await;
             opened.map_err(ChangeRefused::failed)
@@ -174,7 +178,7 @@ impl LocalHost {
         };
         let frozen = timeout(TRANSIT_MAX, freezing).await;
         frozen.map_err(|_elapsed| transit_too_long())??;
-        let decided = save_and_confirm(self.store(), decision).await;
+        let decided = save_and_confirm(&*self.parts.store, decision).await;
         decided.map_err(ChangeRefused::failed)?;
         Ok(began)
     }
