@@ -9,7 +9,7 @@ use super::window::Counts;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// Shards. With more cores than shards some threads share a cache line, which costs time and loses nothing.
+/// Shards. With more cores than shards, some threads share a cache line; counts stay exact.
 const SHARDS: usize = 8;
 
 static THREADS: AtomicUsize = AtomicUsize::new(0);
@@ -17,7 +17,7 @@ static THREADS: AtomicUsize = AtomicUsize::new(0);
 thread_local! {
     /// The shard of this thread; [`SHARDS`] before it has one.
     static SHARD: Cell<usize> = const { Cell::new(SHARDS) };
-    /// How far this thread's chance has come.
+    /// The state of the random numbers of this thread.
     static DICE: Cell<u64> = const { Cell::new(0) };
 }
 
@@ -98,7 +98,8 @@ impl Shard {
     }
 }
 
-/// A number that looks random: `SplitMix64` by Steele, Lea and Flood. The same in every thread for its n-th call.
+/// The next pseudo-random number of this thread: `SplitMix64` by Steele, Lea and Flood. The n-th call returns the same number in
+/// every thread.
 pub(super) fn roll_dice() -> u64 {
     const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
     let next = DICE.get().wrapping_add(STEP);
@@ -147,7 +148,7 @@ mod tests {
             start.wait();
             while !done.load(Ordering::Acquire) {
                 for shard in counters.shards.iter() {
-                    sum += shard.drain();
+                    sum += shard.counts.map(|count| count.swap(0, Ordering::Relaxed));
                 }
             }
         });

@@ -4,7 +4,6 @@ use super::coarse_latency::CoarseLatency;
 use super::latency::Latency;
 use super::request::REQUEST_LOAD;
 use bytes::Bytes;
-use serde::ser::{SerializeStruct, Serializer};
 use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
 use std::time::Duration;
@@ -34,7 +33,7 @@ pub type Activity = Counts<f64>;
 
 impl<N> Counts<N> {
     /// Each number converted.
-    pub(super) fn map<M>(&self, convert: impl Fn(&N) -> M) -> Counts<M> {
+    pub(super) fn map<M>(&self, mut convert: impl FnMut(&N) -> M) -> Counts<M> {
         Counts {
             reads: convert(&self.reads),
             writes: convert(&self.writes),
@@ -101,12 +100,12 @@ impl<N: AddAssign> AddAssign for Counts<N> {
     }
 }
 
-/// The counts and latencies of one range over one window. As JSON the latencies are their `p50_us` and `p99_us`.
+/// The counts and latencies of one range over one window.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// Its length: what a rate divides by.
+    /// Its length, for rates.
     pub elapsed: Duration,
-    /// What was counted.
+    /// Its requests.
     pub counts: Counts,
     /// The latencies of the requests that were served.
     pub latency: Latency,
@@ -117,25 +116,14 @@ pub struct Window {
 /// The most partitions in a window.
 pub const PARTITIONS_MAX: usize = 32;
 
-/// The counts and latencies of one partition over one window. Estimated from a sample when its range has more than some 400
+/// The counts and latencies of one partition over one window. Estimated from a sample when its range has more than about 400
 /// requests a second.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartitionWindow {
     /// Its indivisible prefix.
     pub partition: Bytes,
-    /// What was counted.
+    /// Its requests.
     pub counts: Counts,
     /// The latencies of the requests that were served.
     pub latency: CoarseLatency,
-}
-
-impl Serialize for Window {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut window = serializer.serialize_struct("Window", 4)?;
-        window.serialize_field("elapsed_ms", &(self.elapsed.as_millis() as u64))?;
-        window.serialize_field("counts", &self.counts)?;
-        window.serialize_field("p50_us", &self.latency.percentile_us(50))?;
-        window.serialize_field("p99_us", &self.latency.percentile_us(99))?;
-        window.end()
-    }
 }

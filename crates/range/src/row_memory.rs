@@ -1,4 +1,4 @@
-//! What the ranges of a process cache of their rows: one limit for all of them.
+//! The entity cache and key filter of a process, shared by its ranges: one limit for all of them.
 
 use crate::cache::{CacheStats, EntityCache};
 use crate::key_filter::KeyFilter;

@@ -10,7 +10,7 @@ use crate::map::{ChangeRecord, MapRecord};
 use bytes::Bytes;
 use partita_engine::KeyPart;
 use partita_model::indivisible_prefix;
-use partita_range::{Bounds, RangeId};
+use partita_range::{Bounds, RangeId, keys_within};
 use std::time::Duration;
 
 impl State {
@@ -228,7 +228,7 @@ fn outcome(record: ChangeRecord, transit: Duration) -> Outcome {
 }
 
 fn part(source: RangeId, bounds: &Bounds) -> KeyPart {
-    let range = bounds.keys();
+    let range = keys_within(bounds);
     KeyPart { source, range }
 }
 

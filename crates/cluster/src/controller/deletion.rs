@@ -52,7 +52,7 @@ impl State {
             return;
         };
         let next_range = *next_range;
-        let is_untracked = |id: &RangeId| id.0 < next_range && !self.record.knows(*id);
+        let is_untracked = |id: &RangeId| id.0 < next_range && !self.record.tracks(*id);
         let untracked: Vec<RangeId> = databases
             .unwrap_or_default()
             .into_iter()

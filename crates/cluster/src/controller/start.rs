@@ -25,7 +25,7 @@ impl State {
         let next_range = self.record.next_range;
         let untracked = databases
             .iter()
-            .filter(|id| id.0 < next_range && !self.record.knows(**id));
+            .filter(|id| id.0 < next_range && !self.record.tracks(**id));
         unneeded.extend(untracked);
         if unneeded.is_empty() {
             self.open();

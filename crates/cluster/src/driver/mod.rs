@@ -223,7 +223,7 @@ impl Driver {
 }
 
 fn unanswered() -> ChangeRefused {
-    ChangeRefused::Failed("it ended without an answer".into())
+    ChangeRefused::Failed("the request ended without an answer".into())
 }
 
 fn log_outcome(answer: &Result<Outcome, ChangeRefused>) {

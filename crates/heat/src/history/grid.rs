@@ -4,15 +4,13 @@ use super::load::LoadSum;
 use super::slot::Slot;
 use super::tiers::{Tier, Tiers};
 use crate::{COARSE_BUCKETS, Counts, coarse_percentile_us};
-use serde::Serialize;
 use std::time::SystemTime;
 
 /// The most columns: a day of minutes.
 const COLUMNS_MAX: usize = 1_440;
 
 /// The quantity that a map shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Metric {
     /// Requests served.
     Requests,
@@ -58,8 +56,8 @@ impl Metric {
 /// Columns of equal time.
 #[derive(Clone, Copy)]
 pub(super) struct Times {
-    pub(super) from_s: f64,
-    pub(super) column_s: f64,
+    from_s: f64,
+    column_s: f64,
     columns: usize,
 }
 

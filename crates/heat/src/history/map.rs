@@ -5,13 +5,11 @@
 //! split later is divided evenly among its parts; the load of a slot longer than a column, among the columns. So the sum of a map
 //! is the load of its time.
 
-use super::extent::Extent;
 use super::grid::{Grid, Metric, ShownSlot, Times};
 use super::slot::Slot;
 use super::tiers::Tiers;
-use crate::serialize_hex;
+use crate::Bounds;
 use bytes::Bytes;
-use serde::{Serialize, Serializer};
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::time::SystemTime;
@@ -31,37 +29,13 @@ pub struct MapShape {
 }
 
 /// Load by key range and time.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct HeatMap {
-    /// The quantity of the values.
-    pub metric: Metric,
-    /// When the first column begins, in seconds since 1970.
-    pub from_s: f64,
-    /// How long a column is, in seconds. A sum divided by it is a rate.
-    pub column_s: f64,
     /// The key range of each row, in key order.
-    pub rows: Vec<KeyRow>,
-    /// For each row its columns: the sum over the column's time, or the percentile. `None` (`null`): no data for that time and
+    pub rows: Vec<Bounds>,
+    /// For each row its columns: the sum over the column's time, or the percentile. `None`: no data for that time and
     /// those keys, or for a percentile no requests.
     pub values: Vec<Vec<Option<f64>>>,
-}
-
-/// The keys of a row.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct KeyRow {
-    /// The first key; in JSON as hexadecimal.
-    #[serde(serialize_with = "serialize_hex")]
-    pub start: Bytes,
-    /// The first key after it; `None` at the end of the key space.
-    #[serde(serialize_with = "serialize_end")]
-    pub end: Option<Bytes>,
-}
-
-fn serialize_end<S: Serializer>(end: &Option<Bytes>, serializer: S) -> Result<S::Ok, S::Error> {
-    match end {
-        Some(end) => serialize_hex(end, serializer),
-        None => serializer.serialize_none(),
-    }
 }
 
 /// Draws the map of a time range, of ranges that overlap `keys`.
@@ -69,7 +43,7 @@ pub(super) fn draw(
     tiers: &Tiers,
     (from, to): (SystemTime, SystemTime),
     shape: MapShape,
-    keys: &Extent,
+    keys: &Bounds,
 ) -> HeatMap {
     let time = Times::new(from, to, shape.columns);
     let shown = time.slots(tiers);
@@ -85,9 +59,6 @@ pub(super) fn draw(
         }
     }
     HeatMap {
-        metric: shape.metric,
-        from_s: time.from_s,
-        column_s: time.column_s,
         rows: rows.iter().map(|row| pieces.keys(row)).collect(),
         values: grid.values(),
     }
@@ -133,13 +104,13 @@ impl<'s> Pieces<'s> {
     }
 
     /// The pieces of an extent whose bounds are bounds of pieces.
-    fn within(&self, extent: &Extent) -> Range<usize> {
+    fn within(&self, extent: &Bounds) -> Range<usize> {
         let at = |key: &Bytes| self.starts.partition_point(|start| *start < key.as_ref());
         at(&extent.start)..extent.end.as_ref().map_or(self.starts.len(), at)
     }
 
     /// The pieces that overlap `keys`.
-    fn overlapping(&self, keys: &Extent) -> Range<usize> {
+    fn overlapping(&self, keys: &Bounds) -> Range<usize> {
         let behind = |key: &Bytes| self.starts.partition_point(|start| *start <= key.as_ref());
         let first = behind(&keys.start).saturating_sub(1);
         let end = keys.end.as_ref();
@@ -169,9 +140,9 @@ impl<'s> Pieces<'s> {
         }
     }
 
-    fn keys(&self, row: &Range<usize>) -> KeyRow {
+    fn keys(&self, row: &Range<usize>) -> Bounds {
         let start = |piece: usize| self.starts.get(piece).copied().map(Bytes::copy_from_slice);
-        KeyRow {
+        Bounds {
             start: start(row.start).unwrap_or_default(),
             end: start(row.end),
         }

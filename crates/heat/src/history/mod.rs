@@ -16,7 +16,6 @@
 //! windows are added to the newest slot. Slots more than an hour ahead of the clock are dropped.
 
 mod archive;
-mod extent;
 mod grid;
 mod load;
 mod map;
@@ -25,7 +24,7 @@ mod segment;
 mod slot;
 mod tiers;
 
-use crate::Window;
+use crate::{Bounds, Window};
 use load::LoadSum;
 use parking_lot::Mutex;
 use slot::{Cell, Keys, SPOTS_MAX, SlotLoad, Spot, Time};
@@ -34,9 +33,8 @@ use std::time::{Duration, SystemTime};
 use tiers::Tiers;
 
 pub use archive::{Archive, SaveError};
-pub use extent::Extent;
 pub use grid::Metric;
-pub use map::{HeatMap, KeyRow, MapShape};
+pub use map::{HeatMap, MapShape};
 pub use partitions::PartitionRow;
 
 /// The length of a window.
@@ -46,7 +44,7 @@ pub const WINDOW: Duration = Duration::from_secs(10);
 #[derive(Clone, Debug)]
 pub struct RangeWindow<'w> {
     /// The key bounds of the range at that time.
-    pub extent: Extent,
+    pub bounds: Bounds,
     /// The counts, latencies and hottest partitions.
     pub window: &'w Window,
 }
@@ -93,7 +91,7 @@ impl HeatHistory {
         from: SystemTime,
         to: SystemTime,
         shape: MapShape,
-        keys: &Extent,
+        keys: &Bounds,
     ) -> HeatMap {
         self.with(|tiers| map::draw(tiers, (from, to), shape, keys))
     }
@@ -106,7 +104,7 @@ impl HeatHistory {
         from: SystemTime,
         to: SystemTime,
         shape: MapShape,
-        keys: &Extent,
+        keys: &Bounds,
     ) -> Vec<PartitionRow> {
         self.with(|tiers| partitions::draw(tiers, (from, to), shape, keys))
     }
@@ -131,7 +129,7 @@ impl Default for HeatHistory {
 /// The load of the windows, with keys interned.
 fn slot_load(ranges: &[RangeWindow<'_>], keys: &mut Keys) -> SlotLoad {
     let cells = ranges.iter().map(|range| Cell {
-        extent: keys.extents.intern(range.extent.clone()),
+        extent: keys.extents.intern(range.bounds.clone()),
         load: LoadSum::of(range.window),
     });
     let cells = cells.collect();

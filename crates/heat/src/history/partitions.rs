@@ -1,9 +1,9 @@
 //! The hottest partitions over time.
 
-use super::extent::Extent;
 use super::grid::{Grid, ShownSlot, Times};
 use super::map::{MapShape, ROWS_MAX};
 use super::tiers::Tiers;
+use crate::Bounds;
 use bytes::Bytes;
 use std::collections::HashMap;
 use std::time::SystemTime;
@@ -23,7 +23,7 @@ pub(super) fn draw(
     tiers: &Tiers,
     (from, to): (SystemTime, SystemTime),
     shape: MapShape,
-    keys: &Extent,
+    keys: &Bounds,
 ) -> Vec<PartitionRow> {
     let time = Times::new(from, to, shape.columns);
     let shown = time.slots(tiers);
@@ -46,7 +46,7 @@ pub(super) fn draw(
 }
 
 /// The partitions with the highest metric, highest first, without those at 0.
-fn hottest<'t>(shown: &[ShownSlot<'t>], shape: MapShape, keys: &Extent) -> Vec<&'t Bytes> {
+fn hottest<'t>(shown: &[ShownSlot<'t>], shape: MapShape, keys: &Bounds) -> Vec<&'t Bytes> {
     let mut sums: HashMap<&Bytes, f64> = HashMap::new();
     for ShownSlot { slot, columns } in shown {
         let part: f64 = columns.iter().map(|(_, part)| part).sum();

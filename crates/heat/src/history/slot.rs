@@ -1,7 +1,7 @@
 //! A slot: the load of a period, by key range and for the hottest partitions.
 
-use super::extent::Extent;
 use super::load::LoadSum;
+use crate::Bounds;
 use crate::PARTITIONS_MAX;
 use bytes::Bytes;
 use std::cmp::Reverse;
@@ -21,7 +21,7 @@ pub(super) type Time = u32;
 /// The load of one extent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Cell {
-    pub(super) extent: Arc<Extent>,
+    pub(super) extent: Arc<Bounds>,
     /// `None`: it was served, and idle.
     pub(super) load: Option<Box<LoadSum>>,
 }
@@ -181,7 +181,7 @@ impl<T: Eq + Hash> Interner<T> {
 /// The keys of all slots.
 #[derive(Debug, Default)]
 pub(super) struct Keys {
-    pub(super) extents: Interner<Extent>,
+    pub(super) extents: Interner<Bounds>,
     pub(super) partitions: Interner<Bytes>,
 }
 

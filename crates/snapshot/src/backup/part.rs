@@ -1,4 +1,4 @@
-//! A file of rows. `docs/format/backup.md` has the bytes.
+//! A file of rows. `docs/format/backup.md` describes the bytes.
 
 use bytes::{Buf, Bytes};
 use sha2::{Digest, Sha256};
@@ -28,7 +28,7 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// The file. Takes some tens of milliseconds.
+    /// Encodes the file. Takes tens of milliseconds.
     pub(super) fn encode(&self) -> std::io::Result<Vec<u8>> {
         let mut body =
             Vec::with_capacity(usize::try_from(row_bytes(&self.rows)).unwrap_or_default());
@@ -57,10 +57,10 @@ impl Part {
         Ok(file)
     }
 
-    /// Reads a file, all of it.
+    /// Decodes a file.
     ///
     /// # Errors
-    /// [`BackupError::Damaged`] with what is wrong.
+    /// [`BackupError::Damaged`].
     pub(super) fn decode(file: &[u8]) -> Result<Self, BackupError> {
         decode(file).map_err(|what| BackupError::Damaged(what.to_owned()))
     }

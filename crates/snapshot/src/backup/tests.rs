@@ -7,7 +7,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use object_store::ObjectStore;
 use partita_cluster::Cluster;
-use partita_engine::{Batch, KeyRange, ScanHint};
+use partita_cluster::test_world::rows;
+use partita_engine::Batch;
 use partita_model::{DateTime, TableId, TableSpace};
 use partita_rt::Place;
 
@@ -48,19 +49,6 @@ async fn put(cluster: &Cluster, numbers: std::ops::Range<u32>) {
             locked.commit(batch).await.unwrap();
         }
     }
-}
-
-async fn rows(cluster: &Cluster) -> BTreeMap<Bytes, Bytes> {
-    let mut all = BTreeMap::new();
-    for served in cluster.map().ranges().iter() {
-        let mut scan = served
-            .range
-            .scan(KeyRange::all(), ScanHint::walk())
-            .await
-            .unwrap();
-        all.extend(scan.next(usize::MAX, usize::MAX).await.unwrap());
-    }
-    all
 }
 
 /// A store of some parts' size in three ranges, a snapshot of it, and what was in it.

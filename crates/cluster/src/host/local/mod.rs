@@ -26,14 +26,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::{Notify, oneshot};
 
-/// Serves the ranges it was assigned, in this process.
+/// Serves its assigned ranges, in this process.
 pub struct LocalHost {
     parts: LocalHostParts,
     map: Arc<PartitionMap>,
-    /// For each range, the receiver that ends when nothing holds the range any more.
+    /// For each range, the receiver that ends when the range is dropped.
     released: Mutex<HashMap<RangeId, Released>>,
-    /// Ranges whose garbage was collected, with the newest file of a compaction at that time. While that file is the newest, and no
-    /// pin was released, there is nothing left to collect.
+    /// Ranges whose garbage was collected, with the newest file of a compaction at that time. Until there is a newer one, or a pin is
+    /// released, nothing is left to collect.
     collected: Mutex<HashMap<RangeId, Option<String>>>,
     /// Last windows of ranges that were replaced since the last report.
     replaced: Mutex<Vec<ReplacedReport>>,
@@ -41,15 +41,15 @@ pub struct LocalHost {
     closed: Arc<Notify>,
 }
 
-/// What a local host works with.
+/// The parts of a local host.
 pub struct LocalHostParts {
     /// The databases of this process.
     pub engines: Arc<dyn EngineSet>,
-    /// What the ranges keep of their rows in memory.
+    /// The cache and key filter that the ranges share.
     pub memory: Arc<RowMemory>,
-    /// Where changes are decided.
+    /// The store of the partition map, which decides changes.
     pub store: Arc<dyn MapStore>,
-    /// Says which ranges may be served here.
+    /// Decides which ranges may be served here.
     pub coordinator: Arc<dyn Coordinator>,
     /// Background tasks.
     pub tasks: Tasks,
@@ -78,19 +78,19 @@ impl LocalHost {
         }
     }
 
-    /// The ranges it serves.
+    /// The served ranges.
     #[must_use]
     pub fn map(&self) -> &Arc<PartitionMap> {
         &self.map
     }
 
-    /// What the ranges keep of their rows in memory.
+    /// The cache and key filter that the ranges share.
     #[must_use]
     pub fn memory(&self) -> &Arc<RowMemory> {
         &self.parts.memory
     }
 
-    /// Waits until the database of a replaced range was closed, at most once for all that were closed since the last wait. Cancel
+    /// Waits until the database of a replaced range was closed. Returns once for all databases closed since the last wait. Cancel
     /// safe.
     pub(crate) async fn closed(&self) {
         self.closed.notified().await;
@@ -140,7 +140,7 @@ impl LocalHost {
             .expect("a checked record covers every key exactly once");
     }
 
-    /// Closes the database of a range that was replaced, once nothing holds the range.
+    /// Closes the database of a replaced range once the range is dropped.
     fn retire(&self, old: Arc<Range>) {
         let engine = Arc::clone(old.engine());
         let released = self.released.lock().remove(&old.id());
@@ -159,7 +159,7 @@ impl LocalHost {
                 }
             }
             engine.close().await;
-            // It was closed without a flush: its records would pin the log until its files are deleted.
+            // The database was closed without a flush: its records would pin the log until its files are deleted.
             engines.drop_unknown().await;
             closed.notify_one();
         });

@@ -23,7 +23,7 @@ impl LocalHost {
         }
     }
 
-    /// Closes the window of a range that was replaced, so that the load that led to a split is not missing from the next report.
+    /// Closes the window of a replaced range, so that the next report includes the load that led to a split.
     pub(super) fn keep_last_window(&self, range: &Range) {
         let window = range.heat().roll(tokio::time::Instant::now().into_std());
         let mut replaced = self.replaced.lock();

@@ -3,10 +3,10 @@
 //! A segment is a serde document in postcard, compressed by zstd with a checksum. Decoding untrusted bytes does not panic, takes
 //! at most a small multiple of [`DOCUMENT_BYTES_MAX`] of memory, and returns only slots within the bounds of the history.
 
-use super::extent::Extent;
 use super::load::LoadSum;
 use super::slot::{CELLS_MAX, Cell, Keys, SPOTS_MAX, Slot, SlotLoad, Spot, Time};
 use super::tiers::Tier;
+use crate::Bounds;
 use crate::{COARSE_BUCKETS, CoarseLatency, Counts};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -212,7 +212,7 @@ fn read_cell(cell: StoredCell, keys: &[Bytes], known: &mut Keys) -> Option<Cell>
         None => None,
         Some(load) => Some(load.read()?),
     };
-    let extent = known.extents.intern(Extent { start, end });
+    let extent = known.extents.intern(Bounds { start, end });
     Some(Cell { extent, load })
 }
 

@@ -6,24 +6,8 @@ fn load() -> impl Strategy<Value = Box<LoadSum>> {
     let counts = prop::array::uniform7(prop_oneof![0_u64..9, 0..=COUNT_MAX]);
     let latency = prop::array::uniform8((0..COARSE_BUCKETS, prop_oneof![Just(0), any::<u32>()]));
     (counts, latency).prop_map(|(counts, counted)| {
-        let [
-            reads,
-            writes,
-            rows_scanned,
-            rows_written,
-            bytes_in,
-            bytes_out,
-            throttled,
-        ] = counts;
-        let counts = Counts {
-            reads,
-            writes,
-            rows_scanned,
-            rows_written,
-            bytes_in,
-            bytes_out,
-            throttled,
-        };
+        let mut counts = counts.into_iter();
+        let counts = Counts::<u64>::default().map(|_| counts.next().unwrap());
         let mut latency = CoarseLatency::new();
         for (bucket, count) in counted {
             latency.add_to_bucket(bucket, count);
@@ -52,7 +36,7 @@ fn cells() -> impl Strategy<Value = Vec<Cell>> {
         prop::collection::vec(any::<u8>(), 0..40),
         prop::option::of(1_u8..255),
     );
-    let extent = extent.prop_map(|(start, more)| Extent {
+    let extent = extent.prop_map(|(start, more)| Bounds {
         end: more.map(|more| Bytes::from([&start[..], &[more]].concat())),
         start: start.into(),
     });
@@ -125,7 +109,7 @@ fn one_slot() -> Document {
 #[test]
 fn bytes_are_those_of_the_format_document() {
     let extent = |start: &'static str, end: Option<&'static str>| {
-        Arc::new(Extent {
+        Arc::new(Bounds {
             start: start.into(),
             end: end.map(Bytes::from),
         })
