@@ -1,13 +1,14 @@
-//! The handle on a store's ranges: what servers and tools ask of them.
+//! The handle on the ranges of a store, for servers and tools.
 
 use crate::balance::Balancer;
-use crate::controller::{Limits, Merged, Outcome, Request, Split, State};
+use crate::controller::{ChangeRequest, Event, Merged, Outcome, RANGES_MAX, Request, Split, State};
 use crate::coordinator::{Coordinator, LocalCoordinator};
 use crate::driver::{ChangeGuard, Driver, DriverParts};
 use crate::error::{ChangeRefused, StartError};
 use crate::host::{Host, LocalHost, LocalHostParts};
-use crate::maintenance::{self, PinRecords};
+use crate::maintenance;
 use crate::map::{MapRecord, MapStore, PartitionMap};
+use crate::pins::PinRecords;
 use crate::watch::{StoreLoad, Watch};
 use bytes::Bytes;
 use futures::future::BoxFuture;
@@ -20,31 +21,25 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a cluster is made of.
+/// The parts of a cluster.
 pub struct ClusterParts {
     /// The databases.
     pub engines: Arc<dyn EngineSet>,
-    /// What the ranges keep of their rows in memory.
+    /// The cache and key filter that the ranges share.
     pub memory: Arc<RowMemory>,
-    /// Where the partition map is stored.
+    /// The store of the partition map.
     pub map: Arc<dyn MapStore>,
-    /// Says which pins are named by snapshot records.
+    /// Lists the pins that snapshot records name.
     pub pins: Arc<dyn PinRecords>,
     /// The clock of heat and balancing.
     pub clock: Arc<dyn Clock>,
-    /// Background tasks. They end the cluster when they are shut down.
+    /// Background tasks. Their shutdown ends the cluster.
     pub tasks: Tasks,
-}
-
-impl fmt::Debug for ClusterParts {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ClusterParts").finish_non_exhaustive()
-    }
 }
 
 /// The ranges of a store: a controller, and one host in this process that serves all of them. Used as `Arc<Cluster>`.
 ///
-/// Requests run to their end also when the caller goes away.
+/// Requests run to their end even if the caller is dropped.
 pub struct Cluster {
     driver: Arc<Driver>,
     host: Arc<LocalHost>,
@@ -58,8 +53,8 @@ impl fmt::Debug for Cluster {
 }
 
 impl Cluster {
-    /// Opens all ranges of a store, the first one of a new store included, and starts maintenance in the background. A change that
-    /// was cut short is rolled back first.
+    /// Rolls back a change that was cut short, opens all ranges (a new store gets its first one), and starts maintenance in the
+    /// background.
     ///
     /// # Errors
     /// [`StartError`].
@@ -82,7 +77,7 @@ impl Cluster {
                 clock: parts.clock,
                 tasks: parts.tasks.clone(),
             };
-            let driver = Driver::new(driver, State::new(Limits::default()));
+            let driver = Driver::new(driver, State::new(RANGES_MAX));
             driver.start().await?;
             maintenance::start(&host, &driver, &parts.tasks);
             let watch = Arc::new(Watch::new(Arc::clone(&driver)));
@@ -130,17 +125,17 @@ impl Cluster {
         self.driver.record()
     }
 
-    /// Splits a range at a key, moved to the start of its partition, or without one in the middle of its bytes.
+    /// Splits a range at the start of the partition that holds `at`, or in the middle of its bytes.
     ///
     /// # Errors
-    /// [`ChangeRefused`]; everything is as it was.
+    /// [`ChangeRefused`]; nothing changed.
     pub fn split(
         &self,
         range: RangeId,
         at: Option<Bytes>,
     ) -> BoxFuture<'_, Result<Split, ChangeRefused>> {
         Box::pin(async move {
-            match self.driver.ask(Request::Split { range, at }).await? {
+            match self.change(ChangeRequest::Split { range, at }).await? {
                 Outcome::Split(split) => Ok(split),
                 other => unreachable!("a split ended as {other:?}"),
             }
@@ -150,21 +145,25 @@ impl Cluster {
     /// Merges two neighbours.
     ///
     /// # Errors
-    /// [`ChangeRefused`]; everything is as it was.
+    /// [`ChangeRefused`]; nothing changed.
     pub fn merge(
         &self,
         left: RangeId,
         right: RangeId,
     ) -> BoxFuture<'_, Result<Merged, ChangeRefused>> {
         Box::pin(async move {
-            match self.driver.ask(Request::Merge { left, right }).await? {
+            match self.change(ChangeRequest::Merge { left, right }).await? {
                 Outcome::Merged(merged) => Ok(merged),
                 other => unreachable!("a merge ended as {other:?}"),
             }
         })
     }
 
-    /// Refuses a range's writes for a time, as a change would: to test clients.
+    async fn change(&self, change: ChangeRequest) -> Result<Outcome, ChangeRefused> {
+        self.driver.ask(Request::Change(change)).await
+    }
+
+    /// Refuses the writes of a range for a time, like a change: for tests of clients.
     ///
     /// # Errors
     /// [`ChangeRefused::NoSuchRange`].
@@ -187,8 +186,8 @@ impl Cluster {
         Box::pin(self.driver.lock_changes())
     }
 
-    /// One maintenance round: shared files are copied, files that nothing reads are deleted, untracked pins released, and databases
-    /// of replaced ranges deleted.
+    /// Runs a maintenance round: copies shared files, deletes files that nothing reads, releases untracked pins, and deletes
+    /// databases of replaced ranges.
     pub fn maintain(&self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             let (host, driver) = (Arc::clone(&self.host), Arc::clone(&self.driver));
@@ -200,23 +199,22 @@ impl Cluster {
         })
     }
 
-    /// The part of a round that deletes databases of replaced ranges, where nothing reads their files.
+    /// Deletes databases of replaced ranges whose files nothing reads. A part of [`Cluster::maintain`].
     pub fn delete_replaced(&self) -> BoxFuture<'_, ()> {
         Box::pin(maintenance::delete_replaced(&self.driver))
     }
 
-    /// The part of a round that releases pins that no snapshot names, if that is due.
+    /// Releases pins that no snapshot names, if that is due. A part of [`Cluster::maintain`].
     pub fn release_pins(&self) -> BoxFuture<'_, ()> {
         Box::pin(maintenance::release_pins(&self.driver))
     }
 
-    /// Something failed that may have left pins: the next rounds look for them.
+    /// Reports a failure that may have left pins, so that the next rounds look for them.
     pub fn suspect_pins(&self) {
-        self.driver.feed(crate::controller::Event::PinsSuspected);
+        self.driver.feed(Event::PinsSuspected);
     }
 
-    /// Starts to watch the ranges, and to balance them if a balancer is given. With an archive the heat history outlives the
-    /// process.
+    /// Starts to watch the ranges, and with a balancer to balance them. With an archive the heat history outlives the process.
     pub fn start_watching(&self, balancer: Option<Balancer>, archive: Option<Archive>) {
         if let Some(balancer) = balancer {
             self.driver.with_state(|state| state.balance_with(balancer));
@@ -224,7 +222,7 @@ impl Cluster {
         self.watch.start(archive);
     }
 
-    /// Reads a day of heat.
+    /// Reads the heat history.
     pub fn with_heat<T>(&self, read: impl FnOnce(&HeatHistory) -> T) -> T {
         read(&self.watch.history())
     }
@@ -235,14 +233,14 @@ impl Cluster {
         self.watch.last_window(range)
     }
 
-    /// What all ranges did in the last closed window; `None` before the first.
+    /// The load of all ranges in the last closed window; `None` before the first.
     #[must_use]
     pub fn last_load(&self) -> Option<StoreLoad> {
         self.watch.last_load()
     }
 
-    /// How many processors the requests of a range used in its last window: its share of what the process used, as far as its
-    /// requests explain it. An estimate, good enough to find a range that keeps a processor busy.
+    /// An estimate of the processors that the requests of a range used in its last window: its share of the use of the process, at
+    /// most what its requests can explain. Good enough to find a range that keeps a processor busy.
     #[must_use]
     pub fn last_cores(&self, range: RangeId) -> Option<f64> {
         self.watch.last_cores(range)

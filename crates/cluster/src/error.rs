@@ -1,4 +1,4 @@
-//! Why ranges were not opened or changed.
+//! Errors of opening and changing ranges.
 
 use crate::coordinator::CoordinatorError;
 use crate::map::MapError;
@@ -7,13 +7,13 @@ use partita_range::RangeId;
 use std::error::Error;
 use std::sync::Arc;
 
-/// Why the ranges of a store were not opened. Each needs an operator.
+/// Why the ranges of a store were not opened. Each case needs an operator.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The map cannot be loaded or saved.
     #[error(transparent)]
     Map(#[from] MapError),
-    /// There are databases of ranges and no map that names them.
+    /// There are databases of ranges but no map.
     #[error("the partition map is missing")]
     MapMissing,
     /// The databases cannot be listed.
@@ -27,7 +27,7 @@ pub enum StartError {
     Host(#[from] HostError),
 }
 
-/// Why a host did not do what it was asked.
+/// Why a host failed.
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
     /// The database of a range does not open.
@@ -52,10 +52,10 @@ pub enum HostError {
     EngineSet(#[from] ChangeError),
 }
 
-/// Why ranges were not changed. Everything is as it was.
+/// Why ranges were not changed. Nothing changed.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum ChangeRefused {
-    /// There is no such range, or no longer.
+    /// The range does not exist, or was replaced.
     #[error("range {0} not found")]
     NoSuchRange(RangeId),
     /// The two ranges are not neighbours, the left one first.
@@ -74,13 +74,13 @@ pub enum ChangeRefused {
     Ancestry {
         /// Which range.
         range: RangeId,
-        /// How many databases it keeps from being deleted.
+        /// The databases that it keeps from being deleted.
         kept: u64,
     },
-    /// There are as many ranges as there may be.
+    /// There is the maximum number of ranges.
     #[error("there are {0} ranges already, the maximum; merge some first")]
     TooManyRanges(usize),
-    /// It could not be done in time, or the store refused.
+    /// It took too long, or the store refused.
     #[error("the change failed and was rolled back: {0}")]
     Failed(Arc<str>),
 }

@@ -1,11 +1,11 @@
-//! Latencies in few enough buckets to keep them for many partitions, or for a day.
+//! Latency histograms with few buckets, small enough for many partitions or a day of windows.
 
 use std::ops::AddAssign;
 
-/// Buckets: one below 16 µs, then two per doubling; the last has everything from 8.4 s on.
-pub const COARSE_BUCKETS: usize = 40;
+/// Buckets: one below 16 µs, then two a doubling; the last one includes all latencies from 8.4 s on.
+pub(crate) const COARSE_BUCKETS: usize = 40;
 
-/// 2^4 µs is where the second bucket begins.
+/// The second bucket begins at 2^4 µs.
 const FIRST_DOUBLING: u32 = 4;
 
 /// The bucket of a latency in microseconds, below [`COARSE_BUCKETS`].
@@ -29,10 +29,13 @@ fn start(index: usize) -> f64 {
     }
 }
 
-/// The latency, in microseconds, that a share (0 to 1) of the requests counted in these buckets did not exceed: the middle of
-/// its bucket, so at most a quarter off; `None` without requests.
+/// The percentile, as a share from 0 to 1, of the latencies in these buckets, in microseconds: the middle of its bucket, so at
+/// most a quarter off. `None` without requests.
 #[must_use]
-pub fn coarse_percentile_us(buckets: impl Iterator<Item = f64> + Clone, share: f64) -> Option<f64> {
+pub(crate) fn coarse_percentile_us(
+    buckets: impl Iterator<Item = f64> + Clone,
+    share: f64,
+) -> Option<f64> {
     let total: f64 = buckets.clone().sum();
     let mut seen = 0.0;
     for (index, count) in buckets.enumerate() {

@@ -9,7 +9,7 @@ use super::window::Counts;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// Shards. With more cores than shards some threads share a cache line, which costs time and loses nothing.
+/// Shards. With more cores than shards, some threads share a cache line; counts stay exact.
 const SHARDS: usize = 8;
 
 static THREADS: AtomicUsize = AtomicUsize::new(0);
@@ -17,7 +17,7 @@ static THREADS: AtomicUsize = AtomicUsize::new(0);
 thread_local! {
     /// The shard of this thread; [`SHARDS`] before it has one.
     static SHARD: Cell<usize> = const { Cell::new(SHARDS) };
-    /// How far this thread's chance has come.
+    /// The state of the random numbers of this thread.
     static DICE: Cell<u64> = const { Cell::new(0) };
 }
 
@@ -31,13 +31,7 @@ pub(super) struct Counters {
 #[derive(Debug)]
 #[repr(align(128))]
 pub(super) struct Shard {
-    reads: AtomicU64,
-    writes: AtomicU64,
-    rows_scanned: AtomicU64,
-    rows_written: AtomicU64,
-    bytes_in: AtomicU64,
-    bytes_out: AtomicU64,
-    throttled: AtomicU64,
+    counts: Counts<AtomicU64>,
     latency: Recorder,
 }
 
@@ -64,7 +58,7 @@ impl Counters {
     pub(super) fn drain(&self) -> (Counts, Latency) {
         let (mut counts, mut latency) = (Counts::default(), Latency::new());
         for shard in self.shards.iter() {
-            counts += shard.drain();
+            counts += shard.counts.map(|count| count.swap(0, Ordering::Relaxed));
             shard.latency.drain(&mut latency);
         }
         (counts, latency)
@@ -74,32 +68,27 @@ impl Counters {
 impl Shard {
     fn new() -> Self {
         Self {
-            reads: AtomicU64::new(0),
-            writes: AtomicU64::new(0),
-            rows_scanned: AtomicU64::new(0),
-            rows_written: AtomicU64::new(0),
-            bytes_in: AtomicU64::new(0),
-            bytes_out: AtomicU64::new(0),
-            throttled: AtomicU64::new(0),
+            counts: Counts::default(),
             latency: Recorder::new(),
         }
     }
 
     pub(super) fn add(&self, request: &Request<'_>) {
+        let counts = &self.counts;
         let (requests, rows) = match request.access {
             Access::Throttled => {
-                self.throttled.fetch_add(1, Ordering::Relaxed);
+                counts.throttled.fetch_add(1, Ordering::Relaxed);
                 return;
             }
-            Access::Read => (&self.reads, &self.rows_scanned),
-            Access::Write | Access::Insert => (&self.writes, &self.rows_written),
+            Access::Read => (&counts.reads, &counts.rows_scanned),
+            Access::Write | Access::Insert => (&counts.writes, &counts.rows_written),
         };
         requests.fetch_add(1, Ordering::Relaxed);
         rows.fetch_add(u64::from(request.rows), Ordering::Relaxed);
         // Most requests move bytes in one direction only.
         for (counter, bytes) in [
-            (&self.bytes_in, request.bytes_in),
-            (&self.bytes_out, request.bytes_out),
+            (&counts.bytes_in, request.bytes_in),
+            (&counts.bytes_out, request.bytes_out),
         ] {
             if bytes > 0 {
                 counter.fetch_add(bytes, Ordering::Relaxed);
@@ -107,22 +96,10 @@ impl Shard {
         }
         self.latency.add(request.latency);
     }
-
-    fn drain(&self) -> Counts {
-        let take = |counter: &AtomicU64| counter.swap(0, Ordering::Relaxed);
-        Counts {
-            reads: take(&self.reads),
-            writes: take(&self.writes),
-            rows_scanned: take(&self.rows_scanned),
-            rows_written: take(&self.rows_written),
-            bytes_in: take(&self.bytes_in),
-            bytes_out: take(&self.bytes_out),
-            throttled: take(&self.throttled),
-        }
-    }
 }
 
-/// A number that looks random: `SplitMix64` by Steele, Lea and Flood. The same in every thread for its n-th call.
+/// The next pseudo-random number of this thread: `SplitMix64` by Steele, Lea and Flood. The n-th call returns the same number in
+/// every thread.
 pub(super) fn roll_dice() -> u64 {
     const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
     let next = DICE.get().wrapping_add(STEP);
@@ -171,7 +148,7 @@ mod tests {
             start.wait();
             while !done.load(Ordering::Acquire) {
                 for shard in counters.shards.iter() {
-                    sum += shard.drain();
+                    sum += shard.counts.map(|count| count.swap(0, Ordering::Relaxed));
                 }
             }
         });

@@ -1,16 +1,14 @@
-//! Where tables grow: whether nearly all new partitions are at one end.
+//! Detects tables that grow at one end: nearly all inserts are beyond the first or last partition.
 //!
-//! Such a table cannot be balanced by splits: all inserts go to the range that has the end. Concurrent clients insert slightly out
-//! of order, so new rows are compared with the largest key of a while ago: the ends stay fixed for an *epoch* of 1,024 inserts (or
-//! a window), longer than requests under way can overtake each other.
+//! Splits cannot balance such a table, because all inserts go to the range that holds the end. Concurrent clients insert slightly
+//! out of order, so inserts are compared with the ends at the start of an *epoch* of 1,024 inserts (or a window). Requests do not
+//! overtake each other by that much.
 //!
-//! The load at such an end moves on with it, whether it inserts, updates or reads the newest keys. So the keys of the last minutes
-//! count as one piece when a split point is looked for ([`GrowingEnd`]): a split between them would soon divide nothing.
+//! Inserts, updates and reads of the newest keys move on with the end. So the search for a split point treats the keys of the last
+//! minutes as one piece ([`GrowingEnd`]): a split between them would soon divide nothing.
 
-use super::hex_key::serialize_hex;
 use bytes::Bytes;
 use partita_rt::hash::FastRandomState;
-use serde::Serialize;
 use std::collections::HashMap;
 
 /// Tables tracked in a range at a time; the one with the fewest inserts is evicted.
@@ -23,30 +21,28 @@ const EPOCH_INSERTS_MIN: u32 = 64;
 const INSERTS_MIN: u32 = 256;
 /// The share of the inserts that must be beyond an end.
 const END_SHARE_MIN: f64 = 0.9;
-/// How often the end must have moved, so that a single busy partition that happens to be the last one does not count.
+/// How often the end must have moved. A single busy partition at the end does not move it.
 const ADVANCES_MIN: u32 = 2;
-/// Windows between two marks of where an end is: five minutes. So what it was five to ten minutes ago is known.
+/// Windows between two recordings of the ends, five minutes: so the end of five to ten minutes ago is known.
 const MARK_WINDOWS: u32 = 30;
-/// Windows after which an end that did not move, and a table without inserts, are forgotten: an hour.
+/// Windows after which an unmoved end, or a table without inserts, is dropped: an hour.
 const WINDOWS_MAX: u32 = 360;
 
-/// How a table grows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+/// Where a table grows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pattern {
-    /// Nine of ten inserts are at or after its last partition, which moves on.
+    /// Nine of ten inserts are at or after its last partition, and that moves.
     AppendOnly,
-    /// Nine of ten inserts are at or before its first partition, which moves on.
+    /// Nine of ten inserts are at or before its first partition, and that moves.
     PrependOnly,
     /// Neither.
     Spread,
 }
 
-/// How one table grows.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// The growth of one table.
+#[derive(Clone, Debug, PartialEq)]
 pub struct TableGrowth {
-    /// The prefix of its keys; in JSON as hexadecimal.
-    #[serde(serialize_with = "serialize_hex")]
+    /// The prefix of its keys.
     pub table: Bytes,
     /// The pattern.
     pub pattern: Pattern,
@@ -60,12 +56,12 @@ pub(super) struct GrowingEnd {
     /// The prefix of the table's keys.
     pub(super) table: Bytes,
     pattern: Pattern,
-    /// Where the end was minutes ago.
+    /// The end minutes ago.
     since: Box<[u8]>,
 }
 
 impl GrowingEnd {
-    /// Whether the partition is one of those.
+    /// Whether the partition is at the growing end.
     pub(super) fn holds(&self, partition: &[u8]) -> bool {
         let beyond = match self.pattern {
             Pattern::AppendOnly => partition >= &*self.since,
@@ -89,21 +85,21 @@ struct Table {
     /// Inserts compared with the ends, halved with every window.
     compared: u32,
     epoch_inserts: u32,
-    /// Whether an epoch has passed, so that the ends mean something.
+    /// Whether an epoch has passed, so that inserts can be compared with the ends.
     settled: bool,
     idle_windows: u32,
-    /// Windows since the ends were marked.
+    /// Windows since the ends were recorded.
     unmarked_windows: u32,
 }
 
 /// The first or last partition of a table.
 #[derive(Debug)]
 struct End {
-    /// As of now.
+    /// Now.
     now: Box<[u8]>,
-    /// As of the beginning of the epoch.
+    /// At the start of the epoch.
     before: Box<[u8]>,
-    /// As of the last mark, and of the one before it; as of the first insert seen, if that was later.
+    /// At the last recording and at the one before it, or at the first insert if that was later.
     marked: [Box<[u8]>; 2],
     /// Inserts at `before` or beyond it, halved with every window.
     beyond: u32,
@@ -138,7 +134,7 @@ impl Growth {
         });
     }
 
-    /// How each table with enough inserts grows, in key order.
+    /// The growth of each table with enough inserts, in key order.
     pub(super) fn tables(&self) -> Vec<TableGrowth> {
         let told = self.tables.iter();
         let mut told: Vec<TableGrowth> = told

@@ -1,8 +1,7 @@
-//! Latencies of requests, in the buckets that all of Partita uses: those of the `histogram` crate with [`LATENCY_BUCKETS`].
+//! Histograms of request latencies, with the buckets that all of Partita uses: [`LATENCY_BUCKETS`].
 //!
-//! Below 32 µs each microsecond has a bucket; above, every doubling has 16, so a bucket is at most 1/16 of its value wide. The
-//! last one ends at 67 s and takes all longer latencies. Histograms of the same buckets add up: over windows, ranges and
-//! processes.
+//! Each microsecond below 32 µs has a bucket, and every doubling above has 16. So the width of a bucket is at most 1/16 of its
+//! value. The last one ends at 67 s and includes all longer latencies. Histograms of windows, ranges and processes can be added.
 
 use histogram::{AtomicHistogram32, Config, Histogram32};
 use std::ops::AddAssign;
@@ -31,14 +30,14 @@ impl std::fmt::Debug for Latency {
     }
 }
 
-/// A bucket: latencies that differ by at most 1/16.
+/// A bucket with requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LatencyBucket {
     /// The lower bound, in microseconds, inclusive.
     pub from_us: u64,
     /// The upper bound, in microseconds, exclusive.
     pub to_us: u64,
-    /// How many there are; more than 0.
+    /// The number of requests; more than 0.
     pub count: u32,
 }
 
@@ -49,7 +48,7 @@ impl Latency {
         Self(Histogram32::with_config(&LATENCY_BUCKETS))
     }
 
-    /// How many requests were counted.
+    /// The number of requests.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.0
@@ -59,7 +58,7 @@ impl Latency {
             .sum()
     }
 
-    /// The buckets with requests in them, from short to long.
+    /// The buckets with requests, shortest latency first.
     pub fn buckets(&self) -> impl Iterator<Item = LatencyBucket> + '_ {
         let buckets = self.0.iter().zip(self.0.as_slice());
         buckets

@@ -1,25 +1,24 @@
-//! How hot a range is, and where: counted on the way of every request.
+//! The load of a range: request counters, hottest partitions, split advice, and the history of all ranges.
 //!
-//! [`Heat::record`] takes some tens of nanoseconds: relaxed additions in a shard of this thread. The costlier part, which
-//! partition it was, is done under a lock for a sample: all requests of a window up to 4,096, then one in 4, later one in 16
-//! and one in 64, those with many rows more often. [`Heat::roll`] closes a window every 10 s.
+//! [`Heat::record`] takes tens of nanoseconds: relaxed additions in a shard of this thread. The partition is recorded under a lock,
+//! which costs more, so only for a sample: all requests of a window up to 4,096, then one in 4, later one in 16 and one in 64;
+//! requests with many rows more often. [`Heat::roll`] closes a window, every 10 s.
 //!
-//! What it answers:
-//! - [`Window`]: the counts and latencies of the window just closed, exact: each request is in one window; and those of its
-//!   hottest partitions.
+//! Results:
+//! - [`Window`]: counts and latencies of the closed window, and of its hottest partitions. Each request is in exactly one window.
 //! - [`Heat::hot_partitions`]: the partitions with the most load, with error bounds.
-//! - [`Heat::split_point`]: whether a cut would balance the load that was seen, and where.
-//! - [`Heat::growth`]: tables that grow at one end only.
+//! - [`Heat::split_point`]: whether a split would balance the observed load, and where.
+//! - [`Heat::growth`]: how tables grow: at one end, or everywhere.
 //!
 //! Bounds, for each range: counters 14 KiB, sketch 120 KiB, samples 208 KiB (16 KiB and the keys), growth 16 tables of nine
-//! keys. A range without requests holds the counters only.
+//! keys. A range without requests holds only the counters.
 //!
-//! It takes no time by itself and starts nothing; who serves the range calls `roll`.
+//! This crate reads no clock and starts no task; the caller passes the time to `roll`.
 
+mod bounds;
 mod coarse_latency;
 mod counters;
 mod growth;
-mod hex_key;
 pub mod history;
 mod latency;
 mod load_sample;
@@ -36,33 +35,34 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 use top_partitions::{Took, TopPartitions};
 
-pub use coarse_latency::{COARSE_BUCKETS, CoarseLatency, coarse_percentile_us};
+pub use bounds::Bounds;
+pub use coarse_latency::CoarseLatency;
+pub(crate) use coarse_latency::{COARSE_BUCKETS, coarse_percentile_us};
 pub use growth::{Pattern, TableGrowth};
-pub use hex_key::{HexKey, serialize_hex};
 pub use latency::{LATENCY_BUCKETS, LATENCY_US_MAX, Latency, LatencyBucket};
 pub use request::{Access, Request};
-pub use split_advice::{SIDE_SHARE_MIN, SplitAdvice};
-pub use top_partitions::{Activity, HotPartition};
-pub use window::{Counts, PARTITIONS_MAX, PartitionWindow, Window};
+pub use split_advice::SplitAdvice;
+pub use top_partitions::HotPartition;
+pub use window::{Activity, Counts, PARTITIONS_MAX, PartitionWindow, Window};
 
-/// Notes of a window from which the sample gets thinner, and the unit of load then, as a power of two: a request without
-/// rows is 2^4.
+/// From so many sampled requests of a window on, the sample is thinner: one in 2^shift units of load. A request without rows has
+/// 2^4 units.
 const THINNING: [(u32, u32); 3] = [(4_096, 6), (8_192, 8), (16_384, 10)];
 
 /// The heat of one range.
 #[derive(Debug)]
 pub struct Heat {
     counters: Counters,
-    /// Of every 2^shift units of load, one is noted in the profile.
+    /// One of 2^shift units of load is added to the profile.
     shift: AtomicU32,
     profile: Mutex<Profile>,
 }
 
-/// What is known of partitions.
+/// The load by partition, from a sample of requests.
 #[derive(Debug)]
 struct Profile {
     window_began: Instant,
-    /// Requests noted in this window.
+    /// Requests sampled in this window.
     notes: u32,
     top: TopPartitions,
     sample: LoadSample,
@@ -70,7 +70,7 @@ struct Profile {
 }
 
 impl Heat {
-    /// Nothing seen; the first window begins `now`, on the monotonic clock.
+    /// Without load; the first window begins at `now`, on the monotonic clock.
     #[must_use]
     pub fn new(now: Instant) -> Self {
         Self {
@@ -86,13 +86,13 @@ impl Heat {
         }
     }
 
-    /// Counts a request that is over.
+    /// Counts a finished request.
     pub fn record(&self, request: &Request<'_>) {
         let shard = self.counters.shard();
         shard.add(request);
         let shift = self.shift.load(Ordering::Relaxed);
         let rest = (1_u64 << shift) - 1;
-        // By chance, not each n-th: clients that take turns would be heard always or never.
+        // At random, not each n-th: of clients that take turns, some would always be sampled and some never.
         let chance = if shift == 0 {
             0
         } else {
@@ -104,7 +104,7 @@ impl Heat {
         }
     }
 
-    /// Notes the partition of a request that stands for so much load.
+    /// Adds a request, which represents this much load, to the profile.
     #[cold]
     fn note(&self, request: &Request<'_>, load: u64) {
         let mut profile = self.profile.lock();
@@ -115,8 +115,7 @@ impl Heat {
         }
     }
 
-    /// Closes the window at `now`, on the monotonic clock, and begins the next. A request that is recorded meanwhile is in
-    /// one of the two.
+    /// Closes the window at `now`, on the monotonic clock, and begins the next. A concurrent request is in one of the two.
     pub fn roll(&self, now: Instant) -> Window {
         let (began, partitions) = {
             let mut profile = self.profile.lock();
@@ -132,14 +131,14 @@ impl Heat {
         }
     }
 
-    /// The `limit` partitions with the most load lately, most first.
+    /// The `limit` partitions with the most recent load, most first.
     #[must_use]
     pub fn hot_partitions(&self, limit: usize) -> Vec<HotPartition> {
         self.profile.lock().top.top(limit)
     }
 
-    /// Where a split would balance the load of this window and the one before, and that to come where tables grow. Sorts some thousand keys, in less than a
-    /// millisecond.
+    /// The key at which a split would balance the load of the last two windows, and the future load of growing tables. Sorts a few
+    /// thousand keys, in less than a millisecond.
     #[must_use]
     pub fn split_point(&self) -> SplitAdvice {
         // A copy, so that requests do not wait for the sorting.
@@ -150,7 +149,7 @@ impl Heat {
         split_advice::advise(&sample.by_partition(), sample.count(), &growing)
     }
 
-    /// How the tables grow that take at least some 13 inserts a second here, in key order.
+    /// The growth of each table with at least about 13 inserts a second in this range, in key order.
     #[must_use]
     pub fn growth(&self) -> Vec<TableGrowth> {
         self.profile.lock().growth.tables()
@@ -170,7 +169,7 @@ impl Profile {
         }
     }
 
-    /// Begins a window and returns when the last one began, and its hottest partitions.
+    /// Begins a window. Returns the start of the last one and its hottest partitions.
     fn roll(&mut self, now: Instant) -> (Instant, Vec<PartitionWindow>) {
         self.notes = 0;
         let partitions = self.top.fade(PARTITIONS_MAX);
@@ -180,7 +179,7 @@ impl Profile {
     }
 }
 
-/// What the `requests` did that this one stands for.
+/// The activity of the `requests` that this one represents.
 fn activity(request: &Request<'_>, requests: f64) -> Activity {
     let rows = requests * f64::from(request.rows);
     let mut activity = Activity {
@@ -203,11 +202,11 @@ fn activity(request: &Request<'_>, requests: f64) -> Activity {
     activity
 }
 
-/// How long the `requests` took that this one stands for; `None` for what was refused.
+/// The latency of the `requests` that this one represents; `None` for a refused request.
 fn latency(request: &Request<'_>, requests: f64) -> Option<Took> {
     (request.access != Access::Throttled).then(|| Took {
         us: u64::try_from(request.latency.as_micros()).unwrap_or(u64::MAX),
-        // Whole, and at least one: a page may stand for less than itself. A cast saturates.
+        // At least one, because a page can represent less than one request. A cast saturates.
         requests: requests.round().max(1.0) as u32,
     })
 }

@@ -1,8 +1,8 @@
-//! A bounded sample of where in the key space the load is.
+//! A bounded sample of the load by key.
 //!
-//! Each sample is the indivisible prefix of a partition, and all samples of a window stand for the same amount of load:
-//! when there is no room, a random half is dropped, and the others stand for twice as much. So a partition's share of the
-//! samples is its share of the window's load, whenever in the window that came.
+//! Each sample is the indivisible prefix of a partition. All samples of a window represent the same amount of load: when the sample
+//! is full, a random half is dropped and the others represent twice as much. So the share of a partition in the samples is its
+//! share of the load, wherever in the window that load was.
 
 use super::counters::mix;
 use super::request::REQUEST_LOAD;
@@ -23,15 +23,15 @@ pub(super) struct LoadSample {
 struct Reservoir {
     /// The keys, concatenated.
     keys: Vec<u8>,
-    /// Where each ends.
+    /// The end of each key in `keys`.
     ends: Vec<u32>,
-    /// The load that one sample stands for; a power of two.
+    /// The load that one sample represents; a power of two.
     unit: u64,
-    /// The state of its chance.
+    /// The state of its random numbers.
     dice: u64,
 }
 
-/// Some load of one partition.
+/// The sampled load of one partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sampled<'k> {
     pub(super) partition: &'k [u8],
@@ -46,7 +46,7 @@ impl LoadSample {
         }
     }
 
-    /// Adds a load, as so many samples as it is worth.
+    /// Adds a load, as a number of samples in proportion to it.
     pub(super) fn add(&mut self, partition: &[u8], load: u64) {
         self.current.add(partition, load);
     }
@@ -57,7 +57,7 @@ impl LoadSample {
         self.closed = std::mem::replace(&mut self.current, next);
     }
 
-    /// How many samples there are.
+    /// The number of samples.
     pub(super) const fn count(&self) -> usize {
         self.current.ends.len() + self.closed.ends.len()
     }
@@ -100,7 +100,7 @@ impl Reservoir {
             left -= self.unit;
             self.push(key);
         }
-        // What does not fill a sample makes one as often as its part of it.
+        // A rest smaller than a sample adds one with a probability in proportion to it.
         if self.roll_dice() & (self.unit - 1) < left {
             self.push(key);
         }

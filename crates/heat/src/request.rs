@@ -1,17 +1,17 @@
-//! What is recorded of a request.
+//! The data of a request that is recorded.
 
 use std::time::Duration;
 
-/// What a request did.
+/// The kind of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Read rows.
     Read,
-    /// Changed rows, none of which is new; or none, because its condition did not hold.
+    /// Changed existing rows, or no row because its condition failed.
     Write,
-    /// Changed rows, at least one of which is new. Counted as a write, and shows where a table grows.
+    /// Changed rows and created at least one. Counted as a write, and shows where a table grows.
     Insert,
-    /// Was refused because a target was exceeded. Nothing was read or written; its demand is counted, its latency is not.
+    /// Refused because it exceeded a target. Its demand is counted, its latency is not.
     Throttled,
 }
 
@@ -23,15 +23,15 @@ pub struct Request<'k> {
     pub partition: &'k [u8],
     /// How many leading bytes of `partition` name the table: keys that share them grow together.
     pub table_bytes: usize,
-    /// What it did.
+    /// The kind of request.
     pub access: Access,
-    /// Rows it read, matching or not, or rows it changed.
+    /// Rows read, matching or not, or rows changed.
     pub rows: u32,
-    /// Bytes of the keys and stored rows it wrote; of a row it removed the key.
+    /// Bytes of written keys and stored rows; of a deleted row, the key.
     pub bytes_in: u64,
-    /// Bytes of the keys and stored rows it read, matching or not.
+    /// Bytes of keys and stored rows read, matching or not.
     pub bytes_out: u64,
-    /// From the request's arrival, before it waits for admission, a range in transit or the locks of its rows, to its outcome.
+    /// From arrival to outcome. Includes waiting for admission, for a range in transit and for row locks.
     pub latency: Duration,
 }
 
@@ -40,7 +40,7 @@ pub struct Request<'k> {
 pub(super) const REQUEST_LOAD: u64 = 16;
 
 impl Request<'_> {
-    /// How much of the range's capacity it used, or would have used, in units.
+    /// The capacity of the range that it used, or would have used, in units.
     pub(super) fn load(&self) -> u64 {
         REQUEST_LOAD + u64::from(self.rows)
     }

@@ -417,27 +417,3 @@ fn a_million_partitions_and_many_tables_fit() {
     let growth = profile.growth.key_bytes();
     assert!(growth <= growth::TABLES_MAX * 9 * 64, "{growth}");
 }
-
-#[test]
-fn json_says_what_the_admin_port_needs() {
-    let advice = SplitAdvice::OneHotPartition {
-        partition: bytes::Bytes::from_static(b"\x20a"),
-        share: 0.75,
-    };
-    let json = serde_json::to_value(&advice).unwrap();
-    let expected =
-        serde_json::json!({"advice": "one_hot_partition", "partition": "2061", "share": 0.75});
-    assert_eq!(json, expected);
-    let advice = SplitAdvice::GrowsAtOneEnd {
-        table: bytes::Bytes::from_static(b"\x20a"),
-        share: 0.75,
-    };
-    let json = serde_json::to_value(&advice).unwrap();
-    let expected =
-        serde_json::json!({"advice": "grows_at_one_end", "table": "2061", "share": 0.75});
-    assert_eq!(json, expected);
-    let window = Heat::new(Instant::now()).roll(Instant::now());
-    let json = serde_json::to_value(&window).unwrap();
-    assert_eq!(json["p99_us"], 0);
-    assert_eq!(json["counts"]["rows_scanned"], 0);
-}

@@ -4,28 +4,46 @@ use super::coarse_latency::CoarseLatency;
 use super::latency::Latency;
 use super::request::REQUEST_LOAD;
 use bytes::Bytes;
-use serde::ser::{SerializeStruct, Serializer};
 use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
 use std::time::Duration;
 
-/// What happened in a range during some time.
+/// Requests of a range or partition in one window, and what they read and wrote. `u64` where they are counted, `f64` where they
+/// are estimated from a sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Counts {
+pub struct Counts<N = u64> {
     /// Requests that read.
-    pub reads: u64,
+    pub reads: N,
     /// Requests that changed something.
-    pub writes: u64,
+    pub writes: N,
     /// Rows read, matching or not.
-    pub rows_scanned: u64,
+    pub rows_scanned: N,
     /// Rows changed.
-    pub rows_written: u64,
+    pub rows_written: N,
     /// Bytes of keys and stored rows written.
-    pub bytes_in: u64,
+    pub bytes_in: N,
     /// Bytes of keys and stored rows read, matching or not.
-    pub bytes_out: u64,
-    /// Requests refused because a target was exceeded; neither reads nor writes.
-    pub throttled: u64,
+    pub bytes_out: N,
+    /// Requests refused because they exceeded a target; neither reads nor writes.
+    pub throttled: N,
+}
+
+/// The requests of a partition in one window. Estimated from a sample when the range has more than about 400 requests a second.
+pub type Activity = Counts<f64>;
+
+impl<N> Counts<N> {
+    /// Each number converted.
+    pub(super) fn map<M>(&self, mut convert: impl FnMut(&N) -> M) -> Counts<M> {
+        Counts {
+            reads: convert(&self.reads),
+            writes: convert(&self.writes),
+            rows_scanned: convert(&self.rows_scanned),
+            rows_written: convert(&self.rows_written),
+            bytes_in: convert(&self.bytes_in),
+            bytes_out: convert(&self.bytes_out),
+            throttled: convert(&self.throttled),
+        }
+    }
 }
 
 impl Counts {
@@ -35,52 +53,59 @@ impl Counts {
         self.reads + self.writes
     }
 
-    /// How much of the range's capacity they used, in units: 16 a request, 1 a row.
+    /// The capacity of the range that they used, in units: 16 a request, 1 a row.
     #[must_use]
     pub const fn load(&self) -> u64 {
         self.requests() * REQUEST_LOAD + self.rows_scanned + self.rows_written
     }
 
-    /// The load with refused requests included: [`Counts::load`], and 16 for each of those.
+    /// [`Counts::load`] and 16 units for each refused request.
     #[must_use]
     pub const fn demand(&self) -> u64 {
         self.load() + self.throttled * REQUEST_LOAD
     }
 
-    /// Whether nothing happened.
+    /// The largest of its numbers.
+    pub(super) fn largest(&self) -> u64 {
+        let requests = self.reads.max(self.writes).max(self.throttled);
+        let rows = self.rows_scanned.max(self.rows_written);
+        requests.max(rows).max(self.bytes_in).max(self.bytes_out)
+    }
+
+    /// Whether there was no request.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         *self == Self::default()
     }
 }
 
-impl AddAssign for Counts {
-    fn add_assign(&mut self, other: Self) {
-        let Self {
-            reads,
-            writes,
-            rows_scanned,
-            rows_written,
-            bytes_in,
-            bytes_out,
-            throttled,
-        } = other;
-        self.reads += reads;
-        self.writes += writes;
-        self.rows_scanned += rows_scanned;
-        self.rows_written += rows_written;
-        self.bytes_in += bytes_in;
-        self.bytes_out += bytes_out;
-        self.throttled += throttled;
+impl Activity {
+    /// The same in whole numbers.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        // A cast saturates.
+        self.map(|count| count.round() as u64)
     }
 }
 
-/// The counts and latencies of one range over one window. As JSON the latencies are their `p50_us` and `p99_us`.
+impl<N: AddAssign> AddAssign for Counts<N> {
+    fn add_assign(&mut self, other: Self) {
+        self.reads += other.reads;
+        self.writes += other.writes;
+        self.rows_scanned += other.rows_scanned;
+        self.rows_written += other.rows_written;
+        self.bytes_in += other.bytes_in;
+        self.bytes_out += other.bytes_out;
+        self.throttled += other.throttled;
+    }
+}
+
+/// The counts and latencies of one range over one window.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// Its length: what a rate divides by.
+    /// Its length, for rates.
     pub elapsed: Duration,
-    /// What was counted.
+    /// Its requests.
     pub counts: Counts,
     /// The latencies of the requests that were served.
     pub latency: Latency,
@@ -91,25 +116,14 @@ pub struct Window {
 /// The most partitions in a window.
 pub const PARTITIONS_MAX: usize = 32;
 
-/// The counts and latencies of one partition over one window. Estimated from a sample when its range has more than some 400
+/// The counts and latencies of one partition over one window. Estimated from a sample when its range has more than about 400
 /// requests a second.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartitionWindow {
     /// Its indivisible prefix.
     pub partition: Bytes,
-    /// What was counted.
+    /// Its requests.
     pub counts: Counts,
     /// The latencies of the requests that were served.
     pub latency: CoarseLatency,
-}
-
-impl Serialize for Window {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut window = serializer.serialize_struct("Window", 4)?;
-        window.serialize_field("elapsed_ms", &(self.elapsed.as_millis() as u64))?;
-        window.serialize_field("counts", &self.counts)?;
-        window.serialize_field("p50_us", &self.latency.percentile_us(50))?;
-        window.serialize_field("p99_us", &self.latency.percentile_us(99))?;
-        window.end()
-    }
 }

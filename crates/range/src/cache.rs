@@ -46,8 +46,8 @@ impl EntityCache {
         self.rows.get(key)
     }
 
-    /// The row, read and cached if it is missing. Readers of one missing row wait for the first of them. `is_current` says whether the
-    /// row may be cached; it is called before the row is read and after the placeholder is visible to writes.
+    /// The row, read and cached if it is missing. Readers of one missing row wait for the first of them. `is_current` decides whether
+    /// the row may be cached; it is called before the row is read and after the placeholder is visible to writes.
     pub(crate) async fn get_or_read<F>(
         &self,
         key: &Bytes,
@@ -72,7 +72,7 @@ impl EntityCache {
         }
     }
 
-    /// A write became durable.
+    /// Updates the row after a write became durable.
     pub(crate) fn set(&self, key: Bytes, row: Option<Bytes>) {
         let Some(row) = row else {
             return self.forget(&key);

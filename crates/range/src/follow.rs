@@ -1,28 +1,28 @@
-//! Remembering what is written to a range while the ranges that replace it are created.
+//! Recording the writes to a range while the ranges that replace it are created.
 //!
-//! That takes a while: databases are cloned and opened. Writes go on meanwhile, and are remembered here in the order in which they
-//! became durable; they are written to the new ranges before those are served. So writers wait only for what was not copied
-//! when the range was frozen.
+//! Cloning and opening databases takes a while. Writes go on meanwhile and are recorded here in the order in which they became
+//! durable, and copied to the new ranges before these are served. So writers wait only for the copy of the last few writes, after
+//! the range was frozen.
 
 use parking_lot::Mutex;
 use partita_engine::{Write, WriteError};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The most bytes of rows that are remembered: two seconds of writes at full speed.
+/// The most bytes of recorded rows: two seconds of writes at full speed.
 const FOLLOWED_BYTES_MAX: usize = 64 << 20;
 
 /// Why the followed writes are incomplete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum FollowError {
-    /// A write failed in such a way that it may be there or not.
-    #[error("what became of a write is not known")]
+    /// A write failed with an unknown outcome.
+    #[error("the outcome of a write is unknown")]
     OutcomeUnknown,
-    /// More was written than is remembered.
-    #[error("rows were written faster than they could be followed")]
+    /// More was written than can be recorded.
+    #[error("rows were written faster than they could be copied")]
     TooManyWrites,
 }
 
-/// What is remembered of the writes to a range.
+/// The recorded writes to a range.
 #[derive(Debug, Default)]
 pub(crate) struct Follow {
     on: AtomicBool,
@@ -37,20 +37,19 @@ struct Followed {
 }
 
 impl Follow {
-    /// Remembers every batch that finishes from now on. Batches that finished earlier are in the files after a flush that begins
-    /// later.
+    /// Records every batch that finishes from now on. Earlier batches are in the files after a later flush.
     pub(crate) fn begin(&self) {
         *self.followed.lock() = Followed::default();
         self.on.store(true, Ordering::Release);
     }
 
-    /// Stops remembering, and drops what is remembered.
+    /// Stops recording, and drops the recorded writes.
     pub(crate) fn end(&self) {
         self.on.store(false, Ordering::Release);
         *self.followed.lock() = Followed::default();
     }
 
-    /// What was written since `begin` or the last `take`, in order, with its bytes.
+    /// The writes since `begin` or the last `take`, in order, and their bytes.
     pub(crate) fn take(&self) -> Result<(Vec<Write>, usize), FollowError> {
         let mut followed = self.followed.lock();
         match followed.lost {
@@ -68,7 +67,7 @@ impl Follow {
             return;
         }
         let mut followed = self.followed.lock();
-        // It may have been ended since; what is added then would never be dropped.
+        // `end` may have run since the first check; nothing would drop a write that is added now.
         if !self.on.load(Ordering::Acquire) {
             return;
         }

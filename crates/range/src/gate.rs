@@ -17,7 +17,7 @@ pub(crate) struct Gate {
     state: AtomicU64,
     /// Notified when the last pass of a frozen gate is returned.
     emptied: Notify,
-    /// What the returned passes have written.
+    /// The writes of returned passes.
     follow: Follow,
 }
 
@@ -65,7 +65,7 @@ pub(crate) struct Pass {
 }
 
 impl Pass {
-    /// Records what was written with it, before it is returned: so a frozen gate knows all writes.
+    /// Records its writes before it is returned, so that a frozen gate has recorded all writes.
     pub(crate) fn note(&self, writes: &[Write], result: Result<(), WriteError>) {
         self.gate.follow.note(writes, result);
     }

@@ -5,7 +5,7 @@
 //! exist" is wrong about once in a hundred times. A deleted key stays in the filter and costs one needless look-up when it is
 //! inserted again.
 //!
-//! It may be asked about the keys of a range only once all of them are in it; the range knows when.
+//! A range uses the filter only once it holds all keys of the range ([`Range::build_key_filter`](crate::Range::build_key_filter)).
 
 use fastbloom::AtomicBloomFilter;
 use foldhash::quality::FixedState;

@@ -1,7 +1,7 @@
 //! One range: a contiguous piece of the key space, served by one process at a time.
 //!
-//! A range knows rows, keys and bytes, not what they mean. It serializes writers of one row, commits what they decide, and reads
-//! only what is durable.
+//! Rows are bytes here; `table` gives them meaning. A range serializes writers of one row, commits their batches, and reads only
+//! durable rows.
 //!
 //! The path of a write: [`Range::lock`] the keys, [`Locked::read`] the current rows, decide, [`Locked::commit`]. From then on the
 //! engine's commit loop owns the locks, the cache's update and the answer: dropping the caller's future stops nothing.
@@ -14,7 +14,7 @@
 //! - a row is changed only under its lock, and the lock is held until the change is durable (or its outcome is unknown);
 //! - so the current row read under a lock is durable, and a crash cannot take back an answer that is based on it;
 //! - the cache holds only durable rows, and none older than the last acknowledged write;
-//! - the key filter says "absent" only of keys that were never submitted to the engine.
+//! - the key filter reports "absent" only for keys that were never submitted to the engine.
 
 mod cache;
 mod follow;
@@ -29,5 +29,6 @@ mod row_memory;
 pub use cache::CacheStats;
 pub use follow::FollowError;
 pub use partita_engine::RangeId;
-pub use range::{Bounds, Follower, InTransit, Locked, Range, RequestStats};
+pub use partita_heat::Bounds;
+pub use range::{Follower, InTransit, Locked, Range, RequestStats, keys_within, submit};
 pub use row_memory::{KeyFilterStats, RowMemory};

@@ -1,4 +1,4 @@
-//! Locks by key: a write holds those of its entities from before it reads them until it is durable.
+//! Locks by key: a write holds the locks of its entities from before it reads them until it is durable.
 //!
 //! A key is locked by its 64-bit hash; two keys with one hash only wait for each other. A holder takes its locks in the order of
 //! the hashes, so holders of several cannot deadlock. Waiters of a key are served in order of arrival.

@@ -1,11 +1,10 @@
-//! What the ranges of a process cache of their rows: one limit for all of them.
+//! The entity cache and key filter of a process, shared by its ranges: one limit for all of them.
 
 use crate::cache::CacheStats;
 #[cfg(feature = "planted-bugs")]
 use crate::planted::{EntityCache, KeyFilter};
 #[cfg(not(feature = "planted-bugs"))]
 use crate::{cache::EntityCache, key_filter::KeyFilter};
-use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The entity cache and the key filter, shared by all ranges of a process.
@@ -15,12 +14,6 @@ pub struct RowMemory {
     pub(crate) cache: EntityCache,
     pub(crate) keys: KeyFilter,
     pub(crate) absent: AtomicU64,
-}
-
-impl fmt::Debug for RowMemory {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RowMemory").finish_non_exhaustive()
-    }
 }
 
 impl RowMemory {

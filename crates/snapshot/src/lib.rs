@@ -1,14 +1,14 @@
-//! Snapshots: the whole store as it was at one instant, kept readable without a copy; and backups of them.
+//! Snapshots, the whole store at one instant, readable without a copy; and backups of snapshots.
 //!
-//! A snapshot is a record that names, for each range there was, the pin under which its database keeps what it held. The record
-//! makes the snapshot: a pin that no record names is released by maintenance ([`SnapshotPins`] tells it which are named).
+//! A snapshot is a record that names a pin for each range of its time: the database keeps the pinned rows. The record makes the
+//! snapshot: maintenance releases pins that no record names ([`SnapshotPins`] lists the named ones).
 //!
-//! - [`Snapshots`]: creating, listing, reading and deleting them.
-//! - [`SnapshotReader`]: the rows of one, as one ordered key space.
-//! - [`SnapshotStore`]: where the records are stored.
-//! - [`backup`]: a snapshot as files that need nothing else to be read.
+//! - [`Snapshots`]: creating, listing, reading and deleting snapshots.
+//! - [`SnapshotReader`]: the rows of a snapshot, as one ordered key space.
+//! - [`SnapshotStore`]: storage of the records.
+//! - [`backup`]: a snapshot as self-contained files.
 //!
-//! It is above `cluster`: it holds the change lock, asks the host to flush and pin, and knows nothing of what is inside a range.
+//! Built on `cluster`: it holds the change lock and has the host flush and pin the ranges.
 
 pub mod backup;
 mod name;

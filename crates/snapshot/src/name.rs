@@ -6,16 +6,16 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// A name is the name of an object in the store too.
+/// A name is also an object name in the store.
 const LENGTH_MAX: usize = 63;
 
-/// The name of a snapshot: 1 to 63 of the characters `a-z`, `0-9`, `.`, `-` and `_`, the first a letter or a digit. Small letters
-/// only, because some directories take small and capital ones for the same.
+/// The name of a snapshot: 1 to 63 of the characters `a-z`, `0-9`, `.`, `-` and `_`, the first a letter or digit. No capital letters,
+/// because some file systems ignore case.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct SnapshotName(Arc<str>);
 
-/// The text is no name of a snapshot.
+/// The text is not a valid snapshot name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "a snapshot's name is 1 to 63 of a-z, 0-9, '.', '-' and '_', the first a letter or a digit"

@@ -1,4 +1,4 @@
-//! Which pins snapshot records name.
+//! The pins that snapshot records name.
 
 use super::SnapshotStore;
 use super::store::SnapshotStoreError;
@@ -9,7 +9,7 @@ use partita_range::RangeId;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Tells the maintenance of a cluster which pins are named, so that it releases the others.
+/// Lists the named pins for the maintenance of a cluster, which releases all others.
 pub struct SnapshotPins {
     store: Arc<dyn SnapshotStore>,
 }
@@ -22,17 +22,11 @@ impl SnapshotPins {
     }
 }
 
-impl std::fmt::Debug for SnapshotPins {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("SnapshotPins").finish_non_exhaustive()
-    }
-}
-
 #[async_trait]
 impl PinRecords for SnapshotPins {
     async fn named(&self) -> Result<BTreeSet<(RangeId, PinId)>, PinRecordsError> {
         let stored = self.store.list().await?;
-        // It may name any pin.
+        // An unreadable record may name any pin.
         if let Some(unreadable) = stored.unreadable.into_iter().next() {
             return Err(SnapshotStoreError::from(unreadable).into());
         }

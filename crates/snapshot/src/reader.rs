@@ -1,30 +1,21 @@
-//! Reading a snapshot: its ranges one after the other, as one ordered key space.
+//! Reads a snapshot: its ranges one after the other, as one ordered key space.
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use partita_engine::{KeyRange, PinnedRows, ReadError, Scan, ScanHint};
-use partita_range::Bounds;
+use partita_range::{Bounds, keys_within};
 
 use super::SnapshotRecord;
 
-/// A snapshot that is being read: it is not deleted meanwhile.
+/// A snapshot that is being read, and so cannot be deleted.
 #[derive(Clone)]
 pub struct SnapshotReader {
     record: Arc<SnapshotRecord>,
     ranges: Arc<Vec<(Bounds, Arc<dyn PinnedRows>)>>,
-    /// Whoever deletes snapshots holds a weak end of it.
+    /// Shows that the snapshot is in use; see [`Readers`](super::readers::Readers).
     _used: Arc<()>,
-}
-
-impl fmt::Debug for SnapshotReader {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SnapshotReader")
-            .field("name", &self.record.name)
-            .finish_non_exhaustive()
-    }
 }
 
 impl SnapshotReader {
@@ -40,14 +31,13 @@ impl SnapshotReader {
         }
     }
 
-    /// What is recorded of the snapshot.
+    /// The record of the snapshot.
     #[must_use]
     pub fn record(&self) -> &SnapshotRecord {
         &self.record
     }
 
-    /// The rows from `start` to before `end`, in key order; without an end, to the last one. Nothing is read yet. Blocks do not
-    /// go into the cache.
+    /// The rows from `start` to before `end`, or to the last row, in key order. Reads nothing yet. Blocks are not cached.
     #[must_use]
     pub fn scan(&self, start: &Bytes, end: Option<&Bytes>) -> SnapshotScan {
         let mut rest = VecDeque::new();
@@ -61,7 +51,7 @@ impl SnapshotReader {
             };
             let is_empty = piece.end.as_ref().is_some_and(|end| *end <= piece.start);
             if !is_empty {
-                rest.push_back((at, piece.keys()));
+                rest.push_back((at, keys_within(&piece)));
             }
         }
         SnapshotScan {
@@ -72,26 +62,20 @@ impl SnapshotReader {
     }
 }
 
-/// Rows of a snapshot being read in key order.
+/// A scan of a snapshot in key order.
 pub struct SnapshotScan {
     reader: SnapshotReader,
-    /// Which range is read next, and what of it.
+    /// The next ranges, by index, each with the keys to read.
     rest: VecDeque<(usize, KeyRange)>,
     current: Option<Box<dyn Scan>>,
 }
 
-impl fmt::Debug for SnapshotScan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SnapshotScan").finish_non_exhaustive()
-    }
-}
-
 impl SnapshotScan {
-    /// The next rows: at most `rows_max`, and no more once they hold `bytes_max` bytes. Empty means the end. Not cancel safe: rows
-    /// of a call that was dropped are lost to this scan.
+    /// The next rows: at most `rows_max`, and no more once they have `bytes_max` bytes. Empty at the end. Not cancel safe: dropping a
+    /// call loses its rows for this scan.
     ///
     /// # Errors
-    /// [`ReadError`]; the scan is over then.
+    /// [`ReadError`]; the scan has ended.
     pub async fn next(
         &mut self,
         rows_max: usize,

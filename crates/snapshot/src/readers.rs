@@ -1,11 +1,11 @@
-//! Which snapshots are being read, and which one is being deleted.
+//! Excludes readers and the deletion of a snapshot from each other.
 
 use super::SnapshotName;
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
-/// Readers keep a snapshot from being deleted, and a deletion keeps new readers out. Deletions hold the change lock, so there is one at
-/// a time.
+/// The snapshots that are being read or deleted. A snapshot in use is not deleted; during its deletion no reader enters. Deletions
+/// hold the change lock, so there is one at a time.
 #[derive(Debug, Default)]
 pub(crate) struct Readers {
     reading: HashMap<SnapshotName, Weak<()>>,
@@ -13,7 +13,7 @@ pub(crate) struct Readers {
 }
 
 impl Readers {
-    /// A reader begins: the snapshot is in use while the token lives. `None` while it is being deleted.
+    /// Begins reading: the snapshot is in use while the token lives. `None` while it is being deleted.
     pub(crate) fn enter(&mut self, name: &SnapshotName) -> Option<Arc<()>> {
         if self.deleting.as_ref() == Some(name) {
             return None;
@@ -25,7 +25,7 @@ impl Readers {
         Some(token)
     }
 
-    /// A deletion begins: no new reader enters. Returns `false`, and begins nothing, while the snapshot is in use.
+    /// Begins a deletion, during which no reader enters. Returns `false` if the snapshot is in use.
     pub(crate) fn begin_deletion(&mut self, name: &SnapshotName) -> bool {
         let token = self.reading.get(name);
         let is_read = token.is_some_and(|token| token.strong_count() > 0);
@@ -35,7 +35,7 @@ impl Readers {
         !is_read
     }
 
-    /// The deletion is over.
+    /// Ends the deletion.
     pub(crate) fn end_deletion(&mut self) {
         self.deleting = None;
     }

@@ -1,4 +1,4 @@
-//! A snapshot as it is stored. `docs/format/snapshot.md` describes the bytes.
+//! The stored record of a snapshot. `docs/format/snapshot.md` describes the bytes.
 
 use bytes::Bytes;
 use partita_engine::PinId;
@@ -7,13 +7,12 @@ use partita_range::{Bounds, RangeId};
 use serde::{Deserialize, Serialize};
 
 use super::SnapshotName;
-use partita_cluster::Epoch;
-use partita_cluster::key_text;
+use partita_cluster::{Epoch, check_starts, key_text};
 
 /// The format this version writes and reads.
 const FORMAT: u32 = 1;
 
-/// A snapshot: which databases hold it, under which pins.
+/// A snapshot: the databases that hold it, and their pins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SnapshotRecord {
@@ -21,13 +20,13 @@ pub struct SnapshotRecord {
     pub format: u32,
     /// Its name.
     pub name: SnapshotName,
-    /// Tells it from others that had the name before: 32 hexadecimal digits, random.
+    /// 32 random hexadecimal digits, to distinguish it from earlier snapshots of the same name.
     pub id: String,
-    /// When it was asked for, by the wall clock.
+    /// When it was requested, by the wall clock.
     pub created: DateTime,
     /// The version of the partition map at the time.
     pub map_version: u64,
-    /// Bytes in all files that it reads, as stored.
+    /// The stored bytes of all files that it reads.
     pub bytes: u64,
     /// The ranges in key order: the first begins with the empty key, each ends where the next begins.
     pub ranges: Vec<PinnedRange>,
@@ -39,7 +38,7 @@ pub struct SnapshotRecord {
 pub struct PinnedRange {
     /// Its id, and its database's.
     pub id: u64,
-    /// Under which epoch it was served.
+    /// The epoch it was served under.
     pub epoch: Epoch,
     /// Its first key.
     #[serde(with = "key_text")]
@@ -63,7 +62,7 @@ impl PinnedRange {
 }
 
 impl SnapshotRecord {
-    /// A snapshot that is being taken.
+    /// A snapshot that is being created.
     pub(crate) fn new(name: SnapshotName, created: DateTime, map_version: u64) -> Self {
         let [high, low] = [partita_rt::random::u64(), partita_rt::random::u64()];
         Self {
@@ -77,7 +76,7 @@ impl SnapshotRecord {
         }
     }
 
-    /// Where each of its ranges lies.
+    /// Its ranges with their bounds.
     pub(crate) fn bounds(&self) -> impl Iterator<Item = (Bounds, &PinnedRange)> {
         self.ranges.iter().enumerate().map(|(at, range)| {
             let bounds = Bounds {
@@ -88,20 +87,12 @@ impl SnapshotRecord {
         })
     }
 
-    /// Whether it is one that this version can work with.
+    /// Checks that this version can read the record: format and order of the ranges.
     pub(crate) fn check(&self) -> Result<(), &'static str> {
         if self.format != FORMAT {
-            return Err("it has a format that this version does not know");
+            return Err("its format is unknown to this version");
         }
-        let first = self.ranges.first();
-        if first.is_none_or(|first| !first.start.is_empty()) {
-            return Err("no range begins with the first key");
-        }
-        let ascending = |pair: &[PinnedRange]| matches!(pair, [a, b] if a.start < b.start);
-        if !self.ranges.windows(2).all(ascending) {
-            return Err("its ranges are not in order");
-        }
-        Ok(())
+        check_starts(self.ranges.iter().map(|range| &range.start))
     }
 }
 

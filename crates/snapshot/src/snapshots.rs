@@ -5,12 +5,10 @@
 //!                 writes go on          writes wait briefly     the point of no return
 //! ```
 //!
-//! - Killed before the record is stored, there is no snapshot, and the next start releases the pins. Killed after it, the snapshot is
-//!   complete.
-//! - The change lock keeps splits, merges and deletions of databases away while a snapshot is created or deleted. Reading needs no
-//!   lock.
-//! - A snapshot is deleted in the other order: its record, then its pins.
-//! - A record that cannot be read stops only the release of untracked pins, and can be deleted.
+//! - A kill before the record is stored leaves no snapshot, and the next start releases the pins. After it, the snapshot is complete.
+//! - The change lock excludes splits, merges and deletions of databases while a snapshot is created or deleted. Reading needs no lock.
+//! - A deletion goes in reverse order: first the record, then the pins.
+//! - An unreadable record blocks only the release of untracked pins. It can be deleted.
 
 use super::readers::Readers;
 use super::store::save_and_confirm;
@@ -26,31 +24,31 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How many snapshots a store holds at most: each makes the manifests of its ranges' databases longer, and keeps one of them.
+/// The most snapshots of a store: each lengthens the manifests of its databases and retains one of each.
 pub const SNAPSHOTS_MAX: usize = 256;
 
-/// The pause between two tries to delete snapshots that were in use.
+/// The pause before a snapshot that was in use is deleted again.
 const PERIOD: Duration = Duration::from_secs(10);
 
-/// Why something was not done with a snapshot.
+/// Why an operation on a snapshot failed.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum SnapshotError {
-    /// There is one of that name.
+    /// The name is taken.
     #[error("snapshot {0} already exists")]
     Exists(SnapshotName),
-    /// There is none of that name.
+    /// No snapshot has the name.
     #[error("snapshot {0} not found")]
     NoSuchSnapshot(SnapshotName),
-    /// It is being read, by a restore or a backup.
+    /// A restore or backup is reading it.
     #[error("snapshot {0} is being read")]
     InUse(SnapshotName),
-    /// There are as many as there may be.
+    /// There is the maximum number of snapshots.
     #[error("there are {SNAPSHOTS_MAX} snapshots already, the maximum; delete one first")]
     TooMany,
-    /// The store takes no writes now: nothing was begun.
+    /// The store takes no writes now. Nothing was begun.
     #[error("the store takes no writes now: {}", .0.as_str())]
     NotNow(Health),
-    /// It failed. Nothing is left of it, or nothing will be in some minutes.
+    /// It failed. Maintenance deletes what is left of it within minutes.
     #[error("{0}")]
     Failed(Arc<str>),
 }
@@ -61,7 +59,7 @@ impl SnapshotError {
     }
 }
 
-/// A snapshot was created.
+/// A created snapshot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SnapshotCreated {
     /// Its record.
@@ -70,16 +68,16 @@ pub struct SnapshotCreated {
     pub pause: Duration,
 }
 
-/// A snapshot and what it costs.
+/// A snapshot and the space that it uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SnapshotInfo {
     /// Its record.
     pub record: SnapshotRecord,
-    /// Bytes in files that only this snapshot reads: deleting it frees about as many.
+    /// Bytes of files that only this snapshot reads: about what its deletion frees.
     pub own_bytes: u64,
 }
 
-/// The snapshots of a store. Used as `Arc<Snapshots>`. Requests run to their end also when the caller goes away.
+/// The snapshots of a store. Used as `Arc<Snapshots>`. Requests run to their end even if the caller is dropped.
 pub struct Snapshots {
     cluster: Arc<Cluster>,
     store: Arc<dyn SnapshotStore>,
@@ -95,7 +93,7 @@ impl std::fmt::Debug for Snapshots {
 }
 
 impl Snapshots {
-    /// The snapshots of this cluster, whose records are in this store. Starts the deletion of snapshots that are left to it.
+    /// The snapshots of this cluster, with their records in this store. Starts the background task for [`Snapshots::delete_later`].
     #[must_use]
     pub fn start(cluster: Arc<Cluster>, store: Arc<dyn SnapshotStore>) -> Arc<Self> {
         let snapshots = Arc::new(Self {
@@ -117,8 +115,8 @@ impl Snapshots {
         snapshots
     }
 
-    /// Creates a snapshot of the whole store: every row as it was at one instant between now and the answer. Copies nothing; writes
-    /// wait for some milliseconds. Waits for a split or merge under way.
+    /// Creates a snapshot of the whole store at one instant between the call and its return. Copies nothing; writes wait for a few
+    /// milliseconds. Waits for a current split or merge.
     ///
     /// # Errors
     /// [`SnapshotError`]; there is no snapshot.
@@ -190,7 +188,7 @@ impl Snapshots {
         Ok(SnapshotCreated { record, pause })
     }
 
-    /// Stored snapshots that cannot be used. Each keeps its files until it is deleted.
+    /// Unreadable snapshots. Each keeps its files until it is deleted.
     ///
     /// # Errors
     /// [`SnapshotError::Failed`].
@@ -201,7 +199,7 @@ impl Snapshots {
         })
     }
 
-    /// All snapshots that can be read, the oldest first.
+    /// All readable snapshots, oldest first.
     ///
     /// # Errors
     /// [`SnapshotError::Failed`].
@@ -261,7 +259,7 @@ impl Snapshots {
         name: &'a SnapshotName,
     ) -> BoxFuture<'a, Result<SnapshotReader, SnapshotError>> {
         Box::pin(async move {
-            // No lock: changes of ranges delete no file that a pin reads, and only a deletion releases a pin that a record names.
+            // Without the change lock: changes of ranges delete no pinned file, and only a deletion releases a named pin.
             let token = self.readers.lock().enter(name);
             let token = token.ok_or_else(|| SnapshotError::NoSuchSnapshot(name.clone()))?;
             let record = self.record(name).await?;
@@ -275,7 +273,7 @@ impl Snapshots {
         })
     }
 
-    /// Deletes a snapshot, also one that cannot be read. Files that only it kept are deleted in the background, within minutes.
+    /// Deletes a snapshot, readable or not. Files that only it read are deleted in the background, within minutes.
     ///
     /// # Errors
     /// [`SnapshotError::NoSuchSnapshot`], [`SnapshotError::InUse`]; [`SnapshotError::Failed`]: it may be deleted or not.
@@ -291,14 +289,14 @@ impl Snapshots {
         })
     }
 
-    /// Leaves it to the background to delete a snapshot that is in use, or that the store cannot delete now: this one, not another
-    /// that gets its name. The end of the process forgets it. Such snapshots exist, so there are at most [`SNAPSHOTS_MAX`].
+    /// Has the background task delete a snapshot that is in use, or that the store cannot delete now. A later snapshot of the same name
+    /// is not deleted. The end of the process cancels it. Bounded by [`SNAPSHOTS_MAX`], because these snapshots exist.
     pub fn delete_later(&self, record: &SnapshotRecord) {
         let mut to_delete = self.to_delete.lock();
         to_delete.insert(record.id.clone(), record.name.clone());
     }
 
-    /// Deletes the snapshots that were left to it and are no longer in use.
+    /// Deletes the snapshots of [`Snapshots::delete_later`] that are no longer in use.
     pub fn maintain(self: &Arc<Self>) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             let snapshots = Arc::clone(self);
@@ -340,7 +338,7 @@ impl Snapshots {
             return Err(SnapshotError::InUse(name));
         }
         let deleted = self.store.delete(&name).await;
-        // From here on the record says whether it exists.
+        // From here on the record decides whether it exists.
         self.readers.lock().end_deletion();
         deleted.map_err(SnapshotError::failed)?;
         tracing::info!(%name, "deleted a snapshot");

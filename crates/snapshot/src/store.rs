@@ -1,4 +1,4 @@
-//! Where snapshot records are stored: one object each, created only if it is absent.
+//! Storage of snapshot records: one object each, created only if absent.
 
 use super::{SnapshotName, SnapshotRecord};
 use async_trait::async_trait;
@@ -12,48 +12,48 @@ use std::time::Duration;
 /// The folder of the records.
 const FOLDER: &str = "snapshots";
 
-/// Pause before a store that does not answer is asked again.
+/// Pause before a failed read is repeated.
 const RETRY_PAUSE: Duration = Duration::from_millis(100);
 
 /// Stores snapshot records. Used as `Arc<dyn SnapshotStore>`.
 #[async_trait]
 pub trait SnapshotStore: Send + Sync + 'static {
-    /// All records, in no order, and those that cannot be read.
+    /// All records, in no order, and the unreadable ones.
     ///
     /// # Errors
     /// [`SnapshotStoreError::Store`].
     async fn list(&self) -> Result<StoredSnapshots, SnapshotStoreError>;
 
-    /// One record; `None` if there is none of that name.
+    /// The record of that name; `None` if there is none.
     ///
     /// # Errors
     /// [`SnapshotStoreError::Invalid`], [`SnapshotStoreError::Store`].
     async fn load(&self, name: &SnapshotName)
     -> Result<Option<SnapshotRecord>, SnapshotStoreError>;
 
-    /// Stores a record, durably, if there is none of its name.
+    /// Stores a record, durably, if its name is free.
     ///
     /// # Errors
     /// [`SnapshotStoreError::Exists`]; [`SnapshotStoreError::Store`]: it may be stored or not.
     async fn save(&self, record: &SnapshotRecord) -> Result<(), SnapshotStoreError>;
 
-    /// Deletes a record. One that is absent is no error.
+    /// Deletes a record. Succeeds if it does not exist.
     ///
     /// # Errors
     /// [`SnapshotStoreError::Store`]: it may be deleted or not.
     async fn delete(&self, name: &SnapshotName) -> Result<(), SnapshotStoreError>;
 }
 
-/// What is stored of snapshots.
+/// All stored snapshots.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StoredSnapshots {
     /// The snapshots.
     pub records: Vec<SnapshotRecord>,
-    /// Records that cannot be read and may name any pin.
+    /// Unreadable records, which may name any pin.
     pub unreadable: Vec<UnreadableSnapshot>,
 }
 
-/// A stored record that cannot be used: damaged, or of another version's format.
+/// An unreadable record: damaged, or in an unknown format.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnreadableSnapshot {
     /// Its object.
@@ -65,10 +65,10 @@ pub struct UnreadableSnapshot {
 /// Why snapshot records were not read or written.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum SnapshotStoreError {
-    /// There is a snapshot of that name.
+    /// The name is taken.
     #[error("snapshot {0} already exists")]
     Exists(SnapshotName),
-    /// A record cannot be used.
+    /// A record is unreadable.
     #[error("the snapshot in {object} is invalid: {reason}")]
     Invalid {
         /// Its object.
@@ -93,8 +93,8 @@ impl From<object_store::Error> for SnapshotStoreError {
     }
 }
 
-/// Stores the record of a new snapshot and returns once it is known whether it is stored. A record has a random id, so equal
-/// content proves that it is ours.
+/// Stores the record of a new snapshot, and returns only once its outcome is known. A record has a random id, so equal content proves
+/// that this process wrote it.
 pub(crate) async fn save_and_confirm(
     store: &dyn SnapshotStore,
     record: &SnapshotRecord,
@@ -102,7 +102,7 @@ pub(crate) async fn save_and_confirm(
     let Err(failed) = store.save(record).await else {
         return Ok(());
     };
-    // A lost answer is not a failure: what is stored decides.
+    // The answer may be lost: the stored record decides.
     loop {
         match store.load(&record.name).await {
             Ok(Some(found)) if found == *record => return Ok(()),

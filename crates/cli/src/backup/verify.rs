@@ -55,12 +55,12 @@ impl VerifyCommand {
                 bytes: verified.bytes,
                 rows: verified.rows,
                 findings,
-                strangers: &verified.strangers,
+                strangers: &verified.unexpected,
             })?;
         } else {
             write_findings(self.output, &findings)?;
         }
-        for name in &verified.strangers {
+        for name in &verified.unexpected {
             message(&format!("{name} does not belong to the backup"));
         }
         message(&summary(&verified));

@@ -1,14 +1,14 @@
-//! When to split or merge ranges, from their sizes and loads: pure decisions, so that hours can be simulated in a test.
+//! Decides when to split or merge ranges, from their sizes and loads: pure functions, so that a test can simulate hours.
 //!
 //! - **Split by size** when the files of a range exceed [`BalanceSettings::split_bytes`].
 //! - **Split by load**, if [`BalanceSettings::by_load`] is set, when requests stay above [`BalanceSettings::split_rate`], or the
 //!   processor time they use above [`BalanceSettings::split_cores`], for [`BalanceSettings::hot_for`], and a key is known that divides
-//!   the load. A single hot partition has none: that is counted and shown, and nothing is done. Nothing is done either while too
-//!   little load was seen.
+//!   the load. A single hot partition has no such key: it is counted and shown, but not split. A range with too little observed
+//!   load is not split either.
 //! - **Merge** two neighbours that both stayed below a quarter of all triggers for [`BalanceSettings::cold_for`].
 //!
-//! It does not oscillate: one action a round; a new range is left alone for a while; and two ranges that were merged weigh at most
-//! half of what would split them again.
+//! It does not oscillate: one action a round; a new range is not split by load for a while; and merged ranges have at most half of
+//! the size and load that would split them again.
 
 mod cores;
 
@@ -19,16 +19,16 @@ use partita_range::RangeId;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-/// When to act.
+/// The triggers of splits and merges.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BalanceSettings {
     /// A range with more bytes in files is split.
     pub split_bytes: u64,
     /// A range with more requests a second is hot.
     pub split_rate: f64,
-    /// So is one that uses more processors than this: 1.0 is one processor.
+    /// A range that uses more processors is hot too: 1.0 is one processor.
     pub split_cores: f64,
-    /// Whether hot ranges are split if that divides their load. It gains nothing where one process serves all ranges.
+    /// Whether hot ranges are split if that divides their load. This gains nothing if one process serves all ranges.
     pub by_load: bool,
     /// How long a range must be hot before it is split.
     pub hot_for: Duration,
@@ -36,12 +36,13 @@ pub struct BalanceSettings {
     pub cold_for: Duration,
     /// How long a new range is not split by load.
     pub cool_down: Duration,
-    /// The most ranges it creates.
+    /// The most ranges that splits create.
     pub ranges_max: usize,
 }
 
 impl Default for BalanceSettings {
-    /// 8 GiB; 5,000 requests a second or half a processor for 10 s, not split for that; an hour; a minute; 64 ranges.
+    /// Splits at 8 GiB. Hot at 5,000 requests a second or half a processor for 10 s, without splits by load. Merges after an hour,
+    /// cool-down of a minute, 64 ranges.
     fn default() -> Self {
         Self {
             split_bytes: 8 << 30,
@@ -56,7 +57,7 @@ impl Default for BalanceSettings {
     }
 }
 
-/// A range as it was seen in a round. Given in key order.
+/// A range as observed in a round.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Observed {
     /// Which range.
@@ -65,11 +66,11 @@ pub struct Observed {
     pub bytes: u64,
     /// Its requests a second in the last window.
     pub rate: f64,
-    /// How many processors they used, background work excluded.
+    /// The processors that these requests used, without background work.
     pub cores: f64,
     /// Where a split would divide its load.
     pub split_point: SplitPoint,
-    /// Whether it is still copying files that it shares with other databases: it is not changed meanwhile.
+    /// Whether it is still copying files that it shares with other databases. It is not changed meanwhile.
     pub detaching: bool,
 }
 
@@ -80,16 +81,16 @@ pub enum SplitPoint {
     At(Bytes),
     /// Nowhere: a single partition, or the growing end of a table, has most of the load.
     None,
-    /// Too little load was seen.
+    /// Unknown: too little load was observed.
     Unknown,
 }
 
-/// What the balancer wants done.
+/// A decision of the balancer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BalanceAction {
     /// Split in the middle of its bytes.
     SplitBySize(RangeId),
-    /// Split where its load is divided.
+    /// Split at the key that divides its load.
     SplitByLoad(RangeId, Bytes),
     /// Merge with the next one.
     Merge(RangeId, RangeId),
@@ -103,23 +104,26 @@ pub struct Balancer {
     no_split_key: u64,
 }
 
-/// Since when a range is what it is.
+/// The observations of a range.
 #[derive(Debug, Clone, Copy)]
 struct History {
+    /// When it was first observed.
     seen: Instant,
+    /// Since when it is hot.
     hot: Option<Instant>,
+    /// Since when it is cold.
     cold: Option<Instant>,
-    /// Counted as hot without a split key, once for each time it gets hot.
+    /// Whether it was counted as hot without a split key; once each time it gets hot.
     counted: bool,
-    /// Left alone until then: the last change of it failed.
+    /// The time before which it is not changed, because its last change failed.
     not_before: Option<Instant>,
 }
 
-/// How long a range that is too large and has no split key is left alone: a partition hardly ever gets a neighbour within it.
+/// How long a range that is too large and has no split key is not tried again: a lone partition seldom gets a neighbour.
 const NO_SPLIT_KEY_PAUSE: Duration = Duration::from_secs(3600);
 
 impl Balancer {
-    /// Has seen no range yet.
+    /// Without observations.
     #[must_use]
     pub fn new(settings: BalanceSettings) -> Self {
         Self {
@@ -129,13 +133,13 @@ impl Balancer {
         }
     }
 
-    /// How often a range stayed hot and had no key to split it at.
+    /// How often a range stayed hot and had no split key.
     #[must_use]
     pub fn no_split_key(&self) -> u64 {
         self.no_split_key
     }
 
-    /// Notes that an action failed: its ranges are left alone for a while, so that others are changed.
+    /// Notes that an action failed. Its ranges are not changed for a while, so that others are.
     pub fn note_failed(&mut self, now: Instant, action: &BalanceAction, has_no_split_key: bool) {
         let pause = match has_no_split_key {
             true => NO_SPLIT_KEY_PAUSE,
@@ -153,13 +157,13 @@ impl Balancer {
         }
     }
 
-    /// What to do in this round: at most one action.
+    /// The action of this round, at most one. The ranges are in key order.
     pub fn decide(&mut self, now: Instant, ranges: &[Observed]) -> Option<BalanceAction> {
         self.note(now, ranges);
         self.split(now, ranges).or_else(|| self.merge(now, ranges))
     }
 
-    /// Updates what is known of the ranges, and forgets those that are gone.
+    /// Updates the observations, and drops those of ranges that are gone.
     fn note(&mut self, now: Instant, ranges: &[Observed]) {
         let before = std::mem::take(&mut self.known);
         for range in ranges {
@@ -181,7 +185,6 @@ impl Balancer {
         }
     }
 
-    #[allow(clippy::cast_precision_loss, reason = "a quarter of some gigabytes")]
     fn is_cold(&self, range: &Observed) -> bool {
         range.rate < self.settings.split_rate / 4.0
             && range.cores < self.settings.split_cores / 4.0

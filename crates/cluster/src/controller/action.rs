@@ -1,4 +1,4 @@
-//! What the controller wants done.
+//! The actions that the controller decides on.
 
 use super::JobId;
 use crate::balance::BalanceAction;
@@ -10,7 +10,7 @@ use bytes::Bytes;
 use partita_range::RangeId;
 use std::time::Duration;
 
-/// A range was split.
+/// The result of a split.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Split {
     /// The range before the key.
@@ -23,94 +23,79 @@ pub struct Split {
     pub transit: Duration,
 }
 
-/// Two ranges were merged.
+/// The result of a merge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Merged {
-    /// The range in their place.
+    /// The new range.
     pub into: RangeId,
     /// How long writes waited.
     pub transit: Duration,
 }
 
-/// What came of a request.
+/// The outcome of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Split(Split),
     Merged(Merged),
-    /// Anything else.
+    /// Any other request is done.
     Done,
 }
 
-/// An action. Those with a job are answered by an event, unless they say otherwise.
+/// An action.
 #[derive(Debug)]
 pub(crate) enum Action {
-    /// Assign these ranges and have them opened. Answered by `Opened`; a failure ends the start.
-    Open { ranges: Vec<RangeSpec> },
-    /// The start is over. No answer.
+    /// Run a task of a job. Its result is the next event.
+    Run(JobId, Task),
+    /// The job holds the change lock until its `Released`.
+    GrantLock(JobId),
+    /// The job is over.
+    Answer(JobId, Result<Outcome, ChangeRefused>),
+    /// The start is over.
     Started(Result<(), StartError>),
-    /// Store a record. Answered by `Saved`.
-    Save {
-        job: JobId,
-        record: MapRecord,
-        reason: SaveReason,
-    },
-    /// Find out how much these ranges share with other databases. Answered by `Surveyed`.
-    Survey { job: JobId, ranges: Vec<RangeId> },
-    /// Find the middle of a range. Answered by `SplitKeyFound`.
-    FindSplitKey { job: JobId, range: RangeId },
-    /// Flush these ranges while writes go on. Answered by `Flushed`.
-    Flush { job: JobId, ranges: Vec<RangeId> },
-    /// Have the host make a change and decide it with this record. Answered by `Changed`.
-    Change {
-        job: JobId,
-        change: RangeChange,
-        decision: MapRecord,
-    },
-    /// Tell the coordinator of a decided change. No answer.
+    /// Report a decided change to the coordinator.
     Replace {
         old: Vec<RangeId>,
         new: Vec<RangeSpec>,
     },
-    /// Have a range copy the files it shares with others. No answer.
-    Detach { range: RangeId },
-    /// Have a range refuse writes for a time. Answered by `Thawed`.
-    Freeze {
-        job: JobId,
-        range: RangeId,
-        time: Duration,
-    },
-    /// Look into, or delete from, the store as a whole. Answered as [`StoreAction`] says.
-    Store { job: JobId, action: StoreAction },
-    /// The job holds the change lock until it says `Released`. No other answer.
-    GrantLock { job: JobId },
-    /// Ask for what the balancer decided. Answered by `Balanced`.
+    /// Have a range copy the files that it shares with others.
+    Detach(RangeId),
+    /// Request the balancer's decision. `Balanced` follows.
     Balance(BalanceAction),
-    /// The job is over. No answer.
-    Answer {
-        job: JobId,
-        answer: Result<Outcome, ChangeRefused>,
-    },
 }
 
-/// What is done to the databases and pins of the store, whichever host has them open.
+/// A task of a job, with the [`TaskResult`](super::TaskResult) that answers it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum StoreAction {
-    /// Remove databases. Answered by `Removed`.
+pub(crate) enum Task {
+    /// Assign these ranges and have them opened. `Opened`; a failure ends the start.
+    Open(Vec<RangeSpec>),
+    /// Store a record. `Saved`.
+    Save(MapRecord, SaveReason),
+    /// Count the databases that each range keeps from being deleted. `Surveyed`.
+    Survey(Vec<RangeId>),
+    /// Find the middle of a range. `SplitKeyFound`.
+    FindSplitKey(RangeId),
+    /// Flush these ranges while writes go on. `Flushed`.
+    Flush(Vec<RangeId>),
+    /// Have the host make a change and decide it with this record. `Changed`.
+    Change(RangeChange, MapRecord),
+    /// Have a range refuse writes for a time. `Thawed`.
+    Freeze(RangeId, Duration),
+    /// Remove databases. `Removed`.
     Remove(Vec<RangeId>),
-    /// Remove databases that a failed change created, and give up what the log holds of those that stay. Answered by `Removed`.
+    /// Remove the databases of a failed change, and drop the log records of those that stay. `Removed`.
     RemoveNew(Vec<RangeId>),
-    /// List the databases. Answered by `Listed`.
+    /// List the databases. `Listed`.
     ListDatabases,
-    /// Find out which of these databases nothing reads. Answered by `Removable`.
+    /// Find those of the databases whose files nothing reads. `Removable`.
     FindRemovable(Vec<RangeId>),
-    /// Release pins that no snapshot names. Answered by `PinsReleased`.
+    /// Release pins that no snapshot names. `PinsReleased`.
     ReleasePins,
 }
 
-/// Why a record is stored: what its failure means.
+/// Why a record is stored; decides how a failure is logged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SaveReason {
-    /// The first record, or one that settles what a start found.
+    /// The first record, or the rollback of a change that a start found.
     Start,
     /// A change begins.
     Begin,

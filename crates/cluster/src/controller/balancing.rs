@@ -1,16 +1,15 @@
-//! What the balancer begins: at most one split or merge at a time.
+//! The balancer in the controller: at most one split or merge at a time.
 
-use super::Action;
 use crate::balance::{BalanceAction, Balancer, Observed};
 use crate::error::ChangeRefused;
 use std::time::Instant;
 
-/// The balancer, if ranges are balanced, and what it has under way.
+/// The balancer, if ranges are balanced, and its current action.
 #[derive(Debug, Default)]
 pub(super) struct Balancing {
     balancer: Option<Balancer>,
     under_way: Option<BalanceAction>,
-    /// Splits and merges that it made.
+    /// Completed splits and merges.
     made: u64,
 }
 
@@ -28,14 +27,13 @@ impl Balancing {
         (no_split_key, self.made)
     }
 
-    pub(super) fn observed(&mut self, now: Instant, ranges: &[Observed], out: &mut Vec<Action>) {
-        let (Some(balancer), None) = (&mut self.balancer, &self.under_way) else {
-            return;
-        };
-        if let Some(action) = balancer.decide(now, ranges) {
-            self.under_way = Some(action.clone());
-            out.push(Action::Balance(action));
+    /// The next split or merge, if one is due and none is under way.
+    pub(super) fn observed(&mut self, now: Instant, ranges: &[Observed]) -> Option<BalanceAction> {
+        if self.under_way.is_none() {
+            self.under_way = self.balancer.as_mut()?.decide(now, ranges);
+            return self.under_way.clone();
         }
+        None
     }
 
     pub(super) fn balanced(&mut self, now: Instant, result: Result<(), ChangeRefused>) {

@@ -1,179 +1,101 @@
-//! Splits, merges and freezes: from the request to the answer.
+//! Splits and merges: from the request to the answer.
 
-use super::action::{Merged, SaveReason, Split};
-use super::change_lock::Phase;
-use super::rollback::Then;
-use super::{Action, JobId, Outcome, State};
+use super::action::{Merged, SaveReason, Split, Task};
+use super::phase::{AfterSave, Phase, Then};
+use super::{ANCESTRY_MAX, Action, ChangeRequest, JobId, Outcome, State};
 use crate::coordinator::RangeSpec;
 use crate::error::ChangeRefused;
 use crate::host::{ChangeFailed, Leftover, NewRange, RangeChange};
-use crate::map::{ChangeRecord, MapError, MapRecord};
+use crate::map::{ChangeRecord, MapRecord};
 use bytes::Bytes;
 use partita_engine::KeyPart;
 use partita_model::indivisible_prefix;
-use partita_range::{Bounds, RangeId};
+use partita_range::{Bounds, RangeId, keys_within};
 use std::time::Duration;
 
-/// A change that was asked for.
-#[derive(Debug)]
-pub(super) enum Wish {
-    Split { range: RangeId, at: Option<Bytes> },
-    Merge { left: RangeId, right: RangeId },
-}
-
-/// A change with the ids it gets.
-#[derive(Debug)]
-pub(super) struct Plan {
-    change: RangeChange,
-}
-
 impl State {
-    pub(super) fn begin_split(
+    pub(super) fn begin_change(
         &mut self,
         job: JobId,
-        range: RangeId,
-        at: Option<Bytes>,
-        out: &mut Vec<Action>,
-    ) {
-        let ranges_max = self.limits.ranges_per_host_max;
-        if self.record.spec(range).is_none() {
-            self.finish(job, Err(ChangeRefused::NoSuchRange(range)), out);
-        } else if self.record.ranges.len() >= ranges_max {
-            self.finish(job, Err(ChangeRefused::TooManyRanges(ranges_max)), out);
-        } else {
-            self.survey(job, Wish::Split { range, at }, vec![range], out);
-        }
+        request: ChangeRequest,
+    ) -> Result<(), ChangeRefused> {
+        let ranges = match request {
+            ChangeRequest::Split { range, .. } => {
+                self.spec(range)?;
+                if self.record.ranges.len() >= self.ranges_max {
+                    return Err(ChangeRefused::TooManyRanges(self.ranges_max));
+                }
+                vec![range]
+            }
+            ChangeRequest::Merge { left, right } => {
+                self.neighbours(left, right)?;
+                vec![left, right]
+            }
+        };
+        let task = Task::Survey(ranges.clone());
+        self.run_holding(job, Phase::Surveying { request, ranges }, task);
+        Ok(())
     }
 
-    pub(super) fn begin_merge(
-        &mut self,
-        job: JobId,
-        left: RangeId,
-        right: RangeId,
-        out: &mut Vec<Action>,
-    ) {
-        match self.neighbours(left, right) {
-            Ok(_) => self.survey(job, Wish::Merge { left, right }, vec![left, right], out),
-            Err(why) => self.finish(job, Err(why), out),
-        }
+    fn spec(&self, id: RangeId) -> Result<RangeSpec, ChangeRefused> {
+        self.record.spec(id).ok_or(ChangeRefused::NoSuchRange(id))
     }
 
-    pub(super) fn begin_freeze(
-        &mut self,
-        job: JobId,
-        range: RangeId,
-        time: Duration,
-        out: &mut Vec<Action>,
-    ) {
-        if self.record.spec(range).is_none() {
-            return self.finish(job, Err(ChangeRefused::NoSuchRange(range)), out);
-        }
-        self.lock.set_phase(job, Phase::Freezing);
-        out.push(Action::Freeze { job, range, time });
-    }
-
-    pub(super) fn thawed(
-        &mut self,
-        job: JobId,
-        result: Result<(), ChangeRefused>,
-        out: &mut Vec<Action>,
-    ) {
-        match self.lock.take_phase(job) {
-            Some(Phase::Freezing) => self.finish(job, result.map(|()| Outcome::Done), out),
-            other => self.lock.put_back(job, other),
-        }
-    }
-
-    fn neighbours(
-        &self,
-        left: RangeId,
-        right: RangeId,
-    ) -> Result<(RangeSpec, RangeSpec), ChangeRefused> {
-        let find = |id| self.record.spec(id).ok_or(ChangeRefused::NoSuchRange(id));
-        let (a, b) = (find(left)?, find(right)?);
+    fn neighbours(&self, left: RangeId, right: RangeId) -> Result<[RangeSpec; 2], ChangeRefused> {
+        let (a, b) = (self.spec(left)?, self.spec(right)?);
         if a.bounds.end.as_ref() == Some(&b.bounds.start) {
-            Ok((a, b))
+            Ok([a, b])
         } else {
             Err(ChangeRefused::NotNeighbours(left, right))
         }
-    }
-
-    fn survey(&mut self, job: JobId, wish: Wish, ranges: Vec<RangeId>, out: &mut Vec<Action>) {
-        self.lock.set_phase(job, Phase::Surveying(wish));
-        out.push(Action::Survey { job, ranges });
     }
 
     /// A range that shares files with too many databases is compacted first.
     pub(super) fn surveyed(
         &mut self,
         job: JobId,
+        request: ChangeRequest,
+        ranges: Vec<RangeId>,
         kept: Result<Vec<u64>, ChangeRefused>,
-        out: &mut Vec<Action>,
-    ) {
-        let wish = match self.lock.take_phase(job) {
-            Some(Phase::Surveying(wish)) => wish,
-            other => return self.lock.put_back(job, other),
-        };
-        let ranges = match &wish {
-            Wish::Split { range, .. } => vec![*range],
-            Wish::Merge { left, right } => vec![*left, *right],
-        };
-        let kept = match kept {
-            Ok(kept) => kept,
-            Err(why) => return self.finish(job, Err(why), out),
-        };
-        let mut surveyed = ranges.into_iter().zip(kept);
-        if let Some((range, kept)) = surveyed.find(|(_, kept)| *kept >= self.limits.ancestry_max) {
-            out.push(Action::Detach { range });
-            return self.finish(job, Err(ChangeRefused::Ancestry { range, kept }), out);
+    ) -> Result<(), ChangeRefused> {
+        let mut surveyed = ranges.into_iter().zip(kept?);
+        if let Some((range, kept)) = surveyed.find(|(_, kept)| *kept >= ANCESTRY_MAX) {
+            self.out.push(Action::Detach(range));
+            return Err(ChangeRefused::Ancestry { range, kept });
         }
-        match wish {
-            Wish::Split { range, at: None } => {
-                self.lock.set_phase(job, Phase::FindingSplitKey { range });
-                out.push(Action::FindSplitKey { job, range });
+        match request {
+            ChangeRequest::Split { range, at: None } => {
+                let phase = Phase::FindingSplitKey { range };
+                self.run_holding(job, phase, Task::FindSplitKey(range));
+                Ok(())
             }
-            Wish::Split {
+            ChangeRequest::Split {
                 range,
                 at: Some(key),
             } => {
-                let spec = self.record.spec(range);
-                let at = spec.and_then(|spec| partition_start(&spec.bounds, &key));
-                match at {
-                    Some(at) => self.plan_split(job, range, at, out),
-                    None => self.finish(job, Err(ChangeRefused::KeyOutside(range)), out),
-                }
+                let bounds = self.spec(range)?.bounds;
+                let at = partition_start(&bounds, &key).ok_or(ChangeRefused::KeyOutside(range))?;
+                self.begin_split(job, range, at)
             }
-            Wish::Merge { left, right } => self.plan_merge(job, left, right, out),
+            ChangeRequest::Merge { left, right } => self.begin_merge(job, left, right),
         }
     }
 
-    pub(super) fn split_key_found(
+    pub(super) fn begin_split(
         &mut self,
         job: JobId,
-        key: Result<Bytes, ChangeRefused>,
-        out: &mut Vec<Action>,
-    ) {
-        match (self.lock.take_phase(job), key) {
-            (Some(Phase::FindingSplitKey { range }), Ok(at)) => {
-                self.plan_split(job, range, at, out);
-            }
-            (Some(Phase::FindingSplitKey { .. }), Err(why)) => self.finish(job, Err(why), out),
-            (other, _) => self.lock.put_back(job, other),
-        }
-    }
-
-    fn plan_split(&mut self, job: JobId, range: RangeId, at: Bytes, out: &mut Vec<Action>) {
-        let Some(old) = self.record.spec(range) else {
-            return self.finish(job, Err(ChangeRefused::NoSuchRange(range)), out);
-        };
+        range: RangeId,
+        at: Bytes,
+    ) -> Result<(), ChangeRefused> {
+        let old = self.spec(range)?.bounds;
         let (left, right) = self.next_ids();
         let before = Bounds {
-            start: old.bounds.start,
+            start: old.start,
             end: Some(at.clone()),
         };
         let after = Bounds {
             start: at.clone(),
-            end: old.bounds.end,
+            end: old.end,
         };
         let new = [(left, before), (right, after)].map(|(id, bounds)| NewRange {
             parts: vec![part(range, &bounds)],
@@ -185,14 +107,17 @@ impl State {
             left: left.0,
             right: right.0,
         };
-        self.planned(job, record, Vec::from(new), out);
+        self.planned(job, record, Vec::from(new));
+        Ok(())
     }
 
-    fn plan_merge(&mut self, job: JobId, left: RangeId, right: RangeId, out: &mut Vec<Action>) {
-        let (a, b) = match self.neighbours(left, right) {
-            Ok(neighbours) => neighbours,
-            Err(why) => return self.finish(job, Err(why), out),
-        };
+    fn begin_merge(
+        &mut self,
+        job: JobId,
+        left: RangeId,
+        right: RangeId,
+    ) -> Result<(), ChangeRefused> {
+        let [a, b] = self.neighbours(left, right)?;
         let (into, _) = self.next_ids();
         let parts = vec![part(left, &a.bounds), part(right, &b.bounds)];
         let bounds = Bounds {
@@ -208,7 +133,8 @@ impl State {
             right: right.0,
             into: into.0,
         };
-        self.planned(job, record, vec![new], out);
+        self.planned(job, record, vec![new]);
+        Ok(())
     }
 
     fn next_ids(&self) -> (RangeId, RangeId) {
@@ -224,116 +150,56 @@ impl State {
         }
     }
 
-    /// A change that was begun earlier and not rolled back is rolled back first: the next record would forget its databases.
-    fn planned(
-        &mut self,
-        job: JobId,
-        record: ChangeRecord,
-        new: Vec<NewRange>,
-        out: &mut Vec<Action>,
-    ) {
+    /// An earlier change that is not rolled back is rolled back first: the next record would no longer name its databases.
+    fn planned(&mut self, job: JobId, record: ChangeRecord, new: Vec<NewRange>) {
         let old = record.replaced();
         let change = RangeChange { record, old, new };
-        let plan = Plan { change };
-        match self.record.change.clone() {
+        match &self.record.change {
             Some(unfinished) => {
                 let databases = unfinished.created();
-                self.remove_new(job, databases, Then::Change(plan), out);
+                self.remove_new(job, databases, Then::Change(change));
             }
-            None => self.flush(job, plan, out),
+            None => self.flush(job, change),
         }
     }
 
-    pub(super) fn flush(&mut self, job: JobId, plan: Plan, out: &mut Vec<Action>) {
-        let ranges = plan.change.old.clone();
-        self.lock.set_phase(job, Phase::Flushing(plan));
-        out.push(Action::Flush { job, ranges });
+    pub(super) fn flush(&mut self, job: JobId, change: RangeChange) {
+        let task = Task::Flush(change.old.clone());
+        self.run_holding(job, Phase::Flushing(change), task);
     }
 
-    pub(super) fn flushed(
-        &mut self,
-        job: JobId,
-        result: Result<(), ChangeRefused>,
-        out: &mut Vec<Action>,
-    ) {
-        let plan = match self.lock.take_phase(job) {
-            Some(Phase::Flushing(plan)) => plan,
-            other => return self.lock.put_back(job, other),
-        };
-        if let Err(why) = result {
-            return self.finish(job, Err(why), out);
-        }
-        let record = self.record.begin(plan.change.record.clone());
-        self.lock.set_phase(
-            job,
-            Phase::SavingBegin {
-                record: record.clone(),
-                plan,
-            },
-        );
-        out.push(Action::Save {
-            job,
-            record,
-            reason: SaveReason::Begin,
-        });
+    pub(super) fn flushed(&mut self, job: JobId, change: RangeChange) {
+        let record = self.record.begin(change.record.clone());
+        self.save(job, record, SaveReason::Begin, AfterSave::Change(change));
     }
 
-    pub(super) fn begin_saved(
-        &mut self,
-        job: JobId,
-        record: MapRecord,
-        plan: Plan,
-        result: Result<(), MapError>,
-        out: &mut Vec<Action>,
-    ) {
-        if let Err(error) = result {
-            return self.finish(job, Err(ChangeRefused::failed(error)), out);
-        }
-        self.record = record;
-        let change = plan.change.clone();
+    pub(super) fn change(&mut self, job: JobId, change: RangeChange) {
         let decision = self.record.decide(&specs(&change));
-        self.lock.set_phase(
-            job,
-            Phase::Changing {
-                decision: decision.clone(),
-                plan,
-            },
-        );
-        out.push(Action::Change {
-            job,
-            change,
-            decision,
-        });
+        let task = Task::Change(change.clone(), decision.clone());
+        self.run_holding(job, Phase::Changing { change, decision }, task);
     }
 
     pub(super) fn changed(
         &mut self,
         job: JobId,
+        change: RangeChange,
+        decision: MapRecord,
         result: Result<Duration, ChangeFailed>,
-        out: &mut Vec<Action>,
     ) {
-        let (decision, plan) = match self.lock.take_phase(job) {
-            Some(Phase::Changing { decision, plan }) => (decision, plan),
-            other => return self.lock.put_back(job, other),
-        };
-        let change = plan.change;
         match result {
             Ok(transit) => {
                 self.record = decision;
-                let outcome = outcome(change.record.clone(), transit);
-                out.push(Action::Replace {
+                self.out.push(Action::Replace {
                     new: specs(&change),
                     old: change.old,
                 });
-                self.finish(job, Ok(outcome), out);
+                self.finish(job, Ok(outcome(change.record, transit)));
             }
             Err(ChangeFailed { why, leftover }) => {
-                let databases = change.record.created();
+                let (databases, then) = (change.record.created(), Then::Refuse(why));
                 match leftover {
-                    Leftover::Closed => self.remove_new(job, databases, Then::Refuse(why), out),
-                    Leftover::Unfinished => {
-                        self.save_rollback(job, databases, Then::Refuse(why), out);
-                    }
+                    Leftover::Closed => self.remove_new(job, databases, then),
+                    Leftover::Unfinished => self.save_rollback(job, databases, then),
                 }
             }
         }
@@ -362,7 +228,7 @@ fn outcome(record: ChangeRecord, transit: Duration) -> Outcome {
 }
 
 fn part(source: RangeId, bounds: &Bounds) -> KeyPart {
-    let range = bounds.keys();
+    let range = keys_within(bounds);
     KeyPart { source, range }
 }
 

@@ -9,9 +9,9 @@
 //! ```
 //!
 //! What it decides, one file each:
-//! - [`start`]: what a start rolls back and deletes before the ranges are opened;
+//! - [`start`]: what a start rolls back and deletes before it opens the ranges;
 //! - [`changes`]: splits and merges, step by step; [`rollback`] of those that fail;
-//! - [`change_lock`]: which jobs exclude each other, and their order;
+//! - [`change_lock`]: which jobs exclude each other, and their order; [`phase`]: what the holder waits for;
 //! - [`deletion`]: which databases of replaced ranges are deleted, and when;
 //! - [`pins`]: when untracked pins are looked for;
 //! - [`balancing`]: what the balancer begins.
@@ -30,56 +30,41 @@ mod change_lock;
 mod changes;
 mod deletion;
 mod event;
+mod phase;
 mod pins;
 mod rollback;
 mod start;
-
 #[cfg(test)]
 mod tests;
 
-pub(crate) use action::{Action, Outcome, SaveReason, StoreAction};
+pub(crate) use action::{Action, Outcome, SaveReason, Task};
 pub use action::{Merged, Split};
-pub(crate) use event::{Event, JobId, Removed, Request};
+pub(crate) use event::{ChangeRequest, Event, JobId, Removed, Request, TaskResult};
 #[cfg(test)]
 pub(crate) use pins::ROUNDS_BETWEEN;
 
 use crate::balance::Balancer;
-use crate::map::MapRecord;
+use crate::error::ChangeRefused;
+use crate::map::{MapError, MapRecord};
 use balancing::Balancing;
-use change_lock::{ChangeLock, Exclusive, Phase};
+use change_lock::ChangeLock;
 use deletion::Round;
+use phase::{AfterSave, Exclusive, Phase};
 use pins::PinRounds;
 use std::collections::BTreeMap;
 
-/// A range that keeps this many other databases from being deleted is not split or merged before it was compacted.
-pub const ANCESTRY_MAX: u64 = 8;
+/// A range that keeps this many other databases from being deleted is compacted before it is split or merged.
+const ANCESTRY_MAX: u64 = 8;
 
-/// How many ranges a host serves at most: each has buffers, files, a heat sketch and some tasks of its own, and memory is bounded.
-/// Four times what the balancer creates by itself. A restored backup may bring more, which can be merged.
-pub const RANGES_MAX: usize = 256;
+/// The most ranges of a host: each has buffers, files, a heat sketch and some tasks of its own, and memory is bounded. Four times
+/// what the balancer creates by itself. A restored backup may bring more, which can be merged.
+pub(crate) const RANGES_MAX: usize = 256;
 
-/// What is limited.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Limits {
-    /// See [`ANCESTRY_MAX`].
-    pub(crate) ancestry_max: u64,
-    /// See [`RANGES_MAX`]. A limit of each host, not of the store.
-    pub(crate) ranges_per_host_max: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            ancestry_max: ANCESTRY_MAX,
-            ranges_per_host_max: RANGES_MAX,
-        }
-    }
-}
-
-/// What the controller knows.
+/// The state of the controller.
 #[derive(Debug)]
 pub(crate) struct State {
-    limits: Limits,
+    /// See [`RANGES_MAX`].
+    ranges_max: usize,
     /// The newest version of the map that is known to be stored. Before the start, that of a new store.
     record: MapRecord,
     lock: ChangeLock,
@@ -87,18 +72,21 @@ pub(crate) struct State {
     rounds: BTreeMap<JobId, Round>,
     pins: PinRounds,
     balancing: Balancing,
+    /// The actions of the current step.
+    out: Vec<Action>,
 }
 
 impl State {
     /// Before the start.
-    pub(crate) fn new(limits: Limits) -> Self {
+    pub(crate) fn new(ranges_max: usize) -> Self {
         Self {
-            limits,
+            ranges_max,
             record: MapRecord::first(),
             lock: ChangeLock::default(),
             rounds: BTreeMap::new(),
             pins: PinRounds::default(),
             balancing: Balancing::default(),
+            out: Vec::new(),
         }
     }
 
@@ -123,92 +111,114 @@ impl State {
     }
 }
 
-/// Takes an event and returns what is to be done about it, in order.
+/// Handles an event and returns the actions that follow, in order.
 pub(crate) fn step(state: &mut State, event: Event) -> Vec<Action> {
-    let mut actions = Vec::new();
-    let out = &mut actions;
     match event {
-        Event::Found { record, databases } => state.found(record, &databases, out),
-        Event::Opened => state.opened(out),
-        Event::Asked { job, request } => state.asked(job, request, out),
-        Event::Released { job } => state.released(job, out),
-        Event::Surveyed { job, kept } => state.surveyed(job, kept, out),
-        Event::SplitKeyFound { job, key } => state.split_key_found(job, key, out),
-        Event::Flushed { job, result } => state.flushed(job, result, out),
-        Event::Saved { job, result } => state.saved(job, result, out),
-        Event::Changed { job, result } => state.changed(job, result, out),
-        Event::Thawed { job, result } => state.thawed(job, result, out),
-        Event::Removed { job, removed } => state.removed(job, removed, out),
-        Event::Listed { job, databases } => state.listed(job, databases, out),
-        Event::Removable { job, databases } => state.removable(job, databases, out),
-        Event::PinsReleased { job, complete } => state.pins_released(job, complete, out),
+        Event::Found { record, databases } => state.found(record, &databases),
+        Event::Asked(job, request) => state.asked(job, request),
+        Event::Released(job) => state.released(job),
+        Event::TaskEnded(job, result) => state.task_ended(job, result),
+        Event::Broken(job) => state.broken(job),
         Event::PinsSuspected => state.pins.suspect(),
-        Event::Observed { now, ranges } => state.balancing.observed(now, &ranges, out),
+        Event::Observed { now, ranges } => {
+            let action = state.balancing.observed(now, &ranges);
+            state.out.extend(action.map(Action::Balance));
+        }
         Event::Balanced { now, result } => state.balancing.balanced(now, result),
-        Event::Broken { job } => state.broken(job, out),
     }
-    actions
+    std::mem::take(&mut state.out)
 }
 
 impl State {
-    fn asked(&mut self, job: JobId, request: Request, out: &mut Vec<Action>) {
+    fn asked(&mut self, job: JobId, request: Request) {
         match request {
-            Request::Split { range, at } => self.wait(job, Exclusive::Split { range, at }, out),
-            Request::Merge { left, right } => {
-                self.wait(job, Exclusive::Merge { left, right }, out);
-            }
-            Request::Freeze { range, time } => {
-                self.wait(job, Exclusive::Freeze { range, time }, out);
-            }
-            Request::LockChanges => self.wait(job, Exclusive::Guest, out),
-            Request::DeleteReplaced => self.begin_round(job, out),
-            Request::ReleasePins => self.begin_pin_round(job, out),
+            Request::Change(change) => self.wait(job, Exclusive::Change(change)),
+            Request::Freeze { range, time } => self.wait(job, Exclusive::Freeze { range, time }),
+            Request::LockChanges => self.wait(job, Exclusive::Guest),
+            Request::DeleteReplaced => self.begin_round(job),
+            Request::ReleasePins => self.begin_pin_round(job),
         }
     }
 
-    /// A record was stored, or was not: which one, the phase of the job says.
+    /// The phases of the lock holder, each with the result that ends it.
+    fn task_ended(&mut self, job: JobId, result: TaskResult) {
+        match (self.lock.take_phase(job), result) {
+            (Some(Phase::RemovingAtStart { databases }), TaskResult::Removed(removed)) => {
+                self.start_removed(databases, &removed);
+            }
+            (Some(Phase::Opening), TaskResult::Opened) => {
+                self.out.push(Action::Started(Ok(())));
+                self.released(job);
+            }
+            (Some(Phase::Surveying { request, ranges }), TaskResult::Surveyed(kept)) => {
+                let next = self.surveyed(job, request, ranges, kept);
+                self.finish_failed(job, next);
+            }
+            (Some(Phase::FindingSplitKey { range }), TaskResult::SplitKeyFound(key)) => {
+                let next = key.and_then(|at| self.begin_split(job, range, at));
+                self.finish_failed(job, next);
+            }
+            (Some(Phase::Flushing(change)), TaskResult::Flushed(result)) => {
+                let next = result.map(|()| self.flushed(job, change));
+                self.finish_failed(job, next);
+            }
+            (Some(Phase::Changing { change, decision }), TaskResult::Changed(result)) => {
+                self.changed(job, change, decision, result);
+            }
+            (Some(Phase::RemovingNew { databases, then }), TaskResult::Removed(removed)) => {
+                self.save_rollback(job, removed.left_of(databases), then);
+            }
+            (Some(Phase::Saving { record, after }), TaskResult::Saved(result)) => {
+                self.saved(job, record, after, result);
+            }
+            (Some(Phase::Freezing), TaskResult::Thawed(result)) => {
+                self.finish(job, result.map(|()| Outcome::Done));
+            }
+            (Some(Phase::Deleting), TaskResult::Removed(removed)) => self.deleted(job, &removed),
+            (Some(Phase::ReleasingPins), TaskResult::PinsReleased { complete }) => {
+                self.pins_released(job, complete);
+            }
+            // A late answer to an earlier phase changes nothing.
+            (Some(phase), _) => self.lock.set_phase(job, phase),
+            (None, TaskResult::Listed(databases)) => self.listed(job, databases),
+            (None, TaskResult::Removable(databases)) => self.removable(job, databases),
+            (None, _) => {}
+        }
+    }
+
+    /// Stores a record, and then continues with `after`.
+    fn save(&mut self, job: JobId, record: MapRecord, reason: SaveReason, after: AfterSave) {
+        let task = Task::Save(record.clone(), reason);
+        self.run_holding(job, Phase::Saving { record, after }, task);
+    }
+
     fn saved(
         &mut self,
         job: JobId,
-        result: Result<(), crate::map::MapError>,
-        out: &mut Vec<Action>,
+        record: MapRecord,
+        after: AfterSave,
+        result: Result<(), MapError>,
     ) {
-        match self.lock.take_phase(job) {
-            Some(Phase::SavingStart { record }) => self.start_saved(record, result, out),
-            Some(Phase::SavingBegin { record, plan }) => {
-                self.begin_saved(job, record, plan, result, out);
+        if result.is_ok() {
+            self.record = record;
+        }
+        match (after, result) {
+            (AfterSave::Open, Ok(())) => self.open(),
+            (AfterSave::Open, Err(error)) => self.out.push(Action::Started(Err(error.into()))),
+            (AfterSave::Change(change), Ok(())) => self.change(job, change),
+            (AfterSave::Change(_), Err(error)) => {
+                self.finish(job, Err(ChangeRefused::failed(error)));
             }
-            Some(Phase::SavingRollback { record, then }) => {
-                self.rollback_saved(job, record, then, result, out);
-            }
-            Some(Phase::SavingDeletion { record, late }) => {
-                self.deletion_saved(job, record, late, result, out);
-            }
-            other => self.lock.put_back(job, other),
+            (AfterSave::RolledBack(then), result) => self.rolled_back(job, then, result),
+            // If that failed, the next round finds the databases gone and records it.
+            (AfterSave::Deleted { late }, _) => self.deletion_done(job, late),
         }
     }
 
-    /// Databases were removed, or were not: for what, the phase of the job says.
-    fn removed(&mut self, job: JobId, removed: Removed, out: &mut Vec<Action>) {
-        match self.lock.take_phase(job) {
-            Some(Phase::RemovingAtStart { record, databases }) => {
-                self.start_removed(record, &databases, &removed, out);
-            }
-            Some(Phase::RemovingNew { databases, then }) => {
-                self.new_removed(job, &databases, then, &removed, out);
-            }
-            Some(Phase::Deleting) => self.deleted(job, &removed, out),
-            other => self.lock.put_back(job, other),
-        }
-    }
-
-    /// An action of the job ended without an answer: a bug. The job ends; a change that it began is rolled back later, as after a
-    /// kill.
-    fn broken(&mut self, job: JobId, out: &mut Vec<Action>) {
+    /// An action of the job panicked: a bug. The job ends; a change that it began is rolled back later, as after a kill.
+    fn broken(&mut self, job: JobId) {
         self.rounds.remove(&job);
         let why = "an internal error, which the log describes".into();
-        let answer = Err(crate::error::ChangeRefused::Failed(why));
-        out.push(Action::Answer { job, answer });
-        self.released(job, out);
+        self.finish(job, Err(ChangeRefused::Failed(why)));
     }
 }

@@ -1,4 +1,4 @@
-//! The coordinator of a process that serves all ranges itself: every current assignment is granted.
+//! The coordinator of a process that serves all ranges itself: grants every current assignment.
 
 use super::{Assignment, Coordinator, CoordinatorError, RangeSpec};
 use async_trait::async_trait;
@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 use partita_range::RangeId;
 use std::collections::HashMap;
 
-/// Assignments in memory. They end with the process, and a start makes them anew.
+/// Assignments in memory. They end with the process; a start assigns all ranges again.
 #[derive(Debug, Default)]
 pub struct LocalCoordinator {
     register: Mutex<Register>,

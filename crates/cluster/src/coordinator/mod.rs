@@ -1,18 +1,17 @@
-//! Who serves which range: the register that controller and hosts agree through.
+//! Which host serves which range: the register of assignments, shared by controller and hosts.
 //!
 //! ```text
 //!  controller: assign ─▶ host: open the database ─▶ host: activate ─▶ host serves
 //!  after a change was decided: the host serves the new ranges ─▶ controller: replace
 //! ```
 //!
-//! The partition map says which ranges exist, the coordinator which host serves each. It holds nothing that is not in the map or
-//! cannot be assigned anew, so it may be lost: [`LocalCoordinator`] keeps it in memory.
+//! The partition map lists the ranges, the coordinator which host serves each. Its content may be lost, because ranges can be
+//! assigned again: [`LocalCoordinator`] keeps it in memory.
 //!
-//! What every coordinator promises:
-//! - the newest assignment of a range counts, and only that one can be activated: of two hosts that were told to open a range, at
-//!   most one serves it;
-//! - an assignment depends on no other range. It does not wait for splits, merges and snapshots, unless a change of this range is
-//!   still undecided, which the controller sees to.
+//! Every coordinator promises:
+//! - only the newest assignment of a range can be activated: of two hosts that are to open a range, at most one serves it;
+//! - an assignment is independent of other ranges. It does not wait for splits, merges or snapshots, unless a change of this range
+//!   is undecided; then the controller makes it wait.
 
 mod local;
 
@@ -33,19 +32,19 @@ pub struct RangeSpec {
     pub bounds: Bounds,
 }
 
-/// A range that one host is to open and serve.
+/// The order to a host to open and serve a range.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assignment {
     /// The range.
     pub range: RangeSpec,
-    /// Tells this assignment from every other of the range.
+    /// Distinguishes this assignment from others of the range.
     pub revision: u64,
 }
 
 /// Why the coordinator refused.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum CoordinatorError {
-    /// The range was assigned anew, or replaced, since.
+    /// The range was assigned again, or replaced, since.
     #[error("the assignment of range {0} was superseded")]
     Superseded(RangeId),
 }
@@ -59,15 +58,14 @@ pub trait Coordinator: Send + Sync + 'static {
     /// [`CoordinatorError`]; nothing was assigned.
     async fn assign(&self, ranges: &[RangeSpec]) -> Result<Vec<Assignment>, CoordinatorError>;
 
-    /// Asks whether the host may serve the range from now on. A host calls it after the database is open and before the first
-    /// answer.
+    /// Allows the host to serve the range from now on. A host calls it when the database is open, before the first answer.
     ///
     /// # Errors
     /// [`CoordinatorError`]: the host must not serve the range.
     async fn activate(&self, assignment: &Assignment) -> Result<(), CoordinatorError>;
 
-    /// After a change was decided: removes the ranges it replaced and enters those in their place, in one transaction. The host of
-    /// the change serves the new ranges already.
+    /// Enters a decided change in one transaction: removes the old ranges and adds the new ones, which the host of the change already
+    /// serves.
     ///
     /// # Errors
     /// [`CoordinatorError`]; nothing was entered.

@@ -1,7 +1,7 @@
 //! The driver: feeds events to the [controller](crate::controller) and carries its actions out.
 //!
-//! The state is under a plain mutex for the length of a step. Each action runs in a task of its own, named after it, and what came
-//! of it is the next event; so a request runs to its end also when its caller goes away.
+//! A plain mutex guards the state for the length of a step. Each action runs in a task of its own and returns the next event, so a
+//! request runs to its end even if its caller is dropped.
 
 mod perform;
 
@@ -9,8 +9,8 @@ use crate::controller::{Action, Event, JobId, Outcome, Request, State, step};
 use crate::coordinator::Coordinator;
 use crate::error::{ChangeRefused, StartError};
 use crate::host::Host;
-use crate::maintenance::PinRecords;
 use crate::map::{MapRecord, MapStore};
+use crate::pins::PinRecords;
 use futures::FutureExt;
 use parking_lot::Mutex;
 use partita_engine::EngineSet;
@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::oneshot;
 
-/// What the driver works with.
+/// The objects that the driver works with.
 pub(crate) struct DriverParts {
     pub(crate) host: Arc<dyn Host>,
     pub(crate) coordinator: Arc<dyn Coordinator>,
@@ -39,9 +39,9 @@ pub(crate) struct Driver {
     parts: DriverParts,
     state: Mutex<State>,
     last_job: AtomicU64,
-    /// Who waits for the answer to a job.
+    /// The callers that wait for the answer to a job.
     waiting: Mutex<HashMap<JobId, oneshot::Sender<Reply>>>,
-    /// Who waits for the start.
+    /// The caller that waits for the start.
     starting: Mutex<Option<oneshot::Sender<Result<(), StartError>>>>,
 }
 
@@ -66,7 +66,7 @@ impl fmt::Debug for ChangeGuard {
 
 impl Drop for ChangeGuard {
     fn drop(&mut self) {
-        self.driver.feed(Event::Released { job: self.job });
+        self.driver.feed(Event::Released(self.job));
     }
 }
 
@@ -90,12 +90,12 @@ impl Driver {
         self.state.lock().record().clone()
     }
 
-    /// Reads or sets what is not asked for by events.
+    /// Accesses the state outside of events.
     pub(crate) fn with_state<T>(&self, with: impl FnOnce(&mut State) -> T) -> T {
         with(&mut self.state.lock())
     }
 
-    /// Rolls back what was cut short, and opens all ranges.
+    /// Rolls back a change that was cut short, and opens all ranges.
     pub(crate) async fn start(self: &Arc<Self>) -> Result<(), StartError> {
         let databases = self.parts.engines.list().await?;
         let record = self.parts.store.load().await?;
@@ -111,7 +111,7 @@ impl Driver {
         answered.await.expect("the start has an answer")
     }
 
-    /// Asks for something and waits until it is over. It goes on when the caller goes away.
+    /// Sends a request and waits for its outcome. The request goes on if the caller is dropped.
     pub(crate) async fn ask(self: &Arc<Self>, request: Request) -> Result<Outcome, ChangeRefused> {
         match self.reply(request).await? {
             Reply::Over(answer) => answer,
@@ -131,11 +131,11 @@ impl Driver {
         let job = JobId(self.last_job.fetch_add(1, Ordering::Relaxed) + 1);
         let (answer, answered) = oneshot::channel();
         self.waiting.lock().insert(job, answer);
-        self.feed(Event::Asked { job, request });
+        self.feed(Event::Asked(job, request));
         answered.await.map_err(|_gone| unanswered())
     }
 
-    /// Tells the controller of an event, and begins what it wants done.
+    /// Feeds an event to the controller, and begins the actions that follow.
     pub(crate) fn feed(self: &Arc<Self>, event: Event) {
         let actions = step(&mut self.state.lock(), event);
         for action in actions {
@@ -146,44 +146,69 @@ impl Driver {
     fn begin(self: &Arc<Self>, action: Action) {
         match action {
             Action::Started(result) => self.answer_start(result),
-            Action::Answer { job, answer } => {
+            Action::Answer(job, answer) => {
                 log_outcome(&answer);
                 self.answer(job, Reply::Over(answer));
             }
-            Action::GrantLock { job } => {
+            Action::GrantLock(job) => {
                 let driver = Arc::clone(self);
-                // A caller that is gone drops the guard, which releases the lock.
+                // If the caller is gone, the guard is dropped and releases the lock.
                 self.answer(job, Reply::Locked(ChangeGuard { driver, job }));
             }
-            action => self.spawn(action),
+            Action::Run(job, task) => {
+                let driver = Arc::clone(self);
+                self.spawn(task.name(), Some(job), async move {
+                    let result = driver.run(task).await?;
+                    Some(Event::TaskEnded(job, result))
+                });
+            }
+            Action::Replace { old, new } => {
+                let driver = Arc::clone(self);
+                self.spawn("announce new ranges", None, async move {
+                    driver.replace(&old, &new).await;
+                    None
+                });
+            }
+            Action::Detach(range) => {
+                let driver = Arc::clone(self);
+                self.spawn("detach a range", None, async move {
+                    driver.detach(range).await;
+                    None
+                });
+            }
+            Action::Balance(action) => {
+                let driver = Arc::clone(self);
+                self.spawn("balance ranges", None, async move {
+                    Some(driver.balance(action).await)
+                });
+            }
         }
     }
 
-    fn spawn(self: &Arc<Self>, action: Action) {
-        let (driver, name, job) = (Arc::clone(self), action.name(), action.job());
+    /// Runs an action of a job as a task, and feeds the event that follows. A panic was logged; it ends the job, or the start.
+    fn spawn(
+        self: &Arc<Self>,
+        name: &'static str,
+        job: Option<JobId>,
+        action: impl Future<Output = Option<Event>> + Send + 'static,
+    ) {
+        let driver = Arc::clone(self);
         self.parts.tasks.spawn(name, async move {
-            let performing = Box::pin(driver.perform(action));
-            let event = match AssertUnwindSafe(performing).catch_unwind().await {
-                Ok(event) => event,
-                Err(_panicked) => driver.broken(job),
-            };
+            let ended = AssertUnwindSafe(Box::pin(action)).catch_unwind().await;
+            let event = ended.unwrap_or_else(|_panicked| {
+                if job == Some(JobId::START) {
+                    drop(driver.starting.lock().take());
+                }
+                job.map(Event::Broken)
+            });
             if let Some(event) = event {
                 driver.feed(event);
             }
         });
     }
 
-    /// An action panicked, and the panic was logged. A start ends with it.
-    fn broken(&self, job: Option<JobId>) -> Option<Event> {
-        if job.is_none_or(|job| job == JobId::START) {
-            drop(self.starting.lock().take());
-        }
-        job.map(|job| Event::Broken { job })
-    }
-
     fn answer(&self, job: JobId, reply: Reply) {
-        let waiting = self.waiting.lock().remove(&job);
-        if let Some(waiting) = waiting {
+        if let Some(waiting) = self.waiting.lock().remove(&job) {
             // Fails when the caller is gone.
             let _ = waiting.send(reply);
         }
@@ -198,7 +223,7 @@ impl Driver {
 }
 
 fn unanswered() -> ChangeRefused {
-    ChangeRefused::Failed("it ended without an answer".into())
+    ChangeRefused::Failed("the request ended without an answer".into())
 }
 
 fn log_outcome(answer: &Result<Outcome, ChangeRefused>) {

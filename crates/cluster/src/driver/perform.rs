@@ -2,156 +2,130 @@
 
 use super::Driver;
 use crate::balance::BalanceAction;
-use crate::controller::{Action, Event, JobId, Request, SaveReason, StoreAction};
+use crate::controller::{ChangeRequest, Event, Removed, Request, SaveReason, Task, TaskResult};
 use crate::coordinator::RangeSpec;
 use crate::error::{ChangeRefused, HostError, StartError};
 use crate::host::RangeAction;
-use crate::maintenance::{databases, pins};
 use crate::map::{MapError, MapRecord, save_and_confirm};
+use crate::pins::PinRecordsError;
+use partita_engine::{ChangeError, Removal};
 use partita_range::RangeId;
 use std::sync::Arc;
 
-impl Action {
-    /// The name of its task.
+impl Task {
+    /// The name for logs.
     pub(super) fn name(&self) -> &'static str {
         match self {
-            Self::Open { .. } => "open ranges",
-            Self::Save { .. } => "save the partition map",
-            Self::Survey { .. } => "survey ranges",
-            Self::FindSplitKey { .. } => "find a split key",
-            Self::Flush { .. } => "flush ranges",
-            Self::Change { .. } => "change ranges",
-            Self::Replace { .. } => "announce new ranges",
-            Self::Detach { .. } => "detach a range",
-            Self::Freeze { .. } => "freeze a range",
-            Self::Store { action, .. } => match action {
-                StoreAction::Remove(_) | StoreAction::RemoveNew(_) => "remove databases",
-                StoreAction::ListDatabases => "list databases",
-                StoreAction::FindRemovable(_) => "find removable databases",
-                StoreAction::ReleasePins => "release untracked pins",
-            },
-            Self::Balance(_) => "balance ranges",
-            Self::Started(_) | Self::GrantLock { .. } | Self::Answer { .. } => "answer",
-        }
-    }
-
-    /// The job that waits for it.
-    pub(super) fn job(&self) -> Option<JobId> {
-        match self {
-            Self::Save { job, .. }
-            | Self::Survey { job, .. }
-            | Self::FindSplitKey { job, .. }
-            | Self::Flush { job, .. }
-            | Self::Change { job, .. }
-            | Self::Freeze { job, .. }
-            | Self::Store { job, .. }
-            | Self::GrantLock { job }
-            | Self::Answer { job, .. } => Some(*job),
-            Self::Open { .. } => Some(JobId::START),
-            Self::Started(_) | Self::Replace { .. } | Self::Detach { .. } | Self::Balance(_) => {
-                None
-            }
+            Self::Open(_) => "open ranges",
+            Self::Save(..) => "save the partition map",
+            Self::Survey(_) => "survey ranges",
+            Self::FindSplitKey(_) => "find a split key",
+            Self::Flush(_) => "flush ranges",
+            Self::Change(..) => "change ranges",
+            Self::Freeze(..) => "freeze a range",
+            Self::Remove(_) | Self::RemoveNew(_) => "remove databases",
+            Self::ListDatabases => "list databases",
+            Self::FindRemovable(_) => "find removable databases",
+            Self::ReleasePins => "release untracked pins",
         }
     }
 }
 
 impl Driver {
-    /// Carries an action out and returns what came of it.
-    pub(super) async fn perform(self: &Arc<Self>, action: Action) -> Option<Event> {
+    /// Runs a task; `None` if that ended the start.
+    pub(super) async fn run(&self, task: Task) -> Option<TaskResult> {
         let parts = &self.parts;
-        let event = match action {
-            Action::Open { ranges } => return self.open(&ranges).await,
-            Action::Save {
-                job,
-                record,
-                reason,
-            } => {
-                let result = self.save(&record, reason).await;
-                Event::Saved { job, result }
+        let result = match task {
+            Task::Open(ranges) => return self.open(&ranges).await,
+            Task::Save(record, reason) => TaskResult::Saved(self.save(&record, reason).await),
+            Task::Survey(ranges) => TaskResult::Surveyed(parts.host.survey(&ranges).await),
+            Task::FindSplitKey(range) => {
+                TaskResult::SplitKeyFound(parts.host.split_key(range).await)
             }
-            Action::Survey { job, ranges } => {
-                let kept = parts.host.survey(&ranges).await;
-                Event::Surveyed { job, kept }
+            Task::Flush(ranges) => TaskResult::Flushed(self.flush(&ranges).await),
+            Task::Change(change, decision) => {
+                TaskResult::Changed(parts.host.change(&change, &decision).await)
             }
-            Action::FindSplitKey { job, range } => {
-                let key = parts.host.split_key(range).await;
-                Event::SplitKeyFound { job, key }
-            }
-            Action::Flush { job, ranges } => {
-                let result = self.flush(&ranges).await;
-                Event::Flushed { job, result }
-            }
-            Action::Change {
-                job,
-                change,
-                decision,
-            } => {
-                let result = parts.host.change(&change, &decision).await;
-                Event::Changed { job, result }
-            }
-            Action::Freeze { job, range, time } => {
+            Task::Freeze(range, time) => {
                 let frozen = parts.host.act(range, RangeAction::Freeze(time)).await;
-                let result = frozen.map_err(refused);
-                Event::Thawed { job, result }
+                TaskResult::Thawed(frozen.map_err(refused))
             }
-            Action::Balance(action) => self.balance(action).await,
-            Action::Replace { old, new } => {
-                self.replace(&old, &new).await;
-                return None;
-            }
-            Action::Detach { range } => {
-                if let Err(error) = parts.host.act(range, RangeAction::Detach).await {
-                    tracing::debug!(%error, %range, "cannot detach the files of a range");
-                }
-                return None;
-            }
-            Action::Store { job, action } => self.work_on_store(job, action).await,
-            Action::Started(_) | Action::GrantLock { .. } | Action::Answer { .. } => return None,
-        };
-        Some(event)
-    }
-
-    async fn work_on_store(&self, job: JobId, action: StoreAction) -> Event {
-        let parts = &self.parts;
-        match action {
-            StoreAction::Remove(databases) => {
-                let removed = databases::remove(&*parts.engines, &databases).await;
-                Event::Removed { job, removed }
-            }
-            StoreAction::RemoveNew(databases) => {
-                let removed = databases::remove(&*parts.engines, &databases).await;
+            Task::Remove(databases) => TaskResult::Removed(self.remove(&databases).await),
+            Task::RemoveNew(databases) => {
+                let removed = self.remove(&databases).await;
                 if removed.gone.len() < databases.len() {
                     parts.host.drop_unknown().await;
                 }
-                Event::Removed { job, removed }
+                TaskResult::Removed(removed)
             }
-            StoreAction::ListDatabases => {
-                let databases = databases::list(&*parts.engines).await;
-                Event::Listed { job, databases }
+            Task::ListDatabases => {
+                let listed = parts.engines.list().await;
+                let listed = listed
+                    .inspect_err(|error| tracing::debug!(%error, "cannot list the databases"));
+                TaskResult::Listed(listed.ok())
             }
-            StoreAction::FindRemovable(databases) => {
-                let databases = databases::removable(&*parts.engines, &databases).await;
-                Event::Removable { job, databases }
+            Task::FindRemovable(databases) => {
+                // Takes seconds with hundreds of databases, so without the change lock: removal checks again.
+                let removable = parts.engines.removable(&databases).await;
+                let removable = removable.inspect_err(
+                    |error| tracing::debug!(%error, "cannot find databases to delete"),
+                );
+                TaskResult::Removable(removable.ok())
             }
-            StoreAction::ReleasePins => {
-                let released = pins::release_untracked(parts).await;
+            Task::ReleasePins => {
+                let released = self.release_untracked_pins().await;
                 let complete = released.is_ok();
                 if let Err(error) = released {
                     tracing::warn!(%error, "cannot release pins that no snapshot names");
                 }
-                Event::PinsReleased { job, complete }
+                TaskResult::PinsReleased { complete }
             }
-        }
+        };
+        Some(result)
     }
 
-    async fn open(&self, ranges: &[RangeSpec]) -> Option<Event> {
+    /// Removes databases one after the other, until the store is too slow. The job holds the change lock.
+    async fn remove(&self, databases: &[RangeId]) -> Removed {
+        let mut removed = Removed::default();
+        for database in databases {
+            match self.parts.engines.remove(*database).await {
+                Ok(Removal::Gone) => removed.gone.push(*database),
+                Ok(Removal::Needed) => {}
+                Err(error) => {
+                    tracing::debug!(%error, %database, "cannot delete a database; maintenance will retry");
+                    removed.late = matches!(error, ChangeError::Late);
+                    if removed.late {
+                        break;
+                    }
+                }
+            }
+        }
+        removed
+    }
+
+    /// Releases the pins of snapshots that were not completed, or not deleted completely. The job holds the change lock.
+    async fn release_untracked_pins(&self) -> Result<(), PinRecordsError> {
+        let parts = &self.parts;
+        let named = parts.pins.named().await?;
+        for range in parts.engines.list().await? {
+            for pin in parts.engines.pins(range).await? {
+                if !named.contains(&(range, pin.clone())) {
+                    tracing::info!(%range, %pin, "releasing a pin that no snapshot names");
+                    parts.host.unpin(range, &pin).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn open(&self, ranges: &[RangeSpec]) -> Option<TaskResult> {
         let opening = async {
             let assignments = self.parts.coordinator.assign(ranges).await?;
             self.parts.host.open(assignments).await?;
             Ok::<_, StartError>(())
         };
         match opening.await {
-            Ok(()) => Some(Event::Opened),
+            Ok(()) => Some(TaskResult::Opened),
             Err(error) => {
                 self.answer_start(Err(error));
                 None
@@ -163,7 +137,7 @@ impl Driver {
         let saved = save_and_confirm(&*self.parts.store, record).await;
         if let Err(error) = &saved {
             match reason {
-                // The caller is told.
+                // The caller gets the error.
                 SaveReason::Start | SaveReason::Begin => {}
                 SaveReason::RollBack => {
                     tracing::error!(%error, "cannot record the rollback of a change; maintenance will retry");
@@ -185,22 +159,28 @@ impl Driver {
     }
 
     /// The change is decided and its ranges are served, so a failure is only reported.
-    async fn replace(&self, old: &[RangeId], new: &[RangeSpec]) {
+    pub(super) async fn replace(&self, old: &[RangeId], new: &[RangeSpec]) {
         if let Err(error) = self.parts.coordinator.replace(old, new).await {
             tracing::error!(%error, ?old, "cannot announce the ranges that a change created");
         }
     }
 
-    async fn balance(self: &Arc<Self>, action: BalanceAction) -> Event {
-        let request = match action.clone() {
-            BalanceAction::SplitBySize(range) => Request::Split { range, at: None },
-            BalanceAction::SplitByLoad(range, key) => Request::Split {
+    pub(super) async fn detach(&self, range: RangeId) {
+        if let Err(error) = self.parts.host.act(range, RangeAction::Detach).await {
+            tracing::debug!(%error, %range, "cannot detach the files of a range");
+        }
+    }
+
+    pub(super) async fn balance(self: &Arc<Self>, action: BalanceAction) -> Event {
+        let change = match action.clone() {
+            BalanceAction::SplitBySize(range) => ChangeRequest::Split { range, at: None },
+            BalanceAction::SplitByLoad(range, key) => ChangeRequest::Split {
                 range,
                 at: Some(key),
             },
-            BalanceAction::Merge(left, right) => Request::Merge { left, right },
+            BalanceAction::Merge(left, right) => ChangeRequest::Merge { left, right },
         };
-        let result = self.ask(request).await.map(drop);
+        let result = self.ask(Request::Change(change)).await.map(drop);
         if let Err(why) = &result {
             tracing::warn!(%why, ?action, "cannot balance ranges");
         }

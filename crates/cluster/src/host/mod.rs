@@ -1,30 +1,26 @@
 //! A host: opens ranges, serves them, and changes them.
 //!
-//! The controller decides what is to happen and the host does it: it alone touches databases that are open. [`LocalHost`] is the
-//! host of this process. The trait is what a controller needs of a host in another process too: its arguments and answers are
-//! plain values, never objects that live here.
+//! The controller decides, the host acts: only the host touches open databases. [`LocalHost`] is the host of this process. The trait
+//! also serves hosts in other processes: its arguments and results are plain values.
 
-mod catch_up;
-mod change;
 mod local;
-mod report;
-mod split_key;
 
+use crate::balance::SplitPoint;
 use crate::coordinator::{Assignment, RangeSpec};
 use crate::error::{ChangeRefused, HostError};
 use crate::map::{ChangeRecord, MapRecord};
 use async_trait::async_trait;
 use bytes::Bytes;
 use partita_engine::{ChangeError, FileUse, KeyPart, PinId, Pinned};
-use partita_range::RangeId;
+use partita_heat::Window;
+use partita_range::{Bounds, RangeId};
 use std::time::{Duration, Instant};
 
 #[cfg(any(test, feature = "test-world"))]
-pub(crate) use change::CREATE_MAX;
+pub(crate) use local::CREATE_MAX;
 pub use local::{LocalHost, LocalHostParts};
-pub use report::{HostReport, RangeReport, ReplacedReport, ReportDetail};
 
-/// What the controller asks of a host. Used as `Arc<dyn Host>`.
+/// A host. Used as `Arc<dyn Host>`.
 #[async_trait]
 pub trait Host: Send + Sync + 'static {
     /// Opens the databases of these ranges and serves them, once the coordinator has activated each assignment. Not cancel safe.
@@ -36,7 +32,7 @@ pub trait Host: Send + Sync + 'static {
     /// Closes all ranges: later requests are refused, batches already submitted are finished first.
     async fn close(&self);
 
-    /// How many other databases each range keeps from being deleted, because it shares their files or did until recently.
+    /// For each range the number of other databases that it keeps from being deleted, because it shares their files or recently did.
     ///
     /// # Errors
     /// [`ChangeRefused::NoSuchRange`].
@@ -48,7 +44,7 @@ pub trait Host: Send + Sync + 'static {
     /// [`ChangeRefused::NoSplitKey`], [`ChangeRefused::NoSuchRange`], [`ChangeRefused::Failed`].
     async fn split_key(&self, range: RangeId) -> Result<Bytes, ChangeRefused>;
 
-    /// Splits or merges ranges, once the record that begins the change is stored. The host stores `decision`, the record with the
+    /// Splits or merges ranges, after the record that begins the change was stored. The host stores `decision`, the record with the
     /// new ranges: that is the point of no return. Returns how long writes waited. Not cancel safe.
     ///
     /// # Errors
@@ -59,58 +55,58 @@ pub trait Host: Send + Sync + 'static {
         decision: &MapRecord,
     ) -> Result<Duration, ChangeFailed>;
 
-    /// Pins these ranges at one point between two commit groups, for a snapshot. Writes wait for some milliseconds;
-    /// [`RangeAction::FlushMost`] before makes them wait less. Over several hosts the same call needs a round before it in which
-    /// all of them hold their writes. Not cancel safe: a pin that was begun may come to exist.
+    /// Pins these ranges at one point between two commit groups, for a snapshot. Writes wait for a few milliseconds, less after a
+    /// [`RangeAction::FlushMost`]. Several hosts would have to hold their writes before. Not cancel safe: an abandoned pin may still
+    /// be created.
     ///
     /// # Errors
-    /// [`ChangeError`]; some of the ranges may be pinned, or become so.
+    /// [`ChangeError`]; some of the ranges may be pinned now or later.
     async fn pin(&self, ranges: &[RangeId]) -> Result<Pinned, ChangeError>;
 
-    /// Releases a pin, of a range that is served or was replaced. A pin that is absent is no error.
+    /// Releases a pin of a range that is served or was replaced. Succeeds if the pin does not exist.
     ///
     /// # Errors
-    /// [`ChangeError`]; it can be tried again.
+    /// [`ChangeError`]; can be retried.
     async fn unpin(&self, range: RangeId, pin: &PinId) -> Result<(), ChangeError>;
 
-    /// The files that the served ranges read, once for each range that reads them.
+    /// The files of the served ranges, once for each range that reads them.
     ///
     /// # Errors
     /// [`ChangeError`].
     async fn files(&self) -> Result<Vec<FileUse>, ChangeError>;
 
-    /// Does one thing to a range.
+    /// Performs an action on a range.
     ///
     /// # Errors
     /// [`HostError`].
     async fn act(&self, range: RangeId, action: RangeAction) -> Result<(), HostError>;
 
-    /// Gives up what the log holds of ranges that are not served here. Not to be called before all ranges are open.
+    /// Drops the log records of ranges that are not served here. To be called only once all ranges are open.
     async fn drop_unknown(&self);
 
-    /// Closes the heat window of every range at `now`, and reports what the ranges did in it.
+    /// Closes the heat window of every range at `now`, and reports it.
     fn report(&self, now: Instant, detail: ReportDetail) -> HostReport;
 }
 
-/// What can be done to a range.
+/// An action on a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RangeAction {
-    /// Move what is only in the log into files.
+    /// Write rows that are only in the log to files.
     Flush,
-    /// The same, repeated until the next flush is short, while writes go on.
+    /// Flush repeatedly, until a flush is short, while writes go on.
     FlushMost,
-    /// Begin to copy the files it shares with other databases. Returns at once.
+    /// Begin to copy the files that it shares with other databases. Returns at once.
     Detach,
     /// Delete files that nothing reads.
     Collect,
-    /// Refuse writes for this long, as a change would. Reads go on.
+    /// Refuse writes for this long, like a change. Reads go on.
     Freeze(Duration),
 }
 
-/// A split or merge, with the ids it was given.
+/// A split or merge, with the ids of its ranges.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RangeChange {
-    /// What was recorded when it was begun.
+    /// The record of its begin.
     pub record: ChangeRecord,
     /// The ranges it replaces, in key order.
     pub old: Vec<RangeId>,
@@ -132,15 +128,59 @@ pub struct NewRange {
 pub struct ChangeFailed {
     /// Why.
     pub why: ChangeRefused,
-    /// What is left of the new databases.
+    /// The state of the new databases.
     pub leftover: Leftover,
 }
 
-/// What a failed change leaves of the databases it began to create.
+/// The state of the databases that a failed change created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leftover {
-    /// They are closed and can be deleted now.
+    /// Closed; they can be deleted now.
     Closed,
-    /// A request to the store may still be under way, and the store is slow: maintenance deletes them later.
+    /// The store is slow and may still work on them: maintenance deletes them later.
     Unfinished,
+}
+
+/// The content of a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReportDetail {
+    /// Windows and sizes.
+    Windows,
+    /// Also the split point by load, which costs up to a millisecond a range.
+    SplitPoints,
+}
+
+/// The load of the ranges of a host since the last report.
+#[derive(Debug, Clone, Default)]
+pub struct HostReport {
+    /// The ranges served now, in key order.
+    pub ranges: Vec<RangeReport>,
+    /// Ranges that were replaced since the last report.
+    pub replaced: Vec<ReplacedReport>,
+}
+
+/// The load of a range.
+#[derive(Debug, Clone)]
+pub struct RangeReport {
+    /// Which range.
+    pub id: RangeId,
+    /// Its keys.
+    pub bounds: Bounds,
+    /// Requests and latencies.
+    pub window: Window,
+    /// Its bytes in files.
+    pub bytes: u64,
+    /// Whether it is still copying files that it shares with other databases.
+    pub detaching: bool,
+    /// The key at which a split would divide its load, if the report contains split points.
+    pub split_point: SplitPoint,
+}
+
+/// The load of a range before it was replaced.
+#[derive(Debug, Clone)]
+pub struct ReplacedReport {
+    /// Its keys.
+    pub bounds: Bounds,
+    /// Requests and latencies.
+    pub window: Window,
 }

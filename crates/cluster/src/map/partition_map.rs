@@ -1,4 +1,4 @@
-//! The map from keys to ranges, as this process knows it.
+//! The map from keys to ranges, in memory.
 
 use arc_swap::ArcSwap;
 use bytes::Bytes;
@@ -10,10 +10,10 @@ use thiserror::Error;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// How long a write waits for a range in transit before it is refused. Clients retry by themselves, at once or within a second.
+/// How long a write waits for a range in transit before it is refused. Clients retry at once or within a second.
 pub const TRANSIT_WAIT: Duration = Duration::from_millis(300);
 
-/// Counts the owners of a piece of the key space: a later owner has a greater epoch.
+/// Counts the owners of a part of the key space: a later owner has a greater epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Default)]
 pub struct Epoch(pub u64);
 
@@ -44,15 +44,15 @@ pub struct CoverageError;
 /// Why the keys of a write were not locked. Nothing happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum LockError {
-    /// Their range is being split or merged, for longer than a write waits.
+    /// Their range is in a split or merge for longer than a write waits.
     #[error("the range is in transit")]
     InTransit,
-    /// They lie in more than one range.
+    /// They are in more than one range.
     #[error("the keys lie in more than one range")]
     CrossRange,
 }
 
-/// Which range serves which keys: every key exactly one.
+/// The map from each key to exactly one range.
 #[derive(Debug)]
 pub struct PartitionMap {
     /// In key order; the first begins with the empty key, each ends where the next begins, the last has no end. Empty before the
@@ -62,7 +62,7 @@ pub struct PartitionMap {
     notify: watch::Sender<()>,
 }
 
-/// The range of a key. Valid for one read: a range that was replaced meanwhile serves what it held then.
+/// The range of a key. For one read: a range that was replaced meanwhile serves its last state.
 #[derive(Debug, Clone)]
 pub struct Route {
     /// The range.
@@ -90,7 +90,7 @@ impl PartitionMap {
         Ok(map)
     }
 
-    /// A map before its ranges are open. It is not handed out: [`PartitionMap::route`] needs ranges.
+    /// A map before its ranges are open, for the host only: [`PartitionMap::route`] needs ranges.
     pub(crate) fn unopened() -> Self {
         Self {
             ranges: ArcSwap::default(),
@@ -141,7 +141,8 @@ impl PartitionMap {
         }
     }
 
-    /// The same without waiting for a range in transit: for a caller that holds another lock, which such a range may be waiting for.
+    /// [`PartitionMap::lock`] without waiting for a range in transit: for a caller that holds another lock, for which such a range
+    /// may be waiting.
     ///
     /// # Errors
     /// [`LockError`]; nothing happened.

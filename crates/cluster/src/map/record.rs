@@ -1,4 +1,4 @@
-//! The partition map as it is stored, and the versions that follow one another. `docs/format/map.md` describes the bytes.
+//! The stored partition map and its next versions. `docs/format/map.md` describes the bytes.
 
 use super::key_text;
 use super::partition_map::Epoch;
@@ -10,20 +10,20 @@ use serde::{Deserialize, Serialize};
 /// The format this version writes and reads.
 const FORMAT: u32 = 1;
 
-/// One version of the map: which ranges exist, which change was begun, and which databases are to be deleted.
+/// One version of the map: the ranges, the undecided change, and the databases to delete.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MapRecord {
     /// The format of the record.
     pub format: u32,
     /// The version: each is one more than the one before.
     pub version: u64,
-    /// The id that the next new range gets. Ids are never used again.
+    /// The id of the next new range. Ids are never reused.
     pub next_range: u64,
-    /// The epoch that the next new range gets.
+    /// The epoch of the next new range.
     pub next_epoch: Epoch,
     /// The ranges in key order: the first begins with the empty key, each ends where the next begins.
     pub ranges: Vec<RangeRecord>,
-    /// The change that was begun and not decided. The next version decides it: with the new ranges, or as rolled back.
+    /// The undecided change. The next version decides it: with the new ranges, or as rolled back.
     pub change: Option<ChangeRecord>,
     /// Databases of replaced ranges. Each is deleted once nothing reads its files.
     #[serde(rename = "orphans")]
@@ -106,7 +106,7 @@ impl MapRecord {
         }
     }
 
-    /// The ranges with their keys, in key order.
+    /// The ranges with their bounds, in key order.
     pub fn specs(&self) -> impl Iterator<Item = RangeSpec> + '_ {
         let ends = self.ranges.iter().skip(1).map(|next| &next.start);
         let ends = ends.map(|end| Some(end.clone())).chain([None]);
@@ -120,13 +120,13 @@ impl MapRecord {
         })
     }
 
-    /// A range with its keys.
+    /// A range with its bounds.
     pub(crate) fn spec(&self, id: RangeId) -> Option<RangeSpec> {
         self.specs().find(|range| range.id == id)
     }
 
-    /// Whether a database belongs to a range of the map, to a change under way, or waits for its deletion.
-    pub(crate) fn knows(&self, database: RangeId) -> bool {
+    /// Whether a database belongs to a range of the map or to the undecided change, or is pending deletion.
+    pub(crate) fn tracks(&self, database: RangeId) -> bool {
         let is_served = self.ranges.iter().any(|range| range.id == database.0);
         let is_new = |change: &ChangeRecord| change.created().contains(&database);
         is_served
@@ -134,7 +134,7 @@ impl MapRecord {
             || self.change.as_ref().is_some_and(is_new)
     }
 
-    /// The next version: `change` was begun, and its ids and epoch are used.
+    /// The next version, which begins `change` and uses its ids and epoch.
     pub(crate) fn begin(&self, change: ChangeRecord) -> Self {
         debug_assert!(self.change.is_none(), "one change at a time");
         let mut next = self.next();
@@ -147,12 +147,8 @@ impl MapRecord {
     /// The version that decides the change: the `new` ranges in place of those it replaces.
     pub(crate) fn decide(&self, new: &[RangeSpec]) -> Self {
         let mut next = self.next();
-        let change = next.change.take();
-        let old: Vec<u64> = change
-            .iter()
-            .flat_map(ChangeRecord::replaced)
-            .map(|id| id.0)
-            .collect();
+        let replaced = next.change.take().map(|change| change.replaced());
+        let old: Vec<u64> = replaced.iter().flatten().map(|id| id.0).collect();
         next.ranges.retain(|range| !old.contains(&range.id));
         next.ranges.extend(new.iter().map(|range| RangeRecord {
             id: range.id.0,
@@ -173,7 +169,7 @@ impl MapRecord {
         next
     }
 
-    /// The next version: these databases are gone.
+    /// The next version, without these deleted databases.
     pub(crate) fn forget(&self, gone: &[RangeId]) -> Self {
         let mut next = self.next();
         next.pending_deletion
@@ -188,22 +184,12 @@ impl MapRecord {
         }
     }
 
-    /// Whether this version can work with the record: its format, a complete key space, ids and epochs that were given out.
+    /// Checks that this version can use the record: known format, complete key space, valid ids and epochs.
     pub(crate) fn check(&self) -> Result<(), &'static str> {
         if self.format != FORMAT {
             return Err("its format is unknown to this version");
         }
-        if self
-            .ranges
-            .first()
-            .is_none_or(|first| !first.start.is_empty())
-        {
-            return Err("no range begins with the first key");
-        }
-        let ascending = |pair: &[RangeRecord]| matches!(pair, [a, b] if a.start < b.start);
-        if !self.ranges.windows(2).all(ascending) {
-            return Err("its ranges are not in order");
-        }
+        check_starts(self.ranges.iter().map(|range| &range.start))?;
         let mut ids: Vec<u64> = self.ranges.iter().map(|range| range.id).collect();
         ids.extend(&self.pending_deletion);
         let created = self.change.iter().flat_map(ChangeRecord::created);
@@ -212,15 +198,27 @@ impl MapRecord {
         ids.sort_unstable();
         ids.dedup();
         if ids.len() < count || ids.last().is_some_and(|last| *last >= self.next_range) {
-            return Err("an id is used twice, or was never given out");
+            return Err("an id is used twice, or is not below the next id");
         }
-        if self
-            .ranges
-            .iter()
-            .any(|range| range.epoch >= self.next_epoch)
-        {
-            return Err("an epoch was never given out");
+        let mut epochs = self.ranges.iter().map(|range| range.epoch);
+        if epochs.any(|epoch| epoch >= self.next_epoch) {
+            return Err("an epoch is not below the next epoch");
         }
         Ok(())
     }
+}
+
+/// Checks that ranges which begin at these keys cover the key space: the first key is empty, each is greater than the one before.
+///
+/// # Errors
+/// What is wrong.
+pub fn check_starts<'k>(starts: impl Iterator<Item = &'k Bytes>) -> Result<(), &'static str> {
+    let starts: Vec<&Bytes> = starts.collect();
+    if starts.first().is_none_or(|first| !first.is_empty()) {
+        return Err("no range begins with the first key");
+    }
+    if !starts.is_sorted_by(|a, b| a < b) {
+        return Err("its ranges are not in order");
+    }
+    Ok(())
 }

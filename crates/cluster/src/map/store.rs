@@ -1,7 +1,7 @@
-//! Where the partition map is stored: one object a version, created only if it is absent.
+//! Storage of the partition map: one object a version, created only if absent.
 //!
-//! So a change of the map is one transaction, and of two processes that both hold version N only one creates N + 1. Over a cluster
-//! the same trait stands over the shared store.
+//! So a change of the map is one transaction: of two processes that both hold version N, only one creates N + 1. A cluster uses the
+//! same trait over its shared store.
 
 use super::record::MapRecord;
 use async_trait::async_trait;
@@ -14,16 +14,16 @@ use std::time::Duration;
 /// The folder of the records.
 const FOLDER: &str = "map";
 
-/// How many versions before the newest are kept, to show what happened.
+/// The number of older versions kept, to show the history of changes.
 const VERSIONS_KEPT: u64 = 100;
 
-/// Pause before a store that does not answer is asked again.
+/// Pause before a failed read is repeated.
 const RETRY_PAUSE: Duration = Duration::from_millis(100);
 
 /// Stores the partition map. Used as `Arc<dyn MapStore>`.
 #[async_trait]
 pub trait MapStore: Send + Sync + 'static {
-    /// The newest version; `None` if there never was one.
+    /// The newest version; `None` in a new store.
     ///
     /// # Errors
     /// [`MapError`].
@@ -43,7 +43,7 @@ pub enum MapError {
     /// The version exists.
     #[error("version {0} of the partition map already exists")]
     Conflict(u64),
-    /// What is stored cannot be used.
+    /// The stored record is invalid.
     #[error("version {version} of the partition map is invalid: {reason}")]
     Invalid {
         /// Which version.
@@ -62,8 +62,8 @@ impl From<object_store::Error> for MapError {
     }
 }
 
-/// Stores a record and returns once it is known whether it is stored. Not cancel safe: the store may finish a write whose caller
-/// is gone, and the next version would then conflict with one that this process does not know.
+/// Stores a record, and returns only once its outcome is known. Not cancel safe: the store may finish an abandoned write, and the
+/// next version would conflict with that.
 ///
 /// # Errors
 /// [`MapError`]: the record is not stored.
@@ -74,7 +74,7 @@ pub(crate) async fn save_and_confirm(
     let Err(failed) = store.save(record).await else {
         return Ok(());
     };
-    // A lost answer is not a failure: what is stored decides.
+    // The answer may be lost: the stored record decides.
     loop {
         match store.load().await {
             Ok(Some(found)) if is_ours(&found, record) => return Ok(()),
@@ -86,9 +86,9 @@ pub(crate) async fn save_and_confirm(
     }
 }
 
-/// Whether the stored record is the one this process wrote. Equal content proves it only because one process writes the map of a
-/// store: the data directory is locked. Records of several writers need a mark of their writer (a term and a nonce, in a later
-/// format), which is compared here and nowhere else.
+/// Whether this process wrote the stored record. Equal content proves it only because a single process writes the map: the data
+/// directory is locked. With several writers, records need the identity of their writer (a term and a nonce, in a later format),
+/// which belongs into this comparison.
 fn is_ours(stored: &MapRecord, written: &MapRecord) -> bool {
     stored == written
 }

@@ -1,4 +1,4 @@
-//! Databases and stores that die: they answer a number of calls and then never again, as before a kill.
+//! Databases and stores that stop answering after a number of calls, as before a kill.
 
 use crate::{MapError, MapRecord, MapStore, ObjectMapStore};
 use async_trait::async_trait;
@@ -11,18 +11,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use tokio::sync::{Semaphore, watch};
 
-/// Databases, or a store, that answer so many calls and then never again.
+/// Databases, or a store, that answer a number of calls and then never again.
 pub struct Dying<T: ?Sized> {
-    /// What answers until then.
+    /// The real ones.
     pub inner: Arc<T>,
-    /// How many calls are left; several doubles may share the count.
+    /// The number of calls left; several doubles may share it.
     pub calls_left: Arc<AtomicI64>,
     /// Whether the last call still takes effect and only its answer is lost.
     pub does_the_last: bool,
 }
 
 impl<T: ?Sized> Dying<T> {
-    /// Makes the call if it is still made, and answers if it is still answered.
+    /// Makes the call, or not, and answers, or not, by the number of calls left.
     pub async fn call<R>(&self, call: impl Future<Output = R>) -> R {
         let left = self.calls_left.fetch_sub(1, Ordering::SeqCst);
         if left > 0 {
@@ -113,8 +113,8 @@ impl EngineSet for Dying<dyn EngineSet> {
     }
 }
 
-/// A map store that stores at once and answers when its gate is open: a disk whose caller may be gone by then. While it is full it
-/// stores nothing.
+/// A map store that stores at once and answers when its gate is open; the caller may be gone by then. While it is full it stores
+/// nothing.
 pub struct Gated {
     inner: Arc<ObjectMapStore>,
     /// Whether calls are answered.

@@ -1,4 +1,4 @@
-//! Databases that call back, so that a test acts in the middle of a change.
+//! Databases with hooks, so that a test acts in the middle of a change.
 
 use async_trait::async_trait;
 use futures::future::BoxFuture;
@@ -10,17 +10,17 @@ use partita_engine::{
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What is called.
+/// A callback.
 pub type Hook = Box<dyn Fn() -> BoxFuture<'static, Result<(), ChangeError>> + Send + Sync>;
 
-/// Databases that call a hook once one is cloned, and before they say which can be removed. While their disk is full nothing is
+/// Databases that call a hook after a clone, and before they look for removable databases. While their disk is full nothing is
 /// removed.
 pub struct Hooked {
-    /// What does the work.
+    /// The real databases.
     pub engines: Arc<MemoryEngineSet>,
     /// Called after a database was cloned.
     pub cloned: Hook,
-    /// Called before it is found out which databases can be removed.
+    /// Called before looking for removable databases.
     pub looking: Hook,
     /// Whether nothing can be removed.
     pub full: Arc<AtomicBool>,

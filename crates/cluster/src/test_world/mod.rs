@@ -1,5 +1,10 @@
 //! A store in memory that outlives its clusters, and stores that fail: for tests of this crate and of those above it.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "a world for tests; its panics are their results"
+)]
+
 mod doubles;
 mod hooked;
 

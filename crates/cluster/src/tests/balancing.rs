@@ -4,7 +4,7 @@
 use super::*;
 use crate::ClusterParts;
 use crate::balance::{BalanceSettings, Balancer};
-use partita_heat::{Access, Request};
+use partita_heat::Access;
 use partita_model::{TableId, TableSpace};
 use partita_range::RequestStats;
 use partita_rt::{Clock, ManualClock};
@@ -131,15 +131,8 @@ async fn windows_are_closed_while_the_balancer_waits() {
     let pass = async |seconds| tokio::time::sleep(Duration::from_secs(seconds)).await;
     pass(15).await;
     assert!(cluster.record().change.is_some(), "a split is under way");
-    cluster.map().ranges()[0].range.heat().record(&Request {
-        partition: b"p",
-        table_bytes: 0,
-        access: Access::Read,
-        rows: 1,
-        bytes_in: 0,
-        bytes_out: 0,
-        latency: Duration::ZERO,
-    });
+    let range = Arc::clone(&cluster.map().ranges()[0].range);
+    range.get(&key(1)).await.unwrap();
     pass(10).await;
     assert!(cluster.record().change.is_some(), "it still is");
     let window = cluster.last_window(RangeId(1)).unwrap();

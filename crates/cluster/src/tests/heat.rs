@@ -8,6 +8,7 @@ use object_store::{ObjectStore, ObjectStoreExt as _};
 use partita_heat::history::{Archive, MapShape, Metric};
 use partita_heat::{Access, Request};
 use partita_model::{TableId, TableSpace};
+use partita_range::Bounds;
 use partita_rt::{Clock, Tasks};
 use std::time::{Instant, SystemTime};
 
@@ -81,13 +82,20 @@ impl Process {
             rows: 1,
         };
         let (from, to) = (clock.now() - Duration::from_secs(3600), clock.now());
-        let map = self.cluster.with_heat(|heat| heat.map(from, to, shape));
+        let map = self
+            .cluster
+            .with_heat(|heat| heat.map_within(from, to, shape, &Bounds::all()));
         map.values
             .iter()
             .flatten()
             .map(|reads| reads.unwrap_or_default())
             .sum()
     }
+}
+
+fn new_store() -> (Arc<InMemory>, TestClock) {
+    let clock = TestClock(tokio::time::Instant::now());
+    (Arc::new(InMemory::new()), clock)
 }
 
 /// Advances the paused clock; tasks that wait for an earlier time run first.
@@ -97,10 +105,7 @@ async fn pass(seconds: u64) {
 
 #[tokio::test(start_paused = true)]
 async fn a_kill_loses_a_minute_and_an_orderly_end_nothing() {
-    let (store, clock) = (
-        Arc::new(InMemory::new()),
-        TestClock(tokio::time::Instant::now()),
-    );
+    let (store, clock) = new_store();
     let killed = Process::start(&store, &clock).await;
     killed.read(3);
     pass(62).await;
@@ -124,10 +129,7 @@ async fn a_kill_loses_a_minute_and_an_orderly_end_nothing() {
 
 #[tokio::test(start_paused = true)]
 async fn a_split_loses_no_heat() {
-    let (store, clock) = (
-        Arc::new(InMemory::new()),
-        TestClock(tokio::time::Instant::now()),
-    );
+    let (store, clock) = new_store();
     let process = Process::start(&store, &clock).await;
     process.read(3);
     let at = TableSpace::new("account", TableId(1)).partition("m");
@@ -139,10 +141,7 @@ async fn a_split_loses_no_heat() {
 
 #[tokio::test(start_paused = true)]
 async fn an_unreadable_segment_is_left_alone_and_blocks_nothing() {
-    let (store, clock) = (
-        Arc::new(InMemory::new()),
-        TestClock(tokio::time::Instant::now()),
-    );
+    let (store, clock) = new_store();
     let later = Path::from("heat/0176999990-0176999994-1");
     let bytes = b"PARTHEAT\x09\0\0\0".to_vec();
     store.put(&later, bytes.into()).await.unwrap();

@@ -5,9 +5,10 @@ mod deletion;
 mod heat;
 mod pins;
 
+use crate::controller::RANGES_MAX;
 use crate::test_world::{Disk, Dying, Gated, Hook, Hooked, delete, fill, ids, key, partition};
 use crate::test_world::{put, rows};
-use crate::{ChangeRefused, Cluster, LockError, MapStore, RANGES_MAX, TRANSIT_WAIT};
+use crate::{ChangeRefused, Cluster, LockError, MapStore, TRANSIT_WAIT};
 use bytes::Bytes;
 use futures::future::BoxFuture;
 use partita_engine::{ChangeError, EngineSet, Health};

@@ -1,12 +1,12 @@
-//! The heat history over restarts: read when watching begins, saved each minute, saved whole at an orderly end.
+//! Keeps the heat history across restarts: loads it when watching begins, saves it each minute and at an orderly shutdown.
 //!
 //! ```text
 //! watching:  load ─▶ window ─▶ window ─▶ … ─▶ last window ─▶ ends
 //! keeping:             └─ a new minute? save ─┘        save all ─▶ ends
 //! ```
 //!
-//! Saving has a task of its own, so a store that hangs delays no window. A killed process loses what its last minute saw and
-//! nothing else: heat is not data, and no failure of its store stops a server.
+//! Saving has its own task, so a slow store delays no window. A killed process loses the heat of its last minute. A failure here
+//! never stops a server.
 
 use super::Watch;
 use partita_heat::history::{Archive, HeatHistory};
@@ -16,14 +16,14 @@ use std::time::SystemTime;
 use tokio::sync::watch;
 
 impl Watch {
-    /// Replaces the history, which is still empty, by what is archived. Cancel safe.
+    /// Replaces the history, which is still empty, with the archived one. Cancel safe.
     pub(super) async fn load_history(&self, archive: &mut Archive, clock: &dyn Clock) {
         let loaded = Arc::new(archive.load(clock.now()).await);
         tracing::debug!(slots = loaded.slots(), "loaded the heat history");
         self.seen.lock().history = loaded;
     }
 
-    /// Saves the history as long as the sender lives, which is told of each closed window, and once more after that.
+    /// Starts to save the history. The returned sender must report each closed window; dropping it saves the rest and ends the task.
     pub(super) fn keep_history(&self, archive: Archive) -> watch::Sender<()> {
         let (windows, closed) = watch::channel(());
         let parts = self.driver.parts();
@@ -60,7 +60,7 @@ async fn save(
     }
 }
 
-/// Which minute of the wall clock it is.
+/// The minute of the wall clock.
 fn minute(now: SystemTime) -> u64 {
     let since = now.duration_since(SystemTime::UNIX_EPOCH);
     since.unwrap_or_default().as_secs() / 60

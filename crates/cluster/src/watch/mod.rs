@@ -1,6 +1,6 @@
-//! Watching the ranges: every ten seconds their reports go into the heat history and to the controller, which may balance.
+//! Watching the ranges: every ten seconds their reports go to the heat history and to the balancer.
 //!
-//! It works on [reports](crate::host::HostReport) only, never on ranges that are open here.
+//! Only [reports](crate::host::HostReport) are used, never ranges of this process, so that hosts can be in other processes.
 
 mod keep;
 
@@ -9,26 +9,26 @@ use crate::controller::Event;
 use crate::driver::Driver;
 use crate::host::{HostReport, ReportDetail};
 use parking_lot::Mutex;
-use partita_heat::history::{Archive, Extent, HeatHistory, RangeWindow, until_next_window};
+use partita_heat::history::{Archive, HeatHistory, RangeWindow, until_next_window};
 use partita_heat::{Counts, Latency, Window};
-use partita_range::{Bounds, RangeId};
+use partita_range::RangeId;
 use partita_rt::Shutdown;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What all ranges did together in the last window, those included that were replaced meanwhile.
+/// The load of all ranges in the last window, including ranges that were replaced meanwhile.
 #[derive(Debug, Clone, Default)]
 pub struct StoreLoad {
-    /// How long the window was: what a rate divides by.
+    /// The length of the window, for rates.
     pub elapsed: Duration,
-    /// What was counted.
+    /// The requests.
     pub counts: Counts,
-    /// How long the requests that were served took.
+    /// The latencies of the requests that were served.
     pub latency: Latency,
 }
 
-/// What was seen of the ranges.
+/// The observed load of the ranges.
 pub(crate) struct Watch {
     driver: Arc<Driver>,
     seen: Mutex<Seen>,
@@ -36,19 +36,19 @@ pub(crate) struct Watch {
 
 #[derive(Debug, Default)]
 struct Seen {
-    /// A day of heat.
+    /// The load of a day.
     history: Arc<HeatHistory>,
     /// The last window of each range.
     windows: HashMap<RangeId, Window>,
-    /// How many processors each used in it.
+    /// The processors that each used in it.
     cores: HashMap<RangeId, f64>,
     load: Option<StoreLoad>,
-    /// When the last window ended, or watching began, and the processor time of the process until then.
+    /// The end of the last window, or the start, and the processor time of the process until then.
     closed: Option<(Instant, Duration)>,
 }
 
 impl Seen {
-    /// The time since the last window, and how many processors the process kept busy in it.
+    /// The time since the last window, and the processors that the process used in it.
     fn since_closed(&mut self, now: Instant, used: Duration) -> (Duration, f64) {
         let (before, used_before) = self.closed.replace((now, used)).unwrap_or((now, used));
         let elapsed = now.saturating_duration_since(before);
@@ -61,7 +61,7 @@ impl Seen {
 }
 
 impl Watch {
-    /// Has seen nothing yet.
+    /// Without load.
     pub(crate) fn new(driver: Arc<Driver>) -> Self {
         Self {
             driver,
@@ -127,7 +127,7 @@ impl Watch {
         }
     }
 
-    /// Closes the window of every range and keeps what was in it.
+    /// Closes the window of every range and stores its load.
     fn close_window(&self, detail: ReportDetail) -> HostReport {
         let parts = self.driver.parts();
         let now = parts.clock.monotonic();
@@ -143,7 +143,7 @@ impl Watch {
         let windows: Vec<RangeWindow<'_>> = served
             .chain(replaced)
             .map(|(bounds, window)| RangeWindow {
-                extent: extent(bounds),
+                bounds: bounds.clone(),
                 window,
             })
             .collect();
@@ -169,7 +169,7 @@ impl Watch {
         report
     }
 
-    /// The ranges as the balancer sees them.
+    /// The observations for the balancer.
     fn observed(&self, report: HostReport) -> Vec<Observed> {
         let seen = self.seen.lock();
         let observed = report.ranges.into_iter().map(|range| Observed {
@@ -184,21 +184,12 @@ impl Watch {
     }
 }
 
-fn extent(bounds: &Bounds) -> Extent {
-    Extent {
-        start: bounds.start.clone(),
-        end: bounds.end.clone(),
-    }
-}
-
 /// Requests a second in a window.
 #[must_use]
 pub fn rate(window: &Window) -> f64 {
     let seconds = window.elapsed.as_secs_f64();
     if seconds > 0.0 {
-        #[allow(clippy::cast_precision_loss, reason = "a rate")]
-        let requests = window.counts.requests() as f64;
-        requests / seconds
+        window.counts.requests() as f64 / seconds
     } else {
         0.0
     }

@@ -1,21 +1,21 @@
-//! Heat in the object store: written each minute, read once at the start.
+//! The heat history in the object store: saved each minute, loaded at startup.
 //!
-//! Each object is a *segment*: the slots of one tier over some time, which its name states. Each save writes new slots into a
-//! segment of their own; once all slots of a full hour have become coarser, one segment with the coarser ones replaces that hour's
-//! others. So there are at most about 150 objects, and a save writes little.
+//! Each object is a *segment*: the slots of one tier over the time range in its name. Each save writes the new slots as one
+//! segment. Once all slots of a full hour have become coarser, one segment with the coarser slots replaces the segments of that
+//! hour. So there are about 150 objects at most, and a save writes little.
 //!
 //! Invariants:
-//! - a segment is never changed, and deleted only after one that covers its time was written, or when it is a day old;
-//! - segments that overlap hold the same load: the one that begins first and ends last is read, and of others what is after it;
-//! - fine segments do not cross the full hour.
+//! - a segment never changes, and is deleted only after another one covers its time, or when it is a day old;
+//! - overlapping segments hold the same load: the one that begins first and ends last is read, and only later slots of the others;
+//! - fine segments do not cross a full hour.
 //!
 //! ```text
 //! 08:00 hour, medium │ 09:00 hour, medium │ 10:00 10:01 10:02 … 11:13 fine
 //! ```
 //!
-//! No failure here stops a server: a segment that cannot be read is skipped with a warning, one that cannot be written is tried
-//! again. Slots that could not be written for more than an hour are written in a coarser tier; of a slot that is partly in an
-//! earlier segment, the later part can be read only once its full hour has been written.
+//! A failure here never stops a server: an unreadable segment is skipped with a warning, a failed write is retried. Slots that
+//! could not be written for more than an hour are written in a coarser tier. If a part of such a slot is in an earlier segment, the
+//! rest can be read only after its full hour was written.
 
 use super::HeatHistory;
 use super::segment::{self, SegmentName};
@@ -28,10 +28,9 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use thiserror::Error;
 
-/// How long one call of the store may take.
+/// The timeout of one call of the store.
 const CALL_TIMEOUT: Duration = Duration::from_secs(10);
-/// The most bytes of a segment: more than an hour of slots with different busy partitions in each and the longest keys. A larger
-/// object is not a segment.
+/// The largest segment: more than an hour of slots, each with different busy partitions and the longest keys.
 const SEGMENT_BYTES_MAX: u64 = 32 << 20;
 
 /// A save that was not completed. The next one writes the rest.
@@ -52,13 +51,13 @@ pub struct Archive {
     prefix: Path,
     /// Segments that this process has read or written.
     pub(super) segments: BTreeSet<SegmentName>,
-    /// Those that are of no use: to be removed.
-    useless: BTreeSet<SegmentName>,
-    /// Those that cannot be read. They are left for whoever can, until they are a day old.
+    /// Superseded or old segments, to be deleted.
+    obsolete: BTreeSet<SegmentName>,
+    /// Segments that cannot be read. Another version may read them, so they stay until they are a day old.
     pub(super) unreadable: BTreeSet<SegmentName>,
 }
 
-/// What one save writes.
+/// The segments of one save.
 pub(super) struct Pending {
     pub(super) puts: Vec<(SegmentName, Vec<u8>)>,
     saved_to: Time,
@@ -72,26 +71,25 @@ impl Archive {
             store,
             prefix,
             segments: BTreeSet::new(),
-            useless: BTreeSet::new(),
+            obsolete: BTreeSet::new(),
             unreadable: BTreeSet::new(),
         }
     }
 
-    /// The history as it was saved, at most a day old. What cannot be read is missing, and was logged; there is no failure.
-    /// Cancel safe.
+    /// Loads the saved history of the last day. Segments that cannot be read are logged and skipped. Cancel safe.
     pub async fn load(&mut self, now: SystemTime) -> HeatHistory {
         let now = super::time_of(now);
         let mut tiers = Tiers::default();
         let found = self.list().await;
         let (current, old) = found.into_iter().partition(|name| is_current(name, now));
-        self.useless = old;
+        self.obsolete = old;
         let mut current: Vec<SegmentName> = BTreeSet::into_iter(current).collect();
-        // Of those that begin together the one that reaches furthest, and is coarsest, first.
+        // Of segments with the same start, the one with the latest end, then the coarsest, first.
         current.sort_by_key(|name| (name.from, u32::MAX - name.to, u32::MAX - name.tier.span()));
         let mut read_to = 0;
         for name in current {
             if name.to <= read_to {
-                self.useless.insert(name);
+                self.obsolete.insert(name);
             } else if self.read(name, read_to, &mut tiers).await {
                 self.segments.insert(name);
                 read_to = name.to;
@@ -104,8 +102,8 @@ impl Archive {
         HeatHistory::of(tiers)
     }
 
-    /// Writes what is new, up to the last full minute: called each minute, after [`HeatHistory::record`]. What has become coarser
-    /// is rewritten, what is old removed. Not cancel safe: what was not written yet is not written any more then.
+    /// Writes new slots up to the last full minute; to be called each minute, after [`HeatHistory::record`]. Rewrites slots that have
+    /// become coarser and deletes old segments. Not cancel safe: dropping it loses the slots that were not written yet.
     ///
     /// # Errors
     /// [`SaveError`]: the history in memory is whole, and the next save goes on.
@@ -115,7 +113,7 @@ impl Archive {
             .await
     }
 
-    /// As [`Archive::save`], with the slot of now: for an orderly end, after which nothing is recorded.
+    /// As [`Archive::save`], including the current slot: for an orderly shutdown, after the last [`HeatHistory::record`].
     ///
     /// # Errors
     /// As [`Archive::save`].
@@ -134,7 +132,7 @@ impl Archive {
         end: Time,
         now: Time,
     ) -> Result<(), SaveError> {
-        // From here on what happens belongs to later slots: those that are being written would not be written again.
+        // New load goes into later slots from here on: slots that are being written are not written again.
         let (pending, saved_before) = history.with(|tiers| {
             let pending = self.pending(tiers, end);
             let saved_before = std::mem::replace(&mut tiers.saved_to, pending.saved_to);
@@ -147,13 +145,13 @@ impl Archive {
             }
         }
         let gone = |name: &SegmentName| !is_current(name, now);
-        self.useless
+        self.obsolete
             .extend(self.segments.extract_if(.., |name| gone(name)));
-        self.useless
+        self.obsolete
             .extend(self.unreadable.extract_if(.., |name| gone(name)));
-        while let Some(name) = self.useless.first().copied() {
+        while let Some(name) = self.obsolete.first().copied() {
             self.remove(name).await?;
-            self.useless.remove(&name);
+            self.obsolete.remove(&name);
         }
         Ok(())
     }
@@ -163,7 +161,7 @@ impl Archive {
         let newest = tiers.newest().map_or(0, |newest| newest + 1);
         let saved_to = end.min(newest).max(tiers.saved_to);
         let mut puts = Vec::new();
-        // Nearly always all that is new is fine. It is coarser where the store took nothing for an hour.
+        // New slots are fine, unless saves failed for an hour.
         for (tier, tier_ends) in [
             (Tier::Coarse, tiers.begins(Tier::Medium)),
             (Tier::Medium, tiers.begins(Tier::Fine)),
@@ -177,15 +175,12 @@ impl Archive {
                 from = to;
             }
         }
-        puts.extend(
-            self.coarser_hours(tiers)
-                .into_iter()
-                .filter_map(|name| encode(tiers, name)),
-        );
+        let coarser = self.coarser_hours(tiers).into_iter();
+        puts.extend(coarser.filter_map(|name| encode(tiers, name)));
         Pending { puts, saved_to }
     }
 
-    /// Hours all of whose slots are of a coarser tier than what is stored of them.
+    /// Hours whose slots have all become coarser than they are stored.
     fn coarser_hours(&self, tiers: &Tiers) -> BTreeSet<SegmentName> {
         let hour = |time: Time, tier: Tier| {
             let from = time - time % HOUR;
@@ -194,7 +189,7 @@ impl Archive {
         };
         let mut hours = BTreeSet::new();
         for (tier, finer) in [(Tier::Medium, Tier::Fine), (Tier::Coarse, Tier::Medium)] {
-            // What is not stored yet counts as stored too fine.
+            // An hour that is not stored counts as stored too fine.
             for slot in tiers.of(tier) {
                 let name = hour(slot.start, tier);
                 let whole = name.to <= tiers.begins(finer) && tiers.begins(tier) <= name.from;
@@ -212,42 +207,38 @@ impl Archive {
         let objects = match within(listing).await {
             Ok(listing) => listing.objects,
             Err(error) => {
-                tracing::warn!(error = %error_chain(&error), "cannot list the heat history; it begins anew");
+                tracing::warn!(error = %error_chain(&error), "cannot list the heat history; starting with an empty one");
                 return BTreeSet::new();
             }
         };
         let mut names = BTreeSet::new();
         for object in objects {
-            let name = object.location.filename().and_then(SegmentName::parse);
-            match name {
+            match object.location.filename().and_then(SegmentName::parse) {
                 Some(name) => _ = names.insert(name),
                 None => {
-                    tracing::warn!(object = %object.location, "passed over an object that is no piece of heat");
+                    tracing::warn!(object = %object.location, "skipped an object that is not a heat history segment");
                 }
             }
         }
         names
     }
 
-    /// Reads a segment's slots from a time on into the tiers; false when it cannot be read.
+    /// Adds the slots of a segment from a time on to the tiers. Returns `false` if it cannot be read.
     async fn read(&self, name: SegmentName, from: Time, tiers: &mut Tiers) -> bool {
         let path = self.path(name);
         let got = within(async {
             let object = self.store.get(&path).await?;
-            let fits = object.meta.size <= SEGMENT_BYTES_MAX;
-            let bytes = if fits {
-                Some(object.bytes().await?)
-            } else {
-                None
-            };
-            Ok(bytes)
+            Ok(match object.meta.size <= SEGMENT_BYTES_MAX {
+                true => Some(object.bytes().await?),
+                false => None,
+            })
         });
         let reason = match got.await {
-            Ok(None) => "it is too long".to_owned(),
+            Ok(None) => "it is too large".to_owned(),
             Ok(Some(bytes)) => match segment::decode(name, &bytes, &mut tiers.keys) {
                 Ok(slots) => {
                     for slot in slots.into_iter().filter(|slot| slot.start >= from) {
-                        tiers.put(name.tier, slot.start, slot.into_happened());
+                        tiers.put(name.tier, slot.start, slot.into_load());
                     }
                     return true;
                 }
@@ -255,18 +246,18 @@ impl Archive {
             },
             Err(error) => error_chain(&error),
         };
-        tracing::warn!(object = %path, error = %reason, "passed over a piece of the heat history");
+        tracing::warn!(object = %path, error = %reason, "skipped an unreadable heat history segment");
         false
     }
 
-    /// Writes a segment; what it holds of others is of no use from then on.
+    /// Writes a segment. Segments within its time range are obsolete then.
     async fn write(&mut self, name: SegmentName, bytes: Vec<u8>) -> Result<(), SaveError> {
         let path = self.path(name);
         within(self.store.put(&path, bytes.into())).await?;
-        self.useless
+        self.obsolete
             .extend(self.segments.extract_if(.., |other| name.holds(other)));
         self.segments.insert(name);
-        self.useless.remove(&name);
+        self.obsolete.remove(&name);
         self.unreadable.remove(&name);
         Ok(())
     }
@@ -284,12 +275,12 @@ impl Archive {
     }
 }
 
-/// Whether any of it may still be shown, and a clock near the right time has made it.
+/// Whether a part of it is less than a day old, and it is not from a clock far ahead.
 fn is_current(name: &SegmentName, now: Time) -> bool {
     name.to > now.saturating_sub(KEPT) && name.from <= now.saturating_add(AHEAD_MAX)
 }
 
-/// A segment of the slots that are there; `None` without any.
+/// Encodes the slots in the time range of the name; `None` if there are none.
 fn encode(tiers: &Tiers, name: SegmentName) -> Option<(SegmentName, Vec<u8>)> {
     let slots = tiers.of(name.tier);
     let from = slots.partition_point(|slot| slot.start < name.from);
@@ -306,13 +297,9 @@ async fn within<T>(
     }
 }
 
-/// An error with what lies behind it.
+/// An error with its causes.
 fn error_chain(error: &dyn std::error::Error) -> String {
-    let behind = std::iter::successors(error.source(), |error| error.source());
-    let mut text = error.to_string();
-    for cause in behind {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
-    }
-    text
+    let chain = std::iter::successors(Some(error), |error| error.source());
+    let texts: Vec<String> = chain.map(ToString::to_string).collect();
+    texts.join(": ")
 }

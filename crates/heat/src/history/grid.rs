@@ -1,18 +1,16 @@
-//! Sums by row and column: what is added up for a map, and in which columns of time.
+//! Sums by row and column of time, from which heat maps are drawn.
 
-use super::load::Load;
+use super::load::LoadSum;
 use super::slot::Slot;
 use super::tiers::{Tier, Tiers};
 use crate::{COARSE_BUCKETS, Counts, coarse_percentile_us};
-use serde::Serialize;
 use std::time::SystemTime;
 
-/// Columns at most: a day of minutes.
+/// The most columns: a day of minutes.
 const COLUMNS_MAX: usize = 1_440;
 
-/// What a map shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+/// The quantity that a map shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Metric {
     /// Requests served.
     Requests,
@@ -24,7 +22,7 @@ pub enum Metric {
     RowsScanned,
     /// Bytes of bodies, in and out.
     Bytes,
-    /// Requests refused because a target was passed.
+    /// Requests refused because they exceeded a target.
     Throttled,
     /// The latency that half of the requests did not exceed, in microseconds; at most a quarter off.
     P50Us,
@@ -33,7 +31,7 @@ pub enum Metric {
 }
 
 impl Metric {
-    /// What is added up of some counts: for a percentile, the requests that it is of.
+    /// The count to add; for a percentile, the number of requests.
     pub(super) const fn of(self, counts: &Counts) -> u64 {
         match self {
             Self::Requests | Self::P50Us | Self::P99Us => counts.requests(),
@@ -45,44 +43,34 @@ impl Metric {
         }
     }
 
-    /// The share of requests that a percentile is of; `None` for a sum.
+    /// The percentile as a share of requests; `None` for a sum.
     const fn percentile(self) -> Option<f64> {
         match self {
             Self::P50Us => Some(0.5),
             Self::P99Us => Some(0.99),
-            Self::Requests
-            | Self::Reads
-            | Self::Writes
-            | Self::RowsScanned
-            | Self::Bytes
-            | Self::Throttled => None,
+            _ => None,
         }
     }
 }
 
-fn seconds(time: SystemTime) -> f64 {
-    let since = time.duration_since(SystemTime::UNIX_EPOCH);
-    since.unwrap_or_default().as_secs_f64()
-}
-
-/// The columns.
+/// Columns of equal time.
 #[derive(Clone, Copy)]
 pub(super) struct Times {
-    pub(super) from_s: f64,
-    pub(super) column_s: f64,
+    from_s: f64,
+    column_s: f64,
     columns: usize,
 }
 
-/// A slot, and the columns that it falls into, each with the part of the slot that does.
+/// A slot and the columns that it overlaps, each with the overlapping share of the slot.
 pub(super) struct ShownSlot<'t> {
     pub(super) slot: &'t Slot,
     pub(super) columns: Vec<(usize, f64)>,
 }
 
 impl Times {
-    /// From a time to another, in so many columns, at least one.
+    /// Divides the time range into columns, at least one.
     pub(super) fn new(from: SystemTime, to: SystemTime, columns: usize) -> Self {
-        let (from_s, to_s) = (seconds(from), seconds(to));
+        let [from_s, to_s] = [from, to].map(|time| super::since_1970(time).as_secs_f64());
         let columns = columns.clamp(1, COLUMNS_MAX);
         Self {
             from_s,
@@ -91,7 +79,7 @@ impl Times {
         }
     }
 
-    /// The slots that fall into any column.
+    /// The slots that overlap a column.
     pub(super) fn slots<'t>(&self, tiers: &'t Tiers) -> Vec<ShownSlot<'t>> {
         let slots = Tier::ALL.into_iter().flat_map(|tier| {
             let slots = tiers.of(tier).iter();
@@ -104,7 +92,7 @@ impl Times {
         shown.filter(|shown| !shown.columns.is_empty()).collect()
     }
 
-    /// The columns that a slot falls into, each with the part of the slot that does.
+    /// The columns that a slot overlaps, each with the overlapping share of the slot.
     fn columns_of(&self, slot: &Slot, tier: Tier) -> Vec<(usize, f64)> {
         let window_s = super::WINDOW.as_secs_f64();
         let span = f64::from(tier.span()) * window_s / self.column_s;
@@ -129,7 +117,7 @@ pub(super) struct Grid {
     cells: Vec<Sum>,
 }
 
-/// What is added up for one value of the map.
+/// The sum behind one value of the map.
 #[derive(Clone)]
 enum Sum {
     Nothing,
@@ -138,7 +126,7 @@ enum Sum {
 }
 
 impl Grid {
-    /// Nothing is known.
+    /// Without load.
     pub(super) fn new(metric: Metric, rows: usize, time: &Times) -> Self {
         Self {
             metric,
@@ -147,12 +135,12 @@ impl Grid {
         }
     }
 
-    /// Adds a part of a load to a row, to some columns by parts of it. `None` is known to be idle.
+    /// Adds a share of a load to a row, divided among columns. `None` is an idle load.
     pub(super) fn add(
         &mut self,
         row: usize,
         columns: &[(usize, f64)],
-        load: Option<&Load>,
+        load: Option<&LoadSum>,
         part: f64,
     ) {
         for (column, of_time) in columns {
@@ -171,20 +159,19 @@ impl Grid {
 }
 
 impl Sum {
-    fn add(&mut self, metric: Metric, load: Option<&Load>, part: f64) {
+    fn add(&mut self, metric: Metric, load: Option<&LoadSum>, part: f64) {
         if metric.percentile().is_some() {
             return self.add_latency(load, part);
         }
         let count = load.map_or(0, |load| metric.of(&load.counts));
-        let before = if let Self::Total(before) = self {
-            *before
-        } else {
-            0.0
+        let before = match self {
+            Self::Total(before) => *before,
+            _ => 0.0,
         };
         *self = Self::Total(before + count as f64 * part);
     }
 
-    fn add_latency(&mut self, load: Option<&Load>, part: f64) {
+    fn add_latency(&mut self, load: Option<&LoadSum>, part: f64) {
         let Some(load) = load else {
             return;
         };

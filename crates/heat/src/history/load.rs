@@ -1,17 +1,17 @@
-//! The load of ranges or partitions over some time, small enough to be kept for a day.
+//! The load of a range or partition over a period, small enough to be stored for a day.
 
 use crate::{CoarseLatency, Counts, PartitionWindow, Window};
 
-/// Counts and latencies that can be added up.
+/// Counts and latencies that can be added.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Load {
+pub(super) struct LoadSum {
     pub(super) counts: Counts,
-    /// How long the requests that were served took.
+    /// The latencies of the requests that were served.
     pub(super) latency: CoarseLatency,
 }
 
-impl Load {
-    /// The load of a range's window; `None` when nothing happened.
+impl LoadSum {
+    /// The load of a range's window; `None` when it was idle.
     pub(super) fn of(window: &Window) -> Option<Box<Self>> {
         if window.counts.is_idle() {
             return None;
@@ -40,7 +40,7 @@ impl Load {
         self.latency += latency;
     }
 
-    /// Its weight when loads are compared: requests, refused ones included.
+    /// The weight for comparing loads: requests, including refused ones.
     pub(super) const fn weight(&self) -> u64 {
         self.counts.requests() + self.counts.throttled
     }

@@ -1,75 +1,49 @@
 //! The heat map: times across, keys down.
 //!
-//! Rows are pieces of the key space between the boundaries that ranges had meanwhile. With more pieces than rows, neighbours
-//! are joined so that rows take about the same load: hot keys are seen finely, cold ones coarsely. What happened in a piece
-//! that was one range then and several later is spread evenly over them; what happened in a slot longer than a column, over
-//! the columns. So a map's sum is the sum of what happened in its time.
+//! Rows are the key ranges between the bounds that ranges had in that time. If there are more than the requested rows, neighbours
+//! are joined so that rows have about the same load: hot keys are shown finely, cold ones coarsely. The load of a range that was
+//! split later is divided evenly among its parts; the load of a slot longer than a column, among the columns. So the sum of a map
+//! is the load of its time.
 
-use super::extent::Extent;
 use super::grid::{Grid, Metric, ShownSlot, Times};
 use super::slot::Slot;
 use super::tiers::Tiers;
-use crate::serialize_hex;
+use crate::Bounds;
 use bytes::Bytes;
-use serde::{Serialize, Serializer};
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::time::SystemTime;
 
-/// Rows at most.
+/// The most rows.
 pub(super) const ROWS_MAX: usize = 512;
 
-/// What a map is to look like.
+/// The metric and size of a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MapShape {
-    /// What is shown.
+    /// The quantity shown.
     pub metric: Metric,
-    /// How many pieces of time: 1 to 1,440.
+    /// Columns of time: 1 to 1,440.
     pub columns: usize,
-    /// How many pieces of the key space at most: 1 to 512.
+    /// The most rows: 1 to 512.
     pub rows: usize,
 }
 
-/// A grid of heat.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// Load by key range and time.
+#[derive(Clone, Debug, PartialEq)]
 pub struct HeatMap {
-    /// What the values are.
-    pub metric: Metric,
-    /// When the first column begins, in seconds since 1970.
-    pub from_s: f64,
-    /// How long a column is, in seconds. A sum divided by it is a rate.
-    pub column_s: f64,
-    /// Which keys the rows are, in key order.
-    pub rows: Vec<KeyRow>,
-    /// For each row its columns: the sum over the column's time, or the percentile. `None` (`null`): nothing is known of
-    /// that time and those keys, or for a percentile there were no requests.
+    /// The key range of each row, in key order.
+    pub rows: Vec<Bounds>,
+    /// For each row its columns: the sum over the column's time, or the percentile. `None`: no data for that time and
+    /// those keys, or for a percentile no requests.
     pub values: Vec<Vec<Option<f64>>>,
 }
 
-/// The keys of a row.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct KeyRow {
-    /// The first key; in JSON as hexadecimal.
-    #[serde(serialize_with = "serialize_hex")]
-    pub start: Bytes,
-    /// The first key behind; `None` when the row has no end.
-    #[serde(serialize_with = "serialize_end")]
-    pub end: Option<Bytes>,
-}
-
-fn serialize_end<S: Serializer>(end: &Option<Bytes>, serializer: S) -> Result<S::Ok, S::Error> {
-    match end {
-        Some(end) => serialize_hex(end, serializer),
-        None => serializer.serialize_none(),
-    }
-}
-
-/// Draws the map of what the tiers have from a time to another, of ranges that have keys between the bounds.
+/// Draws the map of a time range, of ranges that overlap `keys`.
 pub(super) fn draw(
     tiers: &Tiers,
     (from, to): (SystemTime, SystemTime),
     shape: MapShape,
-    keys: &Extent,
+    keys: &Bounds,
 ) -> HeatMap {
     let time = Times::new(from, to, shape.columns);
     let shown = time.slots(tiers);
@@ -85,19 +59,16 @@ pub(super) fn draw(
         }
     }
     HeatMap {
-        metric: shape.metric,
-        from_s: time.from_s,
-        column_s: time.column_s,
         rows: rows.iter().map(|row| pieces.keys(row)).collect(),
         values: grid.values(),
     }
 }
 
-/// The finest pieces of the key space that were told apart.
+/// The key ranges between all bounds of the slots.
 struct Pieces<'s> {
-    /// Where they begin; the first is the empty key.
+    /// Their first keys; the first is the empty key.
     starts: Vec<&'s [u8]>,
-    /// What each of them took, about.
+    /// The approximate load of each.
     weights: Vec<f64>,
 }
 
@@ -111,7 +82,7 @@ impl<'s> Pieces<'s> {
             starts: starts.into_iter().collect(),
             weights: Vec::new(),
         };
-        // First the steps from piece to piece, then their sums: a cell costs the same however many pieces it spans.
+        // Differences first, then their running sum, so that the cost of a cell does not depend on the pieces it spans.
         let mut steps = vec![0.0; pieces.starts.len() + 1];
         for cell in cells {
             let within = pieces.within(&cell.extent);
@@ -132,14 +103,14 @@ impl<'s> Pieces<'s> {
         pieces
     }
 
-    /// The pieces of an extent, whose bounds are among theirs.
-    fn within(&self, extent: &Extent) -> Range<usize> {
+    /// The pieces of an extent whose bounds are bounds of pieces.
+    fn within(&self, extent: &Bounds) -> Range<usize> {
         let at = |key: &Bytes| self.starts.partition_point(|start| *start < key.as_ref());
         at(&extent.start)..extent.end.as_ref().map_or(self.starts.len(), at)
     }
 
-    /// The pieces that have keys between the bounds.
-    fn overlapping(&self, keys: &Extent) -> Range<usize> {
+    /// The pieces that overlap `keys`.
+    fn overlapping(&self, keys: &Bounds) -> Range<usize> {
         let behind = |key: &Bytes| self.starts.partition_point(|start| *start <= key.as_ref());
         let first = behind(&keys.start).saturating_sub(1);
         let end = keys.end.as_ref();
@@ -147,7 +118,7 @@ impl<'s> Pieces<'s> {
         first..end.unwrap_or(self.starts.len()).max(first)
     }
 
-    /// Joins some pieces into at most `max` rows.
+    /// Joins pieces into at most `max` rows.
     fn rows(&self, shown: Range<usize>, max: usize) -> Vec<Range<usize>> {
         let count = shown.len();
         if count <= max {
@@ -169,16 +140,16 @@ impl<'s> Pieces<'s> {
         }
     }
 
-    fn keys(&self, row: &Range<usize>) -> KeyRow {
+    fn keys(&self, row: &Range<usize>) -> Bounds {
         let start = |piece: usize| self.starts.get(piece).copied().map(Bytes::copy_from_slice);
-        KeyRow {
+        Bounds {
             start: start(row.start).unwrap_or_default(),
             end: start(row.end),
         }
     }
 }
 
-/// Joins neighbours, the first of which is the piece `first`, as long as they weigh no more than `weight` together.
+/// Joins neighbours, from the piece `first` on, while their total weight is at most `weight`.
 fn rows_up_to(first: usize, weights: &[f64], weight: f64) -> Vec<Range<usize>> {
     let mut rows: Vec<Range<usize>> = Vec::new();
     let mut joined = 0.0;
@@ -195,7 +166,7 @@ fn rows_up_to(first: usize, weights: &[f64], weight: f64) -> Vec<Range<usize>> {
     rows
 }
 
-/// For each piece its row, if it is shown.
+/// The row of each piece; `None` for pieces that are not shown.
 fn row_of_pieces(rows: &[Range<usize>], pieces: usize) -> Vec<Option<usize>> {
     let mut row_of = vec![None; pieces];
     for (row, pieces) in rows.iter().enumerate() {
@@ -206,7 +177,7 @@ fn row_of_pieces(rows: &[Range<usize>], pieces: usize) -> Vec<Option<usize>> {
     row_of
 }
 
-/// The rows that some pieces are in, each with the part of them that it has.
+/// The rows of some pieces, each with its share of the pieces.
 fn parts(pieces: &Range<usize>, row_of: &[Option<usize>]) -> Vec<(usize, f64)> {
     let each = 1.0 / pieces.len().max(1) as f64;
     let mut rows: Vec<(usize, f64)> = Vec::new();

@@ -1,9 +1,9 @@
 //! The hottest partitions over time.
 
-use super::extent::Extent;
 use super::grid::{Grid, ShownSlot, Times};
 use super::map::{MapShape, ROWS_MAX};
 use super::tiers::Tiers;
+use crate::Bounds;
 use bytes::Bytes;
 use std::collections::HashMap;
 use std::time::SystemTime;
@@ -13,17 +13,17 @@ use std::time::SystemTime;
 pub struct PartitionRow {
     /// Its indivisible prefix.
     pub partition: Bytes,
-    /// For each column the sum over its time, or the percentile. `None`: nothing is known of that time, or the partition was not
-    /// among the hottest, or for a percentile there were no requests.
+    /// For each column the sum over its time, or the percentile. `None`: no data for that time, the partition was not among the
+    /// hottest, or for a percentile there were no requests.
     pub values: Vec<Option<f64>>,
 }
 
-/// What the tiers have from a time to another of partitions between the bounds, those with the most of the metric first.
+/// The partitions inside `keys` over a time range, those with the highest metric first.
 pub(super) fn draw(
     tiers: &Tiers,
     (from, to): (SystemTime, SystemTime),
     shape: MapShape,
-    keys: &Extent,
+    keys: &Bounds,
 ) -> Vec<PartitionRow> {
     let time = Times::new(from, to, shape.columns);
     let shown = time.slots(tiers);
@@ -45,8 +45,8 @@ pub(super) fn draw(
     .collect()
 }
 
-/// The partitions with the most of the metric, most first; none without any.
-fn hottest<'t>(shown: &[ShownSlot<'t>], shape: MapShape, keys: &Extent) -> Vec<&'t Bytes> {
+/// The partitions with the highest metric, highest first, without those at 0.
+fn hottest<'t>(shown: &[ShownSlot<'t>], shape: MapShape, keys: &Bounds) -> Vec<&'t Bytes> {
     let mut sums: HashMap<&Bytes, f64> = HashMap::new();
     for ShownSlot { slot, columns } in shown {
         let part: f64 = columns.iter().map(|(_, part)| part).sum();
@@ -60,8 +60,7 @@ fn hottest<'t>(shown: &[ShownSlot<'t>], shape: MapShape, keys: &Extent) -> Vec<&
     }
     let mut hottest: Vec<(&Bytes, f64)> = sums.into_iter().collect();
     hottest.sort_by(|(a, a_sum), (b, b_sum)| b_sum.total_cmp(a_sum).then_with(|| a.cmp(b)));
-    let rows = shape.rows.clamp(1, ROWS_MAX);
-    hottest.truncate(rows);
+    hottest.truncate(shape.rows.clamp(1, ROWS_MAX));
     hottest
         .into_iter()
         .map(|(partition, _)| partition)

@@ -1,7 +1,7 @@
-//! A slot: the load of a piece of time, by pieces of the key space and for the hottest partitions.
+//! A slot: the load of a period, by key range and for the hottest partitions.
 
-use super::extent::Extent;
-use super::load::Load;
+use super::load::LoadSum;
+use crate::Bounds;
 use crate::PARTITIONS_MAX;
 use bytes::Bytes;
 use std::cmp::Reverse;
@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use std::hash::Hash;
 use std::sync::Arc;
 
-/// The most pieces of the key space in a slot. With more, neighbours with little load are merged.
+/// The most cells in a slot. Beyond that, neighbours with little load are merged.
 pub(super) const CELLS_MAX: usize = 128;
 
 /// The most partitions in a slot.
@@ -21,9 +21,9 @@ pub(super) type Time = u32;
 /// The load of one extent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Cell {
-    pub(super) extent: Arc<Extent>,
+    pub(super) extent: Arc<Bounds>,
     /// `None`: it was served, and idle.
-    pub(super) load: Option<Box<Load>>,
+    pub(super) load: Option<Box<LoadSum>>,
 }
 
 impl Cell {
@@ -31,7 +31,7 @@ impl Cell {
         self.load.as_ref().map_or(0, |load| load.weight())
     }
 
-    fn add(&mut self, load: Option<Box<Load>>) {
+    fn add(&mut self, load: Option<Box<LoadSum>>) {
         match (&mut self.load, load) {
             (Some(sum), Some(load)) => sum.add(&load),
             (sum @ None, load) => *sum = load,
@@ -45,32 +45,32 @@ impl Cell {
 pub(super) struct Spot {
     /// Its indivisible prefix.
     pub(super) partition: Arc<Bytes>,
-    pub(super) load: Box<Load>,
+    pub(super) load: Box<LoadSum>,
 }
 
-/// What happened in a slot, by key range and by partition.
+/// The load in a slot, by key range and by partition.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Happened {
-    /// By extent; at most [`CELLS_MAX`]. Extents overlap where a range was split or merged meanwhile.
+pub(super) struct SlotLoad {
+    /// By extent; at most [`CELLS_MAX`]. Extents overlap if a range was split or merged in that time.
     pub(super) cells: Vec<Cell>,
-    /// The hottest partitions, by key; at most [`SPOTS_MAX`]. Their load is in the cells too.
+    /// The hottest partitions, by key; at most [`SPOTS_MAX`]. The cells include their load.
     pub(super) spots: Vec<Spot>,
 }
 
-impl Happened {
-    /// Adds what else happened, as it is: [`Happened::settle`] joins what is equal and keeps the bounds.
+impl SlotLoad {
+    /// Appends another load; [`SlotLoad::compact`] joins equal keys and enforces the bounds.
     pub(super) fn extend(&mut self, other: Self) {
         let Self { cells, spots } = other;
         self.cells.extend(cells);
         self.spots.extend(spots);
     }
 
-    fn settle(&mut self) {
-        self.settle_cells();
-        self.settle_spots();
+    fn compact(&mut self) {
+        self.compact_cells();
+        self.compact_spots();
     }
 
-    fn settle_cells(&mut self) {
+    fn compact_cells(&mut self) {
         self.cells.sort_by(|a, b| a.extent.cmp(&b.extent));
         self.cells.dedup_by(|next, kept| {
             let same = next.extent == kept.extent;
@@ -99,9 +99,9 @@ impl Happened {
         }
     }
 
-    /// Of too many partitions those with the least load are let go: where they changed places in the time of a coarse slot, a
-    /// partition has at least what stands there.
-    fn settle_spots(&mut self) {
+    /// Drops the partitions with the least load beyond [`SPOTS_MAX`]. A partition that was among the hottest for only a part of a
+    /// coarse slot had at least the load stored here.
+    fn compact_spots(&mut self) {
         self.spots.sort_by(|a, b| a.partition.cmp(&b.partition));
         self.spots.dedup_by(|next, kept| {
             let same = next.partition == kept.partition;
@@ -120,88 +120,73 @@ impl Happened {
     }
 }
 
-/// The load of some time, whose length its tier knows.
+/// The load of a period; its tier determines the length.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Slot {
     pub(super) start: Time,
-    happened: Happened,
+    load: SlotLoad,
 }
 
 impl Slot {
-    pub(super) fn new(start: Time, happened: Happened) -> Self {
-        let mut slot = Self {
-            start,
-            happened: Happened::default(),
-        };
-        slot.add(happened);
-        slot
+    pub(super) fn new(start: Time, mut load: SlotLoad) -> Self {
+        load.compact();
+        Self { start, load }
     }
 
     pub(super) fn cells(&self) -> &[Cell] {
-        &self.happened.cells
+        &self.load.cells
     }
 
     pub(super) fn spots(&self) -> &[Spot] {
-        &self.happened.spots
+        &self.load.spots
     }
 
-    /// Adds what else happened in its time.
-    pub(super) fn add(&mut self, happened: Happened) {
-        self.happened.extend(happened);
-        self.happened.settle();
+    /// Adds more load of its time.
+    pub(super) fn add(&mut self, load: SlotLoad) {
+        self.load.extend(load);
+        self.load.compact();
     }
 
-    /// Takes what happened.
-    pub(super) fn into_happened(self) -> Happened {
-        self.happened
+    pub(super) fn into_load(self) -> SlotLoad {
+        self.load
     }
 }
 
-/// Values in use, stored once each: ranges and hot partitions change much less often than a window ends.
-#[derive(Debug)]
-pub(super) struct Shared<T> {
-    known: HashSet<Arc<T>>,
-}
+/// Values in use, each stored once: ranges and hot partitions change much less often than a window ends.
+#[derive(Debug, Default)]
+pub(super) struct Interner<T>(HashSet<Arc<T>>);
 
-impl<T: Eq + Hash> Shared<T> {
-    /// The value kept for equal ones.
-    pub(super) fn of(&mut self, value: T) -> Arc<T> {
-        if let Some(known) = self.known.get(&value) {
+impl<T: Eq + Hash> Interner<T> {
+    /// The stored value that equals `value`.
+    pub(super) fn intern(&mut self, value: T) -> Arc<T> {
+        if let Some(known) = self.0.get(&value) {
             return Arc::clone(known);
         }
         let value = Arc::new(value);
-        self.known.insert(Arc::clone(&value));
+        self.0.insert(Arc::clone(&value));
         value
     }
 
-    /// Drops those that are no longer used.
+    /// Drops unused values.
     fn sweep(&mut self) {
-        self.known.retain(|value| Arc::strong_count(value) > 1);
+        self.0.retain(|value| Arc::strong_count(value) > 1);
     }
 
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
-        self.known.len()
-    }
-}
-
-impl<T> Default for Shared<T> {
-    fn default() -> Self {
-        Self {
-            known: HashSet::new(),
-        }
+        self.0.len()
     }
 }
 
 /// The keys of all slots.
 #[derive(Debug, Default)]
 pub(super) struct Keys {
-    pub(super) extents: Shared<Extent>,
-    pub(super) partitions: Shared<Bytes>,
+    pub(super) extents: Interner<Bounds>,
+    pub(super) partitions: Interner<Bytes>,
 }
 
 impl Keys {
-    /// Drops those that no slot uses.
+    /// Drops keys that no slot uses.
     pub(super) fn sweep(&mut self) {
         self.extents.sweep();
         self.partitions.sweep();

@@ -1,16 +1,16 @@
-//! A day of slots that get coarser with age.
+//! The slots of a day. Older slots are longer.
 //!
 //! ```text
 //! now ── 1 h ──────────── 6 h ───────────────── 24 h
-//!    10 s      1 min             5 min             forgotten
+//!    10 s      1 min             5 min             dropped
 //! ```
 //!
 //! Invariants:
 //! - slots of a tier are in order of time, and every slot of a coarser tier is before every slot of a finer one;
-//! - a slot of a coarser tier is made of whole slots of the finer one: the borders are multiples of the coarser span;
-//! - sums stay the same until a slot is dropped; of partitions only the hottest of each slot are kept.
+//! - a slot of a coarser tier consists of whole slots of the finer one: tiers meet at multiples of the coarser span;
+//! - counts of key ranges stay the same until a slot is dropped; each slot keeps only its hottest partitions.
 
-use super::slot::{Happened, Keys, Slot, Time};
+use super::slot::{Keys, Slot, SlotLoad, Time};
 use std::collections::VecDeque;
 
 /// Tens of seconds in an hour.
@@ -19,10 +19,10 @@ const FINE_KEPT: Time = HOUR;
 const MEDIUM_KEPT: Time = 6 * HOUR;
 /// Tens of seconds for which slots are kept.
 pub(super) const KEPT: Time = 24 * HOUR;
-/// How far ahead of the clock slots may be, for a clock that is set back a little.
+/// How far ahead of the clock slots may be: a clock may be set back a little.
 pub(super) const AHEAD_MAX: Time = HOUR;
 
-/// How much time a slot stands for.
+/// The length of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Tier {
     Fine,
@@ -33,7 +33,7 @@ pub(super) enum Tier {
 impl Tier {
     pub(super) const ALL: [Self; 3] = [Self::Fine, Self::Medium, Self::Coarse];
 
-    /// Tens of seconds of a slot.
+    /// The length in tens of seconds.
     pub(super) const fn span(self) -> Time {
         match self {
             Self::Fine => 1,
@@ -46,7 +46,7 @@ impl Tier {
         Self::ALL.into_iter().find(|tier| tier.span() == span)
     }
 
-    /// The beginning of the slot that a time falls into.
+    /// The start of the slot that contains a time.
     pub(super) const fn align(self, time: Time) -> Time {
         time - time % self.span()
     }
@@ -55,61 +55,57 @@ impl Tier {
 /// The slots.
 #[derive(Debug, Default)]
 pub(super) struct Tiers {
-    fine: VecDeque<Slot>,
-    medium: VecDeque<Slot>,
-    coarse: VecDeque<Slot>,
+    /// By [`Tier`].
+    slots: [VecDeque<Slot>; 3],
     pub(super) keys: Keys,
-    /// Slots before it are in the archive and are not changed any more.
+    /// Slots before this time are in the archive and no longer change.
     pub(super) saved_to: Time,
 }
 
 impl Tiers {
     /// Adds the load of a time, and moves older slots to coarser tiers. A time before the newest slot, from a clock that was set back,
-    /// counts as that slot's: what was shown stays in order.
+    /// is added to that slot, so that slots stay in order.
     ///
-    /// Returns how many slots were forgotten because they lay in the future.
-    pub(super) fn record(&mut self, at: Time, happened: Happened) -> usize {
-        let forgotten = self.forget_future(at);
+    /// Returns how many slots were dropped because they lay in the future.
+    pub(super) fn record(&mut self, at: Time, load: SlotLoad) -> usize {
+        let dropped = self.drop_future(at);
         let newest = self.newest().unwrap_or(0);
         let at = at.max(newest).max(self.saved_to);
-        self.put(Tier::Fine, at, happened);
+        self.put(Tier::Fine, at, load);
         self.age();
-        forgotten
+        dropped
     }
 
-    /// Adds what happened to a slot of a tier.
-    pub(super) fn put(&mut self, tier: Tier, start: Time, happened: Happened) {
+    /// Adds load to a slot of a tier.
+    pub(super) fn put(&mut self, tier: Tier, start: Time, load: SlotLoad) {
         let slots = self.of_mut(tier);
         let at = slots.partition_point(|slot| slot.start < start);
         match slots.get_mut(at).filter(|slot| slot.start == start) {
-            Some(slot) => slot.add(happened),
-            None => slots.insert(at, Slot::new(start, happened)),
+            Some(slot) => slot.add(load),
+            None => slots.insert(at, Slot::new(start, load)),
         }
     }
 
     pub(super) fn of(&self, tier: Tier) -> &VecDeque<Slot> {
-        match tier {
-            Tier::Fine => &self.fine,
-            Tier::Medium => &self.medium,
-            Tier::Coarse => &self.coarse,
-        }
+        &self.slots[tier as usize]
     }
 
     fn of_mut(&mut self, tier: Tier) -> &mut VecDeque<Slot> {
-        match tier {
-            Tier::Fine => &mut self.fine,
-            Tier::Medium => &mut self.medium,
-            Tier::Coarse => &mut self.coarse,
-        }
+        &mut self.slots[tier as usize]
     }
 
-    /// The newest slot's time, of any tier.
+    /// The slots of all tiers.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Slot> {
+        self.slots.iter().flatten()
+    }
+
+    /// The start of the newest slot of any tier.
     pub(super) fn newest(&self) -> Option<Time> {
-        let newest = |tier: Tier| self.of(tier).back().map(|slot| slot.start);
-        Tier::ALL.into_iter().filter_map(newest).max()
+        let newest = self.slots.iter().filter_map(VecDeque::back);
+        newest.map(|slot| slot.start).max()
     }
 
-    /// The time from which on slots are of this tier or a finer one.
+    /// The earliest time of slots of this tier.
     pub(super) fn begins(&self, tier: Tier) -> Time {
         let end = self.newest().map_or(0, |newest| newest + 1);
         match tier {
@@ -123,9 +119,8 @@ impl Tiers {
     pub(super) fn age(&mut self) {
         let folded = self.fold(Tier::Fine, Tier::Medium) | self.fold(Tier::Medium, Tier::Coarse);
         let begins = self.begins(Tier::Coarse);
-        while self.coarse.front().is_some_and(|slot| slot.start < begins) {
-            self.coarse.pop_front();
-        }
+        self.of_mut(Tier::Coarse)
+            .retain(|slot| slot.start >= begins);
         if folded {
             self.keys.sweep();
         }
@@ -138,34 +133,33 @@ impl Tiers {
         let is_old = |slot: &Slot| slot.start < begins;
         while let Some(first) = self.of(tier).front().filter(|slot| is_old(slot)) {
             let start = coarser.align(first.start);
-            // All that one coarser slot is made of together: what is hottest over its time need not be so at any.
-            let mut happened = Happened::default();
+            // All finer slots together: a partition can be among the hottest of the coarser slot and of none of these.
+            let mut load = SlotLoad::default();
             let slots = self.of_mut(tier);
             while let Some(slot) =
                 slots.pop_front_if(|slot| is_old(slot) && coarser.align(slot.start) == start)
             {
-                happened.extend(slot.into_happened());
+                load.extend(slot.into_load());
             }
-            self.put(coarser, start, happened);
+            self.put(coarser, start, load);
             folded = true;
         }
         folded
     }
 
-    /// Drops slots that a wrong clock put into the future, because every later load would be added to them.
-    fn forget_future(&mut self, now: Time) -> usize {
+    /// Drops slots that a wrong clock put into the future: all later load would be added to the newest of them.
+    fn drop_future(&mut self, now: Time) -> usize {
         let ahead = |newest: Time| newest > now.saturating_add(AHEAD_MAX);
         if !self.newest().is_some_and(ahead) && !ahead(self.saved_to) {
             return 0;
         }
-        let mut forgotten = 0;
-        for tier in Tier::ALL {
-            let slots = self.of_mut(tier);
+        let mut dropped = 0;
+        for slots in &mut self.slots {
             let before = slots.len();
             slots.retain(|slot| slot.start <= now);
-            forgotten += before - slots.len();
+            dropped += before - slots.len();
         }
         self.saved_to = self.saved_to.min(now);
-        forgotten
+        dropped
     }
 }

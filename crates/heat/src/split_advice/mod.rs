@@ -5,43 +5,37 @@
 //! the rest has enough load: reads all over an old table, or a second table.
 
 use crate::growth::GrowingEnd;
-use crate::hex_key::serialize_hex;
 use crate::load_sample::Sampled;
 use bytes::Bytes;
-use serde::Serialize;
 
 /// The fewest samples for advice: with so many, the share of one side is known to within about 10 %.
 const SAMPLES_MIN: usize = 256;
 /// The least share of the load that each side must take; a split that moves less is not worth its pause.
-pub const SIDE_SHARE_MIN: f64 = 0.25;
+pub(crate) const SIDE_SHARE_MIN: f64 = 0.25;
 
-/// What the observed load says about splitting a range.
+/// Advice on splitting a range, from its observed load.
 ///
-/// One of the four always holds: pieces (partitions, and growing ends) are added up from the left until their share passes 25 %.
-/// Either that sum is at most 75 %, and there is a split point, or the piece added last has more than half of the load.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(tag = "advice", rename_all = "snake_case")]
+/// Why these are all cases: add pieces (partitions, and growing ends) from the left until their share passes 25 %. Either that sum
+/// is at most 75 %, so there is a split point, or the last piece has more than half of the load.
+#[derive(Clone, Debug, PartialEq)]
 pub enum SplitAdvice {
     /// A split before `key` leaves each side at least a quarter of the load.
     Cut {
-        /// The indivisible prefix of the first partition of the right side; in JSON as hexadecimal.
-        #[serde(serialize_with = "serialize_hex")]
+        /// The indivisible prefix of the first partition of the right side.
         key: Bytes,
         /// The share of the load left of it, 0.25 to 0.75: as near to a half as possible.
         left_share: f64,
     },
     /// No split helps: one partition takes more than half of the load, and a partition is never split.
     OneHotPartition {
-        /// Its indivisible prefix; in JSON as hexadecimal.
-        #[serde(serialize_with = "serialize_hex")]
+        /// Its indivisible prefix.
         partition: Bytes,
         /// Its share of the load, above 0.5.
         share: f64,
     },
     /// No split helps for long: more than half of the load is at the growing end of a table, and moves on with it.
     GrowsAtOneEnd {
-        /// The prefix of the table's keys; in JSON as hexadecimal.
-        #[serde(serialize_with = "serialize_hex")]
+        /// The prefix of the table's keys.
         table: Bytes,
         /// The share of the load at that end, above 0.5.
         share: f64,
@@ -50,17 +44,17 @@ pub enum SplitAdvice {
     NotEnoughLoad,
 }
 
-/// What is not split: a partition, or all partitions of a growing end.
+/// A piece that is never split: a partition, or all partitions of a growing end.
 struct Piece<'k> {
     /// Its first partition.
     first: &'k [u8],
     load: u64,
-    /// The one of its partitions with the most load.
+    /// Its partition with the most load.
     heaviest: Sampled<'k>,
     end: Option<&'k GrowingEnd>,
 }
 
-/// The advice for loads of partitions in key order, which come from so many `samples`.
+/// The advice for the loads of partitions in key order, taken from `samples` samples.
 pub(super) fn advise(
     partitions: &[Sampled<'_>],
     samples: usize,
@@ -113,7 +107,7 @@ fn pieces<'k>(partitions: &[Sampled<'k>], growing: &'k [GrowingEnd]) -> Vec<Piec
     pieces
 }
 
-/// Names what has more than half of the load: a single partition, if that alone has.
+/// The advice for a piece with more than half of the load: its heaviest partition if that alone has, else the growing end.
 fn in_the_way(piece: &Piece<'_>, share: impl Fn(u64) -> f64) -> SplitAdvice {
     match piece.end {
         Some(end) if share(piece.heaviest.load) <= 0.5 => SplitAdvice::GrowsAtOneEnd {

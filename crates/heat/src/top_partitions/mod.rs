@@ -2,106 +2,53 @@
 //! with keys of any length and loads that decay.
 //!
 //! Invariants, for the load that each partition brought, halved with every window:
-//! - a partition that is counted has at least `count - error` and at most `count`;
-//! - one that is not has at most `floor`;
-//! - `floor` is at most the total over [`COUNTERS`], as long as keys are 128 bytes long on average. Longer ones leave fewer
-//!   counters; the bounds that are given with each partition hold then too.
+//! - a counted partition has at least `count - error` and at most `count`;
+//! - a partition that is not counted has at most `floor`;
+//! - `floor` is at most the total load over [`COUNTERS`] if keys have at most 128 bytes on average. Longer keys leave fewer
+//!   counters; the error bound of each partition still holds.
 
 use crate::coarse_latency::CoarseLatency;
-use crate::hex_key::serialize_hex;
-use crate::window::{Counts, PartitionWindow};
+use crate::window::{Activity, PartitionWindow};
 use bytes::Bytes;
 use partita_rt::hash::FastRandomState;
-use serde::Serialize;
 use std::collections::HashMap;
-use std::ops::AddAssign;
 use std::sync::Arc;
 
-/// Partitions counted at a time: each that takes more than 1/224 of the load is among them.
+/// Counted partitions: every partition with more than 1/224 of the load is among them.
 pub(super) const COUNTERS: usize = 224;
 /// Bytes of their keys. With the counters it makes less than 120 KiB.
 const KEY_BYTES_MAX: usize = 28 << 10;
 
 /// One of the partitions with the most load.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct HotPartition {
-    /// Its indivisible prefix; in JSON as hexadecimal.
-    #[serde(serialize_with = "serialize_hex")]
+    /// Its indivisible prefix.
     pub partition: Bytes,
-    /// Its load at most, in units: 16 a request, 1 a row, halved with every window.
+    /// An upper bound of its load, in units: 16 a request, 1 a row, halved with every window.
     pub load: u64,
-    /// How much `load` may be too high.
+    /// The most that `load` is too high.
     pub error: u64,
     /// `load` as a share of the range's, 0 to 1.
     pub share: f64,
-    /// What it did in the window closed last.
+    /// Its requests in the last closed window.
     pub last: Activity,
-    /// The median latency of the requests served in that window, in microseconds, to a quarter; `None` without requests.
+    /// The median latency of that window, in microseconds, at most a quarter off; `None` without requests.
     pub p50_us: Option<u64>,
     /// The 99th percentile.
     pub p99_us: Option<u64>,
 }
 
-/// Requests with one latency.
+/// A latency and the number of requests that had it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Took {
     pub(super) us: u64,
     pub(super) requests: u32,
 }
 
-/// What a partition did in one window. Estimated from a sample when the range has more than some 400 requests a second.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Activity {
-    /// Requests that read.
-    pub reads: f64,
-    /// Requests that changed something.
-    pub writes: f64,
-    /// Rows read, matching or not.
-    pub rows_scanned: f64,
-    /// Rows changed.
-    pub rows_written: f64,
-    /// Bytes of keys and stored rows written.
-    pub bytes_in: f64,
-    /// Bytes of keys and stored rows read, matching or not.
-    pub bytes_out: f64,
-    /// Requests refused because a target was passed.
-    pub throttled: f64,
-}
-
-impl AddAssign for Activity {
-    fn add_assign(&mut self, other: Self) {
-        self.reads += other.reads;
-        self.writes += other.writes;
-        self.rows_scanned += other.rows_scanned;
-        self.rows_written += other.rows_written;
-        self.bytes_in += other.bytes_in;
-        self.bytes_out += other.bytes_out;
-        self.throttled += other.throttled;
-    }
-}
-
-impl Activity {
-    /// The same in whole numbers.
-    #[must_use]
-    pub fn counts(&self) -> Counts {
-        // A cast saturates.
-        let whole = |count: f64| count.round() as u64;
-        Counts {
-            reads: whole(self.reads),
-            writes: whole(self.writes),
-            rows_scanned: whole(self.rows_scanned),
-            rows_written: whole(self.rows_written),
-            bytes_in: whole(self.bytes_in),
-            bytes_out: whole(self.bytes_out),
-            throttled: whole(self.throttled),
-        }
-    }
-}
-
 /// The sketch.
 #[derive(Debug, Default)]
 pub(super) struct TopPartitions {
-    /// Loads, beside `entries`: the least one is looked for often, and they are all that is read for it.
+    /// The loads of `entries`, apart from them: searches for the least load read nothing else.
     counts: Vec<u64>,
     entries: Vec<Entry>,
     index: HashMap<Arc<[u8]>, usize, FastRandomState>,
@@ -120,21 +67,14 @@ struct Entry {
     last_p99_us: Option<u64>,
 }
 
-/// What a partition did in the window being counted.
-#[derive(Debug)]
+/// The requests of a partition in the current window.
+#[derive(Debug, Default)]
 struct Window {
     activity: Activity,
     latency: CoarseLatency,
 }
 
 impl Window {
-    fn new() -> Self {
-        Self {
-            activity: Activity::default(),
-            latency: CoarseLatency::new(),
-        }
-    }
-
     fn add(&mut self, activity: Activity, took: Option<Took>) {
         self.activity += activity;
         if let Some(Took { us, requests }) = took {
@@ -144,9 +84,9 @@ impl Window {
 }
 
 impl Entry {
-    /// Closes the window, and returns it unless nothing happened.
+    /// Closes the window, and returns it unless it was idle.
     fn roll(&mut self) -> Option<PartitionWindow> {
-        let Window { activity, latency } = std::mem::replace(&mut self.current, Window::new());
+        let Window { activity, latency } = std::mem::take(&mut self.current);
         self.last = activity;
         self.last_p50_us = latency.percentile_us(0.5);
         self.last_p99_us = latency.percentile_us(0.99);
@@ -160,7 +100,7 @@ impl Entry {
 }
 
 impl TopPartitions {
-    /// Counts a load. Takes time by [`COUNTERS`] when the partition was not counted before.
+    /// Counts a load. A new partition takes time in proportion to [`COUNTERS`].
     pub(super) fn add(&mut self, key: &[u8], load: u64, activity: Activity, took: Option<Took>) {
         self.total += load;
         if let Some(&slot) = self.index.get(key) {
@@ -178,9 +118,9 @@ impl TopPartitions {
         let key: Arc<[u8]> = Arc::from(key);
         self.key_bytes += key.len();
         self.index.insert(Arc::clone(&key), self.entries.len());
-        let mut current = Window::new();
+        let mut current = Window::default();
         current.add(activity, took);
-        // It may have been counted before, and let go with up to `floor`.
+        // It may have been counted before, and evicted with up to `floor`.
         self.counts.push(self.floor + load);
         self.entries.push(Entry {
             key,
@@ -214,7 +154,7 @@ impl TopPartitions {
 
     /// Ends a window: all loads are halved, so that the last window weighs as much as all earlier ones together.
     ///
-    /// Returns the `limit` partitions of which most was asked in that window, most first.
+    /// Returns the `limit` partitions with the most demand in that window, most first.
     pub(super) fn fade(&mut self, limit: usize) -> Vec<PartitionWindow> {
         let mut closed = Vec::new();
         self.total /= 2;

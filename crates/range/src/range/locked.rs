@@ -24,9 +24,9 @@ pub struct Locked {
     range: Arc<Range>,
     locks: Locks,
     pass: Pass,
-    /// When the request arrived, if it is one.
+    /// The arrival of the request, if a request holds the lock.
     arrived: Option<Instant>,
-    /// A key was absent when it was read: some of the written rows are new.
+    /// Whether a key was absent when it was read, so that some of the written rows are new.
     found_absent: AtomicBool,
 }
 
@@ -48,9 +48,9 @@ impl Locked {
         self
     }
 
-    /// Releases the keys and changes nothing, because the request's condition does not hold for the row at `key`. Counts as a write
-    /// of no rows: it cost its locks and a read, and a client that sends nothing else must show in the heat. The clock is that of
-    /// the arrival.
+    /// Releases the keys without a change, because the condition of the request failed for the row at `key`. Counts as a write of no
+    /// rows: it cost locks and a read, so the load of a client that sends only such requests must show. The clock is that of the
+    /// arrival.
     pub fn refuse(self, key: &[u8], clock: &dyn Clock) {
         let (range, arrived) = (Arc::clone(&self.range), self.arrived);
         drop(self);
@@ -110,7 +110,7 @@ impl Locked {
         Ok(rows)
     }
 
-    /// Scans a little from the first missing key on, and removes from `missing` the keys it found or found absent.
+    /// Scans a few rows from the first missing key on. Removes from `missing` the keys that the scan passed, found or not.
     async fn scan_for(
         &self,
         keys: &[Bytes],

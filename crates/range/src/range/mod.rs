@@ -15,7 +15,7 @@ use bytes::Bytes;
 use partita_engine::{
     Batch, Engine, KeyRange, RangeId, ReadError, Scan, ScanHint, Write, WriteError,
 };
-use partita_heat::{Access, Heat, Request};
+use partita_heat::{Access, Bounds, Heat, Request};
 use partita_model::{container_prefix, indivisible_prefix};
 use std::convert::Infallible;
 use std::fmt;
@@ -25,12 +25,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
-/// Rows and bytes read at a time to learn the keys: about a millisecond's work.
+/// Rows and bytes read at a time for the key filter: about a millisecond of work.
 const LEARN_ROWS: usize = 1024;
 const LEARN_BYTES: usize = 1 << 20;
-/// How long to wait for an engine that cannot be read now.
+/// The pause before reading an engine again that was unavailable.
 const LEARN_PAUSE: Duration = Duration::from_secs(5);
-/// A key that nothing else has, and that is only ever removed: no kind of key begins with this byte.
+/// The key of flush markers, which are only ever deleted. No kind of key begins with this byte.
 const FLUSH_MARKER_KEY: &[u8] = b"\0mark";
 
 /// The range takes no writes: it is being split or merged, or was replaced, and the partition map names the ranges in its place.
@@ -55,39 +55,13 @@ pub struct Range {
     _alive: Option<oneshot::Sender<Infallible>>,
 }
 
-/// Where a range begins and ends in the key space.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Bounds {
-    /// Its first key; empty for the first range.
-    pub start: Bytes,
-    /// The first key after it; `None` for the last range.
-    pub end: Option<Bytes>,
-}
-
-impl Bounds {
-    /// The whole key space.
-    #[must_use]
-    pub const fn all() -> Self {
-        Self {
-            start: Bytes::new(),
-            end: None,
-        }
-    }
-
-    /// Whether a key lies between them.
-    #[must_use]
-    pub fn contains(&self, key: &[u8]) -> bool {
-        self.start <= key && self.end.as_ref().is_none_or(|end| key < end)
-    }
-
-    /// All keys between them.
-    #[must_use]
-    pub fn keys(&self) -> KeyRange {
-        let end = self.end.clone();
-        KeyRange {
-            start: Bound::Included(self.start.clone()),
-            end: end.map_or(Bound::Unbounded, Bound::Excluded),
-        }
+/// The keys between bounds.
+#[must_use]
+pub fn keys_within(bounds: &Bounds) -> KeyRange {
+    let end = bounds.end.clone();
+    KeyRange {
+        start: Bound::Included(bounds.start.clone()),
+        end: end.map_or(Bound::Unbounded, Bound::Excluded),
     }
 }
 
@@ -100,7 +74,7 @@ impl fmt::Debug for Range {
 }
 
 impl Range {
-    /// Serves what the engine holds between these bounds.
+    /// Serves the rows of the engine between these bounds.
     #[must_use]
     pub fn new(
         id: RangeId,
@@ -124,7 +98,7 @@ impl Range {
         }
     }
 
-    /// With a key filter that holds all its keys already: those of the ranges it was cloned from.
+    /// Sets whether the key filter already holds all its keys: those of the ranges it was cloned from.
     #[must_use]
     pub fn with_key_filter_complete(mut self, known: bool) -> Self {
         self.key_filter_complete = AtomicBool::new(known);
@@ -156,7 +130,7 @@ impl Range {
         &self.heat
     }
 
-    /// Counts a request of entities that is over. Requests of the catalog are not counted: each request of an entity makes one.
+    /// Counts a finished request for entities. Reads of the catalog are not counted: each request for an entity makes one.
     pub fn note(&self, key: &[u8], access: Access, done: RequestStats) {
         let (Some(table), Some(partition)) = (container_prefix(key), indivisible_prefix(key))
         else {
@@ -188,8 +162,8 @@ impl Range {
         self.gate.thaw();
     }
 
-    /// Remembers every write from now on until the follower is dropped. There is one follower at a time. A write that is not
-    /// remembered was acknowledged before, and is in the files after a flush.
+    /// Records every write from now on until the follower is dropped; one follower at a time. Earlier writes are in the files after a
+    /// flush.
     #[must_use]
     pub fn follow(self: &Arc<Self>) -> Follower {
         self.gate.follow().begin();
@@ -260,7 +234,7 @@ impl Range {
             .await
     }
 
-    /// Whether the key filter can tell that there is no such row, nor one being written.
+    /// Whether the key filter proves that there is no such row, not even one being written.
     fn is_surely_absent(&self, key: &[u8]) -> bool {
         let absent = self.is_key_filter_complete() && !self.memory.keys.may_contain(key);
         if absent {
@@ -269,8 +243,8 @@ impl Range {
         absent
     }
 
-    /// Reads all keys once into the key filter, so that absent keys need no look-up. Works at most a quarter of the time, because
-    /// requests come first, and tries again while the engine cannot be read. Cancel safe; dropped early, look-ups go on.
+    /// Reads all keys into the key filter, so that absent keys need no look-up. Reads at most a quarter of the time, to leave the rest
+    /// to requests, and retries while the engine is unavailable. Cancel safe; dropped early, absent keys are still looked up.
     ///
     /// # Errors
     /// [`ReadError::Closed`], also once the range is retired; [`ReadError::Corrupt`].
@@ -286,7 +260,7 @@ impl Range {
     }
 
     async fn read_keys(&self) -> Result<(), ReadError> {
-        let keys = self.bounds.keys();
+        let keys = keys_within(&self.bounds);
         let mut scan = self.engine.scan(keys, ScanHint::walk()).await?;
         loop {
             let began = Instant::now();
@@ -304,7 +278,7 @@ impl Range {
         }
     }
 
-    /// The rows of a piece of the key space, as one snapshot of durable state. Does not fill the entity cache.
+    /// The rows of a key range, as one snapshot of durable state. Does not fill the entity cache.
     ///
     /// # Errors
     /// [`ReadError`].
@@ -323,14 +297,8 @@ impl Range {
         };
         let mut batch = Batch::with_capacity(1);
         batch.delete(Bytes::from_static(FLUSH_MARKER_KEY));
-        let permit = self.engine.reserve(batch.bytes()).await?;
-        let (answer, answered) = oneshot::channel();
-        let done = Box::new(move |result| {
-            // Fails when the caller is gone.
-            let _ = answer.send(result);
-        });
-        permit.submit(batch, done);
-        answered.await.unwrap_or(Err(WriteError::Unknown))?;
+        let written = submit(&*self.engine, batch).await?;
+        written.await.unwrap_or(Err(WriteError::Unknown))?;
         // A flush may take long, and a freeze need not wait for it.
         drop(pass);
         self.engine.flush().await
@@ -339,7 +307,7 @@ impl Range {
     /// Locks the keys of a write, which lie in this range, waiting for other writers of them. Cancel safe.
     ///
     /// # Errors
-    /// [`InTransit`]: nothing happened; ask the partition map again.
+    /// [`InTransit`]: nothing happened; look the range up again.
     pub async fn lock<'k>(
         self: &Arc<Self>,
         keys: impl Iterator<Item = &'k [u8]>,
@@ -350,15 +318,32 @@ impl Range {
     }
 }
 
-/// Remembers what is written to a range.
+/// Submits a batch to an engine without locks, for ranges that no client writes to. The receiver gets the result.
+///
+/// # Errors
+/// [`WriteError::Refused`]: nothing happened.
+pub async fn submit(
+    engine: &dyn Engine,
+    batch: Batch,
+) -> Result<oneshot::Receiver<Result<(), WriteError>>, WriteError> {
+    let permit = engine.reserve(batch.bytes()).await?;
+    let (answer, answered) = oneshot::channel();
+    let done = Box::new(move |result| {
+        // Fails when the caller is gone.
+        let _ = answer.send(result);
+    });
+    permit.submit(batch, done);
+    Ok(answered)
+}
+
+/// The recorded writes to a range; dropping it ends the recording.
 #[derive(Debug)]
 pub struct Follower {
     gate: Arc<Gate>,
 }
 
 impl Follower {
-    /// What was written since the last call, in the order in which it became durable, with its bytes. Once the range is frozen that
-    /// is complete.
+    /// The writes since the last call, in the order in which they became durable, and their bytes. Complete once the range is frozen.
     ///
     /// # Errors
     /// [`FollowError`]: some writes are missing, and later calls fail too.
@@ -373,16 +358,16 @@ impl Drop for Follower {
     }
 }
 
-/// What a request did, for [`Range::note`].
+/// The cost of a request, for [`Range::note`].
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RequestStats {
     /// Rows read or changed.
     pub rows: usize,
-    /// Bytes of keys and rows it wrote.
+    /// Bytes of keys and rows written.
     pub bytes_in: usize,
-    /// Bytes of keys and rows it read.
+    /// Bytes of keys and rows read.
     pub bytes_out: usize,
-    /// How long it took, waiting included.
+    /// From arrival to outcome.
     pub latency: Duration,
 }
 

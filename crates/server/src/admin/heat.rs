@@ -2,7 +2,8 @@
 
 use std::time::{Duration, SystemTime};
 
-use partita_heat::history::{Extent, HeatMap, KeyRow, MapShape, Metric, PartitionRow};
+use partita_heat::Bounds;
+use partita_heat::history::{HeatMap, KeyRow, MapShape, Metric, PartitionRow};
 use partita_model::TableSpace;
 use partita_table::TableNames;
 use partita_wire::admin::{Heat, HeatMetric, HeatRow};
@@ -180,9 +181,9 @@ fn period(params: Params<'_>, now: SystemTime) -> Result<(u64, u64), InvalidPara
 }
 
 /// The keys of a table, `NAME` or `ACCOUNT/NAME`; all keys without one.
-fn keys(table: Option<&str>, names: &TableNames) -> Result<Extent, Answer> {
+fn keys(table: Option<&str>, names: &TableNames) -> Result<Bounds, Answer> {
     let Some(table) = table else {
-        return Ok(Extent::all());
+        return Ok(Bounds::all());
     };
     let (account, name) = match table.split_once('/') {
         Some((account, name)) => (Some(account), name),
@@ -191,7 +192,7 @@ fn keys(table: Option<&str>, names: &TableNames) -> Result<Extent, Answer> {
     match *names.find(account, name) {
         [(account, id)] => {
             let space = TableSpace::new(account, id);
-            Ok(Extent {
+            Ok(Bounds {
                 start: space.prefix().clone(),
                 end: Some(space.end()),
             })

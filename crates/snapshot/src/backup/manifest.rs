@@ -1,4 +1,4 @@
-//! The list of what a backup holds.
+//! The manifest: the list of the files of a backup.
 
 use bytes::Bytes;
 use partita_model::DateTime;
@@ -7,11 +7,11 @@ use sha2::{Digest, Sha256};
 
 use super::BackupError;
 use crate::{SnapshotName, SnapshotRecord};
-use partita_cluster::key_text;
+use partita_cluster::{check_starts, key_text};
 
 const FORMAT: u32 = 1;
 
-/// Of which snapshot a backup is.
+/// The snapshot that a backup was made from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Origin {
@@ -19,7 +19,7 @@ pub struct Origin {
     pub name: SnapshotName,
     /// Its id: 32 hexadecimal digits.
     pub id: String,
-    /// When it was taken.
+    /// When it was created.
     pub created: DateTime,
 }
 
@@ -32,7 +32,7 @@ impl Origin {
         }
     }
 
-    /// The id as bytes; zero for one that is none.
+    /// The id as bytes; zero for an invalid one.
     pub(super) fn id_bytes(&self) -> [u8; 16] {
         u128::from_str_radix(&self.id, 16)
             .unwrap_or_default()
@@ -40,7 +40,7 @@ impl Origin {
     }
 }
 
-/// What is said first.
+/// The first object of a backup.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Begun {
@@ -48,15 +48,15 @@ pub(super) struct Begun {
     pub(super) snapshot: Origin,
 }
 
-/// The list.
+/// The list of parts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Manifest {
     /// The format of the backup.
     pub(super) format: u32,
-    /// Of which snapshot it is.
+    /// The snapshot that it was made from.
     pub(super) snapshot: Origin,
-    /// The first keys of the ranges there were, in order.
+    /// The first keys of the ranges of the snapshot, in order.
     pub(super) starts: Vec<Start>,
     /// The parts, in key order.
     pub(super) parts: Vec<PartEntry>,
@@ -75,7 +75,7 @@ pub(super) struct Start(#[serde(with = "key_text")] pub(super) Bytes);
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PartEntry {
-    /// Its name within the backup.
+    /// Its object name.
     pub(super) name: String,
     /// Its size.
     pub(super) bytes: u64,
@@ -110,22 +110,14 @@ impl Manifest {
         let manifest: Self =
             serde_json::from_slice(bytes).map_err(|error| damaged(error.to_string()))?;
         if manifest.format != FORMAT {
-            return Err(damaged(format!(
-                "its format {} is not known",
-                manifest.format
-            )));
+            return Err(damaged(format!("unknown format {}", manifest.format)));
         }
         let named = |(at, part): (usize, &PartEntry)| part.name == part_name(at as u64 + 1);
         if !manifest.parts.iter().enumerate().all(named) {
             return Err(damaged("its parts are not in order".to_owned()));
         }
-        let ascending = |pair: &[Start]| matches!(pair, [a, b] if a.0 < b.0);
-        let first = manifest.starts.first();
-        if first.is_none_or(|first| !first.0.is_empty())
-            || !manifest.starts.windows(2).all(ascending)
-        {
-            return Err(damaged("its ranges are not in order".to_owned()));
-        }
+        check_starts(manifest.starts.iter().map(|start| &start.0))
+            .map_err(|why| damaged(why.to_owned()))?;
         Ok(manifest)
     }
 
@@ -133,7 +125,7 @@ impl Manifest {
         pretty(self)
     }
 
-    /// As `sha256sum` writes it: of the manifest and of all parts.
+    /// The checksums of the manifest and of all parts, in the format of `sha256sum`.
     pub(super) fn checksums(&self) -> String {
         let mut text = format!("{}  {}\n", sha256(&self.bytes()), super::MANIFEST);
         for part in &self.parts {
@@ -149,7 +141,7 @@ pub(super) fn part_name(number: u64) -> String {
 }
 
 pub(super) fn pretty(value: &impl Serialize) -> Vec<u8> {
-    let mut bytes = serde_json::to_vec_pretty(value).expect("it has nothing that JSON cannot say");
+    let mut bytes = serde_json::to_vec_pretty(value).expect("its types serialize as JSON");
     bytes.push(b'\n');
     bytes
 }

@@ -1,9 +1,9 @@
-//! Backups: a snapshot as files of our own format, in any object store, that need nothing else to be read.
+//! Backups: a snapshot as self-contained files in any object store.
 //!
-//! - The rows are copied, not the files of the database: a backup is read in years, by versions that have another database below.
-//! - Part after part, each with its own checksum; the list of parts comes last and makes the backup. A copy that was interrupted
-//!   goes on behind the parts that are there and whole.
-//! - `docs/format/backup.md` has the bytes.
+//! - A backup holds rows, not files of the database: later versions with another database can still read it.
+//! - Rows are written in parts, each with a checksum; the manifest comes last and completes the backup. An interrupted backup resumes
+//!   after its complete parts.
+//! - `docs/format/backup.md` describes the bytes.
 
 mod manifest;
 mod new_store;
@@ -21,53 +21,53 @@ use partita_engine::{ChangeError, OpenError, ReadError, WriteError};
 
 use partita_cluster::MapError;
 
-/// The object that lists all others; made last.
+/// The object that lists all others; written last.
 const MANIFEST: &str = "backup.json";
-/// The checksums, as `sha256sum` writes and reads them.
+/// The checksums, in the format of `sha256sum`.
 const CHECKSUMS: &str = "SHA256SUMS";
-/// The object that says whose backup is being made here; made first.
+/// The object that names the snapshot of the backup; written first.
 const BEGUN: &str = "begun.json";
 
-/// How far a copy is.
+/// The progress of a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Progress {
-    /// Rows copied, or found to be there already.
+    /// Rows copied, including those of an earlier try.
     pub rows: u64,
     /// Bytes of their keys and values.
     pub bytes: u64,
 }
 
-/// Why a backup was not made or read.
+/// Why writing or reading a backup failed.
 #[derive(Debug, thiserror::Error)]
 pub enum BackupError {
     /// The place holds the backup of another snapshot.
     #[error("the place holds the backup of another snapshot, {0}")]
     Occupied(String),
-    /// There is no backup, or one that was not finished.
-    #[error("there is no finished backup here: {MANIFEST} is missing")]
+    /// There is no backup, or an incomplete one.
+    #[error("no complete backup found: {MANIFEST} is missing")]
     NotThere,
-    /// A file of it is not what it was.
+    /// A file of the backup is damaged.
     #[error("the backup is damaged: {0}")]
     Damaged(String),
-    /// The snapshot, or the store that is filled, cannot be read.
-    #[error("rows cannot be read: {0}")]
+    /// The snapshot, or the new store, cannot be read.
+    #[error("cannot read rows: {0}")]
     Read(#[from] ReadError),
-    /// The store that is filled takes no rows.
-    #[error("rows cannot be written: {0}")]
+    /// The new store refused rows.
+    #[error("cannot write rows: {0}")]
     Write(#[from] WriteError),
-    /// The store that is filled cannot be opened.
-    #[error("the new store cannot be opened: {0}")]
+    /// The new store cannot be opened.
+    #[error("cannot open the new store: {0}")]
     Open(#[from] OpenError),
-    /// The store that is filled takes no map.
+    /// The new store refused the map.
     #[error(transparent)]
     Map(#[from] MapError),
-    /// The databases of the store that is filled.
+    /// The databases of the new store failed.
     #[error(transparent)]
     EngineSet(#[from] ChangeError),
-    /// The place does not answer.
-    #[error("the place of the backup failed: {0}")]
+    /// The object store of the backup failed.
+    #[error("the object store of the backup failed: {0}")]
     Store(#[from] object_store::Error),
-    /// The directory to be filled.
+    /// The new data directory cannot be created.
     #[error("{0}")]
     Directory(String),
 }

@@ -1,4 +1,4 @@
-//! A store that is made from rows: the databases of its ranges, and last its map.
+//! Creating a store from rows: the databases of its ranges, and last its map.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,19 +11,18 @@ use partita_engine::slate::{Settings, SlateEngineSet};
 use partita_engine::{Batch, Engine, EngineSet, WriteError};
 use partita_range::RangeId;
 use partita_rt::data_dir::Building;
-use tokio::sync::oneshot;
 
+use super::part::row_bytes;
 use super::{BackupError, Progress};
-use crate::SnapshotReader;
-use partita_cluster::Epoch;
-use partita_cluster::{MapRecord, MapStore, ObjectMapStore, RangeRecord};
+use crate::{SnapshotReader, SnapshotScan};
+use partita_cluster::{Epoch, MapRecord, MapStore, ObjectMapStore, RangeRecord};
 
 /// Bytes and rows of one commit.
 const BATCH_BYTES: usize = 1 << 20;
 const BATCH_ROWS: usize = 1024;
-/// Commits on their way at a time.
+/// Commits in flight.
 const IN_FLIGHT: usize = 8;
-/// How often a commit that was refused is tried again, and after what pause: each try has waited for seconds already.
+/// Retries of a failed write, and the pause before each: every try may already wait for seconds.
 const TRIES_MAX: u32 = 60;
 const PAUSE: Duration = Duration::from_millis(250);
 /// Nothing is read from it while it is filled.
@@ -33,24 +32,16 @@ const CACHE_BYTES: u64 = 16 << 20;
 const READ_ROWS: usize = 4096;
 const READ_BYTES: usize = 8 << 20;
 
-/// A store that is being filled. Until [`NewStore::finish`] it has no map: no server may open it before, or it would begin a new one.
+/// A store that is being filled. It has no map until [`NewStore::finish`], and a server that opened it before would create a new one.
 pub struct NewStore {
     databases: Arc<dyn EngineSet>,
     map: Arc<dyn MapStore>,
-    /// Each from its first key on.
+    /// First key and database of each range.
     ranges: Vec<(Bytes, Arc<dyn Engine>)>,
 }
 
-impl std::fmt::Debug for NewStore {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("NewStore")
-            .field("ranges", &self.ranges.len())
-            .finish_non_exhaustive()
-    }
-}
-
 impl NewStore {
-    /// Makes the databases of ranges that begin at these keys, in order; the first is the empty key.
+    /// Creates the databases of ranges that begin at these keys, in order; the first is the empty key.
     ///
     /// # Errors
     /// [`BackupError::Open`].
@@ -73,7 +64,7 @@ impl NewStore {
     /// Adds rows, which are in key order.
     ///
     /// # Errors
-    /// [`BackupError::Write`]; some may be there.
+    /// [`BackupError::Write`]; some rows may be stored.
     pub async fn put(&self, rows: Vec<(Bytes, Bytes)>) -> Result<(), BackupError> {
         let mut commits = Vec::new();
         let mut rest = rows.as_slice();
@@ -93,7 +84,7 @@ impl NewStore {
                 count += 1;
             }
             let (here, later) = rest.split_at(count);
-            commits.push(commit(&**engine, here));
+            commits.push(retry(move || commit(&**engine, here)));
             rest = later;
         }
         let mut committing = futures::stream::iter(commits).buffer_unordered(IN_FLIGHT);
@@ -103,7 +94,7 @@ impl NewStore {
         Ok(())
     }
 
-    /// All rows are there: stores the map and closes the databases. From here on it is a store.
+    /// Stores the map and closes the databases, which completes the store.
     ///
     /// # Errors
     /// [`BackupError`].
@@ -111,7 +102,7 @@ impl NewStore {
         let mut record = MapRecord::first();
         record.ranges.clear();
         for (id, (start, engine)) in (1..).zip(&self.ranges) {
-            flush(&**engine).await?;
+            retry(|| engine.flush()).await?;
             record.ranges.push(RangeRecord {
                 id,
                 epoch: Epoch(1),
@@ -125,93 +116,91 @@ impl NewStore {
     }
 }
 
-async fn flush(engine: &dyn Engine) -> Result<(), WriteError> {
-    let mut tries = 0;
-    loop {
-        match engine.flush().await {
-            Err(WriteError::Refused(_)) if tries < TRIES_MAX => tries += 1,
-            flushed => return flushed,
+/// Repeats a write that failed: the disk may be slower than this process, and writing a row twice changes nothing.
+async fn retry<F>(write: impl Fn() -> F) -> Result<(), WriteError>
+where
+    F: Future<Output = Result<(), WriteError>>,
+{
+    for _ in 0..TRIES_MAX {
+        if write().await.is_ok() {
+            return Ok(());
         }
         tokio::time::sleep(PAUSE).await;
     }
+    write().await
 }
 
 async fn commit(engine: &dyn Engine, rows: &[(Bytes, Bytes)]) -> Result<(), WriteError> {
-    let mut tries = 0;
-    loop {
-        match commit_once(engine, rows).await {
-            // The disk is slower than we are; and a row that is put twice is there once.
-            Err(_) if tries < TRIES_MAX => tries += 1,
-            committed => return committed,
-        }
-        tokio::time::sleep(PAUSE).await;
-    }
-}
-
-async fn commit_once(engine: &dyn Engine, rows: &[(Bytes, Bytes)]) -> Result<(), WriteError> {
     let mut batch = Batch::with_capacity(rows.len());
     for (key, value) in rows {
         batch.put(key.clone(), value.clone());
     }
-    let permit = engine.reserve(batch.bytes()).await?;
-    let (sender, receiver) = oneshot::channel();
-    let done = Box::new(move |result| {
-        // Nobody listens when the filling was given up.
-        let _ = sender.send(result);
-    });
-    permit.submit(batch, done);
-    receiver.await.unwrap_or(Err(WriteError::Unknown))
+    let written = partita_range::submit(engine, batch).await?;
+    written.await.unwrap_or(Err(WriteError::Unknown))
 }
 
-/// A data directory that is being made, and the store in it.
-pub(super) struct NewDirectory {
-    building: Building,
-    pub(super) store: NewStore,
+/// Rows to fill a store with, in key order.
+pub(super) trait RowSource: Send {
+    /// The next rows; empty at the end.
+    fn next(&mut self) -> impl Future<Output = Result<Vec<(Bytes, Bytes)>, BackupError>> + Send;
 }
 
-impl NewDirectory {
-    pub(super) async fn begin(
-        directory: &Path,
-        starts: impl Iterator<Item = Bytes>,
-    ) -> Result<Self, BackupError> {
-        let refused = |error: &dyn std::error::Error| BackupError::Directory(error.to_string());
-        let building = Building::begin(directory).map_err(|error| refused(&error))?;
-        let data = Arc::new(building.open().map_err(|error| refused(&error))?);
-        let map = Arc::new(ObjectMapStore::new(data.store()));
-        let settings = Settings {
-            cache_bytes: CACHE_BYTES,
-            ..Settings::default()
-        };
-        let databases = Arc::new(SlateEngineSet::new(data, settings).await?);
-        let store = NewStore::begin(databases, map, starts).await?;
-        Ok(Self { building, store })
-    }
-
-    /// It is filled, or what kept it from being filled: then nothing is left of it.
-    pub(super) async fn end(self, filled: Result<(), BackupError>) -> Result<(), BackupError> {
-        let databases = Arc::clone(&self.store.databases);
-        let finished = match filled {
-            Ok(()) => self.store.finish().await,
-            Err(why) => {
-                drop(self.store);
-                Err(why)
-            }
-        };
-        if let Err(why) = finished {
+/// Creates a data directory, which is absent or empty, and fills its ranges, which begin at `starts`. On failure nothing is left of
+/// it.
+pub(super) async fn fill_directory(
+    directory: &Path,
+    starts: impl Iterator<Item = Bytes>,
+    rows: impl RowSource,
+    note: &(dyn Fn(Progress) + Sync),
+) -> Result<Progress, BackupError> {
+    let refused = |error: &dyn std::error::Error| BackupError::Directory(error.to_string());
+    let building = Building::begin(directory).map_err(|error| refused(&error))?;
+    let data = Arc::new(building.open().map_err(|error| refused(&error))?);
+    let map = Arc::new(ObjectMapStore::new(data.store()));
+    let settings = Settings {
+        cache_bytes: CACHE_BYTES,
+        ..Settings::default()
+    };
+    let databases = Arc::new(SlateEngineSet::new(data, settings).await?);
+    let store = NewStore::begin(databases.clone(), map, starts).await?;
+    match fill(store, rows, note).await {
+        Ok(progress) => {
+            drop(databases);
+            building.finish().map_err(|error| refused(&error))?;
+            Ok(progress)
+        }
+        Err(why) => {
             databases.close().await;
             drop(databases);
-            if let Err(error) = self.building.abandon() {
-                tracing::warn!(%error, "what was begun stays, for the next try to remove");
+            if let Err(error) = building.abandon() {
+                tracing::warn!(%error, "cannot delete the incomplete data directory; the next restore to it will");
             }
-            return Err(why);
+            Err(why)
         }
-        let finished = self.building.finish();
-        finished.map_err(|error| BackupError::Directory(error.to_string()))
     }
 }
 
-/// Copies a snapshot into a data directory of its own, which is not there yet or is empty: the same rows, byte for byte, so the same
-/// ETags and Timestamps. The directory is there once all of it is.
+async fn fill(
+    store: NewStore,
+    mut rows: impl RowSource,
+    note: &(dyn Fn(Progress) + Sync),
+) -> Result<Progress, BackupError> {
+    let mut progress = Progress::default();
+    loop {
+        let rows = rows.next().await?;
+        if rows.is_empty() {
+            store.finish().await?;
+            return Ok(progress);
+        }
+        progress.rows += rows.len() as u64;
+        progress.bytes += row_bytes(&rows);
+        store.put(rows).await?;
+        note(progress);
+    }
+}
+
+/// Copies a snapshot into a new data directory, which is absent or empty: the same rows, byte for byte, so the same ETags and
+/// Timestamps. The directory appears when it is complete.
 ///
 /// # Errors
 /// [`BackupError`].
@@ -223,31 +212,13 @@ pub fn unpack<'a>(
     Box::pin(async move {
         let ranges = snapshot.record().ranges.iter();
         let starts = ranges.map(|range| range.start.clone());
-        let new = NewDirectory::begin(directory, starts).await?;
-        let mut progress = Progress::default();
-        let filled = fill(&new.store, snapshot, &mut progress, note).await;
-        new.end(filled).await?;
-        Ok(progress)
+        let rows = snapshot.scan(&Bytes::new(), None);
+        fill_directory(directory, starts, rows, note).await
     })
 }
 
-/// Copies all rows.
-async fn fill(
-    store: &NewStore,
-    snapshot: &SnapshotReader,
-    progress: &mut Progress,
-    note: &(dyn Fn(Progress) + Sync),
-) -> Result<(), BackupError> {
-    let mut scan = snapshot.scan(&Bytes::new(), None);
-    loop {
-        let rows = scan.next(READ_ROWS, READ_BYTES).await?;
-        if rows.is_empty() {
-            return Ok(());
-        }
-        progress.rows += rows.len() as u64;
-        let sizes = rows.iter().map(|(key, value)| key.len() + value.len());
-        progress.bytes += sizes.sum::<usize>() as u64;
-        store.put(rows).await?;
-        note(*progress);
+impl RowSource for SnapshotScan {
+    async fn next(&mut self) -> Result<Vec<(Bytes, Bytes)>, BackupError> {
+        Ok(SnapshotScan::next(self, READ_ROWS, READ_BYTES).await?)
     }
 }

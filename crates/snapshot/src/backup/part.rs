@@ -1,4 +1,4 @@
-//! A file of rows. `docs/format/backup.md` has the bytes.
+//! A file of rows. `docs/format/backup.md` describes the bytes.
 
 use bytes::{Buf, Bytes};
 use sha2::{Digest, Sha256};
@@ -9,9 +9,9 @@ const MAGIC: &[u8; 8] = b"PARTBAK\n";
 const VERSION: u32 = 1;
 const HEADER_BYTES: usize = 64;
 const DIGEST_BYTES: usize = 32;
-/// Fast, and about as small as the stored blocks.
+/// Fast, and about as good as the compression of stored blocks.
 const ZSTD_LEVEL: i32 = 1;
-/// A part holds one row at least, and stops soon after [`super::write::PART_BYTES`]: more is damage.
+/// A part ends soon after [`super::write::PART_BYTES`], so a larger body is damage.
 const BODY_BYTES_MAX: usize = 256 << 20;
 
 /// Rows of a snapshot, in key order.
@@ -28,15 +28,10 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// Bytes of keys and values.
-    pub(super) fn row_bytes(&self) -> u64 {
-        let bytes = self.rows.iter().map(|(key, value)| key.len() + value.len());
-        bytes.sum::<usize>() as u64
-    }
-
-    /// The file. Takes some tens of milliseconds.
+    /// Encodes the file. Takes tens of milliseconds.
     pub(super) fn encode(&self) -> std::io::Result<Vec<u8>> {
-        let mut body = Vec::with_capacity(usize::try_from(self.row_bytes()).unwrap_or_default());
+        let mut body =
+            Vec::with_capacity(usize::try_from(row_bytes(&self.rows)).unwrap_or_default());
         push(&mut body, &self.after);
         for (key, value) in &self.rows {
             push(&mut body, key);
@@ -48,23 +43,33 @@ impl Part {
         file.extend_from_slice(&VERSION.to_le_bytes());
         file.extend_from_slice(&[0; 4]);
         file.extend_from_slice(&self.snapshot);
-        file.extend_from_slice(&self.number.to_le_bytes());
-        file.extend_from_slice(&(self.rows.len() as u64).to_le_bytes());
-        file.extend_from_slice(&(body.len() as u64).to_le_bytes());
-        file.extend_from_slice(&(packed.len() as u64).to_le_bytes());
+        for number in [
+            self.number,
+            self.rows.len() as u64,
+            body.len() as u64,
+            packed.len() as u64,
+        ] {
+            file.extend_from_slice(&number.to_le_bytes());
+        }
         file.extend_from_slice(&packed);
         let digest = Sha256::digest(&file);
         file.extend_from_slice(&digest);
         Ok(file)
     }
 
-    /// Reads a file, all of it.
+    /// Decodes a file.
     ///
     /// # Errors
-    /// [`BackupError::Damaged`] with what is wrong.
+    /// [`BackupError::Damaged`].
     pub(super) fn decode(file: &[u8]) -> Result<Self, BackupError> {
         decode(file).map_err(|what| BackupError::Damaged(what.to_owned()))
     }
+}
+
+/// The bytes of keys and values.
+pub(super) fn row_bytes(rows: &[(Bytes, Bytes)]) -> u64 {
+    let bytes = rows.iter().map(|(key, value)| key.len() + value.len());
+    bytes.sum::<usize>() as u64
 }
 
 fn push(body: &mut Vec<u8>, bytes: &[u8]) {
@@ -85,7 +90,7 @@ fn decode(file: &[u8]) -> Result<Part, &'static str> {
     }
     header.advance(MAGIC.len());
     if header.get_u32_le() != VERSION {
-        return Err("a version that is not known");
+        return Err("unknown version");
     }
     header.advance(4);
     let mut snapshot = [0; 16];
@@ -95,11 +100,11 @@ fn decode(file: &[u8]) -> Result<Part, &'static str> {
     if packed_bytes != packed.len() as u64 {
         return Err("its length is wrong");
     }
-    let body_bytes = usize::try_from(body_bytes).map_err(|_| "its length is wrong")?;
+    let body_bytes = usize::try_from(body_bytes).unwrap_or(usize::MAX);
     if body_bytes > BODY_BYTES_MAX {
         return Err("its length is wrong");
     }
-    let body = zstd::bulk::decompress(packed, body_bytes).map_err(|_| "it does not unpack")?;
+    let body = zstd::bulk::decompress(packed, body_bytes).map_err(|_| "cannot decompress it")?;
     let mut body = Bytes::from(body);
     let after = take(&mut body)?;
     let (mut rows, mut last) = (Vec::new(), after.clone());
@@ -124,7 +129,7 @@ fn decode(file: &[u8]) -> Result<Part, &'static str> {
 
 fn take(body: &mut Bytes) -> Result<Bytes, &'static str> {
     let length = body.try_get_u32_le().map_err(|_| "its rows are cut off")?;
-    let length = usize::try_from(length).map_err(|_| "its rows are cut off")?;
+    let length = usize::try_from(length).unwrap_or(usize::MAX);
     if body.len() < length {
         return Err("its rows are cut off");
     }

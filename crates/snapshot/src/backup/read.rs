@@ -1,4 +1,4 @@
-//! Reading a backup back.
+//! Restoring a backup.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use object_store::ObjectStore;
 use partita_rt::place;
 
 use super::manifest::{Manifest, Origin, sha256};
-use super::new_store::{NewDirectory, NewStore};
+use super::new_store::{RowSource, fill_directory};
 use super::part::Part;
 use super::{BackupError, CHECKSUMS, MANIFEST, Progress};
 
@@ -21,7 +21,7 @@ pub struct Backup {
 }
 
 impl Backup {
-    /// Opens the backup in a place, once its list is what it was.
+    /// Opens the backup in a place, and checks its manifest.
     ///
     /// # Errors
     /// [`BackupError::NotThere`], [`BackupError::Damaged`], [`BackupError::Store`].
@@ -30,23 +30,23 @@ impl Backup {
             let list = place::read(&*store, MANIFEST).await?;
             let list = list.ok_or(BackupError::NotThere)?;
             let manifest = Manifest::parse(&list)?;
-            let told = place::read(&*store, CHECKSUMS).await?.unwrap_or_default();
-            if list.as_ref() != manifest.bytes() || told.as_ref() != manifest.checksums().as_bytes()
+            let sums = place::read(&*store, CHECKSUMS).await?.unwrap_or_default();
+            if list.as_ref() != manifest.bytes() || sums.as_ref() != manifest.checksums().as_bytes()
             {
-                let what = format!("{MANIFEST} and {CHECKSUMS} do not fit each other");
+                let what = format!("{MANIFEST} and {CHECKSUMS} do not match");
                 return Err(BackupError::Damaged(what));
             }
             Ok(Self { store, manifest })
         })
     }
 
-    /// Of which snapshot it is.
+    /// The snapshot that it was made from.
     #[must_use]
     pub fn origin(&self) -> &Origin {
         &self.manifest.snapshot
     }
 
-    /// A part, checked against the list.
+    /// A part, checked against the manifest; `None` after the last one.
     async fn part(&self, at: usize) -> Result<Option<Part>, BackupError> {
         let Some(entry) = self.manifest.parts.get(at) else {
             return Ok(None);
@@ -68,8 +68,8 @@ impl Backup {
     }
 }
 
-/// Makes a data directory from a backup; it is not there yet, or is empty. The rows are the same, byte for byte, so the same ETags
-/// and Timestamps, in the same ranges. The directory is there once all of it is.
+/// Creates a data directory, which is absent or empty, from a backup. The rows are the same, byte for byte, so the same ETags and
+/// Timestamps, in the same ranges. The directory appears when it is complete.
 ///
 /// # Errors
 /// [`BackupError`].
@@ -80,39 +80,44 @@ pub fn restore<'a>(
 ) -> BoxFuture<'a, Result<Progress, BackupError>> {
     Box::pin(async move {
         let starts = backup.manifest.starts.iter();
-        let new = NewDirectory::begin(directory, starts.map(|start| start.0.clone())).await?;
-        let mut progress = Progress::default();
-        let filled = fill(&new.store, backup, &mut progress, note).await;
-        new.end(filled).await?;
-        Ok(progress)
+        let rows = PartRows {
+            backup,
+            parts_read: 0,
+            rows_read: 0,
+            last: Bytes::new(),
+        };
+        fill_directory(directory, starts.map(|start| start.0.clone()), rows, note).await
     })
 }
 
-/// Copies all rows.
-async fn fill(
-    store: &NewStore,
-    backup: &Backup,
-    progress: &mut Progress,
-    note: &(dyn Fn(Progress) + Sync),
-) -> Result<(), BackupError> {
-    let (mut last, mut at) = (Bytes::new(), 0);
-    while let Some(part) = backup.part(at).await? {
-        at += 1;
-        if part.after != last {
+/// The rows of a backup, part after part.
+struct PartRows<'b> {
+    backup: &'b Backup,
+    parts_read: usize,
+    rows_read: u64,
+    /// The last key that was read.
+    last: Bytes,
+}
+
+impl RowSource for PartRows<'_> {
+    async fn next(&mut self) -> Result<Vec<(Bytes, Bytes)>, BackupError> {
+        let Some(part) = self.backup.part(self.parts_read).await? else {
+            return match self.rows_read == self.backup.manifest.rows {
+                true => Ok(Vec::new()),
+                false => Err(BackupError::Damaged("rows are missing".to_owned())),
+            };
+        };
+        self.parts_read += 1;
+        if part.after != self.last {
             return Err(BackupError::Damaged(format!(
-                "part {at} does not follow the one before"
+                "part {} does not follow the one before",
+                self.parts_read
             )));
         }
         if let Some((key, _)) = part.rows.last() {
-            last = key.clone();
+            self.last = key.clone();
         }
-        progress.rows += part.rows.len() as u64;
-        progress.bytes += part.row_bytes();
-        store.put(part.rows).await?;
-        note(*progress);
+        self.rows_read += part.rows.len() as u64;
+        Ok(part.rows)
     }
-    if progress.rows != backup.manifest.rows {
-        return Err(BackupError::Damaged("rows are missing".to_owned()));
-    }
-    Ok(())
 }

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use object_store::ObjectStore;
 use partita_cluster::Cluster;
-use partita_engine::{Batch, KeyRange, ScanHint};
+use partita_cluster::test_world::rows;
+use partita_engine::Batch;
 use partita_model::{DateTime, TableId, TableSpace};
 use partita_rt::Place;
 
@@ -48,19 +49,6 @@ async fn put(cluster: &Cluster, numbers: std::ops::Range<u32>) {
             locked.commit(batch).await.unwrap();
         }
     }
-}
-
-async fn rows(cluster: &Cluster) -> BTreeMap<Bytes, Bytes> {
-    let mut all = BTreeMap::new();
-    for served in cluster.map().ranges().iter() {
-        let mut scan = served
-            .range
-            .scan(KeyRange::all(), ScanHint::walk())
-            .await
-            .unwrap();
-        all.extend(scan.next(usize::MAX, usize::MAX).await.unwrap());
-    }
-    all
 }
 
 /// A store of some parts' size in three ranges, a snapshot of it, and what was in it.
@@ -161,7 +149,7 @@ async fn what_is_backed_up_comes_back_byte_for_byte() {
         (verified.rows, &verified.findings),
         (u64::from(ROWS), &Vec::new())
     );
-    assert!(verified.strangers.is_empty());
+    assert!(verified.unexpected.is_empty());
 
     let backup = Backup::open(world.store("backup")).await.unwrap();
     let restored = restore(&backup, &world.path("restored"), &|_| {})
@@ -320,7 +308,7 @@ async fn damage_to_any_file_is_found_and_named() {
     std::fs::write(place.join("notes.txt"), "mine").unwrap();
     let verified = world.verify("backup").await;
     assert_eq!(
-        (verified.findings.len(), verified.strangers),
+        (verified.findings.len(), verified.unexpected),
         (0, vec!["notes.txt".to_owned()])
     );
     world.close().await;

@@ -1,4 +1,4 @@
-//! Reading every file of a backup, and comparing.
+//! Verifying every file of a backup.
 
 use std::collections::BTreeMap;
 
@@ -13,34 +13,34 @@ use super::manifest::{Begun, Manifest, pretty, sha256};
 use super::part::Part;
 use super::{BEGUN, BackupError, CHECKSUMS, MANIFEST, Progress};
 
-/// What is wrong with a file.
+/// A damaged file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Finding {
-    /// It is not there.
+    /// It is missing.
     Missing(String),
-    /// It is shorter than it was: name, bytes, bytes there should be.
+    /// It is truncated: name, bytes, expected bytes.
     Short(String, u64, u64),
-    /// It has other bytes than it had.
+    /// Its content differs.
     Changed(String),
 }
 
-/// What a verification found.
+/// The result of a verification.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Verified {
     /// Files that were read.
     pub files: u64,
     /// Bytes in them.
     pub bytes: u64,
-    /// Rows in the parts that are whole.
+    /// Rows in the intact parts.
     pub rows: u64,
-    /// What is wrong; nothing if the backup is as it was made.
+    /// Damaged files; empty if the backup is intact.
     pub findings: Vec<Finding>,
-    /// Files that are no part of it.
-    pub strangers: Vec<String>,
+    /// Files that do not belong to the backup.
+    pub unexpected: Vec<String>,
 }
 
-/// Reads every file of a backup and compares it with the list and the checksums. The list and the checksums vouch for each other:
-/// where they differ, both are looked at, and the list is said to be changed. `note` is told the bytes of files read so far.
+/// Reads every file of a backup and compares it with manifest and checksums, and these two with each other. Calls `note` after each
+/// part.
 ///
 /// # Errors
 /// [`BackupError::NotThere`]; [`BackupError::Store`].
@@ -56,18 +56,18 @@ pub fn verify<'a>(
         let sums = place::read(store, CHECKSUMS).await?;
         let begun = place::read(store, BEGUN).await?;
         verified.count(&list);
-        check_lists(&mut verified, &list, manifest.as_ref(), sums.as_deref());
+        verified.check_lists(&list, manifest.as_ref(), sums.as_ref());
         match (&begun, &manifest) {
-            (None, _) => verified.findings.push(Finding::Missing(BEGUN.to_owned())),
-            (Some(told), Some(manifest)) => {
-                verified.count(told);
-                if told.as_ref() != pretty(&Begun::new(manifest.snapshot.clone())) {
-                    verified.findings.push(Finding::Changed(BEGUN.to_owned()));
+            (None, _) => verified.missing(BEGUN),
+            (Some(begun), Some(manifest)) => {
+                verified.count(begun);
+                if begun.as_ref() != pretty(&Begun::new(manifest.snapshot.clone())) {
+                    verified.changed(BEGUN);
                 }
             }
             (Some(_), None) => {}
         }
-        // What the list says, or, if it cannot be read, the checksums.
+        // From the manifest, or from the checksums if the manifest cannot be read.
         let parts: BTreeMap<String, (String, Option<u64>)> = match &manifest {
             Some(manifest) => manifest
                 .parts
@@ -85,7 +85,7 @@ pub fn verify<'a>(
         }
         let known = [MANIFEST, CHECKSUMS, BEGUN];
         let all: Vec<_> = store.list(None).try_collect().await?;
-        verified.strangers = all
+        verified.unexpected = all
             .iter()
             .map(|object| object.location.to_string())
             .filter(|name| !known.contains(&name.as_str()) && !parts.contains_key(name))
@@ -99,31 +99,30 @@ impl Verified {
         self.files += 1;
         self.bytes += file.len() as u64;
     }
-}
 
-fn check_lists(
-    verified: &mut Verified,
-    list: &Bytes,
-    manifest: Option<&Manifest>,
-    sums: Option<&[u8]>,
-) {
-    let Some(sums) = sums else {
-        verified
-            .findings
-            .push(Finding::Missing(CHECKSUMS.to_owned()));
-        return;
-    };
-    verified.files += 1;
-    verified.bytes += sums.len() as u64;
-    let first = format!("{}  {MANIFEST}\n", sha256(list));
-    if manifest.is_none() || !sums.starts_with(first.as_bytes()) {
-        verified
-            .findings
-            .push(Finding::Changed(MANIFEST.to_owned()));
-    } else if manifest.is_some_and(|manifest| manifest.checksums().as_bytes() != sums) {
-        verified
-            .findings
-            .push(Finding::Changed(CHECKSUMS.to_owned()));
+    fn missing(&mut self, name: &str) {
+        self.findings.push(Finding::Missing(name.to_owned()));
+    }
+
+    fn changed(&mut self, name: &str) {
+        self.findings.push(Finding::Changed(name.to_owned()));
+    }
+
+    /// Compares the manifest and the checksums.
+    fn check_lists(&mut self, list: &Bytes, manifest: Option<&Manifest>, sums: Option<&Bytes>) {
+        let Some(sums) = sums else {
+            return self.missing(CHECKSUMS);
+        };
+        self.count(sums);
+        let first = format!("{}  {MANIFEST}\n", sha256(list));
+        match manifest {
+            Some(manifest) if sums.starts_with(first.as_bytes()) => {
+                if manifest.checksums().as_bytes() != sums {
+                    self.changed(CHECKSUMS);
+                }
+            }
+            _ => self.changed(MANIFEST),
+        }
     }
 }
 
@@ -135,7 +134,7 @@ async fn check_part(
     bytes: Option<u64>,
 ) -> Result<(), BackupError> {
     let Some(file) = place::read(store, name).await? else {
-        verified.findings.push(Finding::Missing(name.to_owned()));
+        verified.missing(name);
         return Ok(());
     };
     verified.count(&file);
@@ -150,12 +149,12 @@ async fn check_part(
             let short = Finding::Short(name.to_owned(), length, bytes);
             verified.findings.push(short);
         }
-        _ => verified.findings.push(Finding::Changed(name.to_owned())),
+        _ => verified.changed(name),
     }
     Ok(())
 }
 
-/// The parts and their checksums, as `sha256sum` writes them.
+/// Parses the parts and checksums in the format of `sha256sum`.
 fn parse_sums(sums: &[u8]) -> BTreeMap<String, (String, Option<u64>)> {
     let text = String::from_utf8_lossy(sums);
     let lines = text.lines().filter_map(|line| line.split_once("  "));

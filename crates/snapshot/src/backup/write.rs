@@ -1,4 +1,4 @@
-//! Making a backup, and going on with one that was interrupted.
+//! Writing a backup, and resuming one that was interrupted.
 
 use bytes::Bytes;
 use futures::future::BoxFuture;
@@ -8,21 +8,21 @@ use partita_rt::place;
 use std::sync::Arc;
 
 use super::manifest::{Begun, Manifest, Origin, PartEntry, part_name, pretty, sha256};
-use super::part::Part;
+use super::part::{Part, row_bytes};
 use super::{BEGUN, BackupError, CHECKSUMS, MANIFEST, Progress};
 use crate::{SnapshotReader, SnapshotScan};
 
-/// Bytes of keys and values after which a part ends. What an interrupted backup does again, and what is in memory twice.
+/// Bytes of keys and values after which a part ends: an interrupted backup repeats at most this, and holds it in memory twice.
 pub(super) const PART_BYTES: usize = 16 << 20;
 
 const CHUNK_ROWS: usize = 4096;
 
-/// A backup was made, or was there.
+/// A complete backup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
     /// Files of rows.
     pub parts: u64,
-    /// Of those, the ones that an earlier try had made.
+    /// Of those, the ones of an earlier, interrupted try.
     pub kept: u64,
     /// Rows in all of them.
     pub rows: u64,
@@ -32,11 +32,11 @@ pub struct Written {
     pub bytes: u64,
 }
 
-/// Copies a snapshot into an empty place, or goes on with that. Parts that are there and whole are kept. `note` is told how far it
-/// is. Cancel safe: what was copied stays, for the next try.
+/// Copies a snapshot into an empty place, or resumes that. Keeps complete parts. Calls `note` after each part. Cancel safe: the next
+/// try resumes.
 ///
 /// # Errors
-/// [`BackupError`]; it can be tried again.
+/// [`BackupError`]; a retry resumes.
 pub fn write<'a>(
     snapshot: &'a SnapshotReader,
     store: &'a Arc<dyn ObjectStore>,
@@ -45,7 +45,7 @@ pub fn write<'a>(
     Box::pin(async move { write_parts(snapshot, store, PART_BYTES, note).await })
 }
 
-/// As [`write()`], in parts of so many bytes.
+/// [`write()`], in parts of `part_bytes`.
 pub(super) async fn write_parts(
     snapshot: &SnapshotReader,
     store: &Arc<dyn ObjectStore>,
@@ -85,7 +85,7 @@ pub(super) async fn write_parts(
     })
 }
 
-/// Says whose backup this is going to be, or finds that it is so.
+/// Records the snapshot of the backup in the place, or checks that it is the recorded one.
 async fn begin(store: &dyn ObjectStore, origin: &Origin) -> Result<(), BackupError> {
     let begun = Begun::new(origin.clone());
     let (path, bytes) = (Path::from(BEGUN), pretty(&begun));
@@ -97,12 +97,12 @@ async fn begin(store: &dyn ObjectStore, origin: &Origin) -> Result<(), BackupErr
         Err(object_store::Error::AlreadyExists { .. }) => {}
         Err(error) => return Err(error.into()),
     }
-    let there = place::read(store, BEGUN).await?.unwrap_or_default();
-    match serde_json::from_slice::<Begun>(&there) {
-        Ok(there) if there == begun => Ok(()),
-        Ok(there) => Err(BackupError::Occupied(format!(
+    let found = place::read(store, BEGUN).await?.unwrap_or_default();
+    match serde_json::from_slice::<Begun>(&found) {
+        Ok(found) if found == begun => Ok(()),
+        Ok(found) => Err(BackupError::Occupied(format!(
             "{} of {}",
-            there.snapshot.name, there.snapshot.created
+            found.snapshot.name, found.snapshot.created
         ))),
         Err(error) => Err(BackupError::Damaged(format!("{BEGUN}: {error}"))),
     }
@@ -117,12 +117,12 @@ struct Writer<'s> {
     kept: u64,
     /// The last key of the last part.
     last: Bytes,
-    /// Behind that key; nothing while parts are found.
+    /// The scan behind that key; `None` while complete parts are found.
     scan: Option<SnapshotScan>,
 }
 
 impl Writer<'_> {
-    /// Sees to the next part: it is there, or is made. `false` when there are no more rows.
+    /// Keeps or writes the next part. Returns `false` when there are no more rows.
     async fn part(&mut self) -> Result<bool, BackupError> {
         let number = self.manifest.parts.len() as u64 + 1;
         let name = part_name(number);
@@ -166,7 +166,7 @@ impl Writer<'_> {
             self.last = last.clone();
         }
         self.manifest.rows += part.rows.len() as u64;
-        self.manifest.row_bytes += part.row_bytes();
+        self.manifest.row_bytes += row_bytes(&part.rows);
         self.manifest.parts.push(PartEntry {
             name,
             bytes: file.len() as u64,
@@ -181,7 +181,7 @@ impl Writer<'_> {
             Some(scan) => scan,
             None if self.last.is_empty() => self.snapshot.scan(&Bytes::new(), None),
             None => {
-                // The least key behind the last one.
+                // The next possible key.
                 let behind = [self.last.as_ref(), &[0]].concat();
                 self.snapshot.scan(&behind.into(), None)
             }
@@ -192,8 +192,7 @@ impl Writer<'_> {
             if more.is_empty() {
                 break;
             }
-            let sizes = more.iter().map(|(key, value)| key.len() + value.len());
-            bytes += sizes.sum::<usize>();
+            bytes += row_bytes(&more) as usize;
             rows.extend(more);
         }
         self.scan = Some(scan);
@@ -201,7 +200,7 @@ impl Writer<'_> {
     }
 }
 
-/// The part in a file, if it is whole.
+/// The part in a file, if the file is intact.
 async fn decoded(file: Bytes) -> Result<(Bytes, Option<Part>), BackupError> {
     let decoding = partita_rt::threads::spawn_blocking(move || {
         let part = Part::decode(&file).ok();

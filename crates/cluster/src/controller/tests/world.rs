@@ -2,8 +2,10 @@
 
 use crate::balance::{BalanceAction, BalanceSettings, Balancer, Observed, SplitPoint};
 use crate::controller::{
-    Action, Event, JobId, Limits, Outcome, Removed, Request, State, StoreAction, step,
+    Action, ChangeRequest, Event, JobId, Outcome, RANGES_MAX, Removed, Request, State, Task,
+    TaskResult, step,
 };
+use crate::coordinator::RangeSpec;
 use crate::error::ChangeRefused;
 use crate::host::{ChangeFailed, Leftover};
 use crate::map::{ChangeRecord, MapError, MapRecord};
@@ -18,7 +20,7 @@ const TRANSIT: Duration = Duration::from_millis(5);
 
 pub(super) struct World {
     state: State,
-    limits: Limits,
+    ranges_max: usize,
     /// The newest record in the store.
     stored: Option<MapRecord>,
     /// The record that each job wants stored: by itself, or by the host with a change.
@@ -29,10 +31,9 @@ pub(super) struct World {
 
 impl World {
     pub(super) fn new() -> Self {
-        let limits = Limits::default();
         Self {
-            state: State::new(limits),
-            limits,
+            state: State::new(RANGES_MAX),
+            ranges_max: RANGES_MAX,
             stored: None,
             saving: HashMap::new(),
             began: Instant::now(),
@@ -50,10 +51,10 @@ impl World {
         let name = words.next().unwrap();
         let words: Vec<&str> = words.collect();
         match name {
-            "kill" => self.state = State::new(self.limits),
+            "kill" => self.state = State::new(self.ranges_max),
             "limit" => {
-                self.limits.ranges_per_host_max = words[0].parse().unwrap();
-                self.state = State::new(self.limits);
+                self.ranges_max = words[0].parse().unwrap();
+                self.state = State::new(self.ranges_max);
             }
             "balance" => {
                 let settings = BalanceSettings {
@@ -80,14 +81,14 @@ impl World {
 
     fn asked(&self, name: &str, words: &[&str]) -> Option<Event> {
         let request = match name {
-            "split" => Request::Split {
+            "split" => Request::Change(ChangeRequest::Split {
                 range: range(words[1]),
                 at: words.get(2).map(|at| key(at)),
-            },
-            "merge" => Request::Merge {
+            }),
+            "merge" => Request::Change(ChangeRequest::Merge {
                 left: range(words[1]),
                 right: range(words[2]),
-            },
+            }),
             "freeze" => Request::Freeze {
                 range: range(words[1]),
                 time: Duration::from_secs(1),
@@ -97,76 +98,60 @@ impl World {
             "release-pins" => Request::ReleasePins,
             _ => return None,
         };
-        let job = job(words);
-        Some(Event::Asked { job, request })
+        Some(Event::Asked(job(words), request))
     }
 
     fn event(&mut self, name: &str, words: &[&str]) -> Event {
         let is = |word: &str| words.contains(&word);
-        let refused = || ChangeRefused::Failed("the store failed".into());
         let result = || if is("fails") { Err(refused()) } else { Ok(()) };
         match name {
             "found" => Event::Found {
                 record: self.stored.clone(),
                 databases: ranges(words),
             },
-            "opened" => Event::Opened,
-            "released" => Event::Released { job: job(words) },
-            "surveyed" => Event::Surveyed {
-                job: job(words),
-                kept: Ok(words[1..]
-                    .iter()
-                    .map(|kept| kept.parse().unwrap())
-                    .collect()),
-            },
-            "split-key" => Event::SplitKeyFound {
-                job: job(words),
-                key: match words[1] {
-                    "none" => Err(ChangeRefused::NoSplitKey(RangeId(1))),
-                    at => Ok(key(at)),
-                },
-            },
-            "flushed" => Event::Flushed {
-                job: job(words),
-                result: result(),
-            },
-            "saved" => self.saved(job(words), is("fails")),
-            "changed" => self.changed(job(words), words.get(1).copied()),
-            "thawed" => Event::Thawed {
-                job: job(words),
-                result: result(),
-            },
-            "removed" => Event::Removed {
-                job: job(words),
-                removed: Removed {
-                    gone: ranges(&words[1..]),
-                    late: is("late"),
-                },
-            },
-            "listed" => Event::Listed {
-                job: job(words),
-                databases: Some(ranges(&words[1..])),
-            },
-            "removable" => Event::Removable {
-                job: job(words),
-                databases: Some(ranges(&words[1..])),
-            },
-            "pins-released" => Event::PinsReleased {
-                job: job(words),
-                complete: !is("fails"),
-            },
+            "released" => Event::Released(job(words)),
+            "opened" => Event::TaskEnded(JobId::START, TaskResult::Opened),
             "pins-suspected" => Event::PinsSuspected,
             "observed" => self.observed(words),
             "balanced" => Event::Balanced {
                 now: self.time(words[0]),
                 result: result(),
             },
-            "broken" => Event::Broken { job: job(words) },
+            "broken" => Event::Broken(job(words)),
+            _ => Event::TaskEnded(job(words), self.task_result(name, words)),
+        }
+    }
+
+    fn task_result(&mut self, name: &str, words: &[&str]) -> TaskResult {
+        let is = |word: &str| words.contains(&word);
+        let result = || if is("fails") { Err(refused()) } else { Ok(()) };
+        match name {
+            "surveyed" => {
+                let kept = words[1..].iter().map(|kept| kept.parse().unwrap());
+                TaskResult::Surveyed(Ok(kept.collect()))
+            }
+            "split-key" => TaskResult::SplitKeyFound(match words[1] {
+                "none" => Err(ChangeRefused::NoSplitKey(RangeId(1))),
+                at => Ok(key(at)),
+            }),
+            "flushed" => TaskResult::Flushed(result()),
+            "saved" => self.saved(job(words), is("fails")),
+            "changed" => self.changed(job(words), words.get(1).copied()),
+            "thawed" => TaskResult::Thawed(result()),
+            "removed" => TaskResult::Removed(Removed {
+                gone: ranges(&words[1..]),
+                late: is("late"),
+            }),
+            "listed" => TaskResult::Listed(Some(ranges(&words[1..]))),
+            "removable" => TaskResult::Removable(Some(ranges(&words[1..]))),
+            "pins-released" => TaskResult::PinsReleased {
+                complete: !is("fails"),
+            },
             other => panic!("no command {other}"),
         }
     }
 
-    fn saved(&mut self, job: JobId, fails: bool) -> Event {
+    fn saved(&mut self, job: JobId, fails: bool) -> TaskResult {
         let record = self.saving.remove(&job).expect("the job saves a record");
         let result = if fails {
             Err(MapError::Conflict(record.version))
@@ -174,13 +159,13 @@ impl World {
             self.stored = Some(record);
             Ok(())
         };
-        Event::Saved { job, result }
+        TaskResult::Saved(result)
     }
 
-    fn changed(&mut self, job: JobId, how: Option<&str>) -> Event {
+    fn changed(&mut self, job: JobId, how: Option<&str>) -> TaskResult {
         let decision = self.saving.remove(&job).expect("the job changes ranges");
         let failed = |leftover| {
-            let why = ChangeRefused::Failed("the store failed".into());
+            let why = refused();
             Err(ChangeFailed { why, leftover })
         };
         let result = match how {
@@ -191,7 +176,7 @@ impl World {
             Some("fails") => failed(Leftover::Closed),
             Some(_) => failed(Leftover::Unfinished),
         };
-        Event::Changed { job, result }
+        TaskResult::Changed(result)
     }
 
     /// `observed TIME RANGE:BYTES …`
@@ -221,43 +206,23 @@ impl World {
     /// Writes an action down.
     fn note(&mut self, action: Action) {
         let text = match action {
-            Action::Open { ranges } => {
-                let ids: Vec<RangeId> = ranges.iter().map(|range| range.id).collect();
-                format!("open {}", list(&ids))
+            Action::Run(_, Task::Open(ranges)) => format!("open {}", spec_list(&ranges)),
+            Action::Run(job, task) => {
+                let text = format!("{job}: {}", task_text(&task));
+                if let Task::Save(record, _) | Task::Change(_, record) = task {
+                    self.saving.insert(job, record);
+                }
+                text
             }
             Action::Started(Ok(())) => "started".to_owned(),
             Action::Started(Err(why)) => format!("not started: {why}"),
-            Action::Save {
-                job,
-                record,
-                reason,
-            } => {
-                let text = format!("{job}: save ({reason:?}) {}", record_text(&record));
-                self.saving.insert(job, record);
-                text
-            }
-            Action::Survey { job, ranges } => format!("{job}: survey {}", list(&ranges)),
-            Action::FindSplitKey { job, range } => format!("{job}: find a split key of {range}"),
-            Action::Flush { job, ranges } => format!("{job}: flush {}", list(&ranges)),
-            Action::Change {
-                job,
-                change,
-                decision,
-            } => {
-                let (change, record) = (change_text(&change.record), record_text(&decision));
-                self.saving.insert(job, decision);
-                format!("{job}: change ({change}), decided by {record}")
-            }
             Action::Replace { old, new } => {
-                let new: Vec<RangeId> = new.iter().map(|range| range.id).collect();
-                format!("replace {} by {}", list(&old), list(&new))
+                format!("replace {} by {}", list(&old), spec_list(&new))
             }
-            Action::Detach { range } => format!("detach {range}"),
-            Action::Freeze { job, range, time } => format!("{job}: freeze {range} for {time:?}"),
-            Action::Store { job, action } => format!("{job}: {}", store_text(&action)),
-            Action::GrantLock { job } => format!("{job}: holds the change lock"),
+            Action::Detach(range) => format!("detach {range}"),
+            Action::GrantLock(job) => format!("{job}: holds the change lock"),
             Action::Balance(action) => format!("balance: {}", balance_text(&action)),
-            Action::Answer { job, answer } => format!("{job}: {}", answer_text(answer)),
+            Action::Answer(job, answer) => format!("{job}: {}", answer_text(answer)),
         };
         self.output.push(text);
     }
@@ -298,6 +263,15 @@ fn list(ids: &[RangeId]) -> String {
     ids.join(" ")
 }
 
+fn spec_list(ranges: &[RangeSpec]) -> String {
+    let ids: Vec<RangeId> = ranges.iter().map(|range| range.id).collect();
+    list(&ids)
+}
+
+fn refused() -> ChangeRefused {
+    ChangeRefused::Failed("the store failed".into())
+}
+
 fn record_text(record: &MapRecord) -> String {
     let ranges = record.ranges.iter().map(|range| {
         let start = match range.start.is_empty() {
@@ -331,15 +305,25 @@ fn change_text(change: &ChangeRecord) -> String {
     }
 }
 
-fn store_text(action: &StoreAction) -> String {
-    match action {
-        StoreAction::Remove(databases) => format!("remove {}", list(databases)),
-        StoreAction::RemoveNew(databases) => format!("remove the new {}", list(databases)),
-        StoreAction::ListDatabases => "list the databases".to_owned(),
-        StoreAction::FindRemovable(databases) => {
+fn task_text(task: &Task) -> String {
+    match task {
+        Task::Open(ranges) => format!("open {}", spec_list(ranges)),
+        Task::Save(record, reason) => format!("save ({reason:?}) {}", record_text(record)),
+        Task::Survey(ranges) => format!("survey {}", list(ranges)),
+        Task::FindSplitKey(range) => format!("find a split key of {range}"),
+        Task::Flush(ranges) => format!("flush {}", list(ranges)),
+        Task::Change(change, decision) => {
+            let (change, record) = (change_text(&change.record), record_text(decision));
+            format!("change ({change}), decided by {record}")
+        }
+        Task::Freeze(range, time) => format!("freeze {range} for {time:?}"),
+        Task::Remove(databases) => format!("remove {}", list(databases)),
+        Task::RemoveNew(databases) => format!("remove the new {}", list(databases)),
+        Task::ListDatabases => "list the databases".to_owned(),
+        Task::FindRemovable(databases) => {
             format!("find out which can be removed of {}", list(databases))
         }
-        StoreAction::ReleasePins => "release untracked pins".to_owned(),
+        Task::ReleasePins => "release untracked pins".to_owned(),
     }
 }
 

@@ -1,13 +1,12 @@
-//! Segments: stored slots of one tier over some time, as `docs/format/heat.md` describes them.
+//! Segments: stored slots of one tier. `docs/format/heat.md` describes the bytes.
 //!
-//! A segment is a serde document, written by postcard and packed by zstd, which adds the checksum. Decoding accepts any bytes:
-//! it neither panics nor needs memory beyond a small multiple of [`DOCUMENT_BYTES_MAX`], and it returns only slots that
-//! keep the bounds of the history.
+//! A segment is a serde document in postcard, compressed by zstd with a checksum. Decoding untrusted bytes does not panic, takes
+//! at most a small multiple of [`DOCUMENT_BYTES_MAX`] of memory, and returns only slots within the bounds of the history.
 
-use super::extent::Extent;
-use super::load::Load;
-use super::slot::{CELLS_MAX, Cell, Happened, Keys, SPOTS_MAX, Slot, Spot, Time};
+use super::load::LoadSum;
+use super::slot::{CELLS_MAX, Cell, Keys, SPOTS_MAX, Slot, SlotLoad, Spot, Time};
 use super::tiers::Tier;
+use crate::Bounds;
 use crate::{COARSE_BUCKETS, CoarseLatency, Counts};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -15,16 +14,16 @@ use std::collections::BTreeSet;
 use std::fmt;
 use thiserror::Error;
 
-/// Version 3. Versions 1 and 2 began with [`OLD_MAGIC`] and are not read: the history is a day of statistics.
+/// Versions 1 and 2, which began with [`OLD_MAGIC`], are skipped: the history is a day of statistics.
 const VERSION: u32 = 3;
 const OLD_MAGIC: &[u8] = b"PARTHEAT";
 const ZSTD_LEVEL: i32 = 3;
-/// Unpacked. An hour of slots with other busy partitions in each, all with the longest keys, is smaller.
+/// Decompressed. An hour of slots, each with different busy partitions and the longest keys, is smaller.
 const DOCUMENT_BYTES_MAX: usize = 32 << 20;
-/// Largest count, 256 TiB in a slot, so that sums of stored counts cannot overflow.
+/// The largest count, 256 TiB in a slot, so that sums of stored counts cannot overflow.
 const COUNT_MAX: u64 = 1 << 48;
 
-/// The name of a segment, which says what it holds: slots of a tier, from a time up to another.
+/// The name of a segment: its tier, and the time range of its slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct SegmentName {
     pub(super) from: Time,
@@ -33,7 +32,7 @@ pub(super) struct SegmentName {
 }
 
 impl SegmentName {
-    /// Parses a name exactly as it is written; `None` for any other text.
+    /// Parses a name; `None` unless it is formatted exactly as [`fmt::Display`] does.
     pub(super) fn parse(name: &str) -> Option<Self> {
         let mut parts = name.splitn(3, '-').map(str::parse);
         let (from, to, span) = (
@@ -68,14 +67,14 @@ pub(super) enum SegmentFault {
     Version(u32),
 }
 
-/// What follows the version in a segment.
+/// The content of a segment after its version.
 #[derive(Serialize, Deserialize)]
 struct Document {
     /// As in the name.
     span: Time,
     from: Time,
     to: Time,
-    /// Every key that the slots refer to by index, in order, each once.
+    /// The keys that slots refer to by index: sorted, without duplicates.
     keys: Vec<Vec<u8>>,
     slots: Vec<StoredSlot>,
 }
@@ -91,7 +90,7 @@ struct StoredSlot {
 #[derive(Serialize, Deserialize)]
 struct StoredCell {
     start: u32,
-    /// `None` for a cell without end.
+    /// `None` for a cell up to the end of the key space.
     end: Option<u32>,
     /// `None` for an idle cell.
     load: Option<Box<StoredLoad>>,
@@ -100,11 +99,11 @@ struct StoredCell {
 #[derive(Serialize, Deserialize)]
 struct StoredLoad {
     counts: Counts,
-    /// Latency buckets with requests: the index and the number of requests.
+    /// Latency buckets with requests: index and number of requests.
     latency: Vec<(u8, u32)>,
 }
 
-/// The bytes of some slots, which are in order of time and within the name's.
+/// Encodes slots, which are in order of time and within the time range of the name.
 pub(super) fn encode<'s>(
     name: SegmentName,
     slots: impl Iterator<Item = &'s Slot> + Clone,
@@ -169,7 +168,7 @@ pub(super) fn decode(
     }
 }
 
-/// The slots of a document; `None` if it breaks a bound or an order.
+/// The slots of a document; `None` if a bound or an order is violated.
 fn read(name: SegmentName, document: &[u8], known: &mut Keys) -> Option<Vec<Slot>> {
     let (document, rest): (Document, _) = postcard::take_from_bytes(document).ok()?;
     let names_agree =
@@ -196,11 +195,11 @@ fn read_slot(slot: StoredSlot, keys: &[Bytes], known: &mut Keys) -> Option<Slot>
     let partitions = slot.partitions.into_iter();
     let spots = partitions.map(|(key, load)| {
         let partition = keys.get(key as usize)?.clone();
-        let (partition, load) = (known.partitions.of(partition), load.read()?);
+        let (partition, load) = (known.partitions.intern(partition), load.read()?);
         Some(Spot { partition, load })
     });
     let spots = spots.collect::<Option<_>>()?;
-    Some(Slot::new(slot.start, Happened { cells, spots }))
+    Some(Slot::new(slot.start, SlotLoad { cells, spots }))
 }
 
 fn read_cell(cell: StoredCell, keys: &[Bytes], known: &mut Keys) -> Option<Cell> {
@@ -213,12 +212,12 @@ fn read_cell(cell: StoredCell, keys: &[Bytes], known: &mut Keys) -> Option<Cell>
         None => None,
         Some(load) => Some(load.read()?),
     };
-    let extent = known.extents.of(Extent { start, end });
+    let extent = known.extents.intern(Bounds { start, end });
     Some(Cell { extent, load })
 }
 
-impl From<&Load> for StoredLoad {
-    fn from(Load { counts, latency }: &Load) -> Self {
+impl From<&LoadSum> for StoredLoad {
+    fn from(LoadSum { counts, latency }: &LoadSum) -> Self {
         let buckets = (0_u8..).zip(latency.buckets());
         let counted = buckets.filter(|(_, requests)| **requests > 0);
         Self {
@@ -232,31 +231,23 @@ impl From<&Load> for StoredLoad {
 
 impl StoredLoad {
     /// The load; `None` if a count is too large or a bucket does not exist.
-    fn read(self) -> Option<Box<Load>> {
-        let Counts {
-            reads,
-            writes,
-            rows_scanned,
-            rows_written,
-            bytes_in,
-            bytes_out,
-            throttled,
-        } = self.counts;
-        let requests = reads.max(writes).max(throttled);
-        let rows = rows_scanned.max(rows_written);
-        if requests.max(rows).max(bytes_in).max(bytes_out) > COUNT_MAX {
+    fn read(self) -> Option<Box<LoadSum>> {
+        let Self { counts, latency } = self;
+        if counts.largest() > COUNT_MAX {
             return None;
         }
-        let mut latency = CoarseLatency::new();
-        for (bucket, requests) in self.latency {
+        let mut load = LoadSum {
+            counts,
+            latency: CoarseLatency::new(),
+        };
+        for (bucket, requests) in latency {
             let bucket = usize::from(bucket);
             if bucket >= COARSE_BUCKETS {
                 return None;
             }
-            latency.add_to_bucket(bucket, requests);
+            load.latency.add_to_bucket(bucket, requests);
         }
-        let counts = self.counts;
-        Some(Box::new(Load { counts, latency }))
+        Some(Box::new(load))
     }
 }
 

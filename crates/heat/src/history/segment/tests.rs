@@ -2,33 +2,17 @@ use super::*;
 use proptest::prelude::*;
 use std::sync::Arc;
 
-fn load() -> impl Strategy<Value = Box<Load>> {
+fn load() -> impl Strategy<Value = Box<LoadSum>> {
     let counts = prop::array::uniform7(prop_oneof![0_u64..9, 0..=COUNT_MAX]);
     let latency = prop::array::uniform8((0..COARSE_BUCKETS, prop_oneof![Just(0), any::<u32>()]));
     (counts, latency).prop_map(|(counts, counted)| {
-        let [
-            reads,
-            writes,
-            rows_scanned,
-            rows_written,
-            bytes_in,
-            bytes_out,
-            throttled,
-        ] = counts;
-        let counts = Counts {
-            reads,
-            writes,
-            rows_scanned,
-            rows_written,
-            bytes_in,
-            bytes_out,
-            throttled,
-        };
+        let mut counts = counts.into_iter();
+        let counts = Counts::<u64>::default().map(|_| counts.next().unwrap());
         let mut latency = CoarseLatency::new();
         for (bucket, count) in counted {
             latency.add_to_bucket(bucket, count);
         }
-        Box::new(Load { counts, latency })
+        Box::new(LoadSum { counts, latency })
     })
 }
 
@@ -52,7 +36,7 @@ fn cells() -> impl Strategy<Value = Vec<Cell>> {
         prop::collection::vec(any::<u8>(), 0..40),
         prop::option::of(1_u8..255),
     );
-    let extent = extent.prop_map(|(start, more)| Extent {
+    let extent = extent.prop_map(|(start, more)| Bounds {
         end: more.map(|more| Bytes::from([&start[..], &[more]].concat())),
         start: start.into(),
     });
@@ -74,7 +58,7 @@ fn segment() -> impl Strategy<Value = (SegmentName, Vec<Slot>)> {
         let to = from + 360;
         let slots = slots.into_iter();
         let slots =
-            slots.map(|(at, (cells, spots))| Slot::new(from + at, Happened { cells, spots }));
+            slots.map(|(at, (cells, spots))| Slot::new(from + at, SlotLoad { cells, spots }));
         (SegmentName { from, to, tier }, slots.collect())
     })
 }
@@ -125,7 +109,7 @@ fn one_slot() -> Document {
 #[test]
 fn bytes_are_those_of_the_format_document() {
     let extent = |start: &'static str, end: Option<&'static str>| {
-        Arc::new(Extent {
+        Arc::new(Bounds {
             start: start.into(),
             end: end.map(Bytes::from),
         })
@@ -140,7 +124,7 @@ fn bytes_are_those_of_the_format_document() {
     };
     let busy = Cell {
         extent: extent("", Some("table-k")),
-        load: Some(Box::new(Load { counts, latency })),
+        load: Some(Box::new(LoadSum { counts, latency })),
     };
     let idle = Cell {
         extent: extent("table-k", None),
@@ -154,16 +138,16 @@ fn bytes_are_those_of_the_format_document() {
     of_partition.add_to_bucket(3, 120);
     let spot = Spot {
         partition: Arc::new("table-b".into()),
-        load: Box::new(Load {
+        load: Box::new(LoadSum {
             counts,
             latency: of_partition,
         }),
     };
-    let happened = Happened {
+    let load = SlotLoad {
         cells: vec![busy, idle],
         spots: vec![spot],
     };
-    let slots = [Slot::new(177_000_006, happened)];
+    let slots = [Slot::new(177_000_006, load)];
     let expected = [
         &[3][..],
         // The name: 6, 177,000,000, 177,000,360.

@@ -107,7 +107,7 @@ async fn a_day_of_64_busy_ranges_stays_within_its_bounds() {
             }
         }
         let ranges = (0..).zip(&windows).map(|(number, window)| RangeWindow {
-            extent: Extent {
+            bounds: Bounds {
                 start: key(number),
                 end: (number < 63).then(|| key(number + 1)),
             },
@@ -231,7 +231,7 @@ async fn what_comes_while_it_is_saved_is_saved_next() {
     assert!(futures::poll!(saving.as_mut()).is_pending());
     let window = reads(7);
     let range = RangeWindow {
-        extent: Extent {
+        bounds: Bounds {
             start: Bytes::new(),
             end: None,
         },

@@ -1,7 +1,7 @@
 mod archive;
 mod partitions;
 
-use super::slot::CELLS_MAX;
+use super::slot::{CELLS_MAX, Slot};
 use super::tiers::Tier;
 use super::*;
 use crate::{
@@ -143,7 +143,7 @@ impl World {
         let ranges = self.starts.iter().cloned().zip(ends).zip(&windows);
         let ranges: Vec<RangeWindow<'_>> = ranges
             .map(|((start, end), window)| RangeWindow {
-                extent: Extent { start, end },
+                bounds: Bounds { start, end },
                 window,
             })
             .collect();
@@ -226,6 +226,24 @@ fn sum(map: &HeatMap) -> f64 {
     map.values.iter().flatten().flatten().sum()
 }
 
+impl HeatHistory {
+    /// The map of all keys.
+    fn map(&self, from: SystemTime, to: SystemTime, shape: MapShape) -> HeatMap {
+        self.map_within(from, to, shape, &Bounds::all())
+    }
+
+    /// Bytes in memory, without keys.
+    fn memory_bytes(&self) -> usize {
+        let of = |slot: &Slot| {
+            let (cells, spots) = (slot.cells(), slot.spots());
+            let busy = cells.iter().filter(|cell| cell.load.is_some()).count() + spots.len();
+            let places = size_of_val(cells) + size_of_val(spots);
+            size_of::<Slot>() + places + busy * size_of::<LoadSum>()
+        };
+        self.with(|tiers| tiers.all().map(of).sum())
+    }
+}
+
 fn all_slots(history: &HeatHistory) -> [Vec<Slot>; 3] {
     history.with(|tiers| Tier::ALL.map(|tier| tiers.of(tier).iter().cloned().collect()))
 }
@@ -282,7 +300,7 @@ fn a_clock_set_back_loses_nothing() {
     let one = reads(1);
     let record = || {
         let range = RangeWindow {
-            extent: Extent {
+            bounds: Bounds {
                 start: Bytes::new(),
                 end: None,
             },
@@ -325,7 +343,7 @@ fn more_ranges_than_a_slot_tells_apart_are_joined() {
         .map(|number| reads(if number % 100 == 50 { 1_000 } else { 1 }))
         .collect();
     let ranges = (0_u32..).zip(&windows).map(|(number, window)| RangeWindow {
-        extent: Extent {
+        bounds: Bounds {
             start: key(number),
             end: (number < 999).then(|| key(number + 1)),
         },
@@ -360,7 +378,7 @@ fn a_map_shows_where_and_when() {
         let ranges = ranges.iter().zip(&windows);
         let ranges: Vec<RangeWindow<'_>> = ranges
             .map(|((start, end, _), window)| RangeWindow {
-                extent: Extent {
+                bounds: Bounds {
                     start: Bytes::from(*start),
                     end: end.map(Bytes::from),
                 },
@@ -396,18 +414,16 @@ fn a_map_shows_where_and_when() {
         vec![Some(8.0), Some(0.0), None, Some(10.0)],
     ];
     assert_eq!(fine.values, expected);
-    assert_eq!((fine.from_s, fine.column_s), (1_770_000_000.0, 10.0));
     // Rows by load: 130, and 108 of two.
     let coarse = map(2, 2);
     let expected = [vec![Some(120.0), Some(10.0)], vec![Some(88.0), Some(20.0)]];
     assert_eq!(coarse.values, expected);
-    let json = serde_json::to_value(&coarse).unwrap();
-    assert_eq!(json["metric"], "reads");
-    assert_eq!(
-        json["rows"][0],
-        serde_json::json!({"start": "", "end": "67"})
-    );
-    assert_eq!(json["rows"][1]["end"], serde_json::Value::Null);
+    let first = Bounds {
+        start: Bytes::new(),
+        end: Some(Bytes::from_static(b"g")),
+    };
+    assert_eq!(coarse.rows[0], first);
+    assert_eq!(coarse.rows[1].end, None);
     // Nothing is known of another day.
     let day = Duration::from_secs(86_400);
     let other = history.map(start - day, start - day / 2, shape(Metric::Reads));
@@ -423,7 +439,7 @@ fn a_map_within_bounds_has_the_ranges_that_overlap_them() {
     let starts = ["", "g", "n", "t"];
     let ranges: Vec<RangeWindow<'_>> = (0..4)
         .map(|at| RangeWindow {
-            extent: Extent {
+            bounds: Bounds {
                 start: starts[at].into(),
                 end: starts.get(at + 1).map(|end| Bytes::from(*end)),
             },
@@ -438,7 +454,7 @@ fn a_map_within_bounds_has_the_ranges_that_overlap_them() {
             columns: 1,
             rows,
         };
-        let keys = Extent {
+        let keys = Bounds {
             start: keys.0.into(),
             end: keys.1.map(Bytes::from),
         };
@@ -474,7 +490,7 @@ fn percentiles_add_up_over_windows_and_ranges() {
             ("b", None, &slow),
         ];
         let ranges = windows.map(|(start, end, window)| RangeWindow {
-            extent: Extent {
+            bounds: Bounds {
                 start: start.into(),
                 end: end.map(Bytes::from),
             },

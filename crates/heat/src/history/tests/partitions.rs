@@ -12,7 +12,7 @@ fn record(history: &HeatHistory, clock: &ManualClock, partitions: &[(&str, u64)]
         .collect();
     clock.advance(WINDOW);
     let range = RangeWindow {
-        extent: Extent {
+        bounds: Bounds {
             start: Bytes::new(),
             end: None,
         },
@@ -42,9 +42,9 @@ fn those_with_most_come_first_each_with_its_times() {
     record(&history, &clock, &[("a", 5), ("b", 7)]);
     record(&history, &clock, &[("b", 1), ("c", 100)]);
     record(&history, &clock, &[]);
-    let map = |shape, keys: &Extent| history.partitions(start, clock.now(), shape, keys);
+    let map = |shape, keys: &Bounds| history.partitions(start, clock.now(), shape, keys);
 
-    let all = map(shape(Metric::Reads, 3, 9), &Extent::all());
+    let all = map(shape(Metric::Reads, 3, 9), &Bounds::all());
     assert_eq!(
         named(&all),
         [
@@ -53,12 +53,12 @@ fn those_with_most_come_first_each_with_its_times() {
             (b"a", &[Some(5.0), None, None]),
         ]
     );
-    let latency = map(shape(Metric::P99Us, 1, 1), &Extent::all());
+    let latency = map(shape(Metric::P99Us, 1, 1), &Bounds::all());
     assert_eq!(named(&latency), [(&b"c"[..], &[Some(112.0)][..])]);
     // What has none of it is not shown.
-    assert_eq!(map(shape(Metric::Writes, 3, 9), &Extent::all()), []);
+    assert_eq!(map(shape(Metric::Writes, 3, 9), &Bounds::all()), []);
 
-    let some = Extent {
+    let some = Bounds {
         start: "a".into(),
         end: Some("b".into()),
     };
@@ -78,7 +78,7 @@ fn a_slot_keeps_the_hottest() {
         start,
         clock.now(),
         shape(Metric::Reads, 1, 512),
-        &Extent::all(),
+        &Bounds::all(),
     );
     let shown: Vec<f64> = map.iter().flat_map(|row| row.values[0]).collect();
     let expected: Vec<f64> = (0..PARTITIONS_MAX)
@@ -100,7 +100,7 @@ fn a_partition_that_stays_hot_adds_up_over_a_day() {
         start,
         clock.now(),
         shape(Metric::Reads, 24, 1),
-        &Extent::all(),
+        &Bounds::all(),
     );
     assert_eq!(map.len(), 1);
     assert_eq!(map[0].partition, "hot");
@@ -128,7 +128,7 @@ fn what_is_hottest_over_a_minute_need_not_be_so_at_any_time() {
         }
     }
     let minutes = start + Duration::from_secs(3_600);
-    let map = history.partitions(start, minutes, shape(Metric::Reads, 1, 1), &Extent::all());
+    let map = history.partitions(start, minutes, shape(Metric::Reads, 1, 1), &Bounds::all());
     let [row] = &map[..] else { panic!("{map:?}") };
     assert_eq!(row.partition, "steady");
     let reads = row.values[0].unwrap();

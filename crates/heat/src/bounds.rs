@@ -1,31 +1,31 @@
-//! Pieces of the key space.
+//! The bounds of a range in the key space.
 
 use bytes::Bytes;
 use std::cmp::Ordering;
 
-/// A contiguous piece of the key space: of a range as it was then, or one that is asked about.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Extent {
-    /// Its first key.
+/// A contiguous part of the key space: the bounds of a range, or those of a query.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Bounds {
+    /// The first key; empty for the first range.
     pub start: Bytes,
-    /// The first key behind it; `None` when it has no end.
+    /// The first key after it; `None` at the end of the key space.
     pub end: Option<Bytes>,
 }
 
-impl Ord for Extent {
+impl Ord for Bounds {
     fn cmp(&self, other: &Self) -> Ordering {
         let ends = || compare_ends(self.end.as_ref(), other.end.as_ref());
         self.start.cmp(&other.start).then_with(ends)
     }
 }
 
-impl PartialOrd for Extent {
+impl PartialOrd for Bounds {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Extent {
+impl Bounds {
     /// The whole key space.
     #[must_use]
     pub const fn all() -> Self {
@@ -35,14 +35,14 @@ impl Extent {
         }
     }
 
-    /// Whether a key lies in it.
+    /// Whether a key lies between them.
     #[must_use]
     pub fn contains(&self, key: &[u8]) -> bool {
         self.start <= key && self.end.as_ref().is_none_or(|end| key < end)
     }
 
-    /// The least piece that holds both.
-    pub(super) fn union(&self, other: &Self) -> Self {
+    /// The smallest bounds that contain both.
+    pub(crate) fn union(&self, other: &Self) -> Self {
         let (a, b) = (self.end.as_ref(), other.end.as_ref());
         let end = if compare_ends(a, b).is_lt() { b } else { a };
         Self {
@@ -52,7 +52,7 @@ impl Extent {
     }
 }
 
-/// Ends in key order: no end is behind every key.
+/// Orders ends by key; `None` is the last.
 fn compare_ends(a: Option<&Bytes>, b: Option<&Bytes>) -> Ordering {
     match (a, b) {
         (Some(a), Some(b)) => a.cmp(b),

@@ -1,6 +1,6 @@
-//! Maintenance of the ranges that a host serves: copying shared files, deleting files that nothing reads.
+//! Maintenance of the served ranges: copying shared files, deleting files that nothing reads.
 
-use crate::host::LocalHost;
+use super::LocalHost;
 use partita_engine::Collected;
 use partita_range::{Range, RangeId};
 use std::collections::HashSet;
@@ -8,10 +8,10 @@ use std::collections::HashSet;
 impl LocalHost {
     /// One round over all served ranges.
     pub(crate) async fn maintain_ranges(&self) {
-        for served in self.map().ranges().iter() {
+        for served in self.map.ranges().iter() {
             self.maintain_range(&served.range).await;
         }
-        let ranges = self.map().ranges();
+        let ranges = self.map.ranges();
         let served: HashSet<RangeId> = ranges.iter().map(|served| served.range.id()).collect();
         self.collected
             .lock()
@@ -26,6 +26,7 @@ impl LocalHost {
                 tracing::debug!(%error, range = %id, "cannot detach the files of a range");
             }
         }
+        // Nothing is left to collect until there is a newer file.
         let done = (layout.kept == 0).then_some(layout.newest_rewritten);
         if done.is_some() && self.collected.lock().get(&id) == done.as_ref() {
             return;
@@ -43,8 +44,8 @@ impl LocalHost {
     }
 }
 
-/// Deletes files that nothing reads. Those that the engine deletes only after a newer flush are left to the next round, and a marker is
-/// flushed.
+/// Deletes files that nothing reads. The engine deletes some only after a newer flush: flushes a marker, so that the next round
+/// deletes them.
 async fn collect(range: &Range) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     if range.engine().collect().await? == Collected::UntilFlush {
         range.write_flush_marker().await?;

@@ -1,58 +1,15 @@
-//! What a host reports of its ranges, for heat history and balancer.
+//! Closing the heat windows of the ranges, for heat history and balancer.
 
-use super::local::LocalHost;
+use super::LocalHost;
 use crate::balance::SplitPoint;
+use crate::host::{HostReport, RangeReport, ReplacedReport, ReportDetail};
 use crate::map::Served;
-use partita_heat::{SplitAdvice, Window};
-use partita_range::{Bounds, Range, RangeId};
+use partita_heat::SplitAdvice;
+use partita_range::Range;
 use std::time::Instant;
 
-/// Ranges whose last window is kept until the next report; the heat of more is lost. A change takes a tenth of a second.
+/// The most replaced ranges whose last window waits for the next report. A change takes a tenth of a second.
 const REPLACED_MAX: usize = 128;
-
-/// How much a report contains.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ReportDetail {
-    /// Windows and sizes.
-    Windows,
-    /// Also where each range could be split by load, which costs up to a millisecond a range.
-    SplitPoints,
-}
-
-/// What the ranges of a host did since the last report.
-#[derive(Debug, Clone, Default)]
-pub struct HostReport {
-    /// The ranges served now, in key order.
-    pub ranges: Vec<RangeReport>,
-    /// Ranges that were replaced since.
-    pub replaced: Vec<ReplacedReport>,
-}
-
-/// What a range did.
-#[derive(Debug, Clone)]
-pub struct RangeReport {
-    /// Which range.
-    pub id: RangeId,
-    /// Its keys.
-    pub bounds: Bounds,
-    /// Requests and latencies.
-    pub window: Window,
-    /// Its bytes in files.
-    pub bytes: u64,
-    /// Whether it is still copying files that it shares with other databases.
-    pub detaching: bool,
-    /// Where a split would divide its load; unknown unless the report was asked for it.
-    pub split_point: SplitPoint,
-}
-
-/// What a range did before it was replaced.
-#[derive(Debug, Clone)]
-pub struct ReplacedReport {
-    /// Its keys.
-    pub bounds: Bounds,
-    /// Requests and latencies.
-    pub window: Window,
-}
 
 impl LocalHost {
     pub(super) fn close_windows(&self, now: Instant, detail: ReportDetail) -> HostReport {
@@ -66,7 +23,7 @@ impl LocalHost {
         }
     }
 
-    /// Closes the window of a range that was replaced, so that the load that led to a split is not missing from the next report.
+    /// Closes the window of a replaced range, so that the next report includes the load that led to a split.
     pub(super) fn keep_last_window(&self, range: &Range) {
         let window = range.heat().roll(tokio::time::Instant::now().into_std());
         let mut replaced = self.replaced.lock();

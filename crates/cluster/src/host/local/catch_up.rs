@@ -1,6 +1,6 @@
-//! Copying to new ranges what is written to the ranges they will replace.
+//! Copies the writes of the old ranges to the new ones.
 
-use super::local::OpenRange;
+use super::OpenRange;
 use crate::error::ChangeRefused;
 use bytes::Bytes;
 use futures::future::join_all;
@@ -8,9 +8,8 @@ use partita_engine::{Batch, Write, WriteError};
 use partita_range::{Follower, Range};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use tokio::sync::oneshot;
 
-/// Bytes of rows that are copied within some milliseconds, so that writers can wait for them.
+/// Bytes of rows that are copied within a few milliseconds, so that writers can wait for them.
 const FEW_BYTES: usize = 256 << 10;
 
 /// Rounds before writers have to wait. Copying is faster than clients write, so each round leaves less than the one before.
@@ -19,8 +18,7 @@ const ROUNDS_MAX: usize = 5;
 /// Bytes of one batch.
 const BATCH_BYTES: usize = 1 << 20;
 
-/// Copies what was written to the old ranges while the new ones were created, and what was written during that copy, until little is
-/// left.
+/// Copies the writes of the old ranges since the change began, in rounds, until few are left.
 pub(super) async fn copy_most(from: &[Follower], to: &[OpenRange]) -> Result<(), ChangeRefused> {
     for _ in 0..ROUNDS_MAX {
         if copy(from, to).await? < FEW_BYTES {
@@ -30,7 +28,7 @@ pub(super) async fn copy_most(from: &[Follower], to: &[OpenRange]) -> Result<(),
     Ok(())
 }
 
-/// Copies what was written to the old ranges since the last call, and returns its bytes once they are durable in the new ranges.
+/// Copies the writes since the last call, and returns their bytes once they are durable in the new ranges.
 pub(super) async fn copy(from: &[Follower], to: &[OpenRange]) -> Result<usize, ChangeRefused> {
     let mut copied = 0;
     let mut writing = Vec::new();
@@ -38,7 +36,8 @@ pub(super) async fn copy(from: &[Follower], to: &[OpenRange]) -> Result<usize, C
         let (writes, bytes) = follower.take().map_err(ChangeRefused::failed)?;
         copied += bytes;
         for (range, batch) in batches(writes, to)? {
-            writing.push(write(range, batch).await.map_err(ChangeRefused::failed)?);
+            let written = partita_range::submit(&**range.engine(), batch).await;
+            writing.push(written.map_err(ChangeRefused::failed)?);
         }
     }
     for written in join_all(writing).await {
@@ -49,7 +48,7 @@ pub(super) async fn copy(from: &[Follower], to: &[OpenRange]) -> Result<usize, C
     Ok(copied)
 }
 
-/// The writes by new range: of each key the last one, because nothing reads those ranges yet.
+/// The writes by new range: only the last one of each key, because nothing reads these ranges yet.
 fn batches(
     writes: Vec<Write>,
     to: &[OpenRange],
@@ -79,20 +78,5 @@ fn batches(
 }
 
 fn misplaced() -> ChangeRefused {
-    ChangeRefused::Failed("a row lies in none of the new ranges".into())
-}
-
-/// Submits a batch to a new range. The receiver gets the result.
-async fn write(
-    range: &Arc<Range>,
-    batch: Batch,
-) -> Result<oneshot::Receiver<Result<(), WriteError>>, WriteError> {
-    let permit = range.engine().reserve(batch.bytes()).await?;
-    let (answer, answered) = oneshot::channel();
-    let done = Box::new(move |result| {
-        // The receiver is gone when the change was given up.
-        let _ = answer.send(result);
-    });
-    permit.submit(batch, done);
-    Ok(answered)
+    ChangeRefused::Failed("a row is outside the new ranges".into())
 }

@@ -1,11 +1,10 @@
-//! Where to split a range by size.
+//! Finds the key to split a range at by size.
 
 use crate::error::ChangeRefused;
 use bytes::Bytes;
-use partita_engine::{KeyRange, ScanHint};
+use partita_engine::ScanHint;
 use partita_model::indivisible_prefix;
-use partita_range::Range;
-use std::ops::Bound;
+use partita_range::{Range, keys_within};
 
 /// Ranges up to this size are read row by row; in larger ones the first keys of the files are close enough.
 const READ_BYTES_MAX: u64 = 256 << 20;
@@ -25,10 +24,7 @@ pub(super) async fn middle_of(range: &Range) -> Result<Bytes, ChangeRefused> {
 
 /// Every partition of a small range with its bytes.
 async fn read_partitions(range: &Range) -> Result<Vec<(Bytes, u64)>, ChangeRefused> {
-    let keys = KeyRange {
-        start: Bound::Included(range.bounds().start.clone()),
-        end: range.bounds().keys().end,
-    };
+    let keys = keys_within(range.bounds());
     let scan = range.scan(keys, ScanHint::walk()).await;
     let mut scan = scan.map_err(ChangeRefused::failed)?;
     let mut found = Vec::new();
@@ -54,7 +50,7 @@ fn partitions(keys: &[(Bytes, u64)]) -> Vec<(Bytes, u64)> {
     found
 }
 
-/// Adds weighed keys, in order, to weighed partitions. A key without a partition counts to the partition before it.
+/// Adds keys with their bytes, in order, to partitions. A key without a partition counts to the partition before it.
 fn add(partitions: &mut Vec<(Bytes, u64)>, keys: &[(Bytes, u64)]) {
     for (key, bytes) in keys {
         match (indivisible_prefix(key), partitions.last_mut()) {

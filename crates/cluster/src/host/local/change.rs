@@ -3,9 +3,9 @@
 //! ```text
 //!  1  flush the old ranges                             (before the change: RangeAction::FlushMost)      writes go on
 //!  2  record N+1: the change was begun                 (by the controller)
-//!  3  follow the old ranges: remember what is written
+//!  3  follow the old ranges: record their writes
 //!  4  clone and open the databases of the new ranges   manifests only, no rows
-//!  5  catch up: copy what was written meanwhile        until little is left, at most five rounds
+//!  5  catch up: copy the recorded writes               until few are left, at most five rounds
 //!  ── freeze: new writes wait, those under way finish; reads go on ──────────────────────────────
 //!  6  freeze the old ranges
 //!  7  copy the rest                                    one write of the log
@@ -17,14 +17,14 @@
 //!
 //! Invariants:
 //! - the new ranges take no client's write before step 8 is durable, the old ones none after step 6: no row is in two places;
-//! - step 4 includes every write acknowledged before it; steps 5 and 7 write the later ones again, in order, so the last value of
-//!   a row wins;
+//! - step 4 includes every write acknowledged before it; steps 5 and 7 copy the later ones in order, so the last value of a row
+//!   wins;
 //! - if anything fails before step 8, the old ranges take writes again and the controller deletes the new databases. A start that
 //!   finds record N+1 does the same.
 
-use super::local::{LocalHost, OpenRange};
-use super::{ChangeFailed, Leftover, NewRange, RangeChange, catch_up};
+use super::{LocalHost, OpenRange, catch_up};
 use crate::error::ChangeRefused;
+use crate::host::{ChangeFailed, Leftover, NewRange, RangeChange};
 use crate::map::{MapRecord, save_and_confirm};
 use futures::future::join_all;
 use partita_engine::WriteError;
@@ -36,8 +36,8 @@ use tokio::time::{Instant, timeout};
 /// How long writes may wait for a change before it is rolled back.
 const TRANSIT_MAX: Duration = Duration::from_millis(900);
 
-/// How long creating a new range may take. It usually takes a tenth of a second, but on a full disk SlateDB retries without end,
-/// and the change lock is held meanwhile. Less than the minute for which the files of the old ranges are kept for it.
+/// How long creating a new range may take. Usually it takes a tenth of a second, but on a full disk SlateDB retries without end while
+/// the change lock is held. Less than the minute for which the files of the old ranges are kept.
 pub(crate) const CREATE_MAX: Duration = Duration::from_secs(30);
 
 /// A flush this short leaves little for the next one.
@@ -52,7 +52,7 @@ enum CreateFailed {
     TimedOut,
 }
 
-/// Step 1: flushes until little is left, while writes go on.
+/// Step 1: flushes until few rows are left, while writes go on.
 pub(super) async fn flush_most(range: &Range) -> Result<(), WriteError> {
     for _ in 0..FLUSHES_MAX {
         let began = Instant::now();
@@ -113,7 +113,7 @@ impl LocalHost {
         old: &[Arc<Range>],
     ) -> Result<Vec<OpenRange>, CreateFailed> {
         let key_filter_complete = old.iter().all(|range| range.is_key_filter_complete());
-        // At the same time, and each to its end: only what has ended can be rolled back.
+        // All at once, and each to its end: only a finished clone can be rolled back.
         let creating = change
             .new
             .iter()
@@ -141,7 +141,11 @@ impl LocalHost {
         key_filter_complete: bool,
     ) -> Result<OpenRange, CreateFailed> {
         let creating = async {
-            let cloned = self.engines().clone_parts(new.spec.id, &new.parts).await;
+            let cloned = self
+                .parts
+                .engines
+                .clone_parts(new.spec.id, &new.parts)
+                .await;
             cloned.map_err(ChangeRefused::failed)?;
             let opened = self.open_range(&new.spec, key_filter_complete).await;
             opened.map_err(ChangeRefused::failed)
@@ -152,7 +156,7 @@ impl LocalHost {
         }
     }
 
-    /// Steps 5 to 8: brings the new ranges up to date with the old ones and decides the change. Returns since when writes wait.
+    /// Steps 5 to 8: brings the new ranges up to date with the old ones and decides the change. Returns when writes began to wait.
     async fn switch(
         &self,
         decision: &MapRecord,
@@ -174,7 +178,7 @@ impl LocalHost {
         };
         let frozen = timeout(TRANSIT_MAX, freezing).await;
         frozen.map_err(|_elapsed| transit_too_long())??;
-        let decided = save_and_confirm(self.store(), decision).await;
+        let decided = save_and_confirm(&*self.parts.store, decision).await;
         decided.map_err(ChangeRefused::failed)?;
         Ok(began)
     }

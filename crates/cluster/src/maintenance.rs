@@ -1,18 +1,12 @@
-//! The work that changes leave behind.
+//! Background work: what splits, merges and snapshots leave behind is deleted.
 //!
 //! ```text
 //!  every host, for the ranges it serves:  copy files shared with other databases ─▶ delete files that nothing reads
 //!  the controller, for the whole store:   release pins that no snapshot names ─▶ delete databases of replaced ranges
 //! ```
 //!
-//! Here host and controller are in one process, so one round does both, every ten seconds. What can be deleted the controller
-//! decides; this module does it.
-
-pub(crate) mod databases;
-pub(crate) mod pins;
-mod ranges;
-
-pub use pins::{PinRecords, PinRecordsError};
+//! Host and controller are in one process here, so one round does both, every ten seconds. The controller decides what is deleted;
+//! this module starts the rounds.
 
 use crate::controller::Request;
 use crate::driver::Driver;
@@ -26,13 +20,13 @@ const PERIOD: Duration = Duration::from_secs(10);
 
 /// Starts the rounds.
 pub(crate) fn start(host: &Arc<LocalHost>, driver: &Arc<Driver>, tasks: &Tasks) {
-    let (of_rounds, shutdown) = ((Arc::clone(host), Arc::clone(driver)), tasks.shutdown());
+    let (round_host, round_driver) = (Arc::clone(host), Arc::clone(driver));
+    let shutdown = tasks.shutdown();
     tasks.spawn("maintenance", async move {
-        let (host, driver) = of_rounds;
         loop {
             tokio::select! {
                 () = shutdown.requested() => return,
-                () = tokio::time::sleep(PERIOD) => round(&host, &driver).await,
+                () = tokio::time::sleep(PERIOD) => round(&round_host, &round_driver).await,
             }
         }
     });

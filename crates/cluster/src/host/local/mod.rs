@@ -1,7 +1,16 @@
 //! The host of this process.
 
+mod catch_up;
+mod change;
+mod report;
+mod split_key;
+mod upkeep;
+
+#[cfg(any(test, feature = "test-world"))]
+pub(crate) use change::CREATE_MAX;
+
+use super::ReportDetail;
 use super::{ChangeFailed, Host, HostReport, RangeAction, RangeChange, ReplacedReport};
-use super::{ReportDetail, change};
 use crate::coordinator::{Assignment, Coordinator, RangeSpec};
 use crate::error::{ChangeRefused, HostError};
 use crate::map::{MapRecord, MapStore, PartitionMap, Served};
@@ -13,59 +22,46 @@ use partita_range::{Range, RangeId, RowMemory};
 use partita_rt::Tasks;
 use std::collections::HashMap;
 use std::convert::Infallible;
-use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::{Notify, oneshot};
 
-/// Serves the ranges it was assigned, in this process.
+/// Serves its assigned ranges, in this process.
 pub struct LocalHost {
     parts: LocalHostParts,
     map: Arc<PartitionMap>,
-    /// For each range, the receiver that ends when nothing holds the range any more.
+    /// For each range, the receiver that ends when the range is dropped.
     released: Mutex<HashMap<RangeId, Released>>,
-    /// Ranges whose garbage was collected, with the newest file of a compaction at that time. While that file is the newest, and no
-    /// pin was released, there is nothing left to collect.
-    pub(crate) collected: Mutex<HashMap<RangeId, Option<String>>>,
+    /// Ranges whose garbage was collected, with the newest file of a compaction at that time. Until there is a newer one, or a pin is
+    /// released, nothing is left to collect.
+    collected: Mutex<HashMap<RangeId, Option<String>>>,
     /// Last windows of ranges that were replaced since the last report.
-    pub(super) replaced: Mutex<Vec<ReplacedReport>>,
+    replaced: Mutex<Vec<ReplacedReport>>,
     /// Notified when the database of a replaced range was closed.
     closed: Arc<Notify>,
 }
 
-/// What a local host works with.
+/// The parts of a local host.
 pub struct LocalHostParts {
     /// The databases of this process.
     pub engines: Arc<dyn EngineSet>,
-    /// What the ranges keep of their rows in memory.
+    /// The cache and key filter that the ranges share.
     pub memory: Arc<RowMemory>,
-    /// Where changes are decided.
+    /// The store of the partition map, which decides changes.
     pub store: Arc<dyn MapStore>,
-    /// Says which ranges may be served here.
+    /// Decides which ranges may be served here.
     pub coordinator: Arc<dyn Coordinator>,
     /// Background tasks.
     pub tasks: Tasks,
 }
 
 /// Ends, without a value, when a range is dropped.
-pub(super) type Released = oneshot::Receiver<Infallible>;
+type Released = oneshot::Receiver<Infallible>;
 
 /// A range that was opened and is not in the map yet.
-pub(super) struct OpenRange {
-    pub(super) served: Served,
+struct OpenRange {
+    served: Served,
     released: Released,
-}
-
-impl fmt::Debug for LocalHost {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LocalHost").finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for LocalHostParts {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LocalHostParts").finish_non_exhaustive()
-    }
 }
 
 impl LocalHost {
@@ -82,50 +78,42 @@ impl LocalHost {
         }
     }
 
-    /// The ranges it serves.
+    /// The served ranges.
     #[must_use]
     pub fn map(&self) -> &Arc<PartitionMap> {
         &self.map
     }
 
-    /// What the ranges keep of their rows in memory.
+    /// The cache and key filter that the ranges share.
     #[must_use]
     pub fn memory(&self) -> &Arc<RowMemory> {
         &self.parts.memory
     }
 
-    /// Waits until the database of a replaced range was closed, at most once for all that were closed since the last wait. Cancel
+    /// Waits until the database of a replaced range was closed. Returns once for all databases closed since the last wait. Cancel
     /// safe.
     pub(crate) async fn closed(&self) {
         self.closed.notified().await;
     }
 
-    pub(super) fn engines(&self) -> &dyn EngineSet {
-        &*self.parts.engines
-    }
-
-    pub(super) fn store(&self) -> &dyn MapStore {
-        &*self.parts.store
-    }
-
     /// A range that is served here.
-    pub(super) fn range(&self, id: RangeId) -> Option<Arc<Range>> {
+    fn range(&self, id: RangeId) -> Option<Arc<Range>> {
         let ranges = self.map.ranges();
         let served = ranges.iter().find(|served| served.range.id() == id)?;
         Some(Arc::clone(&served.range))
     }
 
-    pub(super) fn served(&self, id: RangeId) -> Result<Arc<Range>, ChangeRefused> {
+    fn served(&self, id: RangeId) -> Result<Arc<Range>, ChangeRefused> {
         self.range(id).ok_or(ChangeRefused::NoSuchRange(id))
     }
 
     /// Opens the database of a range.
-    pub(super) async fn open_range(
+    async fn open_range(
         &self,
         spec: &RangeSpec,
         key_filter_complete: bool,
     ) -> Result<OpenRange, OpenError> {
-        let engine = self.engines().open(spec.id).await?;
+        let engine = self.parts.engines.open(spec.id).await?;
         let (alive, released) = oneshot::channel();
         let memory = Arc::clone(&self.parts.memory);
         let range = Range::new(spec.id, spec.bounds.clone(), engine, memory)
@@ -139,7 +127,7 @@ impl LocalHost {
     }
 
     /// Serves new ranges in place of old ones, and builds their key filters.
-    pub(super) fn serve(&self, old: &[Arc<Range>], new: Vec<OpenRange>) {
+    fn serve(&self, old: &[Arc<Range>], new: Vec<OpenRange>) {
         let mut served = Vec::with_capacity(new.len());
         for range in new {
             let id = range.served.range.id();
@@ -152,8 +140,8 @@ impl LocalHost {
             .expect("a checked record covers every key exactly once");
     }
 
-    /// Closes the database of a range that was replaced, once nothing holds the range.
-    pub(super) fn retire(&self, old: Arc<Range>) {
+    /// Closes the database of a replaced range once the range is dropped.
+    fn retire(&self, old: Arc<Range>) {
         let engine = Arc::clone(old.engine());
         let released = self.released.lock().remove(&old.id());
         let (engines, closed) = (Arc::clone(&self.parts.engines), Arc::clone(&self.closed));
@@ -171,7 +159,7 @@ impl LocalHost {
                 }
             }
             engine.close().await;
-            // It was closed without a flush: its records would pin the log until its files are deleted.
+            // The database was closed without a flush: its records would pin the log until its files are deleted.
             engines.drop_unknown().await;
             closed.notify_one();
         });
@@ -221,7 +209,7 @@ impl Host for LocalHost {
             let open = self.open_range(&assignment.range, false).await;
             opened.push(open.map_err(|source| HostError::Open { range, source })?);
         }
-        self.engines().drop_unknown().await;
+        self.parts.engines.drop_unknown().await;
         for assignment in &assignments {
             self.parts.coordinator.activate(assignment).await?;
         }
@@ -230,7 +218,7 @@ impl Host for LocalHost {
     }
 
     async fn close(&self) {
-        self.engines().close().await;
+        self.parts.engines.close().await;
     }
 
     async fn survey(&self, ranges: &[RangeId]) -> Result<Vec<u64>, ChangeRefused> {
@@ -243,7 +231,7 @@ impl Host for LocalHost {
 
     async fn split_key(&self, range: RangeId) -> Result<Bytes, ChangeRefused> {
         let range = self.served(range)?;
-        super::split_key::middle_of(&range).await
+        split_key::middle_of(&range).await
     }
 
     async fn change(
@@ -255,11 +243,11 @@ impl Host for LocalHost {
     }
 
     async fn pin(&self, ranges: &[RangeId]) -> Result<Pinned, ChangeError> {
-        self.engines().pin(ranges).await
+        self.parts.engines.pin(ranges).await
     }
 
     async fn unpin(&self, range: RangeId, pin: &PinId) -> Result<(), ChangeError> {
-        let unpinned = self.engines().unpin(range, pin).await;
+        let unpinned = self.parts.engines.unpin(range, pin).await;
         // The next maintenance round collects the files that only the pin kept.
         self.collected.lock().remove(&range);
         unpinned
@@ -269,7 +257,7 @@ impl Host for LocalHost {
         let mut files = Vec::new();
         // Holding the ranges keeps their databases open.
         for served in self.map.ranges().iter() {
-            files.extend(self.engines().files(served.range.id(), None).await?);
+            files.extend(self.parts.engines.files(served.range.id(), None).await?);
         }
         Ok(files)
     }
@@ -287,7 +275,7 @@ impl Host for LocalHost {
     }
 
     async fn drop_unknown(&self) {
-        self.engines().drop_unknown().await;
+        self.parts.engines.drop_unknown().await;
     }
 
     fn report(&self, now: Instant, detail: ReportDetail) -> HostReport {

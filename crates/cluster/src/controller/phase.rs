@@ -1,0 +1,85 @@
+//! The jobs that need the change lock, and the phase of the job that holds it.
+
+use super::ChangeRequest;
+use crate::error::ChangeRefused;
+use crate::host::RangeChange;
+use crate::map::MapRecord;
+use partita_range::RangeId;
+use std::time::Duration;
+
+/// A job that needs the lock.
+#[derive(Debug)]
+pub(super) enum Exclusive {
+    Change(ChangeRequest),
+    Freeze {
+        range: RangeId,
+        time: Duration,
+    },
+    /// The caller holds the lock for its own work.
+    Guest,
+    /// Roll back a change whose rollback could not be recorded.
+    RollBack,
+    Delete(Vec<RangeId>),
+    ReleasePins,
+}
+
+/// The task that the holder of the lock waits for.
+#[derive(Debug)]
+pub(super) enum Phase {
+    /// The start removes databases before it opens the ranges.
+    RemovingAtStart {
+        databases: Vec<RangeId>,
+    },
+    /// The start opens the ranges.
+    Opening,
+    /// A change counts the databases that its ranges keep.
+    Surveying {
+        request: ChangeRequest,
+        ranges: Vec<RangeId>,
+    },
+    FindingSplitKey {
+        range: RangeId,
+    },
+    Flushing(RangeChange),
+    Changing {
+        change: RangeChange,
+        decision: MapRecord,
+    },
+    /// The databases of a failed change are removed.
+    RemovingNew {
+        databases: Vec<RangeId>,
+        then: Then,
+    },
+    Saving {
+        record: MapRecord,
+        after: AfterSave,
+    },
+    Freezing,
+    Guest,
+    Deleting,
+    ReleasingPins,
+}
+
+/// The step after a record was stored.
+#[derive(Debug)]
+pub(super) enum AfterSave {
+    /// The start opens the ranges.
+    Open,
+    /// The change that the record begins.
+    Change(RangeChange),
+    /// The step after a rollback.
+    RolledBack(Then),
+    /// The next step of the deletion round.
+    Deleted { late: bool },
+}
+
+/// The step after a rollback.
+#[derive(Debug)]
+pub(super) enum Then {
+    /// Refuse the change that failed.
+    Refuse(ChangeRefused),
+    /// Begin the change that found the earlier one unfinished.
+    Change(RangeChange),
+    /// Continue the deletion round that found it.
+    Round,
+}
