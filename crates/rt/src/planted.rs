@@ -1,6 +1,6 @@
 //! Bugs planted on purpose, to see that the tests catch them.
 //!
-//! They exist only in builds with the feature `planted-bugs`, which nothing but `cargo xtask bugs` makes, and only the one that
+//! They exist only in builds with the feature `planted-bugs`, which nothing but `cargo harness bugs` makes, and only the one that
 //! `PARTITA_BUG` names is awake. In every other build [`is_planted`] is `false` at compile time.
 
 /// A bug that could have been made.
