@@ -320,23 +320,22 @@ async fn open_ranges(
             (Arc::new(MemoryEngineSet::new()), objects, PathBuf::new())
         }
         Place::Directory(path) => {
-            let data = DataDir::open(path)?;
-            let data = Arc::new(match objects {
-                Some(objects) => data.with_store(objects),
-                None => data,
-            });
-            let objects = data.store();
+            let mut home = slate::Home::in_directory(Arc::new(DataDir::open(path)?));
+            if let Some(objects) = objects {
+                home.store = objects;
+            }
+            let objects = Arc::clone(&home.store);
             let settings = slate::Settings {
                 cache_bytes: store.block_cache_bytes,
                 garbage_age: store.garbage_age,
                 ..slate::Settings::default()
             };
-            let opened = SlateEngineSet::new(data, settings).await;
-            let path = path.clone();
-            match opened {
-                Ok(databases) => (Arc::new(databases), objects, path),
-                Err(source) => return Err(Error::Open { path, source }),
-            }
+            let opened = SlateEngineSet::in_home(home, settings).await;
+            let databases = opened.map_err(|source| Error::Open {
+                path: path.clone(),
+                source,
+            })?;
+            (Arc::new(databases), objects, path.clone())
         }
     };
     let is_durable = matches!(store.place, Place::Directory(_));

@@ -63,14 +63,7 @@ impl DataDir {
         })
     }
 
-    /// This directory with its objects in `store` instead.
-    #[must_use]
-    pub fn with_store(mut self, store: Arc<dyn ObjectStore>) -> Self {
-        self.store = store;
-        self
-    }
-
-    /// Its path.
+    /// Where the directory is.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path

@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use partita_heat::Bounds;
-use partita_heat::history::{HeatMap, KeyRow, MapShape, Metric, PartitionRow};
+use partita_heat::history::{HeatMap, MapShape, Metric, PartitionRow};
 use partita_model::TableSpace;
 use partita_table::TableNames;
 use partita_wire::admin::{Heat, HeatMetric, HeatRow};
@@ -76,7 +76,7 @@ pub(super) async fn heat(store: &OpenStore, query: Option<&str>, now: SystemTime
 }
 
 fn range_rows(map: &HeatMap, names: &TableNames) -> Vec<HeatRow> {
-    let row = |(keys, values): (&KeyRow, &Vec<Option<f64>>)| HeatRow::Range {
+    let row = |(keys, values): (&Bounds, &Vec<Option<f64>>)| HeatRow::Range {
         start: named_key(&keys.start, names),
         end: keys.end.as_ref().and_then(|end| named_key(end, names)),
         values: rounded(values),
