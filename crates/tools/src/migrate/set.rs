@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Migrations(Vec<Source>);
 
-/// A migration, and where it comes from.
+/// A migration and its file.
 #[derive(Debug, Clone, PartialEq)]
 struct Source {
     migration: Migration,
@@ -15,10 +15,10 @@ struct Source {
 }
 
 impl Migrations {
-    /// These migrations, in whatever order.
+    /// These migrations, given in any order.
     ///
     /// # Errors
-    /// [`InvalidMigration`] where one cannot run, or two have one version or id.
+    /// [`InvalidMigration`] if one is invalid, or two have the same version or id.
     pub fn new(migrations: impl IntoIterator<Item = Migration>) -> Result<Self, InvalidMigration> {
         let sources = migrations.into_iter().map(|migration| (migration, None));
         Self::of_sources(sources)
@@ -58,12 +58,12 @@ impl Migrations {
         Ok(Self(all))
     }
 
-    /// The migrations, by their versions.
+    /// The migrations, by version.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Migration> + ExactSizeIterator {
         self.0.iter().map(|source| &source.migration)
     }
 
-    /// Whether there is none.
+    /// Whether there are no migrations.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -75,7 +75,7 @@ impl Migrations {
         self.iter().find(|migration| migration.version() == version)
     }
 
-    /// The file that a migration was read from.
+    /// The file of a migration.
     #[must_use]
     pub fn path(&self, version: u64) -> Option<&Path> {
         let mut sources = self.0.iter();

@@ -1,4 +1,4 @@
-//! Rows to delete, grouped into transactions: of one partition, 100 at most.
+//! Groups rows to delete into transactions: of one partition, 100 at most.
 
 use crate::scan::{Keyed as _, SourceError};
 use crate::source::TableRow;
@@ -12,7 +12,7 @@ pub struct RowToDelete {
     pub partition_key: String,
     /// Its RowKey.
     pub row_key: String,
-    /// The version to delete; any where the server did not say.
+    /// The version to delete; any if the server did not send one.
     pub if_match: IfMatch,
 }
 
@@ -41,7 +41,7 @@ impl RowToDelete {
 }
 
 impl Grouping {
-    /// Adds a row; gives the group that is complete by that, if one is.
+    /// Adds a row; returns the group that this completes, if any.
     #[must_use]
     pub fn add(&mut self, row: RowToDelete) -> Option<DeleteGroup> {
         let first = self.rows.first();
@@ -58,9 +58,17 @@ impl Grouping {
     /// The last group.
     #[must_use]
     pub fn finish(self) -> Option<DeleteGroup> {
-        let Self { rows } = self;
+        let rows = self.rows;
         (!rows.is_empty()).then_some(DeleteGroup { rows })
     }
+}
+
+/// Groups rows that are ordered by partition.
+pub(crate) fn groups(rows: impl Iterator<Item = RowToDelete>) -> Vec<DeleteGroup> {
+    let mut grouping = Grouping::default();
+    let mut groups: Vec<_> = rows.filter_map(|row| grouping.add(row)).collect();
+    groups.extend(grouping.finish());
+    groups
 }
 
 #[cfg(test)]
@@ -80,14 +88,9 @@ mod tests {
                 })
             });
             let rows: Vec<_> = rows.collect();
-            let mut grouping = Grouping::default();
             let mut cost = PurgeCost::default();
-            let mut groups = Vec::new();
-            for row in &rows {
-                groups.extend(grouping.add(row.clone()));
-                cost.add(&row.partition_key);
-            }
-            groups.extend(grouping.finish());
+            rows.iter().for_each(|row| cost.add(&row.partition_key));
+            let groups = groups(rows.iter().cloned());
             for group in &groups {
                 prop_assert!((1..=BATCH_OPERATIONS_MAX).contains(&group.rows.len()));
                 prop_assert!(group.rows.iter().all(|row| row.partition_key == group.rows[0].partition_key));

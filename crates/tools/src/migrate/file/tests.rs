@@ -234,7 +234,7 @@ fn what_is_wrong_is_said_with_its_place() {
         ),
         (
             step("operation = \"insert\"\ntable = \"tab\"\nrows = []"),
-            "insert: there are no rows",
+            "insert: rows is empty",
         ),
         (
             step("operation = \"upsert\"\ntable = \"tab\"\nrows = []\nmode = \"x\""),

@@ -1,14 +1,14 @@
-//! Designs of tables, and what is to be said about each.
+//! Table designs, and the verdict on each.
 
 use super::*;
 
-/// What was seen of a design.
+/// The metrics of a design.
 struct Case {
     name: &'static str,
-    /// Entities a second, and the part of it that the busiest partition takes.
+    /// Entities a second, and the share of the busiest partition.
     asked: f64,
     share: f64,
-    /// The busiest partition of each second, where another one is each second.
+    /// Load of the busiest partition of each second, if it changes every second.
     moving: f64,
     tail: f64,
     head: f64,
@@ -313,7 +313,7 @@ fn without_targets_only_refusals_and_failures_count() {
         "1 operation failed; no targets to judge by"
     );
     assert!(verdict.advice[0].contains("nothing to do with load"));
-    // Ten of ten thousand are a hiccup.
+    // Nine of ten thousand are ignored.
     let hiccup = Case {
         refused: &[("overloaded", 9)],
         ..QUIET

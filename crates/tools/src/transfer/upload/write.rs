@@ -1,13 +1,13 @@
-//! Writes a batch, in each of the modes.
+//! Writes a batch in each mode.
 //!
-//! | mode | at first | where a row is there already |
+//! | mode | first attempt | if a row exists |
 //! | --- | --- | --- |
 //! | merge, replace | one transaction of upserts | – |
-//! | insert | one transaction of inserts | an error; after a write that may have happened, the rows that are there are asked for: success if they are the same, and the others inserted; at last row by row |
-//! | skip existing | one transaction of inserts | the rows that are there are asked for, the others inserted; at last row by row |
+//! | insert | one transaction of inserts | an error. After a write that may have happened: reads the existing rows, which must be equal, and inserts the others; finally row by row |
+//! | skip existing | one transaction of inserts | reads the keys of the existing rows, and inserts the others; finally row by row |
 //!
-//! The client repeats what failed, and tells its own first success apart. What it gives up with an unknown outcome is written once
-//! more here: an upsert as it is, an insert as one that may have happened.
+//! The client retries failures, and recognises its own first success. A write that it gives up with an unknown outcome is repeated
+//! here: an upsert unchanged, an insert as a write that may have happened.
 
 use super::batches::{Batch, Receipt};
 use crate::transfer::diff::differences;
@@ -19,16 +19,16 @@ use partita_client::{
 use partita_model::compare_utf16;
 use std::collections::HashMap;
 
-/// How often a write of unknown outcome is written, the first time included.
+/// Attempts of a write with an unknown outcome, including the first.
 const ATTEMPTS: usize = 3;
 
 /// Writes batches to a table.
 #[derive(Debug)]
 pub(crate) struct Writer {
-    /// None to write nothing.
+    /// None in a dry run.
     pub(crate) table: Option<TableClient>,
     pub(crate) mode: Mode,
-    /// Whether a run before may have written the rows.
+    /// Whether an earlier run may have written the rows.
     pub(crate) is_resumed: bool,
 }
 
@@ -37,16 +37,16 @@ pub(crate) struct Writer {
 pub(super) struct Written {
     pub(super) receipt: Receipt,
     pub(super) written: u64,
-    /// Rows that were there.
+    /// Rows that existed.
     pub(super) skipped: u64,
 }
 
-/// What came of some rows: how many are written; the others were there.
+/// The number of rows written; the others existed.
 struct Done(usize);
 
 /// Why rows cannot be written.
 enum Refused {
-    /// The row at that index is there.
+    /// The row at that index exists.
     Exists(usize),
     Failed(Box<Error>),
 }
@@ -58,7 +58,7 @@ impl From<Error> for Refused {
 }
 
 impl Writer {
-    /// Writes the rows of a batch, all of them or those that have to be. If the future is dropped, it may have happened.
+    /// Writes the rows of a batch. If the future is dropped, the write may have happened.
     ///
     /// # Errors
     /// [`TransferError::Write`], [`TransferError::Exists`].
@@ -73,8 +73,8 @@ impl Writer {
         })
     }
 
-    /// Writes rows of one partition, each key once, as many as a transaction takes; says how many had to be written. If the future
-    /// is dropped, it may have happened.
+    /// Writes rows of one partition, each key once, at most a transaction. Returns how many were written. If the future is dropped, the
+    /// write may have happened.
     ///
     /// # Errors
     /// [`TransferError::Write`], [`TransferError::Exists`].
@@ -123,7 +123,7 @@ impl Writer {
 }
 
 impl Refused {
-    /// The error, with the row that it is about.
+    /// The error, with its row.
     fn of(self, rows: &[Entity]) -> TransferError {
         let at = match &self {
             Self::Exists(at) => *at,
@@ -199,7 +199,7 @@ async fn insert(
             }
         }
         match insert_at_once(table, &missing).await {
-            // An attempt of it has happened, whose answer was lost.
+            // An earlier attempt succeeded without an answer.
             Err(Refused::Exists(_)) => {}
             inserted => return inserted.map(|_| Done(rows.len())),
         }
@@ -230,7 +230,7 @@ async fn insert_missing(table: &TableClient, rows: &[Entity]) -> Result<Done, Re
         let is_missing = |row: &&Entity| !there.contains_key(row.row_key());
         let missing: Vec<Entity> = rows.iter().filter(is_missing).cloned().collect();
         match insert_at_once(table, &missing).await {
-            // Somebody else inserts, too.
+            // Another client inserts too.
             Err(Refused::Exists(_)) => {}
             inserted => return inserted,
         }
@@ -245,7 +245,7 @@ async fn insert_missing(table: &TableClient, rows: &[Entity]) -> Result<Done, Re
     Ok(Done(written))
 }
 
-/// What is there from the first to the last of the rows, which are of one partition, by RowKey; none if that takes more than a page.
+/// The stored rows from the first to the last of these rows of one partition, by RowKey; none if they exceed a page.
 async fn rows_between(
     table: &TableClient,
     rows: &[Entity],
