@@ -1,6 +1,6 @@
 //! The toolbox for tables. Everything uses the public protocol, so it works on any server that implements it.
 //!
-//! - [`scan`]: every row of a table, or of a part of it, read by many requests at once.
+//! - [`scan`]: reads every row of a table, or of a part of it, with parallel requests.
 //! - [`source`]: tables behind HTTP, for scans.
 //! - [`admin`]: Partita's admin port.
 //! - [`split_points`]: the begins of a server's ranges within a table.

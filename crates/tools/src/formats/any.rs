@@ -227,12 +227,6 @@ impl Iterator for EntityReader {
     }
 }
 
-impl<W: Write + Send> std::fmt::Debug for EntityWriter<W> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("EntityWriter")
-    }
-}
-
 impl std::fmt::Debug for EntityReader {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("EntityReader")

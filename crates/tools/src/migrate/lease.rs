@@ -15,9 +15,7 @@
 
 use super::MigrateError;
 use super::record::failed;
-use partita_client::{
-    DateTime, ETag, Entity, ErrorCode, Guid, IfMatch, TableClient, UpdateMode, Value,
-};
+use partita_client::{DateTime, ETag, Entity, Guid, IfMatch, TableClient, UpdateMode, Value};
 use std::time::{Duration, Instant};
 
 const PARTITION: &str = "lease";
@@ -191,12 +189,4 @@ async fn left(table: &TableClient, found: &StoredLease) -> Result<Duration, Migr
     Ok(found
         .duration
         .saturating_sub(Duration::from_nanos(age.saturating_mul(100))))
-}
-
-/// Creates the table, if it does not exist.
-pub(super) async fn prepare(table: &TableClient) -> Result<(), MigrateError> {
-    match table.create().await {
-        Err(error) if error.code() != Some(ErrorCode::TableAlreadyExists) => Err(failed(error)),
-        _ => Ok(()),
-    }
 }

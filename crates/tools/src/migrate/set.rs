@@ -8,11 +8,7 @@ use std::path::{Path, PathBuf};
 pub struct Migrations(Vec<Source>);
 
 /// A migration and its file.
-#[derive(Debug, Clone, PartialEq)]
-struct Source {
-    migration: Migration,
-    path: Option<PathBuf>,
-}
+type Source = (Migration, Option<PathBuf>);
 
 impl Migrations {
     /// These migrations, given in any order.
@@ -25,21 +21,19 @@ impl Migrations {
     }
 
     pub(super) fn of_sources(
-        sources: impl IntoIterator<Item = (Migration, Option<PathBuf>)>,
+        sources: impl IntoIterator<Item = Source>,
     ) -> Result<Self, InvalidMigration> {
         let mut all: Vec<Source> = Vec::new();
         for (migration, path) in sources {
             migration.check()?;
-            let twin = all.iter().find(|other| {
-                other.migration.version() == migration.version()
-                    || other.migration.id() == migration.id()
+            let twin = all.iter().find(|(other, _)| {
+                other.version() == migration.version() || other.id() == migration.id()
             });
-            if let Some(twin) = twin {
+            if let Some((other, other_path)) = twin {
                 let place = |path: &Option<PathBuf>| match path {
                     Some(path) => format!(" ({})", path.display()),
                     None => String::new(),
                 };
-                let other = &twin.migration;
                 return Err(InvalidMigration {
                     version: migration.version(),
                     id: migration.id().to_owned(),
@@ -48,19 +42,19 @@ impl Migrations {
                         place(&path),
                         other.version(),
                         other.id(),
-                        place(&twin.path),
+                        place(other_path),
                     ),
                 });
             }
-            all.push(Source { migration, path });
+            all.push((migration, path));
         }
-        all.sort_by_key(|source| source.migration.version());
+        all.sort_by_key(|(migration, _)| migration.version());
         Ok(Self(all))
     }
 
     /// The migrations, by version.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Migration> + ExactSizeIterator {
-        self.0.iter().map(|source| &source.migration)
+        self.0.iter().map(|(migration, _)| migration)
     }
 
     /// Whether there are no migrations.
@@ -79,7 +73,7 @@ impl Migrations {
     #[must_use]
     pub fn path(&self, version: u64) -> Option<&Path> {
         let mut sources = self.0.iter();
-        let source = sources.find(|source| source.migration.version() == version)?;
-        source.path.as_deref()
+        let (_, path) = sources.find(|(migration, _)| migration.version() == version)?;
+        path.as_deref()
     }
 }

@@ -158,11 +158,10 @@ impl fmt::Display for Template {
         for piece in &self.0 {
             match piece {
                 Piece::Text(text) => f.write_str(&text.replace('{', "{{").replace('}', "}}"))?,
-                Piece::Property { name, width: None } => write!(f, "{{{name}}}")?,
-                Piece::Property {
-                    name,
-                    width: Some(width),
-                } => write!(f, "{{{name}:{width}}}")?,
+                Piece::Property { name, width } => {
+                    let width = width.map_or(String::new(), |width| format!(":{width}"));
+                    write!(f, "{{{name}{width}}}")?;
+                }
             }
         }
         Ok(())

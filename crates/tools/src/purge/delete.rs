@@ -16,8 +16,7 @@ pub struct Deleted {
 
 /// Deletes rows of one partition. A transaction fails as a whole when one of its rows has changed, so that row is left out and the
 /// others are tried again: at most once for each row.
-pub(crate) async fn delete(table: &TableClient, group: DeleteGroup) -> Result<Deleted, Error> {
-    let mut rows = group.rows;
+pub(crate) async fn delete(table: &TableClient, mut rows: DeleteGroup) -> Result<Deleted, Error> {
     let mut done = Deleted::default();
     while !rows.is_empty() {
         let (at, error) = match try_all(table, &rows).await {

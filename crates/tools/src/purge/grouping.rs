@@ -7,25 +7,22 @@ use partita_model::limits::BATCH_OPERATIONS_MAX;
 
 /// A row to delete.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RowToDelete {
+pub(crate) struct RowToDelete {
     /// Its PartitionKey.
-    pub partition_key: String,
+    pub(crate) partition_key: String,
     /// Its RowKey.
-    pub row_key: String,
+    pub(crate) row_key: String,
     /// The version to delete; any if the server did not send one.
-    pub if_match: IfMatch,
+    pub(crate) if_match: IfMatch,
 }
 
 /// Rows of one partition to delete with one request, 1 to 100.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DeleteGroup {
-    pub(super) rows: Vec<RowToDelete>,
-}
+pub(crate) type DeleteGroup = Vec<RowToDelete>;
 
 /// Groups rows that come in the table's order.
 #[derive(Debug, Default)]
-pub struct Grouping {
-    rows: Vec<RowToDelete>,
+pub(super) struct Grouping {
+    rows: DeleteGroup,
 }
 
 impl RowToDelete {
@@ -42,24 +39,18 @@ impl RowToDelete {
 
 impl Grouping {
     /// Adds a row; returns the group that this completes, if any.
-    #[must_use]
-    pub fn add(&mut self, row: RowToDelete) -> Option<DeleteGroup> {
+    pub(super) fn add(&mut self, row: RowToDelete) -> Option<DeleteGroup> {
         let first = self.rows.first();
         let fits = first.is_none_or(|first| first.partition_key == row.partition_key);
-        let complete = if fits && self.rows.len() < BATCH_OPERATIONS_MAX {
-            None
-        } else {
-            Some(std::mem::take(&mut self.rows))
-        };
+        let is_complete = !fits || self.rows.len() == BATCH_OPERATIONS_MAX;
+        let complete = is_complete.then(|| std::mem::take(&mut self.rows));
         self.rows.push(row);
-        complete.map(|rows| DeleteGroup { rows })
+        complete
     }
 
     /// The last group.
-    #[must_use]
-    pub fn finish(self) -> Option<DeleteGroup> {
-        let rows = self.rows;
-        (!rows.is_empty()).then_some(DeleteGroup { rows })
+    pub(super) fn finish(self) -> Option<DeleteGroup> {
+        Some(self.rows).filter(|rows| !rows.is_empty())
     }
 }
 
@@ -92,15 +83,15 @@ mod tests {
             rows.iter().for_each(|row| cost.add(&row.partition_key));
             let groups = groups(rows.iter().cloned());
             for group in &groups {
-                prop_assert!((1..=BATCH_OPERATIONS_MAX).contains(&group.rows.len()));
-                prop_assert!(group.rows.iter().all(|row| row.partition_key == group.rows[0].partition_key));
+                prop_assert!((1..=BATCH_OPERATIONS_MAX).contains(&group.len()));
+                prop_assert!(group.iter().all(|row| row.partition_key == group[0].partition_key));
             }
             prop_assert_eq!(cost.requests(), groups.len() as u64);
             prop_assert_eq!(cost.rows(), rows.len() as u64);
             prop_assert_eq!(cost.partitions(), sizes.len() as u64);
             let fewest: usize = sizes.iter().map(|size| size.div_ceil(BATCH_OPERATIONS_MAX)).sum();
             prop_assert_eq!(groups.len(), fewest);
-            let grouped: Vec<_> = groups.into_iter().flat_map(|group| group.rows).collect();
+            let grouped: Vec<_> = groups.into_iter().flatten().collect();
             prop_assert_eq!(grouped, rows);
         }
     }

@@ -14,11 +14,11 @@ mod tests;
 pub use cost::PurgeCost;
 pub use delete::Deleted;
 pub(crate) use delete::delete;
-pub(crate) use grouping::groups;
-pub use grouping::{DeleteGroup, Grouping, RowToDelete};
+pub(crate) use grouping::{RowToDelete, groups};
 
-use crate::scan::{Scan, ScanError, SourceError};
+use crate::scan::{Batch, Scan, ScanError, SourceError};
 use crate::source::{TableRow, TableSource};
+use grouping::{DeleteGroup, Grouping};
 use partita_client::TableClient;
 use std::collections::VecDeque;
 use thiserror::Error;
@@ -95,7 +95,7 @@ impl Purge {
 
     fn found(
         &mut self,
-        batch: Option<Result<crate::scan::Batch<TableRow>, ScanError>>,
+        batch: Option<Result<Batch<TableRow>, ScanError>>,
     ) -> Result<(), PurgeError> {
         match batch {
             Some(batch) => {

@@ -205,7 +205,7 @@ fn steps_behind(
     steps.collect()
 }
 
-/// The row that a token names, if its form is known. A token that does not lead forward says nothing.
+/// The row that a token names, if its form is known. A token that does not lead forward is ignored.
 fn next_row(token: &ContinuationToken, key: &str, row_key: &str) -> Option<EntityPosition> {
     let (next_key, next_row) = (&token.next_partition_key, &token.next_row_key);
     let next = read_entity_token(Some(next_key), next_row.as_deref()).ok()??;

@@ -327,12 +327,12 @@ mod tests {
         let first = start(&mut frontier, 1);
         let left = ["a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9"];
         frontier.finish(first[0].id(), result(0, &left));
-        // Nine are open: the first in the table's order, and then what comes of it, until eight are.
+        // Nine are open: the first in the table's order, and then the steps from it, until eight are.
         assert_eq!(start(&mut frontier, 1), steps(&["a1"]));
         frontier.finish(step("a1").id(), result(0, &["a11"]));
         assert_eq!(start(&mut frontier, 1), steps(&["a11"]));
         frontier.finish(step("a11").id(), result(0, &[]));
-        // The last of a result goes on behind all others: it finds most.
+        // The last step of a result covers the most rows.
         assert_eq!(start(&mut frontier, 1), steps(&["a9"]));
     }
 }

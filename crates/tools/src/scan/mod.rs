@@ -1,4 +1,4 @@
-//! Every row of a table, or of a part of it, read by many requests at once and returned exactly once.
+//! Reads every row of a table, or of a part of it, with parallel requests, and returns each row exactly once.
 //!
 //! A [`Strategy`] cuts the table into the first [`Step`]s. [`execute`] reads a page of a step and returns steps for the rest. A
 //! [`Frontier`] holds the open steps, a [`Scan`] runs several at the same time, and a [`ResumeToken`] is its position. Pages come

@@ -35,7 +35,7 @@ pub struct Report {
     pub verdict: Verdict,
     /// How long operations began, in seconds.
     pub seconds: f64,
-    /// The part of that which is compared with targets: whole seconds after the ramp, or all of it if there are none.
+    /// The steady part of that, for rates against targets: whole seconds after the ramp, or all of it if there are none.
     pub steady_seconds: f64,
     /// Whether it was stopped before its end.
     pub is_interrupted: bool,
@@ -274,7 +274,7 @@ mod tests {
         report.count_missed_operations();
         assert_eq!(report, kept);
 
-        // As many again were due, and half of the rate was asked for.
+        // Twice as many were due as began, and half of the rate was asked for.
         report.not_begun = report.all.done + report.all.failed;
         report.asked_per_second = 500.0;
         report.count_missed_operations();

@@ -250,11 +250,3 @@ fn keys_of(row: &Entity) -> Entity {
 fn keys(row: &impl Keyed) -> (&str, &str) {
     (row.partition_key(), row.row_key())
 }
-
-impl<L: PageSource, R: PageSource> std::fmt::Debug for Diff<L, R> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Diff")
-            .field("counts", &self.counts)
-            .finish_non_exhaustive()
-    }
-}

@@ -47,12 +47,6 @@ struct Input {
     rows: Option<u64>,
 }
 
-/// The files to read, and their checksums as an identity.
-struct Inputs {
-    files: Vec<Input>,
-    identity: serde_json::Value,
-}
-
 /// Writes all rows of a file, or of an export's directory, to a table. If the future is dropped, the import stops as if it had been
 /// killed.
 ///
@@ -66,10 +60,10 @@ pub async fn import(
 ) -> Result<Counts, TransferError> {
     let (path, format) = (from.to_owned(), options.format);
     let has_state = options.load.state.is_some();
-    let Inputs { files, identity } = blocking(move || inputs(&path, format, has_state)).await?;
+    let (files, checksums) = blocking(move || inputs(&path, format, has_state)).await?;
     let job = serde_json::json!({
         "verb": "import",
-        "from": identity,
+        "from": checksums,
         "to": { "endpoint": table.endpoint().to_string(), "table": table.name() },
         "mode": options.load.mode,
     });
@@ -153,7 +147,12 @@ fn rows_before(files: &[Input], mark: Mark) -> Option<u64> {
     whole.map(|rows| rows + mark.rows)
 }
 
-fn inputs(from: &Path, format: Option<Format>, has_state: bool) -> Result<Inputs, TransferError> {
+/// The files to read, and their checksums.
+fn inputs(
+    from: &Path,
+    format: Option<Format>,
+    has_state: bool,
+) -> Result<(Vec<Input>, Vec<String>), TransferError> {
     let files = if from.is_dir() {
         let manifest = Manifest::load(from)?;
         let missing = || TransferError::damaged(from, "it has no manifest");
@@ -189,8 +188,7 @@ fn inputs(from: &Path, format: Option<Format>, has_state: bool) -> Result<Inputs
             None => String::new(),
         });
     }
-    let identity = serde_json::json!(checksums);
-    Ok(Inputs { files, identity })
+    Ok((files, checksums))
 }
 
 /// Reads all files from the mark on, or until the chunks are closed.

@@ -38,6 +38,7 @@ pub use export::{Destination, ExportOptions, export, export_stream};
 pub use import::{ImportOptions, import, import_stream};
 pub use manifest::{ExportPart, Keys, MANIFEST_FILE, Manifest, Progress, Source};
 pub use observer::{Attempts, Counts, Event, Observer};
+pub(crate) use options::create_if_missing;
 pub use options::{Mode, WriteOptions};
 pub(crate) use part_file::hex;
 pub use rows::{IntoEntity, TableReader};

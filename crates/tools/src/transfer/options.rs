@@ -59,11 +59,15 @@ impl WriteOptions {
         if self.dry_run || !self.create_table {
             return Ok(());
         }
-        match table.create().await {
-            Err(error) if error.code() != Some(ErrorCode::TableAlreadyExists) => {
-                Err(TransferError::Create(Box::new(error)))
-            }
-            _ => Ok(()),
-        }
+        let created = create_if_missing(table).await;
+        created.map_err(|error| TransferError::Create(Box::new(error)))
+    }
+}
+
+/// Creates a table, if it does not exist.
+pub(crate) async fn create_if_missing(table: &TableClient) -> partita_client::Result<()> {
+    match table.create().await {
+        Err(error) if error.code() != Some(ErrorCode::TableAlreadyExists) => Err(error),
+        _ => Ok(()),
     }
 }

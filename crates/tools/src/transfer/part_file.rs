@@ -38,8 +38,10 @@ impl Write for HashedFile {
 pub(super) struct PartWriter {
     path: PathBuf,
     writer: EntityWriter<HashedFile>,
-    rows: u64,
-    row_bytes: u64,
+    /// Rows so far.
+    pub(super) rows: u64,
+    /// Bytes of the rows so far, by the service's formula.
+    pub(super) row_bytes: u64,
     keys: Option<(Keys, Keys)>,
 }
 
@@ -78,16 +80,6 @@ impl PartWriter {
             none => *none = Some((keys.clone(), keys)),
         }
         Ok(())
-    }
-
-    /// Rows so far.
-    pub(super) fn rows(&self) -> u64 {
-        self.rows
-    }
-
-    /// Bytes of the rows so far, by the service's formula.
-    pub(super) fn row_bytes(&self) -> u64 {
-        self.row_bytes
     }
 
     /// Ends the file and renames it, durably.

@@ -84,12 +84,13 @@ impl<M: Serialize + DeserializeOwned + Send + 'static> Checkpoint<M> {
             rows_since: 0,
             rows_between_marks: options.rows_between_marks,
         };
-        let Some(path) = checkpoint.path.clone() else {
-            return Ok(StartedJob {
-                checkpoint,
-                mark: None,
-                is_resumed: false,
-            });
+        let mut started = StartedJob {
+            checkpoint,
+            mark: None,
+            is_resumed: false,
+        };
+        let Some(path) = started.checkpoint.path.clone() else {
+            return Ok(started);
         };
         let found = path.clone();
         let state = blocking(move || {
@@ -97,24 +98,18 @@ impl<M: Serialize + DeserializeOwned + Send + 'static> Checkpoint<M> {
         });
         let Some(state) = state.await? else {
             // From now on, rows may be written.
-            checkpoint.save(None).await?;
-            return Ok(StartedJob {
-                checkpoint,
-                mark: None,
-                is_resumed: false,
-            });
+            started.checkpoint.save(None).await?;
+            return Ok(started);
         };
         if !options.resume {
             return Err(TransferError::AlreadyThere(path));
         }
-        if state.job != checkpoint.job {
+        if state.job != started.checkpoint.job {
             return Err(TransferError::OtherJob(path));
         }
-        Ok(StartedJob {
-            checkpoint,
-            mark: state.mark,
-            is_resumed: true,
-        })
+        started.mark = state.mark;
+        started.is_resumed = true;
+        Ok(started)
     }
 
     /// Counts written rows, before or behind the mark.

@@ -32,7 +32,7 @@ impl<W: Write> Records<W> {
     /// # Errors
     /// That of `out`.
     pub fn cell(&mut self, text: &str) -> io::Result<()> {
-        self.0.write_field(text).map_err(io_error)
+        Ok(self.0.write_field(text)?)
     }
 
     /// A cell and its type; both are empty where there is no value.
@@ -50,7 +50,7 @@ impl<W: Write> Records<W> {
     /// # Errors
     /// That of `out`.
     pub fn end(&mut self) -> io::Result<()> {
-        self.0.write_record(None::<&[u8]>).map_err(io_error)
+        Ok(self.0.write_record(None::<&[u8]>)?)
     }
 
     /// Writes buffered records to `out`.
@@ -69,9 +69,4 @@ impl<W: Write> Records<W> {
         let flushed = self.0.into_inner();
         flushed.map_err(|failed| io::Error::other(failed.to_string()))
     }
-}
-
-/// Only I/O can fail: no record is shorter or longer than the header.
-fn io_error(error: csv::Error) -> io::Error {
-    error.into()
 }

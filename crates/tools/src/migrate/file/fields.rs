@@ -36,28 +36,14 @@ impl Text<'_> {
 /// A table of a file.
 #[derive(Debug, Clone)]
 pub(super) struct Fields<'t> {
-    text: Text<'t>,
-    table: &'t DeTable<'t>,
-    span: Span,
+    pub(super) text: Text<'t>,
+    pub(super) table: &'t DeTable<'t>,
+    pub(super) span: Span,
     /// Its name in errors.
-    place: String,
+    pub(super) place: String,
 }
 
 impl<'t> Fields<'t> {
-    pub(super) fn new(text: Text<'t>, table: &'t DeTable<'t>, span: Span, place: &str) -> Self {
-        Self {
-            text,
-            table,
-            span,
-            place: place.to_owned(),
-        }
-    }
-
-    /// Its place.
-    pub(super) fn span(&self) -> &Span {
-        &self.span
-    }
-
     /// An error at a place of the table.
     pub(super) fn error(&self, span: &Span, what: &str) -> FileError {
         self.text.error(span, &format!("{what} ({})", self.place))

@@ -110,7 +110,12 @@ pub fn parse(text: &str, path: &Path) -> Result<Migration, FileError> {
         let span = error.span().unwrap_or_default();
         text.error(&span, error.message())
     })?;
-    let fields = Fields::new(text, parsed.get_ref(), parsed.span(), "the file");
+    let fields = Fields {
+        text,
+        table: parsed.get_ref(),
+        span: parsed.span(),
+        place: "the file".to_owned(),
+    };
     fields.check_known(&["version", "id", "description", "up", "down"])?;
     let (version, version_span) = fields
         .integer("version")?

@@ -41,7 +41,7 @@ pub(super) fn read(tables: &[Fields<'_>]) -> Result<Steps, FileError> {
         steps = add(steps, fields)?;
         if let Some(operation) = steps.operations().last() {
             operation.check().map_err(|what| {
-                fields.error(fields.span(), &format!("{}: {what}", operation.name()))
+                fields.error(&fields.span, &format!("{}: {what}", operation.name()))
             })?;
         }
     }
@@ -119,7 +119,7 @@ fn selection(fields: &Fields<'_>) -> Result<RowSelection, FileError> {
             Ok(RowSelection::Keys(vec![(partition.to_owned(), row.to_owned())]))
         }
         _ => Err(fields.error(
-            fields.span(),
+            &fields.span,
             "delete needs partition_key, or partition_key and row_key, or rows; use clear to delete all rows",
         )),
     }

@@ -102,18 +102,11 @@ impl Step<'_> {
             let ended = next.is_none();
             match next {
                 Some(Difference::LeftOnly(row)) => missing.push(row),
-                Some(Difference::RightOnly(row)) => {
-                    surplus.push((row.partition_key().to_owned(), row.row_key().to_owned()));
-                }
-                Some(Difference::Differs {
-                    partition_key,
-                    row_key,
-                    ..
-                }) => {
-                    let row = source
-                        .get_entity_if_exists(&partition_key, &row_key)
-                        .await?;
-                    missing.extend(row);
+                Some(ref only @ Difference::RightOnly(_)) => surplus.push(only.keys()),
+                Some(changed) => {
+                    let (partition_key, row_key) = changed.keys();
+                    let row = source.get_entity_if_exists(&partition_key, &row_key);
+                    missing.extend(row.await?);
                 }
                 None => {}
             }

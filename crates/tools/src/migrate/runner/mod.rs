@@ -21,12 +21,12 @@ mod write;
 pub use cost::Cost;
 pub use plan::Planned;
 
-use super::lease::{self, Lease, LeaseOptions};
+use super::lease::{Lease, LeaseOptions};
 use super::record::{self, Progress, Record};
 use super::{Direction, MigrateError, Migrations, Operation, State, StepError};
+use crate::transfer::create_if_missing;
 use partita_client::{TableClient, TableServiceClient};
 use partita_model::limits::PAGE_ENTITIES_MAX;
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use step::Step;
@@ -221,7 +221,8 @@ impl Migrator {
         direction: Direction,
         to: Option<u64>,
     ) -> Result<Vec<Done>, MigrateError> {
-        lease::prepare(&self.versions).await?;
+        let created = create_if_missing(&self.versions).await;
+        created.map_err(record::failed)?;
         let mut lease = Lease::take(&self.versions, &self.options.who, &self.options.lease).await?;
         // The lease ensures that the records do not change after they are read.
         let done = self.run_all(migrations, direction, to, &mut lease).await;
@@ -362,14 +363,5 @@ fn step_error(
             done,
             source: Box::new(source),
         },
-    }
-}
-
-impl fmt::Debug for Migrator {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Migrator")
-            .field("service", &self.service)
-            .field("options", &self.options)
-            .finish_non_exhaustive()
     }
 }

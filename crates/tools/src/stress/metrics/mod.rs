@@ -237,15 +237,19 @@ impl Metrics {
             failed: sum(|one| one.failed),
             latest: self.series.latest(at),
             points: self.series.points(at),
-            tries: Tries {
-                attempts,
-                ..self.tries.clone()
-            },
+            tries: self.tries(attempts),
             busiest: self
                 .partitions
                 .busiest_now()
                 .map(|(key, asked)| (key.to_owned(), asked)),
             failures: self.failures.clone(),
+        }
+    }
+
+    fn tries(&self, attempts: u64) -> Tries {
+        Tries {
+            attempts,
+            ..self.tries.clone()
         }
     }
 
@@ -273,10 +277,7 @@ impl Metrics {
             partitions: self.partitions.busiest(PARTITIONS_NAMED),
             partitions_seen: self.partitions.len(),
             growth: self.partitions.growth(),
-            tries: Tries {
-                attempts,
-                ..self.tries.clone()
-            },
+            tries: self.tries(attempts),
             failures: self.failures.clone(),
             steady_seconds: steady.seconds,
             asked_per_second: per_second(steady.asked),

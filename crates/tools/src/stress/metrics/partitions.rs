@@ -290,17 +290,11 @@ impl Partitions {
     }
 
     pub(super) fn growth(&self) -> Growth {
-        let SteadySums {
-            seconds,
-            written,
-            tail,
-            head,
-            ..
-        } = self.steady;
+        let steady = &self.steady;
         Growth {
-            written_per_second: tenths(written as f64 / seconds.max(1e-3)),
-            tail_share: part(tail, written),
-            head_share: part(head, written),
+            written_per_second: tenths(steady.written as f64 / steady.seconds.max(1e-3)),
+            tail_share: part(steady.tail, steady.written),
+            head_share: part(steady.head, steady.written),
         }
     }
 }

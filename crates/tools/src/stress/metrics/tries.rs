@@ -67,10 +67,12 @@ fn refusal(event: &AttemptEvent<'_>) -> Option<String> {
         return None;
     }
     let code = event.error.map_or("", Error::code_text);
-    Some(match event.busy_reason {
-        Some(reason) => reason.to_owned(),
-        None => format!("{status} {code}").trim_end().to_owned(),
-    })
+    let reason = event.busy_reason.map(str::to_owned);
+    Some(reason.unwrap_or_else(|| status_and_code(status, code)))
+}
+
+fn status_and_code(status: u16, code: &str) -> String {
+    format!("{status} {code}").trim_end().to_owned()
 }
 
 fn cause(reason: RetryReason) -> String {
@@ -95,9 +97,7 @@ const fn given_up(why: GiveUp) -> &'static str {
 /// Why an operation failed, in a few words.
 pub(in crate::stress) fn failure(error: &Error) -> String {
     if let Some(status) = error.status() {
-        return format!("{status} {}", error.code_text())
-            .trim_end()
-            .to_owned();
+        return status_and_code(status, error.code_text());
     }
     let word = match error.kind() {
         ErrorKind::Input => "cannot be sent",

@@ -75,6 +75,8 @@ pub async fn run<T: Target>(
             None => std::future::pending().await,
         }
     };
+    let end = options.duration.unwrap_or(Duration::MAX);
+    let elapsed = || begin.elapsed().min(end);
     let mut is_interrupted = false;
     let has_ended = tokio::select! {
         biased;
@@ -84,9 +86,7 @@ pub async fn run<T: Target>(
     };
     if !has_ended {
         let _ = tell.send(Signal::Stop);
-        let at = begin.elapsed();
-        let at = options.duration.map_or(at, |duration| at.min(duration));
-        recorder.metrics().stopped(at);
+        recorder.metrics().stopped(elapsed());
         let has_ended = tokio::select! {
             biased;
             () = &mut all => true,
@@ -99,8 +99,7 @@ pub async fn run<T: Target>(
         }
     }
     // The grace at the end is not part of the time in which operations were begun.
-    let at = begin.elapsed();
-    let at = options.duration.map_or(at, |duration| at.min(duration));
+    let at = elapsed();
     RunEnd {
         at,
         is_interrupted,

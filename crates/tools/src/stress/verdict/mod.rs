@@ -222,17 +222,13 @@ impl Evidence<'_> {
 
     /// The end at which the table grows, and its writes in entities a second.
     fn grows(&self) -> Option<(End, f64)> {
-        let Growth {
-            written_per_second,
-            tail_share,
-            head_share,
-        } = self.growth;
-        let (end, share) = match tail_share >= head_share {
-            true => (End::Tail, tail_share),
-            false => (End::Head, head_share),
+        let growth = self.growth;
+        let (end, share) = match growth.tail_share >= growth.head_share {
+            true => (End::Tail, growth.tail_share),
+            false => (End::Head, growth.head_share),
         };
-        let does = share >= GROWS && written_per_second > 0.0;
-        does.then_some((end, written_per_second * share * self.due_for_begun))
+        let written = growth.written_per_second * share * self.due_for_begun;
+        (share >= GROWS && written > 0.0).then_some((end, written))
     }
 
     fn judged(&self) -> Vec<Judged> {

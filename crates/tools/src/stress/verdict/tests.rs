@@ -75,6 +75,15 @@ fn verdict(case: &Case, targets: Targets) -> Verdict {
 }
 
 /// Whether the pieces of advice hold these words, one piece each, and there are no others.
+fn assert_verdict(case: &Case, targets: Targets, expected: (State, &str, &[&str])) {
+    let verdict = verdict(case, targets);
+    let (state, headline, advice) = expected;
+    let found = &verdict.headline;
+    assert_eq!(verdict.state, state, "{}: {found}", case.name);
+    assert!(found.contains(headline), "{}: {found}", case.name);
+    assert_advice(case, &verdict, advice);
+}
+
 fn assert_advice(case: &Case, verdict: &Verdict, expected: &[&str]) {
     let found = &verdict.advice;
     assert_eq!(found.len(), expected.len(), "{}: {found:#?}", case.name);
@@ -209,15 +218,7 @@ fn designs_and_what_is_said_of_them() {
         ),
     ];
     for (case, state, headline, advice) in cases {
-        let verdict = verdict(case, Targets::AZURE);
-        assert_eq!(verdict.state, state, "{}: {}", case.name, verdict.headline);
-        assert!(
-            verdict.headline.contains(headline),
-            "{}: {}",
-            case.name,
-            verdict.headline
-        );
-        assert_advice(case, &verdict, advice);
+        assert_verdict(case, Targets::AZURE, (state, headline, advice));
     }
 }
 
@@ -275,15 +276,7 @@ fn refusals_are_told_by_their_reasons() {
         ),
     ];
     for (case, headline, advice) in cases {
-        let verdict = verdict(case, Targets::CLASSIC);
-        assert_eq!(verdict.state, State::Over, "{}", case.name);
-        assert!(
-            verdict.headline.contains(headline),
-            "{}: {}",
-            case.name,
-            verdict.headline
-        );
-        assert_advice(case, &verdict, advice);
+        assert_verdict(case, Targets::CLASSIC, (State::Over, headline, advice));
     }
 }
 

@@ -58,7 +58,7 @@ impl Fetch {
         self.counts.bytes += bytes;
         self.work.observer.event(&Event::Read { rows, bytes });
         let options = &self.work.options;
-        if part.rows() >= options.part_rows_max || part.row_bytes() >= options.part_bytes_max {
+        if part.rows >= options.part_rows_max || part.row_bytes >= options.part_bytes_max {
             self.end_part(part, Some(token))
         } else {
             self.part = Some(part);
@@ -102,7 +102,7 @@ impl Fetch {
         part: PartWriter,
         resume: Option<ResumeToken>,
     ) -> Result<(), TransferError> {
-        let bytes = part.row_bytes();
+        let bytes = part.row_bytes;
         let part = part.finish()?;
         let rows = part.rows;
         let path = self.work.directory.join(&part.file);

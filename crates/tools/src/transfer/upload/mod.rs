@@ -52,7 +52,22 @@ pub(super) async fn upload<M: Serialize + DeserializeOwned + Send + 'static>(
     let (chunks, taken) = mpsc::channel(CHUNKS_WAITING);
     let mut reading = JoinSet::new();
     read(&mut reading, chunks);
-    let upload = Upload::new(table, options, begun.checkpoint, begun.is_resumed, observer);
+    let upload = Upload {
+        writer: Arc::new(Writer {
+            table: (!options.dry_run).then(|| table.clone()),
+            mode: options.mode,
+            is_resumed: begun.is_resumed,
+        }),
+        jobs: options.jobs.max(1),
+        batches: Batches::default(),
+        marks: Marks::default(),
+        checkpoint: begun.checkpoint,
+        observer: Arc::clone(observer),
+        tasks: JoinSet::new(),
+        counts: Counts::default(),
+        failure: None,
+        is_touched: begun.is_resumed,
+    };
     let counts = upload.run(taken).await?;
     ended(&mut reading).await.map(|()| counts)
 }
@@ -73,31 +88,6 @@ struct Upload<M> {
 }
 
 impl<M: Serialize + DeserializeOwned + Send + 'static> Upload<M> {
-    fn new(
-        table: &TableClient,
-        options: &WriteOptions,
-        checkpoint: Checkpoint<M>,
-        is_resumed: bool,
-        observer: &Arc<dyn Observer>,
-    ) -> Self {
-        Self {
-            writer: Arc::new(Writer {
-                table: (!options.dry_run).then(|| table.clone()),
-                mode: options.mode,
-                is_resumed,
-            }),
-            jobs: options.jobs.max(1),
-            batches: Batches::default(),
-            marks: Marks::default(),
-            checkpoint,
-            observer: Arc::clone(observer),
-            tasks: JoinSet::new(),
-            counts: Counts::default(),
-            failure: None,
-            is_touched: is_resumed,
-        }
-    }
-
     /// Writes all chunks. After a failure no write begins, running writes end, and the last mark is saved.
     async fn run(
         mut self,

@@ -41,9 +41,6 @@ pub(super) struct Written {
     pub(super) skipped: u64,
 }
 
-/// The number of rows written; the others existed.
-struct Done(usize);
-
 /// Why rows cannot be written.
 enum Refused {
     /// The row at that index exists.
@@ -83,10 +80,7 @@ impl Writer {
         rows: &[Entity],
     ) -> std::result::Result<usize, TransferError> {
         match &self.table {
-            Some(table) => self
-                .write_to(table, rows)
-                .await
-                .map(|Done(written)| written),
+            Some(table) => self.write_to(table, rows).await,
             None => Ok(rows.len()),
         }
     }
@@ -95,15 +89,15 @@ impl Writer {
         &self,
         table: &TableClient,
         rows: &[Entity],
-    ) -> std::result::Result<Done, TransferError> {
+    ) -> std::result::Result<usize, TransferError> {
         let mut may_have_happened = self.is_resumed;
         let mut attempt = 1;
         loop {
             let written = match self.mode {
                 Mode::Merge => upsert(table, rows, UpdateMode::Merge).await,
                 Mode::Replace => upsert(table, rows, UpdateMode::Replace).await,
-                Mode::Insert => insert(table, rows, may_have_happened).await,
-                Mode::SkipExisting => insert_missing(table, rows).await,
+                Mode::Insert if !may_have_happened => insert_at_once(table, rows).await,
+                Mode::Insert | Mode::SkipExisting => insert_missing(table, rows, self.mode).await,
             };
             let refused = match written {
                 Ok(done) => return Ok(done),
@@ -146,7 +140,7 @@ impl Refused {
     }
 }
 
-async fn upsert(table: &TableClient, rows: &[Entity], mode: UpdateMode) -> Result<Done, Refused> {
+async fn upsert(table: &TableClient, rows: &[Entity], mode: UpdateMode) -> Result<usize, Refused> {
     if let [row] = rows {
         table.upsert_entity(row, mode).await?;
     } else {
@@ -154,11 +148,11 @@ async fn upsert(table: &TableClient, rows: &[Entity], mode: UpdateMode) -> Resul
         let actions: Vec<_> = rows.iter().map(action).collect();
         table.submit_transaction(&actions).await?;
     }
-    Ok(Done(rows.len()))
+    Ok(rows.len())
 }
 
-/// Inserts all rows or none.
-async fn insert_at_once(table: &TableClient, rows: &[Entity]) -> Result<Done, Refused> {
+/// Inserts all rows or none. Returns how many were written.
+async fn insert_at_once(table: &TableClient, rows: &[Entity]) -> Result<usize, Refused> {
     let inserted = match rows {
         [] => Ok(()),
         [row] => table.create_entity(row).await.map(drop),
@@ -172,7 +166,7 @@ async fn insert_at_once(table: &TableClient, rows: &[Entity]) -> Result<Done, Re
         }
     };
     match inserted {
-        Ok(()) => Ok(Done(rows.len())),
+        Ok(()) => Ok(rows.len()),
         Err(error) if error.code() == Some(ErrorCode::EntityAlreadyExists) => {
             Err(Refused::Exists(error.operation_index().unwrap_or_default()))
         }
@@ -180,69 +174,53 @@ async fn insert_at_once(table: &TableClient, rows: &[Entity]) -> Result<Done, Re
     }
 }
 
-async fn insert(
+/// Inserts the rows that do not exist. Existing rows are skipped, or in [`Mode::Insert`] must be equal: then an earlier attempt
+/// wrote them, and they count as written. Returns how many were written.
+async fn insert_missing(
     table: &TableClient,
     rows: &[Entity],
-    may_have_happened: bool,
-) -> Result<Done, Refused> {
+    mode: Mode,
+) -> Result<usize, Refused> {
+    let skips = mode == Mode::SkipExisting;
     match insert_at_once(table, rows).await {
-        Err(Refused::Exists(_)) if may_have_happened => {}
+        Err(Refused::Exists(_)) if skips && rows.len() == 1 => return Ok(0),
+        Err(Refused::Exists(_)) => {}
         inserted => return inserted,
     }
-    if let Some(there) = rows_between(table, rows, &[]).await? {
+    let is_equal = |row: &Entity, found: &Entity| differences(row, found).is_empty();
+    let select: &[&str] = if skips { &["RowKey"] } else { &[] };
+    if let Some(there) = rows_between(table, rows, select).await? {
         let mut missing = Vec::new();
         for (at, row) in rows.iter().enumerate() {
             match there.get(row.row_key()) {
                 None => missing.push(row.clone()),
-                Some(found) if differences(row, found).is_empty() => {}
+                Some(found) if skips || is_equal(row, found) => {}
                 Some(_) => return Err(Refused::Exists(at)),
             }
         }
         match insert_at_once(table, &missing).await {
-            // An earlier attempt succeeded without an answer.
+            // Another client inserts too, or an earlier attempt succeeded without an answer.
             Err(Refused::Exists(_)) => {}
-            inserted => return inserted.map(|_| Done(rows.len())),
-        }
-    }
-    for (at, row) in rows.iter().enumerate() {
-        match insert_at_once(table, std::slice::from_ref(row)).await {
-            Err(Refused::Exists(_)) => {
-                let keys = (row.partition_key(), row.row_key());
-                let found = table.get_entity_if_exists(keys.0, keys.1).await?;
-                if !found.is_some_and(|found| differences(row, &found).is_empty()) {
-                    return Err(Refused::Exists(at));
-                }
-            }
-            Ok(Done(_)) => {}
-            Err(failed) => return Err(failed),
-        }
-    }
-    Ok(Done(rows.len()))
-}
-
-async fn insert_missing(table: &TableClient, rows: &[Entity]) -> Result<Done, Refused> {
-    match insert_at_once(table, rows).await {
-        Err(Refused::Exists(_)) if rows.len() == 1 => return Ok(Done(0)),
-        Err(Refused::Exists(_)) => {}
-        inserted => return inserted,
-    }
-    if let Some(there) = rows_between(table, rows, &["RowKey"]).await? {
-        let is_missing = |row: &&Entity| !there.contains_key(row.row_key());
-        let missing: Vec<Entity> = rows.iter().filter(is_missing).cloned().collect();
-        match insert_at_once(table, &missing).await {
-            // Another client inserts too.
-            Err(Refused::Exists(_)) => {}
-            inserted => return inserted,
+            inserted if skips => return inserted,
+            inserted => return inserted.map(|_| rows.len()),
         }
     }
     let mut written = 0;
-    for row in rows {
+    for (at, row) in rows.iter().enumerate() {
         match insert_at_once(table, std::slice::from_ref(row)).await {
-            Err(Refused::Exists(_)) => {}
-            inserted => written += inserted?.0,
+            Err(Refused::Exists(_)) if skips => continue,
+            Err(Refused::Exists(_)) => {
+                let keys = (row.partition_key(), row.row_key());
+                let found = table.get_entity_if_exists(keys.0, keys.1).await?;
+                if !found.is_some_and(|found| is_equal(row, &found)) {
+                    return Err(Refused::Exists(at));
+                }
+            }
+            inserted => drop(inserted?),
         }
+        written += 1;
     }
-    Ok(Done(written))
+    Ok(written)
 }
 
 /// The stored rows from the first to the last of these rows of one partition, by RowKey; none if they exceed a page.
