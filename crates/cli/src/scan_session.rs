@@ -47,7 +47,6 @@ impl<'a> ScanSpec<'a> {
             page_rows: args.page_rows.into(),
             emit,
             tokens: Tokens::NextRow,
-            ..QueryOptions::default()
         })?;
         Ok(Self { args, query, order })
     }
@@ -98,7 +97,6 @@ impl<'a> ScanSpec<'a> {
         let options = RunOptions {
             jobs,
             order: self.order,
-            buffer_rows_max: None,
         };
         let source = Arc::new(TableSource::new(table.clone()));
         Scan::new(source, self.query, steps, options)
