@@ -1,4 +1,4 @@
-//! Which partitions of a table are read, and how.
+//! Flags of commands that read whole tables: which partitions, with how many parallel requests, and where to resume.
 
 use clap::{ValueEnum, value_parser};
 use partita_tools::scan::{Bounds, Lower, Strategy, Upper};
@@ -78,6 +78,18 @@ impl ScanArgs {
             upper: before.or(through).unwrap_or_default(),
         }
     }
+}
+
+/// A table that is read, and where to resume.
+#[derive(Debug, clap::Args)]
+pub(crate) struct TableScanArgs {
+    /// Table name
+    #[arg(value_name = "TABLE")]
+    pub(crate) table: String,
+    #[command(flatten)]
+    pub(crate) resume: ResumeArgs,
+    #[command(flatten)]
+    pub(crate) scan: ScanArgs,
 }
 
 /// Where to resume.

@@ -4,8 +4,8 @@ mod create;
 pub(crate) mod restore;
 mod verify;
 
-use crate::error::{CommandError, Outcome};
-use clap::Subcommand;
+use crate::command::{Command, commands};
+use crate::error::{CommandError, CommandResult};
 use partita_server::backup::Place;
 
 #[derive(clap::Args)]
@@ -22,16 +22,17 @@ pub(crate) struct BackupCommand {
     create: Option<create::CreateArgs>,
 }
 
-#[derive(Subcommand)]
-enum OfBackupCommand {
-    Verify(verify::VerifyCommand),
+commands! {
+    enum OfBackupCommand {
+        Verify(verify::VerifyCommand),
+    }
 }
 
-impl BackupCommand {
-    pub(crate) async fn run(self) -> Result<Outcome, CommandError> {
+impl Command for BackupCommand {
+    fn run(self) -> CommandResult {
         match (self.of_backup, self.create) {
-            (Some(OfBackupCommand::Verify(command)), _) => command.run().await,
-            (None, Some(args)) => args.run().await,
+            (Some(command), _) => command.run(),
+            (None, Some(command)) => command.run(),
             (None, None) => Err(CommandError::usage("--to is missing")),
         }
     }

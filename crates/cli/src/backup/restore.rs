@@ -1,8 +1,9 @@
 //! `partita restore --from URL --location DIR`: a data directory made from a backup.
 
 use super::parse_place;
-use crate::error::{CommandError, Outcome};
-use crate::output::{self, Field, Format, Output, OutputArgs, Shape};
+use crate::command::{Command, block_on};
+use crate::error::{CommandError, CommandResult, Outcome};
+use crate::output::{Field, OutputArgs, Shape, to_json};
 use crate::progress::message;
 use crate::units::{bytes, many};
 use partita_server::backup::{Backup, Place, restore};
@@ -34,8 +35,14 @@ struct RestoredDocument {
     bytes: u64,
 }
 
+impl Command for RestoreCommand {
+    fn run(self) -> CommandResult {
+        block_on(self.restore())
+    }
+}
+
 impl RestoreCommand {
-    pub(crate) async fn run(self) -> Result<Outcome, CommandError> {
+    async fn restore(self) -> CommandResult {
         let place = &self.from;
         let what = || format!("cannot restore the backup in {place}");
         let directory =
@@ -54,18 +61,15 @@ impl RestoreCommand {
             rows: restored.rows,
             bytes: restored.bytes,
         };
-        if self.output.format() == Format::Json {
-            output::print_json(&document)?;
-        } else {
-            let mut output = Output::stdout(self.output, Shape::Single, None);
-            output.measured(&[
+        let json = to_json(&document)?;
+        self.output.write_document(&json, Shape::Single, |output| {
+            output.record(&[
                 ("Snapshot", Field::text(&document.snapshot)),
                 ("Created", Field::text(&document.created)),
                 ("Rows", Field::count(document.rows)),
                 ("Bytes", Field::Bytes(document.bytes)),
-            ])?;
-            output.finish()?;
-        }
+            ])
+        })?;
         message(&format!(
             "snapshot {} of {} restored: {}, {}; to serve it: partita serve --location {}",
             document.snapshot,

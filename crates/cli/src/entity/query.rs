@@ -1,8 +1,9 @@
 //! `partita entity query TABLE [FILTER]`: one page after the other, in key order, up to a number of entities.
 
+use crate::args::SelectArgs;
 use crate::args::connection::Connection;
-use crate::args::{ConnectionArgs, SelectArgs};
-use crate::error::{CommandError, Outcome};
+use crate::command::AccountCommand;
+use crate::error::{CommandResult, Outcome};
 use crate::output::{Output, OutputArgs, OutputRow, Shape};
 use crate::progress::Progress;
 use crate::units::many;
@@ -32,14 +33,10 @@ pub(crate) struct QueryCommand {
     etag: bool,
     #[command(flatten)]
     output: OutputArgs,
-    #[command(flatten)]
-    connection: ConnectionArgs,
 }
 
-impl QueryCommand {
-    pub(super) async fn run(self) -> Result<Outcome, CommandError> {
-        let connection = Connection::new(&self.connection)?;
-        let mut progress = Progress::new(&connection);
+impl AccountCommand for QueryCommand {
+    async fn run(self, connection: Connection, progress: Progress) -> CommandResult {
         let table = connection.service.table_client(&self.table);
         let columns = self.select.names();
         let top = self.top.unwrap_or(u64::MAX);

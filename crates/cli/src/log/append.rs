@@ -2,7 +2,9 @@
 
 use super::LogArgs;
 use super::lines::{Line, lines};
-use crate::error::{CommandError, Outcome};
+use crate::args::connection::Connection;
+use crate::command::AccountCommand;
+use crate::error::{CommandError, CommandResult, Outcome};
 use crate::progress::{Progress, message};
 use crate::signals::stop_requested;
 use crate::units::many;
@@ -33,15 +35,14 @@ pub(crate) struct AppendCommand {
     log: LogArgs,
 }
 
-impl AppendCommand {
-    pub(super) async fn run(self) -> Result<Outcome, CommandError> {
-        let (connection, log) = self.log.open()?;
+impl AccountCommand for AppendCommand {
+    async fn run(self, connection: Connection, progress: Progress) -> CommandResult {
+        let log = self.log.open(&connection);
         let property = self.property.as_str();
         if check_property_name(property).is_err() {
             let what = format!("{property:?} is not a valid property name");
             return Err(CommandError::usage(what));
         }
-        let mut progress = Progress::new(&connection);
         if self.create_table && !self.dry_run {
             let name = log.table().name();
             connection.service.create_table_if_not_exists(name).await?;
@@ -103,7 +104,7 @@ struct Appender<'a> {
 }
 
 impl Appender<'_> {
-    /// Appends until stdin ends. A signal lets the current request finish.
+    /// Appends until stdin ends. After a signal, the current request still ends.
     async fn append_stdin(&mut self, row_form: &RowForm<'_>) -> Result<(), CommandError> {
         let mut lines = lines(std::io::stdin())?;
         let mut stop = std::pin::pin!(stop_requested());
@@ -137,7 +138,7 @@ impl Appender<'_> {
         let mut invalid = None;
         for line in lines {
             match row_form.row(line) {
-                // Keys as long as those that the log assigns, so that batches are cut at the right size.
+                // Keys have the length of those that the log assigns, because the size of a batch includes them.
                 Ok(row) => rows.push(row.with_keys("", format!("{:028}", line.0))),
                 Err(error) => {
                     invalid = Some(error);

@@ -1,8 +1,10 @@
-//! `partita log tail TABLE PARTITION`: the newest rows, and those that arrive.
+//! `partita log tail TABLE PARTITION`: the newest rows, and with `--follow` new rows as they arrive.
 
 use super::LogArgs;
 use crate::args::SelectArgs;
-use crate::error::{CommandError, Outcome};
+use crate::args::connection::Connection;
+use crate::command::AccountCommand;
+use crate::error::{CommandError, CommandResult, Outcome};
 use crate::output::{Output, OutputArgs, OutputRow, Shape};
 use crate::progress::{Progress, message};
 use crate::signals::stop_requested;
@@ -53,9 +55,9 @@ pub(crate) struct TailCommand {
     log: LogArgs,
 }
 
-impl TailCommand {
-    pub(super) async fn run(self) -> Result<Outcome, CommandError> {
-        let (connection, mut log) = self.log.open()?;
+impl AccountCommand for TailCommand {
+    async fn run(self, connection: Connection, progress: Progress) -> CommandResult {
+        let mut log = self.log.open(&connection);
         let columns = self.select.names();
         if let Some(names) = columns.clone() {
             log = log.select(names);
@@ -72,7 +74,6 @@ impl TailCommand {
             wait_min: FollowOptions::default().wait_min.min(wait_max),
             wait_max,
         };
-        let progress = Progress::new(&connection);
         let form = match self.text {
             Some(name) => SinkForm::Text(name),
             None => {
@@ -142,7 +143,7 @@ async fn follow(
         sink.row(row)?;
     }
     sink.flush()?;
-    // Rows older than --since are never shown, also where no row is so new yet.
+    // Rows older than --since are never shown, even if the log has no newer row yet.
     let from = selection.since.unwrap_or(DateTime::MIN);
     let mut follow = log.follow_from(from, &begin, options);
     loop {
@@ -161,7 +162,7 @@ async fn follow(
     }
 }
 
-/// Where rows go.
+/// The output of rows.
 struct Sink {
     form: SinkForm,
     rows: u64,

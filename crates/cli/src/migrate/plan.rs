@@ -2,11 +2,11 @@
 
 use super::MigrationArgs;
 use crate::args::connection::Connection;
-use crate::error::{CommandError, Outcome};
-use crate::output::{Output, OutputArgs, Shape, number};
+use crate::command::AccountCommand;
+use crate::error::{CommandError, CommandResult, Outcome};
+use crate::output::{Field, OutputArgs, Shape};
 use crate::progress::Progress;
 use crate::units::many;
-use partita_client::ValueRef;
 use partita_tools::migrate::{Cost, Direction, LeaseOptions, Planned};
 
 #[derive(clap::Args)]
@@ -22,14 +22,10 @@ pub(crate) struct PlanCommand {
     migrations: MigrationArgs,
 }
 
-impl PlanCommand {
-    pub(super) async fn run(self) -> Result<Outcome, CommandError> {
-        let connection = Connection::new(&self.migrations.connection)?;
-        let progress = Progress::new(&connection);
-        let migrations = self.migrations.migrations()?;
-        let migrator = self
-            .migrations
-            .migrator(&connection, LeaseOptions::default());
+impl AccountCommand for PlanCommand {
+    async fn run(self, connection: Connection, progress: Progress) -> CommandResult {
+        let lease = LeaseOptions::default();
+        let (migrations, migrator) = self.migrations.open(&connection, lease)?;
         let direction = if self.down {
             Direction::Down
         } else {
@@ -44,27 +40,27 @@ impl PlanCommand {
 
 /// Writes each step that would run.
 pub(super) fn write_plan(args: OutputArgs, planned: &[Planned<'_>]) -> Result<(), CommandError> {
-    let mut output = Output::stdout(args, Shape::Rows, None);
-    for planned in planned {
-        for (step, operation) in (planned.steps_done + 1..).zip(planned.left()) {
-            let text = operation.to_string();
-            let mut fields = vec![
-                ("Version", number(planned.migration.version())),
-                ("Id", ValueRef::String(planned.migration.id())),
-                ("Direction", ValueRef::String(planned.direction.verb())),
-                ("Step", number(step as u64)),
-                ("Operation", ValueRef::String(&text)),
-            ];
-            if let Some(requests) = operation.requests() {
-                fields.push(("Requests", number(requests)));
+    args.write(Shape::Rows, |output| {
+        for planned in planned {
+            for (step, operation) in (planned.steps_done + 1..).zip(planned.left()) {
+                let text = operation.to_string();
+                let mut fields = vec![
+                    ("Version", Field::count(planned.migration.version())),
+                    ("Id", Field::text(planned.migration.id())),
+                    ("Direction", Field::text(planned.direction.verb())),
+                    ("Step", Field::count(step as u64)),
+                    ("Operation", Field::text(&text)),
+                ];
+                let requests = operation.requests().map(Field::count);
+                fields.extend(requests.map(|requests| ("Requests", requests)));
+                output.record(&fields)?;
             }
-            output.record(&fields)?;
         }
-    }
-    output.finish()
+        Ok(())
+    })
 }
 
-/// What would run, for the last line.
+/// The migrations that would run, for the last line.
 pub(super) fn summary(planned: &[Planned<'_>]) -> String {
     if planned.is_empty() {
         return "nothing to do".to_owned();

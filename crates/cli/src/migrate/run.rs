@@ -1,11 +1,12 @@
-//! `partita migrate up` and `down`.
+//! `partita migrate up` and `down`: runs or reverts migrations, step by step under a lease.
 
 use super::MigrationArgs;
 use super::plan::{summary, write_plan};
 use crate::args::ConfirmArgs;
 use crate::args::connection::Connection;
-use crate::error::{CommandError, Outcome};
-use crate::progress::{Bar, Progress, confirm, message};
+use crate::command::AccountCommand;
+use crate::error::{CommandError, CommandResult, Outcome};
+use crate::progress::{Bar, Progress, message};
 use crate::signals::stop_requested;
 use crate::units::many;
 use clap::value_parser;
@@ -36,15 +37,18 @@ pub(crate) struct DownCommand {
     run: RunArgs,
 }
 
-impl UpCommand {
-    pub(super) async fn run(self) -> Result<Outcome, CommandError> {
-        self.run.run(Direction::Up, self.to).await
+impl AccountCommand for UpCommand {
+    async fn run(self, connection: Connection, progress: Progress) -> CommandResult {
+        let run = self.run;
+        run.run(Direction::Up, self.to, &connection, progress).await
     }
 }
 
-impl DownCommand {
-    pub(super) async fn run(self) -> Result<Outcome, CommandError> {
-        self.run.run(Direction::Down, self.to).await
+impl AccountCommand for DownCommand {
+    async fn run(self, connection: Connection, progress: Progress) -> CommandResult {
+        let run = self.run;
+        run.run(Direction::Down, self.to, &connection, progress)
+            .await
     }
 }
 
@@ -67,11 +71,14 @@ struct RunArgs {
 }
 
 impl RunArgs {
-    async fn run(self, direction: Direction, to: Option<u64>) -> Result<Outcome, CommandError> {
-        let connection = Connection::new(&self.migrations.connection)?;
-        let progress = Progress::new(&connection);
-        let migrations = self.migrations.migrations()?;
-        let migrator = self.migrations.migrator(&connection, self.lease());
+    async fn run(
+        self,
+        direction: Direction,
+        to: Option<u64>,
+        connection: &Connection,
+        mut progress: Progress,
+    ) -> CommandResult {
+        let (migrations, migrator) = self.migrations.open(connection, self.lease())?;
         let planned = migrator.plan(&migrations, direction, to).await?;
         if self.dry_run {
             write_plan(self.migrations.output, &planned)?;
@@ -84,7 +91,7 @@ impl RunArgs {
             let migrations = many(planned.len() as u64, "migration", "migrations");
             let verb = direction.verb();
             let question = format!("run {migrations} {verb}, with steps that delete or overwrite");
-            confirm(&question, self.confirm.yes)?;
+            self.confirm.confirm(&question, &mut progress)?;
         }
         let migrator = migrator.watched_by(Arc::new(StepMessages {
             migration: Mutex::default(),
@@ -184,7 +191,7 @@ async fn until_stopped(
             }
         }
     };
-    // Also before an error is reported.
+    // Before the last line or an error is written.
     progress.hide_bar();
     match done {
         Err(MigrateError::Stopped) => {

@@ -1,9 +1,10 @@
 //! `partita purge TABLE FILTER`: deletes every row that passes a filter.
 
 use crate::args::connection::Connection;
-use crate::args::{ConfirmArgs, ConnectionArgs, ScanArgs};
-use crate::error::{CommandError, Outcome};
-use crate::progress::{Progress, confirm, message};
+use crate::args::{ConfirmArgs, ScanArgs};
+use crate::command::AccountCommand;
+use crate::error::{CommandError, CommandResult, Outcome};
+use crate::progress::{Progress, message};
 use crate::scan_session::ScanSpec;
 use crate::signals::stop_requested;
 use crate::units::{count, many};
@@ -29,15 +30,11 @@ pub(crate) struct PurgeCommand {
     confirm: ConfirmArgs,
     #[command(flatten)]
     scan: ScanArgs,
-    #[command(flatten)]
-    connection: ConnectionArgs,
 }
 
-impl PurgeCommand {
-    pub(crate) async fn run(self) -> Result<Outcome, CommandError> {
-        let connection = Connection::new(&self.connection)?;
-        let mut progress = Progress::new(&connection);
-        let cost = self.cost(&connection, &mut progress).await?;
+impl AccountCommand for PurgeCommand {
+    async fn run(self, connection: Connection, mut progress: Progress) -> CommandResult {
+        let cost = self.cost(&connection, &progress).await?;
         progress.hide_bar();
         if cost.rows() == 0 {
             progress.finish("0 rows deleted");
@@ -55,7 +52,7 @@ impl PurgeCommand {
             return Ok(Outcome::Done);
         }
         let question = format!("delete {rows} of table {}", self.table);
-        confirm(&question, self.confirm.yes)?;
+        self.confirm.confirm(&question, &mut progress)?;
         progress.start_bar("rows", Some(cost.rows()), false);
         let deleted = self.delete(&connection, &progress).await?;
         progress.hide_bar();
@@ -66,7 +63,9 @@ impl PurgeCommand {
         progress.finish(&summary(deleted));
         Ok(Outcome::Done)
     }
+}
 
+impl PurgeCommand {
     fn spec(&self) -> Result<ScanSpec<'_>, CommandError> {
         let (filter, select) = (Some(&*self.filter), ScanSpec::keys_only());
         ScanSpec::new(&self.scan, filter, select, Emit::EveryRow, Order::Table)
@@ -76,12 +75,10 @@ impl PurgeCommand {
     async fn cost(
         &self,
         connection: &Connection,
-        progress: &mut Progress,
+        progress: &Progress,
     ) -> Result<PurgeCost, CommandError> {
-        let mut session = self
-            .spec()?
-            .start::<()>("purge", None, connection, &self.table)
-            .await?;
+        let spec = self.spec()?;
+        let mut session = spec.start_once("purge", connection, &self.table).await?;
         progress.start_bar("rows found", None, false);
         let mut cost = PurgeCost::default();
         let counting = session.run(progress, |(), batch| {

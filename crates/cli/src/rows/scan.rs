@@ -1,8 +1,9 @@
 //! `partita scan TABLE`: reads every row, with parallel requests.
 
 use crate::args::connection::Connection;
-use crate::args::{ConnectionArgs, ResumeArgs, ScanArgs, SelectArgs};
-use crate::error::{CommandError, Outcome};
+use crate::args::{SelectArgs, TableScanArgs};
+use crate::command::AccountCommand;
+use crate::error::{CommandResult, Outcome};
 use crate::output::{Output, OutputArgs, OutputRow, Shape};
 use crate::progress::Progress;
 use crate::scan_session::ScanSpec;
@@ -12,9 +13,8 @@ use partita_tools::scan::{Emit, Order};
 #[derive(clap::Args)]
 #[command(about = "Read every row of a table, with parallel requests")]
 pub(crate) struct ScanCommand {
-    /// Table name
-    #[arg(value_name = "TABLE")]
-    table: String,
+    #[command(flatten)]
+    source: TableScanArgs,
     /// OData filter, such as "Age ge 18 and PartitionKey eq 'a'"
     #[arg(long, value_name = "FILTER")]
     filter: Option<String>,
@@ -28,17 +28,11 @@ pub(crate) struct ScanCommand {
     unordered: bool,
     #[command(flatten)]
     output: OutputArgs,
-    #[command(flatten)]
-    resume: ResumeArgs,
-    #[command(flatten)]
-    scan: ScanArgs,
-    #[command(flatten)]
-    connection: ConnectionArgs,
 }
 
-impl ScanCommand {
-    pub(crate) async fn run(self) -> Result<Outcome, CommandError> {
-        let connection = Connection::new(&self.connection)?;
+impl AccountCommand for ScanCommand {
+    async fn run(self, connection: Connection, progress: Progress) -> CommandResult {
+        let (scan, filter) = (&self.source.scan, self.filter.as_deref());
         let columns = self.select.names();
         let order = if self.unordered {
             Order::Any
@@ -46,15 +40,10 @@ impl ScanCommand {
             Order::Table
         };
         let select = columns.clone().unwrap_or_default();
-        let filter = self.filter.as_deref();
-        let spec = ScanSpec::new(&self.scan, filter, select, Emit::EveryRow, order)?;
-        let mut progress = Progress::new(&connection);
-        let resume = self.resume.resume.as_deref();
-        let mut session = spec
-            .start::<()>("scan", resume, &connection, &self.table)
-            .await?;
+        let spec = ScanSpec::new(scan, filter, select, Emit::EveryRow, order)?;
+        let mut session = spec.start::<()>("scan", &self.source, &connection).await?;
         let mut output = Output::stdout(self.output, Shape::Rows, columns.as_deref());
-        progress.start_bar("rows", self.scan.total, true);
+        progress.start_bar("rows", scan.total, true);
         let (mut rows, etag) = (0, self.etag);
         let scanned = session.run(&progress, |(), batch| {
             for row in &batch.rows {
@@ -64,11 +53,7 @@ impl ScanCommand {
             Ok(rows)
         });
         if let Err(error) = scanned.await {
-            if !matches!(error, CommandError::Output(_)) {
-                output.finish()?;
-            }
-            session.print_token(&error);
-            return Err(error);
+            return Err(session.stop(error, Some(output)));
         }
         output.finish()?;
         progress.finish(&many(rows, "row", "rows"));

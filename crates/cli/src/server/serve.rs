@@ -1,7 +1,7 @@
 //! `partita serve`: runs a server until a signal asks it to stop.
 //!
-//! Lines on stdout, in this order, for people and for programs that wait for them. Test frameworks wait for Azurite's lines (its
-//! `azurite.js`), so its words are kept:
+//! Prints these lines on stdout, in this order. Test frameworks wait for the lines of Azurite (its `azurite.js`), so they are the same
+//! here:
 //!
 //! ```text
 //! Azurite Table service is starting at http://127.0.0.1:10002
@@ -14,7 +14,8 @@
 //! ```
 
 use crate::args::SettingsArgs;
-use crate::error::{CommandError, Outcome};
+use crate::command::Command;
+use crate::error::{CommandError, CommandResult, Outcome};
 use crate::progress::message;
 use crate::signals::StopSignals;
 use partita_server::config::{Place, Settings};
@@ -33,8 +34,8 @@ pub(crate) struct ServeCommand {
     settings: SettingsArgs,
 }
 
-impl ServeCommand {
-    pub(crate) fn run(self) -> Result<Outcome, CommandError> {
+impl Command for ServeCommand {
+    fn run(self) -> CommandResult {
         let (settings, _) = self.settings.resolve()?;
         let failed = CommandError::because("cannot start the log");
         let _writing = logging::start(&settings.log).map_err(failed)?;

@@ -1,5 +1,5 @@
-//! `partita stress TABLE`: load on a table, what it achieves, and what that says about the table's keys. `compare` and `page` read the
-//! reports that it writes.
+//! `partita stress TABLE`: puts load on a table, measures it, and judges the table's keys. `compare` and `page` read the reports that
+//! it writes.
 //!
 //! - A table that does not exist is created, filled, and deleted at the end, unless `--keep`. An existing table needs `--use-existing`:
 //!   rows are only added to it, under RowKeys of the run, marked with its id, and stay.
@@ -14,8 +14,8 @@ mod run;
 mod run_args;
 mod run_table;
 
-use crate::error::{CommandError, Outcome};
-use clap::Subcommand;
+use crate::command::{Command, block_on, commands};
+use crate::error::{CommandError, CommandResult};
 
 #[derive(clap::Args)]
 #[command(
@@ -31,18 +31,18 @@ pub(crate) struct StressCommand {
     run: Option<run_args::RunArgs>,
 }
 
-#[derive(Subcommand)]
-enum ReportCommand {
-    Compare(compare::CompareCommand),
-    Page(page::PageCommand),
+commands! {
+    enum ReportCommand {
+        Compare(compare::CompareCommand),
+        Page(page::PageCommand),
+    }
 }
 
-impl StressCommand {
-    pub(crate) async fn run(self) -> Result<Outcome, CommandError> {
+impl Command for StressCommand {
+    fn run(self) -> CommandResult {
         match (self.of_report, self.run) {
-            (Some(ReportCommand::Compare(command)), _) => command.run(),
-            (Some(ReportCommand::Page(command)), _) => command.run(),
-            (None, Some(args)) => run::run(args).await,
+            (Some(command), _) => command.run(),
+            (None, Some(args)) => block_on(run::run(args)),
             (None, None) => Err(CommandError::usage("TABLE is missing")),
         }
     }

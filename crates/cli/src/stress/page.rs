@@ -1,7 +1,8 @@
 //! `partita stress page REPORT`: a report as a page with plots.
 
 use super::files;
-use crate::error::{CommandError, Outcome};
+use crate::command::Command;
+use crate::error::{CommandResult, Outcome};
 use crate::output;
 use partita_tools::stress::html;
 use std::path::PathBuf;
@@ -14,8 +15,8 @@ pub(super) struct PageCommand {
     report: PathBuf,
 }
 
-impl PageCommand {
-    pub(super) fn run(self) -> Result<Outcome, CommandError> {
+impl Command for PageCommand {
+    fn run(self) -> CommandResult {
         let report = files::read(&self.report)?;
         output::print(&html(&report))?;
         Ok(Outcome::Done)

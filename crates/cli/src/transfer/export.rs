@@ -2,9 +2,9 @@
 
 use super::watch::{CountedRows, TransferWatch};
 use super::{ReadArgs, run_transfer, suggest_resume};
-use crate::args::ConnectionArgs;
 use crate::args::connection::Connection;
-use crate::error::{CommandError, Outcome};
+use crate::command::AccountCommand;
+use crate::error::{CommandError, CommandResult, Outcome};
 use crate::progress::Progress;
 use crate::units::many;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -48,8 +48,6 @@ pub(crate) struct ExportCommand {
     resume: bool,
     #[command(flatten)]
     read: ReadArgs,
-    #[command(flatten)]
-    connection: ConnectionArgs,
 }
 
 /// Formats by the extension of their files.
@@ -67,18 +65,17 @@ impl FormatArg {
     }
 }
 
-/// Where rows go.
+/// Where rows are written.
 enum To {
     Stdout,
     Files(Destination),
 }
 
-impl ExportCommand {
-    pub(crate) async fn run(self) -> Result<Outcome, CommandError> {
-        let connection = Connection::new(&self.connection)?;
+impl AccountCommand for ExportCommand {
+    async fn run(self, connection: Connection, progress: Progress) -> CommandResult {
         let (to, format) = self.destination()?;
-        let mut progress = Progress::new(&connection);
-        let reader = self.read.reader(&connection, &self.table).await?;
+        let bounds = self.read.scan.bounds();
+        let reader = self.read.reader(&connection, &self.table, bounds).await?;
         progress.start_bar("rows", self.read.scan.total, matches!(to, To::Stdout));
         let export = Export {
             watch: TransferWatch::new(progress.bar(), CountedRows::Read),
@@ -111,7 +108,9 @@ impl ExportCommand {
         });
         Ok(Outcome::Done)
     }
+}
 
+impl ExportCommand {
     fn destination(&self) -> Result<(To, Format), CommandError> {
         let path = &self.to;
         if path.as_os_str() == "-" {
@@ -190,7 +189,7 @@ impl Export<'_> {
         })
     }
 
-    /// By way of a temporary file: a format with columns cannot be written before all rows are read.
+    /// Writes to a temporary file first: a format with columns cannot be written before all rows are read.
     async fn to_stdout_by_file(&self) -> Result<Counts, CommandError> {
         let directory = tempfile::tempdir().map_err(CommandError::Output)?;
         let path = directory.path().join("rows");

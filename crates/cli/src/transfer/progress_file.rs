@@ -1,6 +1,7 @@
-//! The file in which an import or a copy records its position, so that the same command with `--resume` goes on with it, also after
-//! `kill -9`: the file that `--state` names, or one of the user's that is named by source and destination.
+//! The progress file, in which an import or a copy records its position. The same command with `--resume` continues from there, also
+//! after `kill -9`. `--state` names the file; its default name is made of source and destination.
 
+use super::target::Job;
 use crate::error::CommandError;
 use partita_tools::transfer::TransferError;
 use sha2::{Digest as _, Sha256};
@@ -27,7 +28,7 @@ pub(super) struct ProgressFileArgs {
 /// The progress file of a run.
 pub(super) struct ProgressFile {
     command: &'static str,
-    /// `None` where the user has no directory for it, and for a dry run.
+    /// `None` if the user has no directory for it, and for a dry run.
     pub(super) path: Option<PathBuf>,
     /// Whether there is a run to resume.
     pub(super) is_resumed: bool,
@@ -38,9 +39,7 @@ impl ProgressFile {
     pub(super) fn new(
         args: &ProgressFileArgs,
         dry_run: bool,
-        command: &'static str,
-        from: &str,
-        to: &str,
+        &Job { command, from, to }: &Job<'_>,
     ) -> Result<Self, CommandError> {
         if dry_run {
             return Ok(Self {
@@ -65,11 +64,8 @@ impl ProgressFile {
                 )));
             }
             Some(path) => {
-                let parent = path.parent();
-                let parent = parent.filter(|parent| !parent.as_os_str().is_empty());
-                if let Some(parent) = parent {
-                    std::fs::create_dir_all(parent).map_err(unusable(path))?;
-                }
+                let folder = path.parent().unwrap_or(Path::new(""));
+                std::fs::create_dir_all(folder).map_err(unusable(path))?;
             }
             None => {}
         }

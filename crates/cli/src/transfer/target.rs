@@ -1,14 +1,18 @@
-//! How rows are written to a table, and what is asked before.
+//! How rows are written to a table: mode, progress file, the checks before, and the last line after.
 
-use super::progress_file::ProgressFileArgs;
+use super::progress_file::{ProgressFile, ProgressFileArgs};
+use super::run_transfer;
+use super::watch::{CountedRows, TransferWatch};
 use crate::args::ConfirmArgs;
-use crate::error::CommandError;
-use crate::progress::{Progress, confirm};
+use crate::args::connection::Connection;
+use crate::error::{CommandError, CommandResult, Outcome};
+use crate::progress::Progress;
 use crate::units::{count, many};
 use clap::ValueEnum;
 use partita_client::{QueryOptions, TableClient};
-use partita_tools::transfer::{Counts, Mode, WriteOptions};
+use partita_tools::transfer::{Counts, Mode, Observer, TransferError, WriteOptions};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// How rows are written.
 #[derive(Debug, clap::Args)]
@@ -36,9 +40,47 @@ enum ModeArg {
     Skip,
 }
 
+/// The places between which a command moves rows: with the command, they name its progress file.
+pub(super) struct Job<'a> {
+    pub(super) command: &'static str,
+    pub(super) from: &'a str,
+    pub(super) to: &'a str,
+}
+
+/// A table as a place. Table names ignore case.
+pub(super) fn place(connection: &Connection, table: &str) -> String {
+    let endpoint = connection.service.endpoint();
+    format!("{endpoint}/{}", table.to_ascii_lowercase())
+}
+
 impl TargetArgs {
+    /// Runs a transfer that can be resumed: from the checks before to the last line.
+    pub(super) async fn write(
+        &self,
+        job: Job<'_>,
+        table: &TableClient,
+        jobs: usize,
+        mut progress: Progress,
+        transfer: impl AsyncFnOnce(
+            &Progress,
+            &WriteOptions,
+            &Arc<dyn Observer>,
+        ) -> Result<Counts, TransferError>,
+    ) -> CommandResult {
+        let file = ProgressFile::new(&self.progress_file, self.dry_run, &job)?;
+        self.check(table, file.is_resumed, &mut progress).await?;
+        let options = self.write_options(jobs, file.path.clone());
+        let watch = TransferWatch::new(progress.bar(), CountedRows::Written);
+        let observer = watch.observer();
+        let running = transfer(&progress, &options, &observer);
+        let counts = run_transfer(&progress, &watch, running).await;
+        let counts = counts.map_err(|error| file.explain(error))?;
+        self.finish(progress, &counts, watch.rows_before());
+        Ok(Outcome::Done)
+    }
+
     /// The options of the transfer.
-    pub(super) fn load_options(&self, jobs: usize, state: Option<PathBuf>) -> WriteOptions {
+    pub(super) fn write_options(&self, jobs: usize, state: Option<PathBuf>) -> WriteOptions {
         WriteOptions {
             mode: match self.mode {
                 ModeArg::Insert => Mode::Insert,
@@ -55,11 +97,12 @@ impl TargetArgs {
         }
     }
 
-    /// Checks that the table exists, and asks before its rows are overwritten. A run that is resumed has asked already.
+    /// Checks that the table exists, and asks before its rows are overwritten. A resumed run has been confirmed already.
     pub(super) async fn check(
         &self,
         table: &TableClient,
         is_resumed: bool,
+        progress: &mut Progress,
     ) -> Result<(), CommandError> {
         if self.dry_run {
             return Ok(());
@@ -74,7 +117,7 @@ impl TargetArgs {
                     "there is no table {name}: --create-table creates it"
                 )));
             }
-            // A signature may allow to write and not to read.
+            // The signature may permit writing only.
             Err(error) if error.status() == Some(403) => false,
             Err(error) => return Err(error.into()),
         };
@@ -87,10 +130,10 @@ impl TargetArgs {
             return Ok(());
         }
         let question = format!("{verb} rows of table {}, which is not empty", table.name());
-        confirm(&question, self.confirm.yes)
+        self.confirm.confirm(&question, progress)
     }
 
-    /// Writes the last line; `before` are the rows of the run that was resumed.
+    /// Writes the last line; `before` is the number of rows that the interrupted run wrote.
     pub(super) fn finish(&self, progress: Progress, counts: &Counts, before: u64) {
         let rows = many(counts.rows_written, "row", "rows");
         if self.dry_run {

@@ -1,7 +1,8 @@
-//! `partita completions SHELL`
+//! `partita completions SHELL`: completes commands and flags in a shell.
 
-use crate::command_line::CommandLine;
-use crate::error::{CommandError, Outcome};
+use super::CommandLine;
+use crate::command::Command;
+use crate::error::{CommandError, CommandResult, Outcome};
 use crate::output;
 use clap::CommandFactory as _;
 use clap_complete::Shell;
@@ -11,14 +12,14 @@ use clap_complete::Shell;
     about = "Print completions of this command line for a shell",
     after_help = "Such as: partita completions bash > ~/.local/share/bash-completion/completions/partita"
 )]
-pub(crate) struct CompletionsCommand {
+pub(super) struct CompletionsCommand {
     /// Shell to print them for
     #[arg(value_name = "shell")]
     shell: Shell,
 }
 
-impl CompletionsCommand {
-    pub(crate) fn run(self) -> Result<Outcome, CommandError> {
+impl Command for CompletionsCommand {
+    fn run(self) -> CommandResult {
         let mut script = Vec::new();
         let mut command = CommandLine::command();
         clap_complete::generate(self.shell, &mut command, "partita", &mut script);

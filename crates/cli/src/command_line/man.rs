@@ -1,0 +1,31 @@
+//! `partita man DIR`: a manual page for the binary, and one for each command.
+
+use super::CommandLine;
+use crate::command::Command;
+use crate::error::{CommandError, CommandResult, Outcome};
+use crate::progress::message;
+use clap::CommandFactory as _;
+use std::path::PathBuf;
+
+#[derive(clap::Args)]
+#[command(
+    about = "Write the manual pages of this command line",
+    after_help = "Such as: partita man ~/.local/share/man/man1"
+)]
+pub(super) struct ManCommand {
+    /// Directory to write them to; created if it does not exist
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+}
+
+impl Command for ManCommand {
+    fn run(self) -> CommandResult {
+        let name = self.directory.display();
+        let written = std::fs::create_dir_all(&self.directory)
+            .and_then(|()| clap_mangen::generate_to(CommandLine::command(), &self.directory));
+        let failed = CommandError::because(format!("cannot write manual pages to {name}"));
+        written.map_err(failed)?;
+        message(&format!("manual pages are in {name}"));
+        Ok(Outcome::Done)
+    }
+}
