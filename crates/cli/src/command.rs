@@ -14,7 +14,7 @@ use crate::args::connection::Connection;
 use crate::args::{AdminPortArgs, ConnectionArgs};
 use crate::error::{CommandError, CommandResult};
 use crate::progress::Progress;
-use clap::{ArgMatches, Args, FromArgMatches};
+use clap::{ArgMatches, Args, FromArgMatches, Subcommand};
 use partita_tools::admin::AdminPort;
 
 /// A command whose flags have been read.
@@ -85,6 +85,26 @@ impl<C: Args, F: Args> FromArgMatches for With<C, F> {
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
         *self = Self::from_arg_matches(matches)?;
         Ok(())
+    }
+}
+
+// A command that also has subcommands. No doc comment, as it would become the description of the command.
+#[derive(Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub(crate) struct OrSubcommand<C: Args, S: Subcommand> {
+    #[command(subcommand)]
+    pub(crate) subcommand: Option<S>,
+    #[command(flatten)]
+    pub(crate) command: Option<C>,
+}
+
+impl<C: Args + Command, S: Subcommand + Command> Command for OrSubcommand<C, S> {
+    fn run(self) -> CommandResult {
+        match (self.subcommand, self.command) {
+            (Some(subcommand), _) => subcommand.run(),
+            (None, Some(command)) => command.run(),
+            (None, None) => Err(CommandError::usage("the arguments are missing; see --help")),
+        }
     }
 }
 

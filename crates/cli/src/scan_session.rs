@@ -1,7 +1,7 @@
 //! The scan of a command: planned by its flags, with progress, to the end or a signal, and resumable.
 
 use crate::args::connection::Connection;
-use crate::args::{ScanArgs, TableScanArgs};
+use crate::args::{ResumableScanArgs, ScanArgs};
 use crate::error::CommandError;
 use crate::output::Output;
 use crate::progress::{Progress, message};
@@ -62,15 +62,15 @@ impl<'a> ScanSpec<'a> {
     pub(crate) async fn start<S>(
         self,
         command: &'static str,
-        source: &TableScanArgs,
+        args: &ResumableScanArgs,
         connection: &Connection,
+        table: &str,
     ) -> Result<ScanSession<S>, CommandError>
     where
         S: Default + Serialize + DeserializeOwned,
     {
-        let TableScanArgs { table, resume, .. } = source;
         let client = connection.service.table_client(table);
-        let (steps, state) = match &resume.resume {
+        let (steps, state) = match &args.resume.resume {
             Some(token) => {
                 let ScanResume { scan, state, .. } = ScanResume::read(token, command, &client)?;
                 (scan.into_steps(&self.query)?, state)

@@ -6,8 +6,8 @@ use crate::output::{Field, Output};
 use clap::value_parser;
 use partita_wire::admin::{CheckpointResult, RangeActionParams};
 
+/// Flush a range, and keep the files with its rows from being deleted for a while
 #[derive(clap::Args)]
-#[command(about = "Flush a range, and keep the files with its rows from being deleted for a while")]
 pub(crate) struct CheckpointCommand {
     /// How long files are kept, 1 to 86,400 [default: 60]
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..=86_400))]
@@ -18,11 +18,8 @@ impl RangeAction for CheckpointCommand {
     const NAME: &str = "checkpoint";
     type Answer = CheckpointResult;
 
-    fn params(self) -> RangeActionParams {
-        RangeActionParams {
-            seconds: self.seconds,
-            ..RangeActionParams::default()
-        }
+    fn set(self, params: &mut RangeActionParams) {
+        params.seconds = self.seconds;
     }
 }
 

@@ -4,8 +4,8 @@ use super::RangeAction;
 use clap::value_parser;
 use partita_wire::admin::{ActionDone, RangeActionParams};
 
+/// Make writes to a range wait for a moment, as a split does
 #[derive(clap::Args)]
-#[command(about = "Make writes to a range wait for a moment, as a split does")]
 pub(crate) struct FreezeCommand {
     /// How long writes wait, at most 1,000 [default: 100]
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..=1000))]
@@ -16,10 +16,7 @@ impl RangeAction for FreezeCommand {
     const NAME: &str = "freeze";
     type Answer = ActionDone;
 
-    fn params(self) -> RangeActionParams {
-        RangeActionParams {
-            milliseconds: self.milliseconds,
-            ..RangeActionParams::default()
-        }
+    fn set(self, params: &mut RangeActionParams) {
+        params.milliseconds = self.milliseconds;
     }
 }

@@ -3,16 +3,16 @@
 use super::RangeAction;
 use partita_wire::admin::ActionDone;
 
+/// Move rows from memory to files, so that a start has nothing to replay
 #[derive(clap::Args)]
-#[command(about = "Move rows from memory to files, so that a start has nothing to replay")]
 pub(crate) struct FlushCommand {}
 
+/// Rewrite the files of a range, and those it shares, into as few as possible
 #[derive(clap::Args)]
-#[command(about = "Rewrite the files of a range, and those it shares, into as few as possible")]
 pub(crate) struct CompactCommand {}
 
+/// Delete files and databases that nothing reads
 #[derive(clap::Args)]
-#[command(about = "Delete files and databases that nothing reads")]
 pub(crate) struct CollectCommand {}
 
 impl RangeAction for FlushCommand {

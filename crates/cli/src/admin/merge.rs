@@ -5,8 +5,8 @@ use crate::error::CommandError;
 use crate::output::{Field, Output};
 use partita_wire::admin::{MergeResult, RangeActionParams};
 
+/// Merge two neighbouring ranges
 #[derive(clap::Args)]
-#[command(about = "Merge two neighbouring ranges")]
 pub(crate) struct MergeCommand {
     /// Neighbour to merge with [default: the next range]
     #[arg(long, value_name = "RANGE")]
@@ -17,11 +17,8 @@ impl RangeAction for MergeCommand {
     const NAME: &str = "merge";
     type Answer = MergeResult;
 
-    fn params(self) -> RangeActionParams {
-        RangeActionParams {
-            with: self.with,
-            ..RangeActionParams::default()
-        }
+    fn set(self, params: &mut RangeActionParams) {
+        params.with = self.with;
     }
 }
 

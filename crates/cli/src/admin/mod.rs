@@ -34,10 +34,8 @@ pub(crate) trait RangeAction: clap::Args {
     /// The document that the server answers.
     type Answer: Answer;
 
-    /// Its parameters, by its flags.
-    fn params(self) -> RangeActionParams {
-        RangeActionParams::default()
-    }
+    /// Sets the parameters that its flags give.
+    fn set(self, _params: &mut RangeActionParams) {}
 }
 
 /// The answer to an action.
@@ -58,7 +56,6 @@ impl Answer for ActionDone {
 #[derive(clap::Args)]
 pub(crate) struct RangeArgs {
     /// Number of the range, as `partita ranges` shows it
-    #[arg(value_name = "RANGE")]
     range: u64,
     #[command(flatten)]
     output: OutputArgs,
@@ -77,7 +74,8 @@ impl<A: RangeAction> Command for OnRange<A> {
             admin,
         } = self.flags;
         let (port, progress) = admin.open()?;
-        let params = self.command.params();
+        let mut params = RangeActionParams::default();
+        self.command.set(&mut params);
         block_on(async move {
             let Page { document, text } = port
                 .range_action::<A::Answer>(range, A::NAME, &params)

@@ -6,8 +6,8 @@ use crate::output::{Field, Output};
 use crate::server::DEFAULT_ACCOUNT;
 use partita_wire::admin::{NamedKey, RangeActionParams, SplitResult};
 
+/// Split a range in two
 #[derive(clap::Args)]
-#[command(about = "Split a range in two")]
 pub(crate) struct SplitCommand {
     /// Table of --at [default: split in the middle of the range's bytes]
     #[arg(long, value_name = "TABLE", requires = "at")]
@@ -24,13 +24,10 @@ impl RangeAction for SplitCommand {
     const NAME: &str = "split";
     type Answer = SplitResult;
 
-    fn params(self) -> RangeActionParams {
-        RangeActionParams {
-            account: self.at.is_some().then_some(self.account),
-            table: self.table,
-            partition_key: self.at,
-            ..RangeActionParams::default()
-        }
+    fn set(self, params: &mut RangeActionParams) {
+        params.account = self.at.is_some().then_some(self.account);
+        params.table = self.table;
+        params.partition_key = self.at;
     }
 }
 

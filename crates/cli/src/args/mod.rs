@@ -1,7 +1,7 @@
 //! Flags that several commands take, as groups to flatten into their arguments.
 //!
-//! The doc comment of a field is its help text. Every command sets its own `about`, as the comment of a flattened group would replace
-//! it.
+//! The doc comments of a command and of its flags are the help texts. The comment of a flattened group is not shown: that of the
+//! command replaces it.
 
 pub(crate) mod admin_port;
 pub(crate) mod connection;
@@ -12,7 +12,7 @@ pub(crate) mod settings;
 pub(crate) use admin_port::AdminPortArgs;
 pub(crate) use connection::ConnectionArgs;
 pub(crate) use destination::DestinationArgs;
-pub(crate) use scanning::{ResumeArgs, ScanArgs, TableScanArgs};
+pub(crate) use scanning::{ResumableScanArgs, ResumeArgs, ScanArgs};
 pub(crate) use settings::SettingsArgs;
 
 use crate::error::CommandError;

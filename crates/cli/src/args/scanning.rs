@@ -80,12 +80,9 @@ impl ScanArgs {
     }
 }
 
-/// A table that is read, and where to resume.
+/// A scan that can be resumed.
 #[derive(Debug, clap::Args)]
-pub(crate) struct TableScanArgs {
-    /// Table name
-    #[arg(value_name = "TABLE")]
-    pub(crate) table: String,
+pub(crate) struct ResumableScanArgs {
     #[command(flatten)]
     pub(crate) resume: ResumeArgs,
     #[command(flatten)]

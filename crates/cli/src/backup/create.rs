@@ -12,10 +12,14 @@ use partita_server::backup::Place;
 use partita_tools::admin::{AdminError, AdminPort};
 use partita_wire::admin::{JobResult, SnapshotActionParams};
 
-/// A backup to make. The group tells clap that `--to` alone makes this a backup, because derived groups leave out flattened fields.
+/// Copy a snapshot into a directory or an object store
+// Derived groups leave out flattened fields: this one tells clap that --to alone makes the command complete.
 #[derive(clap::Args)]
 #[group(args = ["to"])]
-pub(super) struct CreateArgs {
+#[command(
+    after_help = "To resume after an interruption, run the command again with the same NAME: complete parts are not copied again.\n`partita restore` makes a data directory from a backup."
+)]
+pub(crate) struct CreateCommand {
     /// Snapshot name [default: a snapshot that is created now, and deleted after the copy]
     #[arg(value_name = "NAME", value_parser = parse_name)]
     name: Option<String>,
@@ -31,14 +35,14 @@ pub(super) struct CreateArgs {
     output: OutputArgs,
 }
 
-impl Command for CreateArgs {
+impl Command for CreateCommand {
     fn run(self) -> CommandResult {
         let (port, progress) = self.admin.open()?;
         block_on(self.create(port, progress))
     }
 }
 
-impl CreateArgs {
+impl CreateCommand {
     async fn create(self, port: AdminPort, progress: Progress) -> CommandResult {
         let temporary = self.temporary || self.name.is_none();
         let name = match self.name {

@@ -10,9 +10,9 @@ use partita_server::backup::{Backup, Place, restore};
 use serde::Serialize;
 use std::path::PathBuf;
 
+/// Make a data directory from a backup
 #[derive(clap::Args)]
 #[command(
-    about = "Make a data directory from a backup",
     after_help = "Needs no server. Every file is checked as it is read. Everything is as it was when the snapshot was taken, ETags and\nTimestamps included; serve it with: partita serve --location DIR"
 )]
 pub(crate) struct RestoreCommand {

@@ -9,9 +9,9 @@ use crate::units::{bytes, many};
 use partita_server::backup::{Finding, Place, Verified, verify};
 use serde::Serialize;
 
+/// Read every file of a backup, and show which are missing, short or changed
 #[derive(clap::Args)]
-#[command(about = "Read every file of a backup, and show which are missing, short or changed")]
-pub(super) struct VerifyCommand {
+pub(crate) struct VerifyCommand {
     /// The backup: a path, or a URL
     #[arg(value_name = "URL", value_parser = parse_place)]
     url: Place,

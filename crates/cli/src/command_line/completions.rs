@@ -7,9 +7,9 @@ use crate::output;
 use clap::CommandFactory as _;
 use clap_complete::Shell;
 
+/// Print completions of this command line for a shell
 #[derive(clap::Args)]
 #[command(
-    about = "Print completions of this command line for a shell",
     after_help = "Such as: partita completions bash > ~/.local/share/bash-completion/completions/partita"
 )]
 pub(super) struct CompletionsCommand {

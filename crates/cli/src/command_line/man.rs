@@ -7,11 +7,9 @@ use crate::progress::message;
 use clap::CommandFactory as _;
 use std::path::PathBuf;
 
+/// Write the manual pages of this command line
 #[derive(clap::Args)]
-#[command(
-    about = "Write the manual pages of this command line",
-    after_help = "Such as: partita man ~/.local/share/man/man1"
-)]
+#[command(after_help = "Such as: partita man ~/.local/share/man/man1")]
 pub(super) struct ManCommand {
     /// Directory to write them to; created if it does not exist
     #[arg(value_name = "DIR")]

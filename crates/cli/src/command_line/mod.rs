@@ -82,16 +82,17 @@ commands! {
     enum Command {
         Serve(ServeCommand),
         Connect(ConnectCommand),
-        #[command(subcommand, about = "Settings of the server")]
+        /// Settings of the server
+        #[command(subcommand)]
         Config(ConfigCommand),
-        #[command(subcommand, about = "Tables of an account")]
+        /// Tables of an account
+        #[command(subcommand)]
         Table(TableCommand),
-        #[command(subcommand, about = "Entities of a table")]
+        /// Entities of a table
+        #[command(subcommand)]
         Entity(EntityCommand),
-        #[command(
-            subcommand,
-            about = "Partitions as logs: rows whose keys count down, so that the newest come first"
-        )]
+        /// Partitions as logs: rows whose keys count down, so that the newest come first
+        #[command(subcommand)]
         Log(LogCommand),
         Scan(OnAccount<ScanCommand>),
         Count(OnAccount<CountCommand>),
@@ -102,21 +103,20 @@ commands! {
         Import(OnAccount<ImportCommand>),
         Copy(OnTwoTables<CopyCommand>),
         Diff(OnTwoTables<DiffCommand>),
-        #[command(
-            subcommand,
-            about = "Versioned changes of tables, from files, each run once"
-        )]
+        /// Versioned changes of tables, from files, each run once
+        #[command(subcommand)]
         Migrate(MigrateCommand),
         Stress(StressCommand),
         Status(OnAdminPort<StatusCommand>),
         Hot(OnAdminPort<HotCommand>),
         Heat(OnAdminPort<HeatCommand>),
         Ranges(OnAdminPort<RangesCommand>),
-        #[command(subcommand, about = "Act on a range of a Partita server")]
+        /// Act on a range of a Partita server
+        #[command(subcommand)]
         Admin(AdminCommand),
+        /// Keep the whole store as it is now, and restore tables from it
         #[command(
             subcommand,
-            about = "Keep the whole store as it is now, and restore tables from it",
             after_help = "Snapshots are kept by the server, in its own store: for another disk, see `partita backup`."
         )]
         Snapshot(SnapshotCommand),

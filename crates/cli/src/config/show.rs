@@ -7,8 +7,8 @@ use crate::output::{self, Field, Format, OutputArgs, Shape, to_json};
 use partita_server::config;
 use serde_json::Value;
 
+/// Show every setting, its value, and where the value comes from
 #[derive(clap::Args)]
-#[command(about = "Show every setting, its value, and where the value comes from")]
 pub(crate) struct ShowCommand {
     #[command(flatten)]
     output: OutputArgs,

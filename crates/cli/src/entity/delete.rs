@@ -7,8 +7,8 @@ use crate::command::AccountCommand;
 use crate::error::{CommandResult, Outcome};
 use crate::progress::Progress;
 
+/// Delete the entity with these keys
 #[derive(clap::Args)]
-#[command(about = "Delete the entity with these keys")]
 pub(crate) struct DeleteCommand {
     #[command(flatten)]
     entity: EntityArgs,

@@ -8,8 +8,8 @@ use crate::error::{CommandResult, Outcome};
 use crate::output::{Output, OutputArgs, OutputRow, Shape};
 use crate::progress::Progress;
 
+/// Show the entity with these keys
 #[derive(clap::Args)]
-#[command(about = "Show the entity with these keys")]
 pub(crate) struct GetCommand {
     #[command(flatten)]
     entity: EntityArgs,

@@ -28,7 +28,6 @@ commands! {
 #[derive(clap::Args)]
 struct EntityArgs {
     /// Table name
-    #[arg(value_name = "TABLE")]
     table: String,
     /// PartitionKey; put -- before keys that begin with a hyphen
     #[arg(value_name = "PARTITION-KEY")]

@@ -11,17 +11,13 @@ use clap::value_parser;
 use partita_client::{Filter, QueryOptions};
 use partita_model::limits::PAGE_ENTITIES_MAX;
 
+/// Show the entities that pass a filter
 #[derive(clap::Args)]
-#[command(
-    about = "Show the entities that pass a filter",
-    after_help = "Sends one request after the other; `partita scan` sends them in parallel."
-)]
+#[command(after_help = "Sends one request after the other; `partita scan` sends them in parallel.")]
 pub(crate) struct QueryCommand {
     /// Table name
-    #[arg(value_name = "TABLE")]
     table: String,
     /// OData filter, such as "Age ge 18 and PartitionKey eq 'a'"
-    #[arg(value_name = "FILTER")]
     filter: Option<String>,
     #[command(flatten)]
     select: SelectArgs,

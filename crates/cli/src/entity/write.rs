@@ -11,15 +11,15 @@ use crate::progress::{Progress, message};
 use crate::units::many;
 use partita_client::{ETag, Entity, IfMatch, TableClient, UpdateMode};
 
+/// Insert an entity that does not exist yet
 #[derive(clap::Args)]
-#[command(about = "Insert an entity that does not exist yet")]
 pub(crate) struct InsertCommand {
     #[command(flatten)]
     write: WriteArgs,
 }
 
+/// Replace an existing entity
 #[derive(clap::Args)]
-#[command(about = "Replace an existing entity")]
 pub(crate) struct ReplaceCommand {
     #[command(flatten)]
     write: WriteArgs,
@@ -27,8 +27,8 @@ pub(crate) struct ReplaceCommand {
     if_match: IfMatchArgs,
 }
 
+/// Set properties of an existing entity
 #[derive(clap::Args)]
-#[command(about = "Set properties of an existing entity")]
 pub(crate) struct MergeCommand {
     #[command(flatten)]
     write: WriteArgs,
@@ -36,8 +36,8 @@ pub(crate) struct MergeCommand {
     if_match: IfMatchArgs,
 }
 
+/// Set properties of an entity, or insert it
 #[derive(clap::Args)]
-#[command(about = "Set properties of an entity, or insert it")]
 pub(crate) struct UpsertCommand {
     #[command(flatten)]
     write: WriteArgs,
@@ -85,7 +85,6 @@ impl AccountCommand for UpsertCommand {
 #[derive(clap::Args)]
 struct WriteArgs {
     /// Table name
-    #[arg(value_name = "TABLE")]
     table: String,
     /// PartitionKey; put -- before keys that begin with a hyphen
     #[arg(value_name = "PARTITION-KEY", requires = "row_key")]

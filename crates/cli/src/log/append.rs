@@ -13,9 +13,9 @@ use partita_model::check_property_name;
 use partita_model::limits::BATCH_OPERATIONS_MAX;
 use partita_tools::batches;
 
+/// Append the lines of stdin to a log, as they arrive
 #[derive(clap::Args)]
 #[command(
-    about = "Append the lines of stdin to a log, as they arrive",
     after_help = "Up to 100 lines that arrive together share one request. Keys are made of the time of this machine's clock. In JSON,\nPartitionKey, RowKey, Timestamp and odata.etag are ignored."
 )]
 pub(crate) struct AppendCommand {

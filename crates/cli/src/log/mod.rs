@@ -19,10 +19,8 @@ commands! {
 #[derive(clap::Args)]
 struct LogArgs {
     /// Table name
-    #[arg(value_name = "TABLE")]
     table: String,
     /// PartitionKey of the log
-    #[arg(value_name = "PARTITION")]
     partition: String,
 }
 

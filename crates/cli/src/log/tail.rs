@@ -23,9 +23,9 @@ const ROWS_MAX: usize = 100_000;
 /// Shortest pause between two polls.
 const WAIT_MIN: Duration = Duration::from_millis(10);
 
+/// Show the newest rows of a log, and those that arrive
 #[derive(clap::Args)]
 #[command(
-    about = "Show the newest rows of a log, and those that arrive",
     after_help = "Rows are shown newest first; with --follow in the order of their times. Times are those in the keys, by the clocks of the\nwriters."
 )]
 pub(crate) struct TailCommand {

@@ -9,8 +9,8 @@ use crate::progress::Progress;
 use crate::units::many;
 use partita_tools::migrate::{Cost, Direction, LeaseOptions, Planned};
 
+/// Show the steps that would run, with their cost in requests where it is known
 #[derive(clap::Args)]
-#[command(about = "Show the steps that would run, with their cost in requests where it is known")]
 pub(crate) struct PlanCommand {
     /// Up to this version; with --down, back to it
     #[arg(long, value_name = "VERSION")]

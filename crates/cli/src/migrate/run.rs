@@ -17,8 +17,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+/// Run every pending migration, in the order of versions
 #[derive(clap::Args)]
-#[command(about = "Run every pending migration, in the order of versions")]
 pub(crate) struct UpCommand {
     /// Only up to this version
     #[arg(long, value_name = "VERSION")]
@@ -27,8 +27,8 @@ pub(crate) struct UpCommand {
     run: RunArgs,
 }
 
+/// Revert the newest migration that ran
 #[derive(clap::Args)]
-#[command(about = "Revert the newest migration that ran")]
 pub(crate) struct DownCommand {
     /// Revert all migrations above this version, newest first
     #[arg(long, value_name = "VERSION")]

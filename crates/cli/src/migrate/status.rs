@@ -10,8 +10,8 @@ use crate::units::{count, many};
 use partita_client::ValueRef;
 use partita_tools::migrate::{LeaseOptions, Migration, Record, State};
 
+/// Show each migration and whether it ran
 #[derive(clap::Args)]
-#[command(about = "Show each migration and whether it ran")]
 pub(crate) struct StatusCommand {
     #[command(flatten)]
     migrations: MigrationArgs,

@@ -1,6 +1,6 @@
 //! `partita count TABLE [FILTER]`: counts rows by reading their keys.
 
-use crate::args::TableScanArgs;
+use crate::args::ResumableScanArgs;
 use crate::args::connection::Connection;
 use crate::command::AccountCommand;
 use crate::error::{CommandResult, Outcome};
@@ -10,23 +10,24 @@ use crate::scan_session::ScanSpec;
 use crate::units::many;
 use partita_tools::scan::{Emit, Order};
 
+/// Count the rows of a table by reading their keys, with parallel requests
 #[derive(clap::Args)]
-#[command(about = "Count the rows of a table by reading their keys, with parallel requests")]
 pub(crate) struct CountCommand {
-    #[command(flatten)]
-    source: TableScanArgs,
+    /// Table name
+    table: String,
     /// OData filter, such as "Age ge 18 and PartitionKey eq 'a'"
-    #[arg(value_name = "FILTER")]
     filter: Option<String>,
+    #[command(flatten)]
+    scan: ResumableScanArgs,
 }
 
 impl AccountCommand for CountCommand {
     async fn run(self, connection: Connection, progress: Progress) -> CommandResult {
-        let scan = &self.source.scan;
+        let scan = &self.scan.scan;
         let (filter, keys) = (self.filter.as_deref(), ScanSpec::keys_only());
         let spec = ScanSpec::new(scan, filter, keys, Emit::EveryRow, Order::Any)?;
         let mut session = spec
-            .start::<u64>("count", &self.source, &connection)
+            .start::<u64>("count", &self.scan, &connection, &self.table)
             .await?;
         progress.start_bar("rows", scan.total, false);
         let counted = session.run(&progress, |rows, batch| {

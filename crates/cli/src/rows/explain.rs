@@ -6,11 +6,10 @@ use crate::output::{self, Field, Format, OutputArgs, Shape, to_json};
 use partita_server::explain::Explained;
 use serde_json::Value;
 
+/// Show what a query with this filter would read
 #[derive(clap::Args)]
-#[command(about = "Show what a query with this filter would read")]
 pub(crate) struct ExplainCommand {
     /// OData filter, such as "PartitionKey eq 'a' and RowKey ge 'b'"
-    #[arg(value_name = "FILTER")]
     filter: String,
     #[command(flatten)]
     output: OutputArgs,

@@ -1,6 +1,6 @@
 //! `partita partitions TABLE`: lists the distinct PartitionKeys.
 
-use crate::args::TableScanArgs;
+use crate::args::ResumableScanArgs;
 use crate::args::connection::Connection;
 use crate::command::AccountCommand;
 use crate::error::{CommandError, CommandResult, Outcome};
@@ -12,16 +12,18 @@ use partita_tools::scan::{Batch, Emit, Keyed as _, Order, PartitionCount, Partit
 use partita_tools::source::TableRow;
 use serde::{Deserialize, Serialize};
 
+/// List the distinct PartitionKeys of a table, skipping from one to the next
 #[derive(clap::Args)]
-#[command(about = "List the distinct PartitionKeys of a table, skipping from one to the next")]
 pub(crate) struct PartitionsCommand {
-    #[command(flatten)]
-    source: TableScanArgs,
+    /// Table name
+    table: String,
     /// Count the rows of each partition; this reads the keys of all rows
     #[arg(long)]
     count: bool,
     #[command(flatten)]
     output: OutputArgs,
+    #[command(flatten)]
+    scan: ResumableScanArgs,
 }
 
 /// Counts so far: partitions shown, and the rows of the partition that is not complete.
@@ -38,10 +40,10 @@ impl AccountCommand for PartitionsCommand {
         } else {
             Emit::FirstOfPartition
         };
-        let (scan, keys) = (&self.source.scan, ScanSpec::keys_only());
+        let (scan, keys) = (&self.scan.scan, ScanSpec::keys_only());
         let spec = ScanSpec::new(scan, None, keys, emit, Order::Table)?;
         let mut session = spec
-            .start::<Counted>("partitions", &self.source, &connection)
+            .start::<Counted>("partitions", &self.scan, &connection, &self.table)
             .await?;
         let mut output = Output::stdout(self.output, Shape::Rows, None);
         progress.start_bar("partitions", None, true);

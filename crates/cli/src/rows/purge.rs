@@ -11,17 +11,15 @@ use crate::units::{count, many};
 use partita_tools::purge::{Deleted, Purge, PurgeCost};
 use partita_tools::scan::{Emit, Keyed as _, Order, Strategy};
 
+/// Delete every row that passes a filter, in batches, after showing the cost
 #[derive(clap::Args)]
 #[command(
-    about = "Delete every row that passes a filter, in batches, after showing the cost",
     after_help = "A row is deleted in the version that was found: a row that is written meanwhile is kept. To resume after an\ninterruption, run the command again. FILTER \"\" means every row; `partita table delete` is cheaper then."
 )]
 pub(crate) struct PurgeCommand {
     /// Table name
-    #[arg(value_name = "TABLE")]
     table: String,
     /// OData filter, such as "Age ge 18 and PartitionKey eq 'a'"
-    #[arg(value_name = "FILTER")]
     filter: String,
     /// Only show the cost
     #[arg(long)]

@@ -1,7 +1,7 @@
 //! `partita scan TABLE`: reads every row, with parallel requests.
 
 use crate::args::connection::Connection;
-use crate::args::{SelectArgs, TableScanArgs};
+use crate::args::{ResumableScanArgs, SelectArgs};
 use crate::command::AccountCommand;
 use crate::error::{CommandResult, Outcome};
 use crate::output::{Output, OutputArgs, OutputRow, Shape};
@@ -10,11 +10,11 @@ use crate::scan_session::ScanSpec;
 use crate::units::many;
 use partita_tools::scan::{Emit, Order};
 
+/// Read every row of a table, with parallel requests
 #[derive(clap::Args)]
-#[command(about = "Read every row of a table, with parallel requests")]
 pub(crate) struct ScanCommand {
-    #[command(flatten)]
-    source: TableScanArgs,
+    /// Table name
+    table: String,
     /// OData filter, such as "Age ge 18 and PartitionKey eq 'a'"
     #[arg(long, value_name = "FILTER")]
     filter: Option<String>,
@@ -28,11 +28,13 @@ pub(crate) struct ScanCommand {
     unordered: bool,
     #[command(flatten)]
     output: OutputArgs,
+    #[command(flatten)]
+    scan: ResumableScanArgs,
 }
 
 impl AccountCommand for ScanCommand {
     async fn run(self, connection: Connection, progress: Progress) -> CommandResult {
-        let (scan, filter) = (&self.source.scan, self.filter.as_deref());
+        let (scan, filter) = (&self.scan.scan, self.filter.as_deref());
         let columns = self.select.names();
         let order = if self.unordered {
             Order::Any
@@ -41,7 +43,9 @@ impl AccountCommand for ScanCommand {
         };
         let select = columns.clone().unwrap_or_default();
         let spec = ScanSpec::new(scan, filter, select, Emit::EveryRow, order)?;
-        let mut session = spec.start::<()>("scan", &self.source, &connection).await?;
+        let mut session = spec
+            .start::<()>("scan", &self.scan, &connection, &self.table)
+            .await?;
         let mut output = Output::stdout(self.output, Shape::Rows, columns.as_deref());
         progress.start_bar("rows", scan.total, true);
         let (mut rows, etag) = (0, self.etag);

@@ -11,10 +11,8 @@ use partita_tools::admin::AdminPort;
 use partita_wire::admin::{AdviceKind, Hot, HotPartition, NamedKey, SplitAdvice};
 use std::collections::BTreeSet;
 
+/// List the hottest partitions: rates, share of their range, and whether a split can help
 #[derive(clap::Args)]
-#[command(
-    about = "List the hottest partitions: rates, share of their range, and whether a split can help"
-)]
 pub(crate) struct HotCommand {
     /// Partitions to list, 1 to 1,000
     #[arg(long, short = 'n', value_name = "N", value_parser = value_parser!(u16).range(1..=1000), default_value_t = 20)]

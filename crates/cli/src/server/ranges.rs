@@ -9,8 +9,8 @@ use crate::units::many;
 use partita_tools::admin::AdminPort;
 use partita_wire::admin::{Range, Ranges};
 
+/// List the ranges: first keys, sizes, rates, epochs, and what they share
 #[derive(clap::Args)]
-#[command(about = "List the ranges: first keys, sizes, rates, epochs, and what they share")]
 pub(crate) struct RangesCommand {
     #[command(flatten)]
     output: OutputArgs,

@@ -24,9 +24,9 @@ use partita_server::{Server, VERSION, logging};
 use std::io::Write as _;
 use std::net::{IpAddr, SocketAddr};
 
+/// Serve tables until told to stop
 #[derive(clap::Args)]
 #[command(
-    about = "Serve tables until told to stop",
     after_help = "Settings come from defaults, a TOML file (--config), variables (PARTITA_*) and flags, each overriding\nthe ones before. `partita config show` tells which value came from where."
 )]
 pub(crate) struct ServeCommand {

@@ -9,8 +9,8 @@ use crate::units::many;
 use partita_tools::admin::{AdminPort, Page};
 use partita_wire::admin::{SnapshotActionParams, SnapshotCreated};
 
+/// Create a snapshot: every table at one instant, nothing is copied
 #[derive(clap::Args)]
-#[command(about = "Create a snapshot: every table at one instant, nothing is copied")]
 pub(crate) struct CreateCommand {
     #[command(flatten)]
     snapshot: SnapshotArgs,

@@ -9,8 +9,8 @@ use crate::progress::Progress;
 use partita_tools::admin::{AdminPort, Page};
 use partita_wire::admin::{ActionDone, SnapshotActionParams};
 
+/// Delete a snapshot
 #[derive(clap::Args)]
-#[command(about = "Delete a snapshot")]
 pub(crate) struct DeleteCommand {
     #[command(flatten)]
     confirm: ConfirmArgs,

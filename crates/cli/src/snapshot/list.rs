@@ -7,8 +7,8 @@ use crate::progress::{Progress, message};
 use crate::units::many;
 use partita_tools::admin::AdminPort;
 
+/// List the snapshots, oldest first
 #[derive(clap::Args)]
-#[command(about = "List the snapshots, oldest first")]
 pub(crate) struct ListCommand {
     #[command(flatten)]
     output: OutputArgs,

@@ -11,9 +11,9 @@ use partita_tools::admin::AdminPort;
 use partita_wire::admin::{JobResult, RestoredTable, SnapshotActionParams};
 use std::path::{Path, PathBuf};
 
+/// Restore tables from a snapshot
 #[derive(clap::Args)]
 #[command(
-    about = "Restore tables from a snapshot",
     after_help = "Restored tables have new ETags and Timestamps; types and values are exact. An existing table is not touched: use --as, or\ndelete it first. A whole store keeps its ETags and Timestamps, and is served by `partita serve --location DIR`.",
     group = ArgGroup::new("what").args(["table", "all_tables", "to_directory"]).required(true)
 )]

@@ -8,8 +8,8 @@ use crate::progress::Progress;
 use crate::units::many;
 use partita_tools::admin::AdminPort;
 
+/// Show a snapshot and its tables
 #[derive(clap::Args)]
-#[command(about = "Show a snapshot and its tables")]
 pub(crate) struct ShowCommand {
     #[command(flatten)]
     snapshot: SnapshotArgs,

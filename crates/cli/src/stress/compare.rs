@@ -10,12 +10,12 @@ use clap::value_parser;
 use partita_tools::stress::{Judgement, compare, differences};
 use std::path::PathBuf;
 
+/// Compare two reports: throughput, latencies, failures and refusals
 #[derive(clap::Args)]
 #[command(
-    about = "Compare two reports: throughput, latencies, failures and refusals",
     after_help = "Exit code 0: nothing is worse by more than the tolerance. 1: something is. 2: the reports cannot be compared."
 )]
-pub(super) struct CompareCommand {
+pub(crate) struct CompareCommand {
     /// Report to compare with
     #[arg(value_name = "A")]
     before: PathBuf,

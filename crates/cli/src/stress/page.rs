@@ -7,11 +7,10 @@ use crate::output;
 use partita_tools::stress::html;
 use std::path::PathBuf;
 
+/// Print a report as an HTML page with plots, for a browser
 #[derive(clap::Args)]
-#[command(about = "Print a report as an HTML page with plots, for a browser")]
-pub(super) struct PageCommand {
+pub(crate) struct PageCommand {
     /// Report that --report wrote
-    #[arg(value_name = "REPORT")]
     report: PathBuf,
 }
 

@@ -3,9 +3,10 @@
 use super::files;
 use super::live::LivePage;
 use super::report;
-use super::run_args::{ResultArgs, RunArgs, SampleSource};
+use super::run_args::{ResultArgs, RunCommand, SampleSource};
 use super::run_table::RunTable;
 use crate::args::connection::Connection;
+use crate::command::{Command, block_on};
 use crate::error::{CommandError, CommandResult, Outcome};
 use crate::output::{Format, OutputArgs};
 use crate::progress::{Progress, message};
@@ -47,7 +48,13 @@ impl RetryObserver for TrafficAndRecorder {
     }
 }
 
-pub(super) async fn run(args: RunArgs) -> CommandResult {
+impl Command for RunCommand {
+    fn run(self) -> CommandResult {
+        block_on(run(self))
+    }
+}
+
+async fn run(args: RunCommand) -> CommandResult {
     let run = Guid(fastrand::u128(..).to_be_bytes());
     let (mut settings, sample) = args.settings(run)?;
     let traffic = Arc::new(Traffic::default());

@@ -6,8 +6,8 @@ use crate::error::{CommandResult, Outcome};
 use crate::progress::{Progress, message};
 use crate::units::many;
 
+/// Create tables
 #[derive(clap::Args)]
-#[command(about = "Create tables")]
 pub(crate) struct CreateCommand {
     /// Table names
     #[arg(value_name = "TABLE", required = true, num_args = 1..)]

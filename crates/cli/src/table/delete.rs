@@ -7,8 +7,8 @@ use crate::error::{CommandResult, Outcome};
 use crate::progress::{Progress, message};
 use crate::units::many;
 
+/// Delete tables with all their rows
 #[derive(clap::Args)]
-#[command(about = "Delete tables with all their rows")]
 pub(crate) struct DeleteCommand {
     /// Table names
     #[arg(value_name = "TABLE", required = true, num_args = 1..)]

@@ -9,11 +9,10 @@ use crate::units::many;
 use futures::TryStreamExt as _;
 use partita_client::Filter;
 
+/// List the tables
 #[derive(clap::Args)]
-#[command(about = "List the tables")]
 pub(crate) struct ListCommand {
     /// OData filter, such as "TableName ge 'm'"
-    #[arg(value_name = "FILTER")]
     filter: Option<String>,
     #[command(flatten)]
     output: OutputArgs,

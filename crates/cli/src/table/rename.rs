@@ -6,11 +6,10 @@ use crate::command::AccountCommand;
 use crate::error::{CommandResult, Outcome};
 use crate::progress::Progress;
 
+/// Rename a table, instantly (Partita only)
 #[derive(clap::Args)]
-#[command(about = "Rename a table, instantly (Partita only)")]
 pub(crate) struct RenameCommand {
     /// Table name
-    #[arg(value_name = "TABLE")]
     table: String,
     /// New name
     #[arg(value_name = "NAME")]

@@ -10,11 +10,10 @@ use crate::units::{duration, parse_duration};
 use partita_client::TimeToLive;
 use std::time::Duration;
 
+/// Set the time to live of a table's rows (Partita only)
 #[derive(clap::Args)]
-#[command(about = "Set the time to live of a table's rows (Partita only)")]
 pub(crate) struct SetCommand {
     /// Table name
-    #[arg(value_name = "TABLE")]
     table: String,
     /// Time to live since the last write of a row, such as 30d or 12h, or none
     #[arg(long, value_name = "TIME", value_parser = TtlArg::parse)]

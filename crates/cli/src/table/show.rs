@@ -10,11 +10,10 @@ use futures::TryStreamExt as _;
 use partita_client::{AccessPolicy, Filter, TableServiceClient};
 use std::fmt::Write as _;
 
+/// Show a table and its access policies
 #[derive(clap::Args)]
-#[command(about = "Show a table and its access policies")]
 pub(crate) struct ShowCommand {
     /// Table name
-    #[arg(value_name = "TABLE")]
     table: String,
     #[command(flatten)]
     output: OutputArgs,

@@ -7,11 +7,10 @@ use crate::command::AccountCommand;
 use crate::error::{CommandResult, Outcome};
 use crate::progress::Progress;
 
+/// Delete all rows of a table, instantly (Partita only)
 #[derive(clap::Args)]
-#[command(about = "Delete all rows of a table, instantly (Partita only)")]
 pub(crate) struct TruncateCommand {
     /// Table name
-    #[arg(value_name = "TABLE")]
     table: String,
     #[command(flatten)]
     confirm: ConfirmArgs,

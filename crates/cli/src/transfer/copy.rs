@@ -7,9 +7,9 @@ use crate::error::{CommandError, CommandResult};
 use crate::progress::Progress;
 use partita_tools::transfer;
 
+/// Copy the rows of a table to another table, of this or another account
 #[derive(clap::Args)]
 #[command(
-    about = "Copy the rows of a table to another table, of this or another account",
     after_help = "Other rows of DST are kept. --jobs is the number of parallel reads, and of parallel writes. A row that changes\nmeanwhile is copied before or after its change; `partita diff` shows what differs then."
 )]
 pub(crate) struct CopyCommand {

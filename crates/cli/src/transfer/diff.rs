@@ -29,17 +29,15 @@ const COLUMNS: [&str; 6] = [
     "RightType",
 ];
 
+/// Show the differences of two tables, row by row: exit code 1 if there are any
 #[derive(clap::Args)]
 #[command(
-    about = "Show the differences of two tables, row by row: exit code 1 if there are any",
     after_help = "Timestamps and ETags are not compared: they always differ. A number of another type is another value. Filter, properties\nand bounds apply to both tables."
 )]
 pub(crate) struct DiffCommand {
     /// Table name
-    #[arg(value_name = "LEFT")]
     left: String,
     /// Table to compare it with
-    #[arg(value_name = "RIGHT")]
     right: String,
     /// Stop after so many rows that differ
     #[arg(long, short = 'n', value_name = "N", value_parser = value_parser!(u64).range(1..))]

@@ -22,14 +22,13 @@ use std::sync::Arc;
 /// The name of stdout in messages.
 const STDOUT: &str = "stdout";
 
+/// Write the rows of a table to a file, or to several files with a manifest
 #[derive(clap::Args)]
 #[command(
-    about = "Write the rows of a table to a file, or to several files with a manifest",
     after_help = "Rows are in key order. csv and parquet have one set of columns for all rows, which is known once all are read: rows are\nfirst stored as compressed JSON lines. See docs/format/export.md."
 )]
 pub(crate) struct ExportCommand {
     /// Table to read
-    #[arg(value_name = "TABLE")]
     table: String,
     /// File or directory to write: a name with a dot is a file; - for stdout
     #[arg(value_name = "FILE|DIR")]

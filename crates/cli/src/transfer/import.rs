@@ -15,9 +15,9 @@ use partita_tools::transfer::{self, ImportOptions, TransferError, WriteOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// Write the rows of a file, or of an export, to a table
 #[derive(clap::Args)]
 #[command(
-    about = "Write the rows of a file, or of an export, to a table",
     after_help = "CSV has typed columns as Azure Storage Explorer writes them; JSON lines are entities as `partita scan` prints them.\nParquet files of other programs are accepted. Rows from stdin cannot be resumed."
 )]
 pub(crate) struct ImportCommand {
@@ -25,7 +25,6 @@ pub(crate) struct ImportCommand {
     #[arg(value_name = "FILE|DIR")]
     from: PathBuf,
     /// Table to write
-    #[arg(value_name = "TABLE")]
     table: String,
     /// Format of the file [default: by its name; jsonl on stdin]
     #[arg(long, value_name = "FORMAT", value_parser = FormatArg::values())]

@@ -16,9 +16,9 @@ use partita_server::connect::{Endpoint, Tool, snippet};
 use partita_wire::admin::{ServerState, Status};
 use probe::TableAnswer;
 
+/// Print what a client needs to connect, ready to paste
 #[derive(clap::Args)]
 #[command(
-    about = "Print what a client needs to connect, ready to paste",
     after_help = "Takes the settings that the server was started with, from the same places."
 )]
 pub(crate) struct ConnectCommand {

@@ -26,8 +26,8 @@ const HOUR_S: u64 = 3600;
 const OTHER_LINES: usize = 6;
 const ROWS_MAX: usize = 512;
 
+/// Draw the heat map: ranges or partitions over time, up to a day
 #[derive(clap::Args)]
-#[command(about = "Draw the heat map: ranges or partitions over time, up to a day")]
 pub(crate) struct HeatCommand {
     /// Only ranges with keys of this table, NAME or ACCOUNT/NAME
     #[arg(long, value_name = "TABLE")]

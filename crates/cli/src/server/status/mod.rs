@@ -20,9 +20,9 @@ const PERIOD: Duration = Duration::from_secs(1);
 /// Hot partitions on the screen.
 const HOT_MAX: u16 = 5;
 
+/// Show whether a server is healthy, and why not; load, latency, changes of ranges, limited keys
 #[derive(clap::Args)]
 #[command(
-    about = "Show whether a server is healthy, and why not; load, latency, changes of ranges, limited keys",
     after_help = "Exit code 0: healthy. 1: the server answers and is not healthy. 2: no server answers."
 )]
 pub(crate) struct StatusCommand {
