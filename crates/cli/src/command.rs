@@ -10,10 +10,12 @@
 //!
 //! [`commands!`] declares the commands of a folder, and runs the one that the command line names.
 
-use crate::args::connection::Connection;
+pub(crate) use crate::args::connection::Connection;
+pub(crate) use crate::error::{CommandError, CommandResult, Outcome};
+pub(crate) use crate::progress::Progress;
+
 use crate::args::{AdminPortArgs, ConnectionArgs};
-use crate::error::{CommandError, CommandResult};
-use crate::progress::Progress;
+use crate::error::Because as _;
 use clap::{ArgMatches, Args, FromArgMatches, Subcommand};
 use partita_tools::admin::AdminPort;
 
@@ -131,8 +133,8 @@ pub(crate) use commands;
 pub(crate) fn block_on(command: impl Future<Output = CommandResult>) -> CommandResult {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
-        .build();
-    let runtime = runtime.map_err(CommandError::because("cannot start threads"))?;
+        .build()
+        .because("cannot start threads")?;
     let ended = runtime.block_on(command);
     // A transfer that was stopped at once may have a thread that still writes, or waits for input: it ends with the process.
     runtime.shutdown_background();

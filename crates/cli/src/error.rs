@@ -30,7 +30,7 @@ pub(crate) enum Outcome {
 }
 
 impl Outcome {
-    /// The outcome of a command that found so many things.
+    /// The outcome of a command that counted its results.
     pub(crate) fn of_count(found: u64) -> Self {
         match found {
             0 => Self::NothingFound,
@@ -134,17 +134,6 @@ impl CommandError {
         Self::Row(Box::new(error))
     }
 
-    /// What failed, to be used with `map_err`.
-    pub(crate) fn because<E: Into<Box<dyn Error + Send + Sync>>>(
-        what: impl Into<String>,
-    ) -> impl FnOnce(E) -> Self {
-        let what = what.into();
-        |source| Self::Because {
-            what,
-            source: source.into(),
-        }
-    }
-
     /// Whether the reader of the output closed it, as `head` does: not a failure.
     pub(crate) fn is_closed_pipe(&self) -> bool {
         matches!(self, Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
@@ -185,5 +174,19 @@ impl CommandError {
             cause = error.source();
         }
         text
+    }
+}
+
+/// Says what failed, in front of an error of another crate.
+pub(crate) trait Because<T> {
+    fn because(self, what: impl Into<String>) -> Result<T, CommandError>;
+}
+
+impl<T, E: Into<Box<dyn Error + Send + Sync>>> Because<T> for Result<T, E> {
+    fn because(self, what: impl Into<String>) -> Result<T, CommandError> {
+        self.map_err(|source| CommandError::Because {
+            what: what.into(),
+            source: source.into(),
+        })
     }
 }

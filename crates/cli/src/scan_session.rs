@@ -134,7 +134,7 @@ impl<'a> ScanSpec<'a> {
         connection: &Connection,
         table: &str,
     ) -> Result<Vec<Step>, CommandError> {
-        let (strategy, jobs) = (self.args.strategy(), self.args.jobs());
+        let (strategy, jobs) = (self.args.strategy, self.args.jobs());
         let points = match strategy {
             Strategy::Ranges => self.split_points(connection, table, true).await?,
             Strategy::Auto if jobs > 1 => self.split_points(connection, table, false).await?,
@@ -143,7 +143,7 @@ impl<'a> ScanSpec<'a> {
         Ok(strategy.plan(bounds, &points, jobs))
     }
 
-    /// The server's split points. Where they are optional and no flag names the admin port, its failure does not matter.
+    /// The server's split points. Errors are ignored if the points are optional and no flag names the admin port.
     async fn split_points(
         &self,
         connection: &Connection,

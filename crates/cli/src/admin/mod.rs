@@ -7,8 +7,7 @@ mod merge;
 mod split;
 
 use crate::args::AdminPortArgs;
-use crate::command::{Command, With, block_on, commands};
-use crate::error::{CommandError, CommandResult, Outcome};
+use crate::command::{Command, CommandError, CommandResult, Outcome, With, block_on, commands};
 use crate::output::{Field, Output, OutputArgs, Shape};
 use partita_client::ValueRef;
 use partita_tools::admin::Page;

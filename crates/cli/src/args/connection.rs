@@ -11,7 +11,7 @@
 //!
 //! Commands with two tables have the same flags with the prefix `--to-` for the second: [`super::DestinationArgs`].
 
-use crate::error::CommandError;
+use crate::error::{Because as _, CommandError};
 use clap::value_parser;
 use partita_client::{
     ClientOptions, ConnectionString, Credential, Endpoint, Proxy, RetryPolicy, TableServiceClient,
@@ -140,8 +140,7 @@ impl ConnectionArgs {
 
     fn authorities_pem(&self) -> Result<Vec<Vec<u8>>, CommandError> {
         let read = |path: &PathBuf| {
-            let failed = CommandError::because(format!("cannot read --ca {}", path.display()));
-            std::fs::read(path).map_err(failed)
+            std::fs::read(path).because(format!("cannot read --ca {}", path.display()))
         };
         self.ca.as_ref().map(read).into_iter().collect()
     }

@@ -4,12 +4,14 @@
 //! command replaces it.
 
 pub(crate) mod admin_port;
+mod choice;
 pub(crate) mod connection;
 pub(crate) mod destination;
 pub(crate) mod scanning;
 pub(crate) mod settings;
 
 pub(crate) use admin_port::AdminPortArgs;
+pub(crate) use choice::choice;
 pub(crate) use connection::ConnectionArgs;
 pub(crate) use destination::DestinationArgs;
 pub(crate) use scanning::{ResumableScanArgs, ResumeArgs, ScanArgs};

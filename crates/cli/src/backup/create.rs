@@ -2,10 +2,10 @@
 
 use super::parse_place;
 use crate::args::AdminPortArgs;
-use crate::command::{Command, block_on};
-use crate::error::{CommandError, CommandResult, Outcome};
+use crate::command::{Command, CommandResult, Outcome, Progress, block_on};
+use crate::error::Because as _;
 use crate::output::{Field, OutputArgs, Shape, to_json};
-use crate::progress::{Progress, message};
+use crate::progress::message;
 use crate::snapshot::parse_name;
 use crate::units::{bytes, many};
 use partita_server::backup::Place;
@@ -60,7 +60,7 @@ impl CreateCommand {
             ..SnapshotActionParams::default()
         };
         let result = port.snapshot_job(&name, "backup", &params).await;
-        let result = result.map_err(|error| not_finished(&name, place, temporary, error))?;
+        let result = result.because(not_finished(&name, place, temporary))?;
         let json = to_json(&result)?;
         self.output.write_document(&json, Shape::Single, |output| {
             let JobResult::BackedUp(backup) = &result else {
@@ -96,16 +96,15 @@ impl CreateCommand {
     }
 }
 
-/// Says how to go on.
-fn not_finished(name: &str, place: &Place, temporary: bool, error: AdminError) -> CommandError {
-    let what = if temporary {
+/// The message for a backup that failed: how to resume it.
+fn not_finished(name: &str, place: &Place, temporary: bool) -> String {
+    if temporary {
         format!(
             "the backup is not finished; to resume: partita backup {name} --to {place} --temporary; to give up: partita snapshot delete {name}"
         )
     } else {
         format!("the backup of {name} is not finished")
-    };
-    CommandError::because(what)(error)
+    }
 }
 
 /// Start and uptime of the server as digits: a name that no other snapshot has.

@@ -1,8 +1,8 @@
 //! `partita restore --from URL --location DIR`: a data directory made from a backup.
 
 use super::parse_place;
-use crate::command::{Command, block_on};
-use crate::error::{CommandError, CommandResult, Outcome};
+use crate::command::{Command, CommandResult, Outcome, block_on};
+use crate::error::Because as _;
 use crate::output::{Field, OutputArgs, Shape, to_json};
 use crate::progress::message;
 use crate::units::{bytes, many};
@@ -45,16 +45,13 @@ impl RestoreCommand {
     async fn restore(self) -> CommandResult {
         let place = &self.from;
         let what = || format!("cannot restore the backup in {place}");
-        let directory =
-            std::path::absolute(&self.location).map_err(CommandError::because(what()))?;
-        let store = place.store().map_err(CommandError::because(what()))?;
-        let backup = Backup::open(store)
-            .await
-            .map_err(CommandError::because(what()))?;
+        let directory = std::path::absolute(&self.location).because(what())?;
+        let store = place.store().because(what())?;
+        let backup = Backup::open(store).await.because(what())?;
         let origin = backup.origin().clone();
         let restored = restore(&backup, &directory, &|_| {})
             .await
-            .map_err(CommandError::because(what()))?;
+            .because(what())?;
         let document = RestoredDocument {
             snapshot: origin.name.to_string(),
             created: origin.created.to_string(),

@@ -1,8 +1,8 @@
 //! `partita backup verify URL`: checks that a backup is complete and unchanged.
 
 use super::parse_place;
-use crate::command::{Command, block_on};
-use crate::error::{CommandError, CommandResult, Outcome};
+use crate::command::{Command, CommandError, CommandResult, Outcome, block_on};
+use crate::error::Because as _;
 use crate::output::{Field, Output, OutputArgs, Shape, to_json};
 use crate::progress::message;
 use crate::units::{bytes, many};
@@ -51,10 +51,8 @@ impl VerifyCommand {
     async fn verify(self) -> CommandResult {
         let place = &self.url;
         let what = || format!("cannot verify the backup in {place}");
-        let store = place.store().map_err(CommandError::because(what()))?;
-        let verified = verify(&*store, &|_| {})
-            .await
-            .map_err(CommandError::because(what()))?;
+        let store = place.store().because(what())?;
+        let verified = verify(&*store, &|_| {}).await.because(what())?;
         let document = VerifiedDocument {
             files: verified.files,
             bytes: verified.bytes,

@@ -1,8 +1,8 @@
 //! `partita completions SHELL`: completes commands and flags in a shell.
 
 use super::CommandLine;
-use crate::command::Command;
-use crate::error::{CommandError, CommandResult, Outcome};
+use crate::command::{Command, CommandResult, Outcome};
+use crate::error::Because as _;
 use crate::output;
 use clap::CommandFactory as _;
 use clap_complete::Shell;
@@ -23,8 +23,8 @@ impl Command for CompletionsCommand {
         let mut script = Vec::new();
         let mut command = CommandLine::command();
         clap_complete::generate(self.shell, &mut command, "partita", &mut script);
-        let failed = CommandError::because("the completions are not valid UTF-8");
-        output::print(&String::from_utf8(script).map_err(failed)?)?;
+        let script = String::from_utf8(script).because("the completions are not valid UTF-8")?;
+        output::print(&script)?;
         Ok(Outcome::Done)
     }
 }

@@ -1,8 +1,8 @@
 //! `partita man DIR`: a manual page for the binary, and one for each command.
 
 use super::CommandLine;
-use crate::command::Command;
-use crate::error::{CommandError, CommandResult, Outcome};
+use crate::command::{Command, CommandResult, Outcome};
+use crate::error::Because as _;
 use crate::progress::message;
 use clap::CommandFactory as _;
 use std::path::PathBuf;
@@ -21,8 +21,7 @@ impl Command for ManCommand {
         let name = self.directory.display();
         let written = std::fs::create_dir_all(&self.directory)
             .and_then(|()| clap_mangen::generate_to(CommandLine::command(), &self.directory));
-        let failed = CommandError::because(format!("cannot write manual pages to {name}"));
-        written.map_err(failed)?;
+        written.because(format!("cannot write manual pages to {name}"))?;
         message(&format!("manual pages are in {name}"));
         Ok(Outcome::Done)
     }

@@ -1,8 +1,7 @@
 //! `partita config show`: every setting, its value and its source. Invalid settings are an error, as at a start of the server.
 
 use crate::args::SettingsArgs;
-use crate::command::Command;
-use crate::error::{CommandError, CommandResult, Outcome};
+use crate::command::{Command, CommandError, CommandResult, Outcome};
 use crate::output::{self, Field, Format, OutputArgs, Shape, to_json};
 use partita_server::config;
 use serde_json::Value;

@@ -2,10 +2,7 @@
 
 use super::{EntityArgs, IfMatchArgs, failed};
 use crate::args::ConfirmArgs;
-use crate::args::connection::Connection;
-use crate::command::AccountCommand;
-use crate::error::{CommandResult, Outcome};
-use crate::progress::Progress;
+use crate::command::{AccountCommand, CommandResult, Connection, Outcome, Progress};
 
 /// Delete the entity with these keys
 #[derive(clap::Args)]

@@ -2,11 +2,8 @@
 
 use super::{EntityArgs, failed};
 use crate::args::SelectArgs;
-use crate::args::connection::Connection;
-use crate::command::AccountCommand;
-use crate::error::{CommandResult, Outcome};
+use crate::command::{AccountCommand, CommandResult, Connection, Outcome, Progress};
 use crate::output::{Output, OutputArgs, OutputRow, Shape};
-use crate::progress::Progress;
 
 /// Show the entity with these keys
 #[derive(clap::Args)]

@@ -7,9 +7,8 @@ mod query;
 mod stdin;
 mod write;
 
-use crate::command::{OnAccount, commands};
-use crate::error::{CommandError, CommandResult, Outcome};
-use crate::progress::{Progress, message};
+use crate::command::{CommandError, CommandResult, OnAccount, Outcome, Progress, commands};
+use crate::progress::message;
 use partita_client::{ETag, ErrorCode, IfMatch};
 
 commands! {

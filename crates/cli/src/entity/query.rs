@@ -1,11 +1,8 @@
 //! `partita entity query TABLE [FILTER]`: one page after the other, in key order, up to a number of entities.
 
 use crate::args::SelectArgs;
-use crate::args::connection::Connection;
-use crate::command::AccountCommand;
-use crate::error::{CommandResult, Outcome};
+use crate::command::{AccountCommand, CommandResult, Connection, Outcome, Progress};
 use crate::output::{Output, OutputArgs, OutputRow, Shape};
-use crate::progress::Progress;
 use crate::units::many;
 use clap::value_parser;
 use partita_client::{Filter, QueryOptions};

@@ -3,11 +3,9 @@
 use super::properties::{self, HELP};
 use super::stdin::Entities;
 use super::{IfMatchArgs, failed, is_missing};
-use crate::args::connection::Connection;
-use crate::command::AccountCommand;
-use crate::error::{CommandError, CommandResult, Outcome};
+use crate::command::{AccountCommand, CommandError, CommandResult, Connection, Outcome, Progress};
 use crate::output::{Field, Output, OutputArgs, Shape};
-use crate::progress::{Progress, message};
+use crate::progress::message;
 use crate::units::many;
 use partita_client::{ETag, Entity, IfMatch, TableClient, UpdateMode};
 

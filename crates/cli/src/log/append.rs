@@ -2,10 +2,8 @@
 
 use super::LogArgs;
 use super::lines::{Line, lines};
-use crate::args::connection::Connection;
-use crate::command::AccountCommand;
-use crate::error::{CommandError, CommandResult, Outcome};
-use crate::progress::{Progress, message};
+use crate::command::{AccountCommand, CommandError, CommandResult, Connection, Outcome, Progress};
+use crate::progress::message;
 use crate::signals::stop_requested;
 use crate::units::many;
 use partita_client::{Entity, LogTail};
@@ -76,7 +74,7 @@ impl AccountCommand for AppendCommand {
     }
 }
 
-/// How a line becomes a row.
+/// The conversion of a line to a row.
 struct RowForm<'a> {
     /// The property that holds it; `None` for JSON.
     property: Option<&'a str>,

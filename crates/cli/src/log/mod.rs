@@ -4,8 +4,7 @@ mod append;
 mod lines;
 mod tail;
 
-use crate::args::connection::Connection;
-use crate::command::{OnAccount, commands};
+use crate::command::{Connection, OnAccount, commands};
 use partita_client::LogTail;
 
 commands! {

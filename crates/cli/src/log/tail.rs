@@ -2,11 +2,9 @@
 
 use super::LogArgs;
 use crate::args::SelectArgs;
-use crate::args::connection::Connection;
-use crate::command::AccountCommand;
-use crate::error::{CommandError, CommandResult, Outcome};
+use crate::command::{AccountCommand, CommandError, CommandResult, Connection, Outcome, Progress};
 use crate::output::{Output, OutputArgs, OutputRow, Shape};
-use crate::progress::{Progress, message};
+use crate::progress::message;
 use crate::signals::stop_requested;
 use crate::units::{Since, many, parse_duration};
 use clap::value_parser;
@@ -32,7 +30,7 @@ pub(crate) struct TailCommand {
     /// Rows at most, 1 to 100,000 [default: 10, or all with --since]
     #[arg(long, short = 'n', value_name = "N", value_parser = value_parser!(u32).range(1..=100_000))]
     lines: Option<u32>,
-    /// Go on with the rows that arrive, until Ctrl-C
+    /// Continue with new rows as they arrive, until Ctrl-C
     #[arg(long, short)]
     follow: bool,
     /// Only rows since a date-time, or since a duration ago, such as 30s, 10m, 2h or 7d

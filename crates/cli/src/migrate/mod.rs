@@ -4,9 +4,7 @@ mod plan;
 mod run;
 mod status;
 
-use crate::args::connection::Connection;
-use crate::command::{OnAccount, commands};
-use crate::error::CommandError;
+use crate::command::{CommandError, Connection, OnAccount, commands};
 use crate::output::OutputArgs;
 use partita_tools::migrate::{
     LeaseOptions, Migrations, Migrator, MigratorOptions, VERSIONS_TABLE, read_directory,

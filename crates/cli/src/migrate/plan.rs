@@ -1,11 +1,8 @@
 //! `partita migrate plan`: the steps that would run, with their cost.
 
 use super::MigrationArgs;
-use crate::args::connection::Connection;
-use crate::command::AccountCommand;
-use crate::error::{CommandError, CommandResult, Outcome};
+use crate::command::{AccountCommand, CommandError, CommandResult, Connection, Outcome, Progress};
 use crate::output::{Field, OutputArgs, Shape};
-use crate::progress::Progress;
 use crate::units::many;
 use partita_tools::migrate::{Cost, Direction, LeaseOptions, Planned};
 

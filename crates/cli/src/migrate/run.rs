@@ -3,10 +3,8 @@
 use super::MigrationArgs;
 use super::plan::{summary, write_plan};
 use crate::args::ConfirmArgs;
-use crate::args::connection::Connection;
-use crate::command::AccountCommand;
-use crate::error::{CommandError, CommandResult, Outcome};
-use crate::progress::{Bar, Progress, message};
+use crate::command::{AccountCommand, CommandError, CommandResult, Connection, Outcome, Progress};
+use crate::progress::{Bar, message};
 use crate::signals::stop_requested;
 use crate::units::many;
 use clap::value_parser;
@@ -60,7 +58,7 @@ struct RunArgs {
     dry_run: bool,
     #[command(flatten)]
     confirm: ConfirmArgs,
-    /// How long the lease keeps other runs away if this run dies; longer than any request takes
+    /// How long other runs must wait if this run dies; must be longer than any request takes
     #[arg(long, value_name = "SECONDS", value_parser = value_parser!(u32).range(5..=86_400), default_value_t = 60)]
     lease: u32,
     /// Take over the lease of another run before it ends: only if that run is known to be dead

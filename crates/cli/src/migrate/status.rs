@@ -1,11 +1,8 @@
 //! `partita migrate status`: every migration, and whether it ran.
 
 use super::MigrationArgs;
-use crate::args::connection::Connection;
-use crate::command::AccountCommand;
-use crate::error::{CommandError, CommandResult, Outcome};
+use crate::command::{AccountCommand, CommandError, CommandResult, Connection, Outcome, Progress};
 use crate::output::{Field, Output, Shape};
-use crate::progress::Progress;
 use crate::units::{count, many};
 use partita_client::ValueRef;
 use partita_tools::migrate::{LeaseOptions, Migration, Record, State};

@@ -76,7 +76,7 @@ impl OutputRow<'_> {
         !matches!(self, Self::Record(_))
     }
 
-    /// Hands out names and values in their order: keys, Timestamp, ETag, properties.
+    /// Calls `take` for each name and value in this order: keys, Timestamp, ETag, properties.
     pub(super) fn each(
         &self,
         mut take: impl FnMut(&str, ValueRef<'_>),

@@ -20,7 +20,7 @@ mod table;
 pub(crate) use display::{Field, OutputRow};
 pub(crate) use layout::{Align, align};
 
-use crate::error::CommandError;
+use crate::error::{Because as _, CommandError};
 use crate::screen;
 use clap::ValueEnum;
 use serde::Serialize;
@@ -99,7 +99,7 @@ pub(crate) enum Shape {
     Rows,
 }
 
-/// Where rows go.
+/// The output of a command.
 pub(crate) struct Output {
     to: BufWriter<Box<dyn Write + Send>>,
     writer: Writer,
@@ -112,7 +112,7 @@ enum Writer {
 }
 
 impl Output {
-    /// Stdout, in the format of the flag. `columns` are the properties that the user named, if so.
+    /// Stdout, in the format of the flag. `columns` are the properties that the user named, if any.
     pub(crate) fn stdout(args: OutputArgs, shape: Shape, columns: Option<&[String]>) -> Self {
         let width = screen::size().map(|(columns, _)| columns);
         Self::new(args.format(), shape, columns, width, Box::new(io::stdout()))
@@ -151,7 +151,7 @@ impl Output {
         self.row(&OutputRow::Record(fields))
     }
 
-    /// Writes the rows so far, for readers that follow.
+    /// Writes all rows so far, for a reader that follows them.
     pub(crate) fn flush(&mut self) -> Result<(), CommandError> {
         match &mut self.writer {
             Writer::Json(_) => {}
@@ -192,8 +192,7 @@ pub(crate) fn print(text: &str) -> Result<(), CommandError> {
 
 /// A document as indented JSON.
 pub(crate) fn to_json(document: &impl Serialize) -> Result<String, CommandError> {
-    serde_json::to_string_pretty(document)
-        .map_err(CommandError::because("cannot write the document as JSON"))
+    serde_json::to_string_pretty(document).because("cannot write the document as JSON")
 }
 
 #[cfg(test)]

@@ -1,11 +1,8 @@
 //! `partita count TABLE [FILTER]`: counts rows by reading their keys.
 
 use crate::args::ResumableScanArgs;
-use crate::args::connection::Connection;
-use crate::command::AccountCommand;
-use crate::error::{CommandResult, Outcome};
+use crate::command::{AccountCommand, CommandResult, Connection, Outcome, Progress};
 use crate::output;
-use crate::progress::Progress;
 use crate::scan_session::ScanSpec;
 use crate::units::many;
 use partita_tools::scan::{Emit, Order};

@@ -1,7 +1,6 @@
 //! `partita explain FILTER`: the plan of a query with this filter, made without a server.
 
-use crate::command::Command;
-use crate::error::{CommandError, CommandResult, Outcome};
+use crate::command::{Command, CommandError, CommandResult, Outcome};
 use crate::output::{self, Field, Format, OutputArgs, Shape, to_json};
 use partita_server::explain::Explained;
 use serde_json::Value;

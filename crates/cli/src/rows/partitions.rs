@@ -1,11 +1,8 @@
 //! `partita partitions TABLE`: lists the distinct PartitionKeys.
 
 use crate::args::ResumableScanArgs;
-use crate::args::connection::Connection;
-use crate::command::AccountCommand;
-use crate::error::{CommandError, CommandResult, Outcome};
+use crate::command::{AccountCommand, CommandError, CommandResult, Connection, Outcome, Progress};
 use crate::output::{Field, Output, OutputArgs, Shape};
-use crate::progress::Progress;
 use crate::scan_session::ScanSpec;
 use crate::units::many;
 use partita_tools::scan::{Batch, Emit, Keyed as _, Order, PartitionCount, PartitionCounts};

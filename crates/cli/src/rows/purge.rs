@@ -1,10 +1,8 @@
 //! `partita purge TABLE FILTER`: deletes every row that passes a filter.
 
-use crate::args::connection::Connection;
 use crate::args::{ConfirmArgs, ScanArgs};
-use crate::command::AccountCommand;
-use crate::error::{CommandError, CommandResult, Outcome};
-use crate::progress::{Progress, message};
+use crate::command::{AccountCommand, CommandError, CommandResult, Connection, Outcome, Progress};
+use crate::progress::message;
 use crate::scan_session::ScanSpec;
 use crate::signals::stop_requested;
 use crate::units::{count, many};
@@ -128,7 +126,7 @@ impl PurgeCommand {
     }
 }
 
-/// What was deleted, and what another client deleted first.
+/// The rows that were deleted, and those that another client deleted first.
 fn summary(deleted: Deleted) -> String {
     let mut text = format!("{} deleted", many(deleted.rows, "row", "rows"));
     if deleted.gone > 0 {

@@ -1,11 +1,8 @@
 //! `partita scan TABLE`: reads every row, with parallel requests.
 
-use crate::args::connection::Connection;
 use crate::args::{ResumableScanArgs, SelectArgs};
-use crate::command::AccountCommand;
-use crate::error::{CommandResult, Outcome};
+use crate::command::{AccountCommand, CommandResult, Connection, Outcome, Progress};
 use crate::output::{Output, OutputArgs, OutputRow, Shape};
-use crate::progress::Progress;
 use crate::scan_session::ScanSpec;
 use crate::units::many;
 use partita_tools::scan::{Emit, Order};

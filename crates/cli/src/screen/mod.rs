@@ -17,8 +17,8 @@ pub(crate) fn size() -> Option<(usize, usize)> {
     Some((columns.into(), lines.into()))
 }
 
-/// A line as lines of so many columns, all but the first indented. The line may hold data: it cannot move the cursor, and a word that
-/// is too wide is truncated.
+/// Breaks a line into lines of at most `width` columns, all but the first indented. Truncates words that are too wide, and escapes
+/// control characters, as the line may hold data.
 pub(crate) fn wrap(line: &str, width: usize, indent: usize) -> Vec<String> {
     let margin = " ".repeat(indent);
     let mut lines: Vec<String> = Vec::new();

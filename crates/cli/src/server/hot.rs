@@ -1,10 +1,9 @@
 //! `partita hot`: the hottest partitions, and whether a split can help.
 
 use super::DEFAULT_ACCOUNT;
-use crate::command::AdminPortCommand;
-use crate::error::{CommandError, CommandResult, Outcome};
+use crate::command::{AdminPortCommand, CommandError, CommandResult, Outcome, Progress};
 use crate::output::{Field, Output, OutputArgs, Shape};
-use crate::progress::{Progress, message};
+use crate::progress::message;
 use crate::units::many;
 use clap::value_parser;
 use partita_tools::admin::AdminPort;
@@ -107,7 +106,7 @@ fn split_text(split: &SplitAdvice) -> Option<String> {
             "range {range}: {at} alone has {share:.0} % of its load, and a partition is never split: spread its rows over more PartitionKeys"
         )),
         AdviceKind::GrowsAtOneEnd => Some(format!(
-            "range {range}: {share:.0} % of its load is at the end at which table {at} grows, and moves on with it: no split shares it out"
+            "range {range}: {share:.0} % of its load is at the end at which table {at} grows, and moves with it: no split can divide it"
         )),
         AdviceKind::NotEnoughLoad | AdviceKind::Other(_) => None,
     }
@@ -119,7 +118,7 @@ fn split_command(range: u64, at: &NamedKey) -> String {
         let text = text.as_deref().unwrap_or_default();
         format!("'{}'", text.replace('\'', "'\\''"))
     };
-    // The default account need not be named.
+    // The flag is optional for the default account.
     let account = match at.account.as_deref() {
         None | Some(DEFAULT_ACCOUNT) => String::new(),
         Some(_) => format!(" --account {}", quoted(&at.account)),

@@ -1,10 +1,9 @@
 //! `partita ranges`: the partition map, with sizes, rates and epochs.
 
 use super::bound;
-use crate::command::AdminPortCommand;
-use crate::error::{CommandError, CommandResult, Outcome};
+use crate::command::{AdminPortCommand, CommandError, CommandResult, Outcome, Progress};
 use crate::output::{Field, Output, OutputArgs, Shape};
-use crate::progress::{Progress, message};
+use crate::progress::message;
 use crate::units::many;
 use partita_tools::admin::AdminPort;
 use partita_wire::admin::{Range, Ranges};

@@ -14,8 +14,8 @@
 //! ```
 
 use crate::args::SettingsArgs;
-use crate::command::Command;
-use crate::error::{CommandError, CommandResult, Outcome};
+use crate::command::{Command, CommandError, CommandResult, Outcome};
+use crate::error::Because as _;
 use crate::progress::message;
 use crate::signals::StopSignals;
 use partita_server::config::{Place, Settings};
@@ -24,10 +24,10 @@ use partita_server::{Server, VERSION, logging};
 use std::io::Write as _;
 use std::net::{IpAddr, SocketAddr};
 
-/// Serve tables until told to stop
+/// Serve tables until stopped by a signal
 #[derive(clap::Args)]
 #[command(
-    after_help = "Settings come from defaults, a TOML file (--config), variables (PARTITA_*) and flags, each overriding\nthe ones before. `partita config show` tells which value came from where."
+    after_help = "Settings come from defaults, a TOML file (--config), variables (PARTITA_*) and flags, each overriding\nthe ones before. `partita config show` shows the source of each value."
 )]
 pub(crate) struct ServeCommand {
     #[command(flatten)]
@@ -37,22 +37,20 @@ pub(crate) struct ServeCommand {
 impl Command for ServeCommand {
     fn run(self) -> CommandResult {
         let (settings, _) = self.settings.resolve()?;
-        let failed = CommandError::because("cannot start the log");
-        let _writing = logging::start(&settings.log).map_err(failed)?;
+        let _writing = logging::start(&settings.log).because("cannot start the log")?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .thread_name("partita")
-            .build();
-        let failed = CommandError::because("cannot start the threads of the server");
-        runtime.map_err(failed)?.block_on(serve(settings))?;
+            .build()
+            .because("cannot start the threads of the server")?;
+        runtime.block_on(serve(settings))?;
         Ok(Outcome::Done)
     }
 }
 
 async fn serve(settings: Settings) -> Result<(), CommandError> {
     // Before anything else, so that a signal during the start is not lost.
-    let failed = CommandError::because("cannot listen for signals");
-    let mut signals = StopSignals::listen().map_err(failed)?;
+    let mut signals = StopSignals::listen().because("cannot listen for signals")?;
     let table = url(
         settings.tls.scheme(),
         &settings.table.host,

@@ -1,10 +1,8 @@
 //! `partita snapshot create NAME`: keeps the whole store as it is now.
 
 use super::SnapshotArgs;
-use crate::command::AdminPortCommand;
-use crate::error::{CommandResult, Outcome};
+use crate::command::{AdminPortCommand, CommandResult, Outcome, Progress};
 use crate::output::{Field, Shape};
-use crate::progress::Progress;
 use crate::units::many;
 use partita_tools::admin::{AdminPort, Page};
 use partita_wire::admin::{SnapshotActionParams, SnapshotCreated};

@@ -2,10 +2,8 @@
 
 use super::SnapshotArgs;
 use crate::args::ConfirmArgs;
-use crate::command::AdminPortCommand;
-use crate::error::{CommandResult, Outcome};
+use crate::command::{AdminPortCommand, CommandResult, Outcome, Progress};
 use crate::output::Shape;
-use crate::progress::Progress;
 use partita_tools::admin::{AdminPort, Page};
 use partita_wire::admin::{ActionDone, SnapshotActionParams};
 

@@ -1,9 +1,8 @@
 //! `partita snapshot list`: the snapshots that the server keeps, and those that it cannot read.
 
-use crate::command::AdminPortCommand;
-use crate::error::{CommandResult, Outcome};
+use crate::command::{AdminPortCommand, CommandResult, Outcome, Progress};
 use crate::output::{Field, OutputArgs, Shape};
-use crate::progress::{Progress, message};
+use crate::progress::message;
 use crate::units::many;
 use partita_tools::admin::AdminPort;
 

@@ -1,10 +1,9 @@
 //! `partita snapshot restore NAME`: tables into the running server, or the whole store into a new directory.
 
 use super::SnapshotArgs;
-use crate::command::AdminPortCommand;
-use crate::error::{CommandError, CommandResult, Outcome};
+use crate::command::{AdminPortCommand, CommandError, CommandResult, Outcome, Progress};
+use crate::error::Because as _;
 use crate::output::{Field, Shape, to_json};
-use crate::progress::Progress;
 use crate::units::{bytes, many};
 use clap::ArgGroup;
 use partita_tools::admin::AdminPort;
@@ -75,8 +74,8 @@ impl AdminPortCommand for RestoreCommand {
 }
 
 fn unpack_params(directory: &Path) -> Result<SnapshotActionParams, CommandError> {
-    let failed = CommandError::because("cannot make the path of DIR absolute");
-    let directory = std::path::absolute(directory).map_err(failed)?;
+    let directory =
+        std::path::absolute(directory).because("cannot make the path of DIR absolute")?;
     let to = directory
         .to_str()
         .ok_or_else(|| CommandError::usage("the path of DIR is not valid UTF-8"))?;

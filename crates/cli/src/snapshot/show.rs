@@ -1,10 +1,8 @@
 //! `partita snapshot show NAME`: what a snapshot holds, and the space that only it uses.
 
 use super::SnapshotArgs;
-use crate::command::AdminPortCommand;
-use crate::error::{CommandResult, Outcome};
+use crate::command::{AdminPortCommand, CommandResult, Outcome, Progress};
 use crate::output::{Field, Shape};
-use crate::progress::Progress;
 use crate::units::many;
 use partita_tools::admin::AdminPort;
 

@@ -1,8 +1,7 @@
 //! `partita stress compare A B`: two reports side by side.
 
 use super::files;
-use crate::command::Command;
-use crate::error::{CommandError, CommandResult, Outcome};
+use crate::command::{Command, CommandError, CommandResult, Outcome};
 use crate::output::{Field, OutputArgs, Shape};
 use crate::progress::message;
 use crate::units::{count, many};

@@ -1,7 +1,7 @@
 //! Reports as files.
 
 use crate::args::ConfirmArgs;
-use crate::error::CommandError;
+use crate::error::{Because as _, CommandError};
 use crate::progress::Progress;
 use partita_tools::stress::{REPORT_BYTES_MAX, Report};
 use std::fs::File;
@@ -32,13 +32,8 @@ pub(super) fn write(
     path: Option<&PathBuf>,
     content: impl FnOnce() -> String,
 ) -> Result<(), CommandError> {
-    match path {
-        Some(path) => {
-            let failed = CommandError::because(format!("cannot write {}", path.display()));
-            std::fs::write(path, content()).map_err(failed)
-        }
-        None => Ok(()),
-    }
+    let Some(path) = path else { return Ok(()) };
+    std::fs::write(path, content()).because(format!("cannot write {}", path.display()))
 }
 
 /// Reads a report.
@@ -46,10 +41,7 @@ pub(super) fn read(path: &Path) -> Result<Report, CommandError> {
     let mut content = String::new();
     File::open(path)
         .and_then(|file| file.take(REPORT_BYTES_MAX).read_to_string(&mut content))
-        .map_err(CommandError::because(format!(
-            "cannot read {}",
-            path.display()
-        )))?;
+        .because(format!("cannot read {}", path.display()))?;
     Report::read(&content).map_err(|source| CommandError::Report {
         path: path.display().to_string(),
         source,

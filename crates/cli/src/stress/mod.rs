@@ -2,7 +2,7 @@
 //! it writes.
 //!
 //! - A table that does not exist is created, filled, and deleted at the end, unless `--keep`. An existing table needs `--use-existing`:
-//!   rows are only added to it, under RowKeys of the run, marked with its id, and stay.
+//!   the run adds rows to it, which stay. Their RowKeys and a property have the id of the run.
 //! - Ctrl-C ends a run early, with its report. The second Ctrl-C does not wait for open requests.
 
 mod compare;

@@ -5,11 +5,12 @@ use super::live::LivePage;
 use super::report;
 use super::run_args::{ResultArgs, RunCommand, SampleSource};
 use super::run_table::RunTable;
-use crate::args::connection::Connection;
-use crate::command::{Command, block_on};
-use crate::error::{CommandError, CommandResult, Outcome};
+use crate::command::{
+    Command, CommandError, CommandResult, Connection, Outcome, Progress, block_on,
+};
+use crate::error::Because as _;
 use crate::output::{Format, OutputArgs};
-use crate::progress::{Progress, message};
+use crate::progress::message;
 use crate::screen::{self, Screen};
 use crate::signals::stop_requested;
 use crate::units::{count, many};
@@ -111,8 +112,7 @@ async fn sampled_keys(
     let (sample, source) = match source {
         SampleSource::File(path) => {
             let source = path.display().to_string();
-            let failed = CommandError::because(format!("cannot read {source}"));
-            let file = File::open(path).map_err(failed)?;
+            let file = File::open(path).because(format!("cannot read {source}"))?;
             let sample = Sample::of_lines(BufReader::new(file), settings.seed)?;
             (sample, source)
         }
@@ -314,7 +314,7 @@ fn finish(
         message("the run was interrupted before its end");
     }
     if report.seconds < 1.0 {
-        message("the run took less than a second: its rates mean little");
+        message("the run took less than a second: its rates are not significant");
     }
     progress.finish(&many(report.all.done, "operation", "operations"));
     Ok(match report.verdict.state {

@@ -1,9 +1,10 @@
 //! The flags of a run, and the settings that they describe.
 
-use crate::args::{ConfirmArgs, ConnectionArgs};
+use crate::args::{ConfirmArgs, ConnectionArgs, choice};
 use crate::error::CommandError;
 use crate::output::OutputArgs;
 use crate::units::{parse_duration, parse_duration_above_zero};
+use clap::builder::TypedValueParser;
 use clap::{ValueEnum, value_parser};
 use partita_client::Guid;
 use partita_tools::stress::{Kind, Mix, PARTITIONS_MAX, Pattern, Schedule, Settings, Targets};
@@ -102,7 +103,7 @@ pub(super) struct LoadArgs {
     /// Time until the rate, or all workers, are reached, such as 10s
     #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "0s")]
     ramp: Duration,
-    /// Reach the rate in so many equal steps [default: steadily]
+    /// Reach the rate in this many equal steps [default: steadily]
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=1000), requires = "rate")]
     ramp_steps: Option<u32>,
     /// Parallel operations at most, 1 to 2,048 [default: 16; 1,024 at a rate]
@@ -121,8 +122,8 @@ pub(super) struct LoadArgs {
 #[command(next_help_heading = "Verdict and report")]
 pub(super) struct ResultArgs {
     /// Targets to judge by: azure (2,000 entities/s a partition, 20,000 an account), classic (500, 5,000), or off
-    #[arg(long, value_name = "WHOSE", value_enum, default_value_t = TargetArg::Azure)]
-    target: TargetArg,
+    #[arg(long, value_name = "WHOSE", value_parser = targets(), default_value = "azure")]
+    target: Targets,
     /// Target of a partition in entities/s, instead of that of --target
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..))]
     target_partition: Option<u64>,
@@ -149,11 +150,12 @@ enum PatternArg {
     Sampled,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum TargetArg {
-    Azure,
-    Classic,
-    Off,
+fn targets() -> impl TypedValueParser<Value = Targets> {
+    choice([
+        ("azure", Targets::AZURE),
+        ("classic", Targets::CLASSIC),
+        ("off", Targets::OFF),
+    ])
 }
 
 /// Where the PartitionKeys of `--pattern sampled` come from.
@@ -274,15 +276,10 @@ impl LoadArgs {
 
 impl ResultArgs {
     fn targets(&self) -> Targets {
-        let preset = match self.target {
-            TargetArg::Azure => Targets::AZURE,
-            TargetArg::Classic => Targets::CLASSIC,
-            TargetArg::Off => Targets::OFF,
-        };
         let own = |target: Option<u64>| target.map(|target| target as f64);
         Targets {
-            partition: own(self.target_partition).or(preset.partition),
-            account: own(self.target_account).or(preset.account),
+            partition: own(self.target_partition).or(self.target.partition),
+            account: own(self.target_account).or(self.target.account),
         }
     }
 }

@@ -1,9 +1,7 @@
 //! `partita table create TABLE…`: one table after the other, until one fails.
 
-use crate::args::connection::Connection;
-use crate::command::AccountCommand;
-use crate::error::{CommandResult, Outcome};
-use crate::progress::{Progress, message};
+use crate::command::{AccountCommand, CommandResult, Connection, Outcome, Progress};
+use crate::progress::message;
 use crate::units::many;
 
 /// Create tables

@@ -1,10 +1,8 @@
 //! `partita table delete TABLE…`: one table after the other; a missing table is reported and skipped.
 
 use crate::args::ConfirmArgs;
-use crate::args::connection::Connection;
-use crate::command::AccountCommand;
-use crate::error::{CommandResult, Outcome};
-use crate::progress::{Progress, message};
+use crate::command::{AccountCommand, CommandResult, Connection, Outcome, Progress};
+use crate::progress::message;
 use crate::units::many;
 
 /// Delete tables with all their rows

@@ -1,10 +1,7 @@
 //! `partita table list [FILTER]`: the names of the tables of an account.
 
-use crate::args::connection::Connection;
-use crate::command::AccountCommand;
-use crate::error::{CommandResult, Outcome};
+use crate::command::{AccountCommand, CommandResult, Connection, Outcome, Progress};
 use crate::output::{Field, Output, OutputArgs, Shape};
-use crate::progress::Progress;
 use crate::units::many;
 use futures::TryStreamExt as _;
 use partita_client::Filter;

@@ -9,10 +9,7 @@ mod set;
 mod show;
 mod truncate;
 
-use crate::args::connection::Connection;
-use crate::command::{OnAccount, commands};
-use crate::error::CommandError;
-use crate::progress::Progress;
+use crate::command::{CommandError, Connection, OnAccount, Progress, commands};
 use partita_client::{TableClient, TableSettings};
 
 commands! {

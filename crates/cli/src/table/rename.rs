@@ -1,10 +1,7 @@
 //! `partita table rename TABLE NAME`: a new name for a table; its rows are not touched.
 
 use super::extended_table;
-use crate::args::connection::Connection;
-use crate::command::AccountCommand;
-use crate::error::{CommandResult, Outcome};
-use crate::progress::Progress;
+use crate::command::{AccountCommand, CommandResult, Connection, Outcome, Progress};
 
 /// Rename a table, instantly (Partita only)
 #[derive(clap::Args)]

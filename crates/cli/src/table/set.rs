@@ -2,10 +2,7 @@
 
 use super::extended_table;
 use crate::args::ConfirmArgs;
-use crate::args::connection::Connection;
-use crate::command::AccountCommand;
-use crate::error::{CommandResult, Outcome};
-use crate::progress::Progress;
+use crate::command::{AccountCommand, CommandResult, Connection, Outcome, Progress};
 use crate::units::{duration, parse_duration};
 use partita_client::TimeToLive;
 use std::time::Duration;

@@ -1,11 +1,9 @@
 //! `partita table show TABLE`: its settings and access policies.
 
 use super::set::ttl_text;
-use crate::args::connection::Connection;
-use crate::command::AccountCommand;
-use crate::error::{CommandError, CommandResult, Outcome};
+use crate::command::{AccountCommand, CommandError, CommandResult, Connection, Outcome, Progress};
 use crate::output::{Field, OutputArgs, Shape};
-use crate::progress::{Progress, message};
+use crate::progress::message;
 use futures::TryStreamExt as _;
 use partita_client::{AccessPolicy, Filter, TableServiceClient};
 use std::fmt::Write as _;

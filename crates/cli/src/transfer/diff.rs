@@ -39,7 +39,7 @@ pub(crate) struct DiffCommand {
     left: String,
     /// Table to compare it with
     right: String,
-    /// Stop after so many rows that differ
+    /// Stop after this many rows that differ
     #[arg(long, short = 'n', value_name = "N", value_parser = value_parser!(u64).range(1..))]
     limit: Option<u64>,
     #[command(flatten)]
@@ -142,7 +142,7 @@ impl DiffCommand {
     }
 }
 
-/// The bounds from a position on.
+/// The part of the bounds that begins at a position.
 fn remaining(bounds: Bounds, resumed: Option<&DiffResume>) -> Bounds {
     let lower = resumed.map(|resumed| Lower::From(resumed.reached.partition_key.clone()));
     Bounds {

@@ -2,12 +2,10 @@
 
 use super::watch::{CountedRows, TransferWatch};
 use super::{ReadArgs, run_transfer, suggest_resume};
-use crate::args::connection::Connection;
-use crate::command::AccountCommand;
-use crate::error::{CommandError, CommandResult, Outcome};
-use crate::progress::Progress;
+use crate::args::choice;
+use crate::command::{AccountCommand, CommandError, CommandResult, Connection, Outcome, Progress};
 use crate::units::many;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::TypedValueParser;
 use clap::value_parser;
 use partita_tools::formats::{Format, FormatError, Schema};
 use partita_tools::transfer::{
@@ -34,9 +32,9 @@ pub(crate) struct ExportCommand {
     #[arg(value_name = "FILE|DIR")]
     to: PathBuf,
     /// Format of the files [default: by the name of the file; jsonl.zst in a directory, jsonl on stdout]
-    #[arg(long, value_name = "FORMAT", value_parser = FormatArg::values())]
+    #[arg(long, value_name = "FORMAT", value_parser = formats())]
     format: Option<Format>,
-    /// Rows of a file in a directory, about; after kill -9 at most so many are read again
+    /// Approximate rows of each file in a directory; after kill -9 at most this many are read again
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..), default_value_t = 500_000)]
     part_rows: u64,
     /// Only read and count, and write nothing
@@ -50,18 +48,8 @@ pub(crate) struct ExportCommand {
 }
 
 /// Formats by the extension of their files.
-pub(super) struct FormatArg;
-
-impl FormatArg {
-    /// Reads a format.
-    pub(super) fn values() -> impl TypedValueParser<Value = Format> {
-        let names = Format::ALL.map(Format::extension);
-        PossibleValuesParser::new(names).map(|name| {
-            let mut formats = Format::ALL.into_iter();
-            let format = formats.find(|format| format.extension() == name);
-            format.expect("only the extensions of formats are possible")
-        })
-    }
+pub(super) fn formats() -> impl TypedValueParser<Value = Format> {
+    choice(Format::ALL.map(|format| (format.extension(), format)))
 }
 
 /// Where rows are written.

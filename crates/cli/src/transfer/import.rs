@@ -1,13 +1,10 @@
 //! `partita import FILE|DIR TABLE`: the rows of files into a table.
 
-use super::export::FormatArg;
+use super::export::formats;
 use super::run_transfer;
 use super::target::{Job, TargetArgs, place};
 use super::watch::{CountedRows, TransferWatch};
-use crate::args::connection::Connection;
-use crate::command::AccountCommand;
-use crate::error::{CommandError, CommandResult, Outcome};
-use crate::progress::Progress;
+use crate::command::{AccountCommand, CommandError, CommandResult, Connection, Outcome, Progress};
 use clap::value_parser;
 use partita_client::TableClient;
 use partita_tools::formats::Format;
@@ -27,7 +24,7 @@ pub(crate) struct ImportCommand {
     /// Table to write
     table: String,
     /// Format of the file [default: by its name; jsonl on stdin]
-    #[arg(long, value_name = "FORMAT", value_parser = FormatArg::values())]
+    #[arg(long, value_name = "FORMAT", value_parser = formats())]
     format: Option<Format>,
     /// Parallel requests, 1 to 256
     #[arg(long, short, value_name = "N", value_parser = value_parser!(u16).range(1..=256), default_value_t = 4)]

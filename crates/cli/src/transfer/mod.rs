@@ -12,11 +12,9 @@ mod progress_file;
 mod target;
 mod watch;
 
-use crate::args::connection::Connection;
 use crate::args::{ConnectionArgs, DestinationArgs, ScanArgs, SelectArgs};
-use crate::command::{Command, With, block_on};
-use crate::error::{CommandError, CommandResult};
-use crate::progress::{Progress, message};
+use crate::command::{Command, CommandError, CommandResult, Connection, Progress, With, block_on};
+use crate::progress::message;
 use crate::scan_session::ScanSpec;
 use crate::signals::stop_requested;
 use partita_tools::scan::{Bounds, Emit, Order};

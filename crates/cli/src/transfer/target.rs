@@ -3,12 +3,12 @@
 use super::progress_file::{ProgressFile, ProgressFileArgs};
 use super::run_transfer;
 use super::watch::{CountedRows, TransferWatch};
-use crate::args::ConfirmArgs;
 use crate::args::connection::Connection;
+use crate::args::{ConfirmArgs, choice};
 use crate::error::{CommandError, CommandResult, Outcome};
 use crate::progress::Progress;
 use crate::units::{count, many};
-use clap::ValueEnum;
+use clap::builder::TypedValueParser;
 use partita_client::{QueryOptions, TableClient};
 use partita_tools::transfer::{Counts, Mode, Observer, TransferError, WriteOptions};
 use std::path::PathBuf;
@@ -18,8 +18,8 @@ use std::sync::Arc;
 #[derive(Debug, clap::Args)]
 pub(super) struct TargetArgs {
     /// What to do with an existing row: insert fails, merge and replace overwrite it, skip keeps it
-    #[arg(long, value_name = "MODE", value_enum, default_value_t = ModeArg::Insert)]
-    mode: ModeArg,
+    #[arg(long, value_name = "MODE", value_parser = modes(), default_value = "insert")]
+    mode: Mode,
     /// Create the table if it does not exist
     #[arg(long)]
     create_table: bool,
@@ -32,12 +32,13 @@ pub(super) struct TargetArgs {
     pub(super) progress_file: ProgressFileArgs,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum ModeArg {
-    Insert,
-    Merge,
-    Replace,
-    Skip,
+fn modes() -> impl TypedValueParser<Value = Mode> {
+    choice([
+        ("insert", Mode::Insert),
+        ("merge", Mode::Merge),
+        ("replace", Mode::Replace),
+        ("skip", Mode::SkipExisting),
+    ])
 }
 
 /// The places between which a command moves rows: with the command, they name its progress file.
@@ -82,12 +83,7 @@ impl TargetArgs {
     /// The options of the transfer.
     pub(super) fn write_options(&self, jobs: usize, state: Option<PathBuf>) -> WriteOptions {
         WriteOptions {
-            mode: match self.mode {
-                ModeArg::Insert => Mode::Insert,
-                ModeArg::Merge => Mode::Merge,
-                ModeArg::Replace => Mode::Replace,
-                ModeArg::Skip => Mode::SkipExisting,
-            },
+            mode: self.mode,
             jobs,
             create_table: self.create_table,
             state,
@@ -122,9 +118,9 @@ impl TargetArgs {
             Err(error) => return Err(error.into()),
         };
         let verb = match self.mode {
-            ModeArg::Merge => "merge",
-            ModeArg::Replace => "replace",
-            ModeArg::Insert | ModeArg::Skip => return Ok(()),
+            Mode::Merge => "merge",
+            Mode::Replace => "replace",
+            Mode::Insert | Mode::SkipExisting => return Ok(()),
         };
         if is_empty || is_resumed {
             return Ok(());
@@ -142,7 +138,7 @@ impl TargetArgs {
             return;
         }
         let mut line = format!("{rows} written");
-        if counts.rows_skipped > 0 || self.mode == ModeArg::Skip {
+        if counts.rows_skipped > 0 || self.mode == Mode::SkipExisting {
             let skipped = count(counts.rows_skipped);
             line.push_str(&format!(", {skipped} skipped"));
         }

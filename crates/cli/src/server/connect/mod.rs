@@ -5,12 +5,11 @@
 
 mod probe;
 
-use crate::args::SettingsArgs;
-use crate::command::{Command, block_on};
-use crate::error::{CommandError, CommandResult, Outcome};
+use crate::args::{SettingsArgs, choice};
+use crate::command::{Command, CommandError, CommandResult, Outcome, block_on};
 use crate::output;
 use crate::progress::message;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::TypedValueParser;
 use partita_server::config::{Settings, Source, Values};
 use partita_server::connect::{Endpoint, Tool, snippet};
 use partita_wire::admin::{ServerState, Status};
@@ -18,9 +17,7 @@ use probe::TableAnswer;
 
 /// Print what a client needs to connect, ready to paste
 #[derive(clap::Args)]
-#[command(
-    after_help = "Takes the settings that the server was started with, from the same places."
-)]
+#[command(after_help = "Needs the settings of the server: the same file, variables and flags.")]
 pub(crate) struct ConnectCommand {
     /// Client to print it for
     #[arg(value_name = "tool", default_value = "string", value_parser = tools())]
@@ -33,11 +30,7 @@ pub(crate) struct ConnectCommand {
 }
 
 fn tools() -> impl TypedValueParser<Value = Tool> {
-    PossibleValuesParser::new(Tool::ALL.map(Tool::name)).map(|name| {
-        let mut tools = Tool::ALL.into_iter();
-        let tool = tools.find(|tool| tool.name() == name);
-        tool.expect("only the names of tools are possible")
-    })
+    choice(Tool::ALL.map(|tool| (tool.name(), tool)))
 }
 
 impl Command for ConnectCommand {
@@ -136,7 +129,7 @@ fn report(answer: &TableAnswer, status: Option<&Status>, endpoint: &Endpoint) ->
         (TableAnswer::NoConnection, _) => {
             let port = endpoint.port;
             let text = format!(
-                "nothing answers at {url}: start a server by `partita serve --table-port {port}`{hint}"
+                "no server answers at {url}: start one with `partita serve --table-port {port}`{hint}"
             );
             (Outcome::NothingFound, text)
         }

@@ -3,13 +3,12 @@
 mod picture;
 
 use super::bound;
-use crate::command::AdminPortCommand;
-use crate::error::{CommandError, CommandResult, Outcome};
+use crate::args::choice;
+use crate::command::{AdminPortCommand, CommandError, CommandResult, Outcome, Progress};
 use crate::output::{self, Field, Format, OutputArgs, Shape};
-use crate::progress::Progress;
 use crate::screen;
 use crate::units::{many, parse_duration};
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::TypedValueParser;
 use clap::{ValueEnum, value_parser};
 use partita_tools::admin::{AdminError, AdminPort, HeatQuery, HeatRows, Page};
 use partita_wire::admin::{Heat, HeatMetric, HeatRow};
@@ -35,10 +34,10 @@ pub(crate) struct HeatCommand {
     /// Show the hottest partitions, hottest first, instead of ranges
     #[arg(long)]
     partitions: bool,
-    /// What is shown
+    /// Metric to draw
     #[arg(long, value_name = "NAME", value_parser = metrics(), default_value = "requests")]
     metric: HeatMetric,
-    /// Length of the map, such as 90s, 15m or 6h, from 10s to 24h [default: what is known of the last hour]
+    /// Length of the map, such as 90s, 15m or 6h, from 10s to 24h [default: the known part of the last hour]
     #[arg(long, value_name = "TIME", value_parser = parse_last)]
     last: Option<u64>,
     /// End of the map, such as 2026-01-31T12:00:00Z [default: now]
@@ -65,8 +64,7 @@ enum ColorArg {
 }
 
 fn metrics() -> impl TypedValueParser<Value = HeatMetric> {
-    PossibleValuesParser::new(HeatMetric::ALL.map(HeatMetric::name))
-        .map(|name| HeatMetric::from_name(&name).expect("only the names of metrics are possible"))
+    choice(HeatMetric::ALL.map(|metric| (metric.name(), metric)))
 }
 
 /// Reads the length of the map, in seconds.
@@ -102,7 +100,7 @@ impl AdminPortCommand for HeatCommand {
             Format::Jsonl | Format::Csv => write_values(self.output, &heat)?,
         }
         if !is_known {
-            progress.finish("nothing is known of that time");
+            progress.finish("no data for that time");
             return Ok(Outcome::NothingFound);
         }
         let columns = many(heat.columns as u64, "column", "columns");
@@ -181,7 +179,7 @@ fn trim(heat: &mut Heat) {
     }
 }
 
-/// The shortest length of a column with which the whole map, its ends rounded to columns, fits into so many columns.
+/// The shortest length of a column with which the whole map, its ends rounded to columns, fits into this many columns.
 fn step(last_s: u64, columns: u64) -> u64 {
     let fits = |step: &u64| last_s.div_ceil(*step) < columns.max(2);
     let longest = last_s.div_ceil(columns.max(2) - 1).next_multiple_of(10);

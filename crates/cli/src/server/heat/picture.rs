@@ -262,7 +262,7 @@ fn paint(color: Option<u8>, last: &mut Option<u8>, out: &mut String) {
     *last = color;
 }
 
-/// A time of the document, so many seconds later.
+/// A time of the document, plus `later_s` seconds.
 pub(super) fn time(text: &str, later_s: u64) -> Option<DateTime> {
     const TICKS_PER_SECOND: u64 = 10_000_000;
     let from = DateTime::parse(text).ok()?;

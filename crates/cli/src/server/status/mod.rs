@@ -3,10 +3,8 @@
 mod page;
 
 use super::hot;
-use crate::command::AdminPortCommand;
-use crate::error::{CommandError, CommandResult, Outcome};
+use crate::command::{AdminPortCommand, CommandError, CommandResult, Outcome, Progress};
 use crate::output::{self, Field, Format, OutputArgs, Shape};
-use crate::progress::Progress;
 use crate::screen::{self, Screen};
 use crate::signals::stop_requested;
 use page::StatusPage;
