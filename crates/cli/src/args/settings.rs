@@ -103,7 +103,7 @@ fn flag(setting: &'static Setting) -> Arg {
     takes(flag, setting.takes)
 }
 
-/// The last of several wins, as with Azurite; lists add up. `=false` switches a switch off again.
+/// Sets the values of a flag. The last of several wins, as with Azurite; lists add up. `=false` turns a switch off again.
 fn takes(flag: Arg, takes: Takes) -> Arg {
     let id = flag.get_id().clone();
     match takes {
