@@ -95,7 +95,7 @@ impl<'a> Query<'a> {
 }
 
 /// Parameters that may be logged. Filters, tokens, key ranges and signatures hold data or secrets and may not.
-const LOGGED: [&str; 17] = [
+const LOGGED: [&str; 7] = [
     "comp",
     "restype",
     "timeout",
@@ -103,23 +103,18 @@ const LOGGED: [&str; 17] = [
     "$top",
     "$select",
     "$format",
-    "sv",
-    "ss",
-    "srt",
-    "sp",
-    "st",
-    "se",
-    "spr",
-    "sip",
-    "tn",
-    "si",
+];
+/// Parameters of shared access signatures that may be logged.
+const LOGGED_TERMS: [&str; 10] = [
+    "sv", "ss", "srt", "sp", "st", "se", "spr", "sip", "tn", "si",
 ];
 
 impl fmt::Debug for Query<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let is_logged = |name: &str| {
+            let mut known = LOGGED.iter().chain(&LOGGED_TERMS);
             percent::decode_query(name)
-                .is_some_and(|name| LOGGED.iter().any(|known| name.eq_ignore_ascii_case(known)))
+                .is_some_and(|name| known.any(|known| name.eq_ignore_ascii_case(known)))
         };
         let pairs = self
             .pairs()
