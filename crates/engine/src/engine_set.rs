@@ -72,7 +72,7 @@ pub trait EngineSet: Send + Sync + 'static {
     /// [`ChangeError`]; some of the pins may exist, now or later: [`EngineSet::pins`] shows them.
     async fn pin(&self, ranges: &[RangeId]) -> Result<Pinned, ChangeError>;
 
-    /// The pins of a range, open or not; none when there is no such database.
+    /// The pins of a range, open or not; none when the database is missing.
     ///
     /// # Errors
     /// [`ChangeError`].

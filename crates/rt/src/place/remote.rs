@@ -29,6 +29,11 @@ const TRIES_MAX: usize = 6;
 const TRYING_MAX: Duration = Duration::from_secs(20);
 const PAUSE_MAX: Duration = Duration::from_secs(3);
 
+const AWS_CREDENTIALS: &str = "credentials: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; or AWS_WEB_IDENTITY_TOKEN_FILE and \
+     AWS_ROLE_ARN; or, for the role of a machine, AWS_METADATA_ENDPOINT=http://169.254.169.254";
+const AZURE_CREDENTIALS: &str = "credentials: AZURE_STORAGE_ACCOUNT_KEY; or AZURE_STORAGE_SAS_TOKEN; or AZURE_TENANT_ID, \
+     AZURE_CLIENT_ID and AZURE_CLIENT_SECRET; or, for the identity of a machine, AZURE_MSI_ENDPOINT";
+
 /// Environment variables by their names in lower case.
 pub(super) type Environment = BTreeMap<String, String>;
 
@@ -134,13 +139,7 @@ fn amazon_s3(url: &Url, environment: &Environment) -> Result<AmazonS3Builder, Pl
         (true, false) => return Err(needs(url, "AWS_SECRET_ACCESS_KEY")),
         (false, true) => return Err(needs(url, "AWS_ACCESS_KEY_ID")),
         (false, false) if first_set(environment, &others).is_some() => {}
-        (false, false) => {
-            return Err(needs(
-                url,
-                "credentials: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; or AWS_WEB_IDENTITY_TOKEN_FILE and AWS_ROLE_ARN; or, \
-                 for the role of a machine, AWS_METADATA_ENDPOINT=http://169.254.169.254",
-            ));
-        }
+        (false, false) => return Err(needs(url, AWS_CREDENTIALS)),
     }
     let endpoints = ["aws_endpoint_url_s3", "aws_endpoint_url", "aws_endpoint"];
     check_tls(url, environment, &endpoints, "aws_allow_http")?;
@@ -178,11 +177,7 @@ fn azure(url: &Url, environment: &Environment) -> Result<MicrosoftAzureBuilder, 
             return Err(needs(url, "AZURE_STORAGE_ACCOUNT_NAME"));
         }
         if first_set(environment, &credentials).is_none() {
-            return Err(needs(
-                url,
-                "credentials: AZURE_STORAGE_ACCOUNT_KEY; or AZURE_STORAGE_SAS_TOKEN; or AZURE_TENANT_ID, AZURE_CLIENT_ID and \
-                 AZURE_CLIENT_SECRET; or, for the identity of a machine, AZURE_MSI_ENDPOINT",
-            ));
+            return Err(needs(url, AZURE_CREDENTIALS));
         }
         let endpoints = ["azure_storage_endpoint", "azure_endpoint"];
         check_tls(url, environment, &endpoints, "azure_allow_http")?;

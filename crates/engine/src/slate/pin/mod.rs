@@ -137,7 +137,7 @@ pub(super) async fn open(
     }))
 }
 
-/// The files of a pin, or of a range as it is now. None when there is no such database.
+/// The files of a pin, or of a range as it is now. None if the database is missing.
 pub(super) async fn files(
     core: &Core,
     range: RangeId,

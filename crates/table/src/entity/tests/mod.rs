@@ -74,6 +74,15 @@ fn insert(keys: (&str, &str), value: i32) -> Change {
     change(keys, ChangeKind::Insert(properties(value)), Condition::None)
 }
 
+/// A service whose table has one row.
+async fn service_with(keys: (&str, &str)) -> (Service, Arc<Table>) {
+    let service = service();
+    let table = table(&service).await;
+    let inserted = service.change_entity(&table, insert(keys, 1)).await;
+    inserted.unwrap();
+    (service, table)
+}
+
 async fn value_of(service: &Service, table: &Table, keys: (&str, &str)) -> Option<i32> {
     let row = service.entity(table, keys.0, keys.1).await.ok()?;
     match row.entity(&table.space).unwrap().stored.get("n").unwrap() {
@@ -157,12 +166,7 @@ async fn keys_that_cannot_be_stored_are_refused_or_not_found() {
 
 #[tokio::test]
 async fn a_transaction_is_all_or_nothing() {
-    let service = service();
-    let table = table(&service).await;
-    service
-        .change_entity(&table, insert(("p", "old"), 1))
-        .await
-        .unwrap();
+    let (service, table) = service_with(("p", "old")).await;
     let fails = |changes: Vec<Change>| async {
         let BatchError { index, error } =
             service.change_entities(&table, changes).await.unwrap_err();
@@ -212,12 +216,7 @@ async fn a_transaction_is_all_or_nothing() {
 
 #[tokio::test]
 async fn a_new_table_of_an_old_name_is_empty() {
-    let service = service();
-    let old = table(&service).await;
-    service
-        .change_entity(&old, insert(("p", "r"), 1))
-        .await
-        .unwrap();
+    let (service, old) = service_with(("p", "r")).await;
     let name = TableName::new("PEOPLE").unwrap();
     let exists = service.create_table(&account(), &name).await.unwrap_err();
     assert!(matches!(exists, Error::TableAlreadyExists));
