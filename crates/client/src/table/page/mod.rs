@@ -47,7 +47,7 @@ impl Page {
     /// The body of the answer: OData JSON with minimal metadata, in UTF-8.
     #[must_use]
     pub fn bytes(&self) -> &Bytes {
-        &self.reply.body()
+        self.reply.body()
     }
 
     /// The rows as slices of the body, without copies, for tools that need only parts of them.
