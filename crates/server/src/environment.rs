@@ -1,4 +1,4 @@
-//! What a server takes from the world around it: the machine's, or that of a simulation.
+//! The environment of a server: clock, network and object store, of the machine or of a simulation.
 
 use std::sync::Arc;
 
@@ -6,14 +6,14 @@ use object_store::ObjectStore;
 use partita_rt::net::{MachineNetwork, Network};
 use partita_rt::{Clock, SystemClock};
 
-/// The doors of a server.
+/// Clock, network and object store of a server.
 #[derive(Clone, Debug)]
 pub struct Environment {
     /// The time.
     pub clock: Arc<dyn Clock>,
-    /// Where connections come from.
+    /// The network on which it listens.
     pub network: Arc<dyn Network>,
-    /// Keeps the objects of a data directory. Without it the directory does.
+    /// Holds the objects of a data directory, if not the directory itself.
     pub objects: Option<Arc<dyn ObjectStore>>,
 }
 

@@ -1,8 +1,8 @@
 //! Health and parts of the server, as the admin port reports them.
 //!
-//! A server is *starting* until its data is open, then *ready*; *degraded* when reads are served and writes are not;
-//! *unavailable* when neither is; *stopping* once it was asked to stop. The state is derived at each request from the parts
-//! themselves, so nothing has to be kept up to date.
+//! A server is *starting* until its data is open, then *ready*; *degraded* while it refuses writes and serves reads;
+//! *unavailable* while it serves neither; *stopping* after a request to stop. The state is computed from the parts at each
+//! request, so it is never stale.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
@@ -20,7 +20,7 @@ use crate::config::Settings;
 use crate::jobs::Jobs;
 use crate::metrics::Metrics;
 
-/// Where the server listens.
+/// The addresses on which the server listens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Listening {
     /// The table service.
@@ -76,7 +76,7 @@ impl ServerStatus {
         }
     }
 
-    /// Notes that the data is open. A second call changes nothing.
+    /// Records that the data is open. A second call has no effect.
     pub fn opened(&self, store: OpenStore) {
         self.open.get_or_init(|| store);
     }
@@ -113,7 +113,7 @@ impl ServerStatus {
         self.clock.monotonic().duration_since(self.started)
     }
 
-    /// What the server can do now, and why it cannot do more.
+    /// The state, and its reason unless the server is ready.
     pub fn state(&self) -> (ServerState, Option<&'static str>) {
         if self.shutdown.is_requested() {
             return (ServerState::Stopping, Some("the server is stopping"));
@@ -142,7 +142,7 @@ impl ServerStatus {
         matches!(self.state().0, ServerState::Ready | ServerState::Degraded)
     }
 
-    /// Whether only a new process can help.
+    /// Whether the store is closed, so that only a new process can serve again.
     pub fn is_dead(&self) -> bool {
         self.engine_health() == Some(Health::Closed) && !self.shutdown.is_requested()
     }

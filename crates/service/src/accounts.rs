@@ -25,12 +25,6 @@ impl<K> Accounts<K> {
     pub fn get(&self, name: &str) -> Option<&Account<K>> {
         self.by_name.get(name)
     }
-
-    /// Whether an account has that name.
-    #[must_use]
-    pub fn has(&self, name: &str) -> bool {
-        self.by_name.contains_key(name)
-    }
 }
 
 impl<K> FromIterator<Account<K>> for Accounts<K> {

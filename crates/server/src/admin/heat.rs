@@ -18,13 +18,13 @@ const PARAMETERS: [&str; 8] = [
     "from", "last", "to", "step", "table", "metric", "rows", "by",
 ];
 
-/// The shortest slot that is kept.
+/// The shortest slot of the history.
 const STEP_S_MIN: u64 = 10;
-/// For how long heat is kept.
+/// The length of the history.
 const KEPT_S: u64 = 24 * 3600;
 /// Length of the map by default.
 const LENGTH_S: u64 = 3600;
-/// Columns by default, about.
+/// Columns by default, approximately.
 const COLUMNS: u64 = 360;
 const COLUMNS_MAX: u64 = 1_440;
 /// Rows by default.
@@ -32,7 +32,7 @@ const ROWS: usize = 64;
 /// Columns times rows of an answer at most, about a megabyte of JSON.
 const VALUES_MAX: u64 = 100_000;
 
-/// What the rows are.
+/// The kind of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RowsBy {
     /// Parts of the key space.
@@ -41,7 +41,7 @@ enum RowsBy {
     Partition,
 }
 
-/// The map that a query asks for.
+/// The parameters of a map, checked.
 #[derive(Debug, PartialEq, Eq)]
 struct MapQuery {
     /// Both in seconds since 1970, and multiples of the step.
@@ -92,7 +92,7 @@ fn partition_rows(rows: &[PartitionRow], names: &TableNames) -> Vec<HeatRow> {
     rows.iter().map(row).collect()
 }
 
-/// To a thousandth: a sum that is spread over several rows is a fraction without end.
+/// Rounds to a thousandth: a sum that is spread over several rows is a long fraction.
 fn rounded(values: &[Option<f64>]) -> Vec<Option<f64>> {
     let rounded = |value: f64| (value * 1000.0).round() / 1000.0;
     values.iter().map(|value| value.map(rounded)).collect()
@@ -157,7 +157,7 @@ impl MapQuery {
     }
 }
 
-/// Begin and end, in seconds since 1970.
+/// Start and end, in seconds since 1970.
 fn period(params: Params<'_>, now: SystemTime) -> Result<(u64, u64), InvalidParams> {
     let seconds = |time: SystemTime| {
         let since = time.duration_since(SystemTime::UNIX_EPOCH);
@@ -167,14 +167,14 @@ fn period(params: Params<'_>, now: SystemTime) -> Result<(u64, u64), InvalidPara
     let last_s = params.number("last", STEP_S_MIN..=KEPT_S)?;
     let from = match (params.time("from")?.map(seconds), last_s) {
         (Some(_), Some(_)) => {
-            let text = "from and last both set the beginning: give one of them";
+            let text = "from and last both set the start: give one of them";
             return Err(InvalidParams(text.to_owned()));
         }
         (Some(from), None) => from,
         (None, last_s) => to.saturating_sub(last_s.unwrap_or(LENGTH_S)),
     };
     if from >= to || to - from > KEPT_S {
-        let text = "from is before to, by 24 hours at most: that is how long heat is kept";
+        let text = "from must be before to, by at most 24 hours, the length of the history";
         return Err(InvalidParams(text.to_owned()));
     }
     Ok((from, to))
@@ -264,7 +264,7 @@ mod tests {
     use super::super::tests::{Heated, documented};
     use serde_json::Value;
 
-    /// All that the map shows.
+    /// The sum of all values of the map.
     fn writes(map: &Value) -> f64 {
         let rows = map["rows"].as_array().into_iter().flatten();
         let values = rows.flat_map(|row| row["values"].as_array().into_iter().flatten());
@@ -280,7 +280,7 @@ mod tests {
 
         let second = Heated::start(Some(directory.path())).await;
         let path = "/admin/v1/heat?metric=writes&table=devstoreaccount1/people";
-        // The history is read beside the start, and a window of this life may end before it is there.
+        // The history loads in the background, and a window of this process may end before it is loaded.
         let deadline = Instant::now() + Duration::from_secs(60);
         let (map, writes) = loop {
             let (status, map) = second.get(path).await;

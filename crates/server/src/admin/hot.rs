@@ -87,28 +87,28 @@ fn partition(
 fn split_helps(advice: &heat::SplitAdvice, hot: &heat::HotPartition) -> (bool, &'static str) {
     use heat::SplitAdvice::{Cut, GrowsAtOneEnd, NotEnoughLoad, OneHotPartition};
     match advice {
-        Cut { .. } => (true, "a split shares the load of its range out"),
+        Cut { .. } => (true, "a split divides the load of its range"),
         OneHotPartition { partition, .. } if *partition == hot.partition => (
             false,
-            "it has most of its range's load, and a partition is never split: spread its rows over more PartitionKeys",
+            "it has most of its range's load, and a partition cannot be split: spread its rows over more PartitionKeys",
         ),
         OneHotPartition { .. } => (
             false,
-            "another partition has most of its range's load, and a partition is never split",
+            "another partition has most of its range's load, and a partition cannot be split",
         ),
         GrowsAtOneEnd { table, .. } if hot.partition.starts_with(table) => (
             false,
-            "its table grows at one end, which has most of its range's load after any split: begin the PartitionKey with something that varies",
+            "its table grows at one end, which has most of its range's load after any split: start the PartitionKey with a varying part",
         ),
         GrowsAtOneEnd { .. } => (
             false,
-            "most of its range's load is at the end of a table that grows there, and stays there after any split",
+            "most of its range's load is at the end at which a table grows, and moves on with this end after any split",
         ),
-        NotEnoughLoad => (false, "its range has too little load to tell"),
+        NotEnoughLoad => (false, "its range has too little load for an advice"),
     }
 }
 
-/// What the load says about splitting a range.
+/// The advice on splitting a range.
 fn split_advice(served: &Served, advice: &heat::SplitAdvice, names: &TableNames) -> SplitAdvice {
     let (kind, at, share) = match advice {
         heat::SplitAdvice::Cut { key, left_share } => {
@@ -134,7 +134,7 @@ fn split_advice(served: &Served, advice: &heat::SplitAdvice, names: &TableNames)
     }
 }
 
-/// How a table grows in a range, with advice where its growth keeps it from being balanced.
+/// How a table grows in a range, with advice if its growth defeats balancing.
 fn growth_advice(served: &Served, growth: &heat::TableGrowth, names: &TableNames) -> GrowthAdvice {
     let end = match growth.pattern {
         Pattern::AppendOnly => Some("last"),
@@ -143,7 +143,7 @@ fn growth_advice(served: &Served, growth: &heat::TableGrowth, names: &TableNames
     };
     let advice = end.map(|end| {
         format!(
-            "inserts go to the {end} partition, so one range takes them all after any split: begin the PartitionKey with something that varies, such as a hash of the RowKey"
+            "inserts go to the {end} partition, so one range receives them all after any split: start the PartitionKey with a varying part, such as a hash of the RowKey"
         )
     });
     let place = table_of(&growth.table, names);
@@ -220,7 +220,7 @@ mod tests {
                 .as_str()
                 .is_some_and(|text| text.contains("PartitionKey"))
         );
-        // A split is not what helps, so none is advised beside that.
+        // A split does not help, so the advice is not `cut`.
         let split = &hot["splits"][0];
         assert_eq!(split["advice"], "grows_at_one_end");
         assert_eq!(

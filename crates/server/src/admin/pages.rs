@@ -16,7 +16,7 @@ use partita_wire::admin::NoSuchPage;
 use super::answer::{Answer, Answered};
 use super::snapshots::ActionContext;
 use super::{heat, hot, ranges, snapshots, status};
-use crate::metrics::{self, Process, Surroundings};
+use crate::metrics::{self, Surroundings};
 use crate::status::ServerStatus;
 
 const TEXT: &str = "text/plain; charset=utf-8";
@@ -196,7 +196,7 @@ fn metrics_page(server: &ServerStatus) -> String {
         engine: server.engine_stats(),
         entity_cache: memory.map(RowMemory::cache_stats).unwrap_or_default(),
         key_filter: memory.map(RowMemory::key_filter_stats).unwrap_or_default(),
-        process: Process::read(),
+        process: metrics::process_stats(),
     };
     metrics::page(&server.metrics.read(), &around)
 }

@@ -13,7 +13,7 @@ use super::answer::Answer;
 /// The end of the year 9999, in seconds since 1970.
 const SECONDS_MAX: u64 = 253_402_300_799;
 
-/// Why a query string is refused, for the caller.
+/// Why a query string is refused.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub(super) struct InvalidParams(pub(super) String);

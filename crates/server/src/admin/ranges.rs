@@ -25,7 +25,7 @@ use crate::status::OpenStore;
 /// Hot partitions in each range's entry.
 const HOT_MAX: usize = 5;
 
-/// How long `freeze` makes writes wait by default, and at most.
+/// How long `freeze` blocks writes by default, and at most.
 const FREEZE_MS: u64 = 100;
 const FREEZE_MAX: Duration = Duration::from_secs(1);
 

@@ -9,15 +9,15 @@ use partita_range::RowMemory;
 use partita_service::{BusyReason, Limited};
 use partita_wire::admin::{
     BlockCache, ConnectionCounts, EngineStats, EntityCache, ErrorCount, KeyFilter, LimitedKey,
-    Listening, LoadSummary, OperationLatency, OperationStats, Percentiles, ProcessStats,
-    RangeSummary, RequestCounts, Status, StoreInfo,
+    Listening, LoadSummary, OperationLatency, OperationStats, Percentiles, RangeSummary,
+    RequestCounts, Status, StoreInfo,
 };
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use super::ranges::range_change;
 use crate::config::Place;
-use crate::metrics::{OperationReading, Process, Reading};
+use crate::metrics::{OperationReading, Reading, process_stats};
 use crate::status::ServerStatus;
 
 /// Entries of `limited`.
@@ -58,7 +58,7 @@ pub(super) fn status(server: &ServerStatus) -> Status {
         engine: server.engine_stats().map(|stats| engine(&stats)),
         entity_cache: entity_cache(server),
         key_filter: key_filter(server),
-        process: Process::read().map(process),
+        process: process_stats(),
     }
 }
 
@@ -222,14 +222,6 @@ fn key_filter(server: &ServerStatus) -> KeyFilter {
         keys: filter.keys,
         bytes: filter.bytes,
         absent: filter.absent,
-    }
-}
-
-fn process(process: Process) -> ProcessStats {
-    ProcessStats {
-        resident_bytes: process.resident_bytes,
-        cpu_seconds: process.cpu_seconds,
-        open_files: process.open_files,
     }
 }
 

@@ -8,7 +8,7 @@ use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig, general_purpose};
 
-/// The account that every emulator serves, meant by `UseDevelopmentStorage=true`.
+/// The account of every emulator and of `UseDevelopmentStorage=true`.
 pub const WELL_KNOWN_ACCOUNT: &str = "devstoreaccount1";
 
 /// Its key. It is public: the service's document "Use the Azurite emulator" prints it.
@@ -26,12 +26,12 @@ const LENIENT: GeneralPurpose = GeneralPurpose::new(
 pub struct AccountKey(Vec<u8>);
 
 impl AccountKey {
-    /// The decoded key, as signing needs it. Never empty.
+    /// The decoded key, for signing. Never empty.
     pub fn bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// The key in base64, as connection strings carry it.
+    /// The key in base64, for connection strings.
     pub fn to_base64(&self) -> String {
         general_purpose::STANDARD.encode(&self.0)
     }
@@ -107,7 +107,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Account>, AccountsError> {
     Ok(accounts)
 }
 
-/// The account of a server without settings of accounts.
+/// The default account.
 pub(crate) fn well_known() -> Vec<Account> {
     parse(&format!("{WELL_KNOWN_ACCOUNT}:{WELL_KNOWN_KEY}"))
         .expect("the well-known account is well formed")
@@ -118,7 +118,7 @@ fn parse_account(part: &str) -> Result<Account, AccountsError> {
     let name = fields.next().unwrap_or_default();
     let legal = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     if !(3..=24).contains(&name.len()) || !name.bytes().all(legal) {
-        // A text longer than any name may be a misplaced key, and keys are not printed.
+        // A text longer than any name may be a misplaced key, which no error may show.
         let shown = if name.len() > 24 { "(too long)" } else { name };
         return Err(AccountsError::Name(shown.to_owned()));
     }

@@ -1,8 +1,8 @@
 //! The layers in which settings are given: defaults, file, environment, flags; each overrides the one before.
 //!
 //! An unknown key of the file is an error that names the most similar known key. An unknown `PARTITA_` variable is only a
-//! warning: container platforms set such names for a service called "partita". Values stay text here, because that is what
-//! three of the four layers have; the file's numbers, lists and tables are written as a flag would have them.
+//! warning: container platforms set such names for a service called "partita". Values stay text in this module: three of the
+//! four layers have texts, and the numbers, lists and tables of the file are converted to the text of a flag.
 
 use std::path::{Path, PathBuf};
 
@@ -33,7 +33,7 @@ impl Layers {
         Layers::default()
     }
 
-    /// Adds the environment; variables that do not concern settings are ignored.
+    /// Adds the environment; ignores variables that are not settings.
     pub fn environment(mut self, variables: impl IntoIterator<Item = (String, String)>) -> Layers {
         let ours = |name: &str| {
             name.starts_with(PREFIX) || name == "AZURITE_ACCOUNTS" || name == "AZURITE_DB"
@@ -57,7 +57,7 @@ impl Layers {
         self
     }
 
-    /// Names the settings file, as the command line does.
+    /// Adds the settings file that the command line names.
     pub fn config_flag(mut self, path: PathBuf) -> Layers {
         self.config_flag = Some(path);
         self

@@ -1,10 +1,10 @@
-//! Settings of the server: how they are given, which layer wins, and what they mean.
+//! Settings of the server: their layers, their sources, and their typed values.
 //!
 //! ```text
 //! defaults < settings file (TOML) < environment (PARTITA_*) < flags
 //! ```
 //!
-//! [`ALL`] describes every setting once; flags, variables and keys of the file are made from it. [`Layers`] collects texts,
+//! [`ALL`] describes every setting once; flags, variables and keys of the file come from it. [`Layers`] collects texts,
 //! [`Values`] holds the winning text of each setting with its [`Source`], and [`Settings`] is the typed result that the rest
 //! of the server uses. Promises:
 //!

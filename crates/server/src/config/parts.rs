@@ -11,7 +11,7 @@ use super::accounts::Account;
 /// All settings of a server. Read once at start; constant while it runs.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Where and how tables are served.
+    /// The table endpoint.
     pub table: TableListener,
     /// The admin port.
     pub admin: AdminListener,
@@ -19,7 +19,7 @@ pub struct Settings {
     pub store: Store,
     /// The accounts, at least one, names unique.
     pub accounts: Vec<Account>,
-    /// HTTP or HTTPS.
+    /// Protection of the table port.
     pub tls: Tls,
     /// Bearer tokens.
     pub oauth: Oauth,
@@ -27,7 +27,7 @@ pub struct Settings {
     pub limits: Limits,
     /// Scalability targets; none by default.
     pub targets: TargetSettings,
-    /// What is logged, and where to.
+    /// Level, format and targets of the log.
     pub log: Log,
 }
 
@@ -74,7 +74,7 @@ pub struct Store {
     pub balance: Option<BalanceSettings>,
 }
 
-/// What holds the data.
+/// Where the data is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
     /// This directory; acknowledged writes survive a power cut.
@@ -131,7 +131,7 @@ impl std::fmt::Debug for Password {
 /// Which bearer tokens are accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Oauth {
-    /// None: requests with a token get 401 with a challenge.
+    /// No tokens: a request with one gets 401 with a challenge.
     Off,
     /// Azurite's `--oauth basic`: claims are checked, signatures are not.
     Basic,
@@ -166,16 +166,16 @@ pub struct Limits {
     pub idle_timeout: Duration,
     /// For running requests at shutdown.
     pub drain_timeout: Duration,
-    /// Entity group transactions at once; more of them wait.
+    /// Entity group transactions at a time; further ones wait.
     pub batches_max: usize,
 }
 
-/// What is logged, and where to.
+/// Level, format and targets of the log.
 #[derive(Debug, Clone)]
 pub struct Log {
     /// The least severe level that is logged; `Error` under `--silent`.
     pub level: tracing::Level,
-    /// Text for reading or JSON for collectors.
+    /// Text or JSON.
     pub format: LogFormat,
     /// The file to which every request is appended.
     pub debug_file: Option<PathBuf>,

@@ -1,11 +1,11 @@
 //! The description of one setting: its key in the file, its flag, its variable, its default and its help.
 //!
-//! Descriptions only: given texts live in [`Values`](super::Values), typed values in [`Settings`](super::Settings).
+//! Descriptions only: the texts are in [`Values`](super::Values), the typed values in [`Settings`](super::Settings).
 
-/// What a setting takes on the command line.
+/// The values of a setting on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Takes {
-    /// Nothing: the flag alone switches it on (`--silent`). In the file and in variables: `true` or `false`.
+    /// No value: the flag alone switches it on (`--silent`). In the file and in variables: `true` or `false`.
     Switch,
     /// One value, with its placeholder in the help (`PORT`).
     One(&'static str),
@@ -24,7 +24,7 @@ pub struct Setting {
     pub aliases: &'static [&'static str],
     /// One-letter flag, as in Azurite.
     pub short: Option<char>,
-    /// What the flag takes.
+    /// The values of the flag.
     pub takes: Takes,
     /// The default as text; empty means "not set".
     pub default: &'static str,

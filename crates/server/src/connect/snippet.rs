@@ -54,14 +54,17 @@ pub fn snippet(tool: Tool, endpoint: &Endpoint) -> String {
 
 /// Shell lines that make clients trust the server's certificate; empty where none are needed.
 pub fn trust_lines(endpoint: &Endpoint) -> String {
+    trust(endpoint, "export", &TRUST_VARIABLES)
+}
+
+/// Variables that must be set before the program starts, one a line after `prefix`.
+fn trust(endpoint: &Endpoint, prefix: &str, variables: &[&str]) -> String {
     let Some(authority) = &endpoint.authority else {
         return String::new();
     };
     let path = shell_quoted(&authority.to_string_lossy());
-    TRUST_VARIABLES
-        .iter()
-        .map(|variable| format!("export {variable}={path}\n"))
-        .collect()
+    let line = |variable| format!("{prefix} {variable}={path}\n");
+    variables.iter().map(line).collect()
 }
 
 fn env(endpoint: &Endpoint, string: &str) -> String {
@@ -70,20 +73,6 @@ fn env(endpoint: &Endpoint, string: &str) -> String {
         shell_quoted(string),
         trust_lines(endpoint)
     )
-}
-
-/// Variables that must be set before the program starts, as comments in its language.
-fn trust(endpoint: &Endpoint, comment: &str, variables: &[&str]) -> String {
-    let Some(authority) = &endpoint.authority else {
-        return String::new();
-    };
-    let line = |variable: &&str| {
-        format!(
-            "{comment} start with {variable}={}\n",
-            shell_quoted(&authority.to_string_lossy())
-        )
-    };
-    variables.iter().map(line).collect()
 }
 
 fn python(endpoint: &Endpoint, string: &str) -> String {
@@ -95,7 +84,7 @@ fn python(endpoint: &Endpoint, string: &str) -> String {
          table = service.create_table_if_not_exists(\"people\")\n\
          table.upsert_entity({{\"PartitionKey\": \"a\", \"RowKey\": \"1\", \"Name\": \"Ada\"}})\n\
          print(table.get_entity(\"a\", \"1\"))\n",
-        trust(endpoint, "#", &["REQUESTS_CA_BUNDLE"])
+        trust(endpoint, "# start with", &["REQUESTS_CA_BUNDLE"])
     )
 }
 
@@ -114,7 +103,7 @@ fn js(endpoint: &Endpoint, string: &str) -> String {
          await table.createTable();\n\
          await table.upsertEntity({{ partitionKey: \"a\", rowKey: \"1\", name: \"Ada\" }});\n\
          console.log(await table.getEntity(\"a\", \"1\"));\n",
-        trust(endpoint, "//", &["NODE_EXTRA_CA_CERTS"])
+        trust(endpoint, "// start with", &["NODE_EXTRA_CA_CERTS"])
     )
 }
 
@@ -127,7 +116,7 @@ fn dotnet(endpoint: &Endpoint, string: &str) -> String {
          table.CreateIfNotExists();\n\
          table.UpsertEntity(new TableEntity(\"a\", \"1\") {{ [\"Name\"] = \"Ada\" }});\n\
          Console.WriteLine(table.GetEntity<TableEntity>(\"a\", \"1\").Value[\"Name\"]);\n",
-        trust(endpoint, "//", &["SSL_CERT_FILE"])
+        trust(endpoint, "// start with", &["SSL_CERT_FILE"])
     )
 }
 

@@ -79,7 +79,9 @@ impl<'r> RequestHead<'r> {
             .map(|authority| authority.as_str())
             .or_else(|| self.header(&header::HOST));
         let shared = &self.front.parts;
-        Target::parse(path, host, &shared.hosts, |name| shared.accounts.has(name))
+        Target::parse(path, host, &shared.hosts, |name| {
+            shared.accounts.get(name).is_some()
+        })
     }
 
     /// Reads the version of the header, or for shared access signatures that of the query.

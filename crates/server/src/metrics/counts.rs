@@ -16,7 +16,7 @@ use super::latency::{Latencies, Recorder};
 /// With more threads than this, threads share shards. A shard is about 60 KB.
 const SHARDS: usize = 8;
 
-/// The operations, and one index for requests that were not recognised as any.
+/// The operations, and one index for requests without a known operation.
 const OPERATIONS: usize = Operation::ALL.len() + 1;
 
 /// Classes of status: 1xx and 2xx, 3xx, 4xx, 5xx.
@@ -31,7 +31,7 @@ pub struct Answered {
     pub status: u16,
     /// The storage error code of the answer, if any.
     pub code: Option<ErrorCode>,
-    /// The reason why it was not executed, one of [`BusyReason::WORDS`]; `None` if it was.
+    /// The reason why it was not executed, one of [`BusyReason::WORDS`]; `None` if it was executed.
     pub busy: Option<&'static str>,
     /// From the end of the request's headers to the end of the answer.
     pub latency: Duration,
@@ -171,12 +171,7 @@ impl Metrics {
     fn read_operation(&self, index: usize, operation: Option<Operation>) -> OperationReading {
         let mut reading = OperationReading {
             name: operation.map_or("Unknown", Operation::name),
-            classes: [0; CLASSES.len()],
-            bytes_in: 0,
-            bytes_out: 0,
-            entities_out: 0,
-            latencies: Latencies::default(),
-            errors: Vec::new(),
+            ..OperationReading::default()
         };
         let shards = self.shards.iter();
         for counts in shards.filter_map(|shard| shard.operations.get(index)) {
@@ -263,7 +258,7 @@ pub(crate) struct Reading {
 }
 
 /// The values of one operation's counters.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct OperationReading {
     pub(crate) name: &'static str,
     pub(crate) classes: [u64; CLASSES.len()],

@@ -1,8 +1,8 @@
 //! Latencies of requests in log-linear buckets, recorded without a lock.
 //!
-//! One recording is an index computation and two relaxed additions. Buckets are those of the heat of ranges, 16 to a doubling,
-//! so that a percentile is at most 1/16 above the truth, from 1 µs to 67 s. A latency counts as `v` if it is more than `v` and at most `v + 1` microseconds: the bounds are inclusive at the
-//! upper end, as Prometheus defines `le`.
+//! A recording costs an index computation and two relaxed additions. Buckets are those of the heat of ranges, 16 per power of
+//! two from 1 µs to 67 s, so that a percentile is at most 1/16 too high. Upper bounds are inclusive, as Prometheus defines
+//! `le`: a latency above `v` and up to `v + 1` microseconds counts as `v`.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;

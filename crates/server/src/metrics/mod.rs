@@ -17,4 +17,4 @@ pub use counts::{Answered, ConnectionFault, Counted, Metrics};
 pub(crate) use counts::{OperationReading, Reading};
 pub(crate) use exposition::CONTENT_TYPE;
 pub(crate) use page::{Surroundings, page};
-pub(crate) use process::Process;
+pub(crate) use process::process_stats;

@@ -8,13 +8,13 @@ use std::time::Duration;
 use partita_engine::{Distribution, Stats};
 use partita_range::{CacheStats, KeyFilterStats};
 use partita_service::BusyReason;
+use partita_wire::admin::ProcessStats;
 
 use super::counts::{CLASSES, ConnectionFault, OperationReading, Reading};
 use super::definitions::{self as d, Definition, Kind};
 use super::exposition::Page;
-use super::process::Process;
 
-/// What the page shows besides the counters.
+/// The values of the page besides the counters.
 #[derive(Debug)]
 pub(crate) struct Surroundings {
     pub(crate) version: &'static str,
@@ -24,7 +24,7 @@ pub(crate) struct Surroundings {
     pub(crate) engine: Option<Stats>,
     pub(crate) entity_cache: CacheStats,
     pub(crate) key_filter: KeyFilterStats,
-    pub(crate) process: Option<Process>,
+    pub(crate) process: Option<ProcessStats>,
 }
 
 /// Latency buckets on the page: the powers of two from 64 µs to 16.8 s.
@@ -53,7 +53,7 @@ pub(crate) fn page(reading: &Reading, around: &Surroundings) -> String {
     if let Some(stats) = &around.engine {
         engine_metrics(&mut page, stats);
     }
-    if let Some(process) = around.process {
+    if let Some(process) = &around.process {
         page.single(&d::RESIDENT_BYTES, process.resident_bytes);
         page.single(&d::CPU, process.cpu_seconds);
         page.single(&d::OPEN_FILES, process.open_files);
@@ -199,7 +199,7 @@ mod tests {
     use partita_wire::table::Operation;
 
     use super::*;
-    use crate::metrics::{Answered, Metrics};
+    use crate::metrics::{Answered, Metrics, process_stats};
 
     fn stats() -> Stats {
         let figure = |name: &str, label: &str, counter| EngineMetric {
@@ -266,7 +266,7 @@ mod tests {
                 absent: 3,
                 ..KeyFilterStats::default()
             },
-            process: Process::read(),
+            process: process_stats(),
         };
         page(&metrics.read(), &around)
     }

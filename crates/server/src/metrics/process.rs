@@ -1,32 +1,24 @@
 //! Metrics of the process, read from `/proc` for each page; `None` on systems without it.
 
-/// Memory, processor time and open files of the process.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Process {
-    pub(crate) resident_bytes: u64,
-    pub(crate) cpu_seconds: f64,
-    pub(crate) open_files: u64,
-}
+use partita_wire::admin::ProcessStats;
 
 /// Ticks per second in `/proc/self/stat`: 100 in Linux's interface to programs, independent of the kernel's own rate.
 const TICKS_PER_SECOND: f64 = 100.0;
 
-impl Process {
-    pub(crate) fn read() -> Option<Process> {
-        let status = std::fs::read_to_string("/proc/self/status").ok()?;
-        let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
-        Some(Process {
-            resident_bytes: resident_bytes(&status)?,
-            cpu_seconds: cpu_seconds(&stat)?,
-            open_files: std::fs::read_dir("/proc/self/fd").ok()?.count() as u64,
-        })
-    }
+/// Memory, processor time and open files of the process.
+pub(crate) fn process_stats() -> Option<ProcessStats> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
+    Some(ProcessStats {
+        resident_bytes: resident_bytes(&status)?,
+        cpu_seconds: cpu_seconds(&stat)?,
+        open_files: std::fs::read_dir("/proc/self/fd").ok()?.count() as u64,
+    })
 }
 
 fn resident_bytes(status: &str) -> Option<u64> {
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let mut lines = status.lines();
+    let line = lines.find_map(|line| line.strip_prefix("VmRSS:"))?;
     let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
     Some(kib * 1024)
 }
@@ -53,7 +45,7 @@ mod tests {
             Some(2 << 20)
         );
         assert_eq!((cpu_seconds("7 (x"), resident_bytes("")), (None, None));
-        let process = Process::read().unwrap();
+        let process = process_stats().unwrap();
         assert!(
             process.resident_bytes > 1 << 18 && process.open_files >= 3,
             "{process:?}"

@@ -1,4 +1,4 @@
-//! Restores tables from a snapshot under new names, while the server serves the others. A job.
+//! Restores tables from a snapshot, under their names or new ones. A job.
 
 use std::sync::Arc;
 
