@@ -4,7 +4,7 @@
 //!  server, snapshots ──▶ Cluster ──▶ driver ──events──▶ controller (decides; pure)
 //!                                      │  ◀──actions──
 //!                                      ├──▶ host (opens, serves, changes, pins ranges)
-//!                                      ├──▶ coordinator (who serves which range)
+//!                                      ├──▶ coordinator (which host serves which range)
 //!                                      └──▶ map store, databases
 //! ```
 //!

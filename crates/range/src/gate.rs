@@ -86,7 +86,7 @@ mod tests {
     use std::time::Duration;
 
     #[tokio::test]
-    async fn freezing_waits_for_passes_and_lets_nobody_in() {
+    async fn freezing_waits_for_passes_and_issues_none() {
         let gate = Arc::new(Gate::default());
         let pass = gate.enter().unwrap();
         let mut freezing = std::pin::pin!(gate.freeze());
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-    async fn nobody_is_inside_a_frozen_gate() {
+    async fn no_pass_is_held_in_a_frozen_gate() {
         let gate = Arc::new(Gate::default());
         let inside = Arc::new(AtomicU64::new(0));
         let stop = Arc::new(AtomicU64::new(0));
@@ -122,7 +122,7 @@ mod tests {
         }
         for _ in 0..300 {
             let frozen = tokio::time::timeout(Duration::from_secs(20), gate.freeze()).await;
-            frozen.expect("everybody leaves");
+            frozen.expect("all passes are returned");
             assert_eq!(inside.load(Ordering::SeqCst), 0);
             gate.thaw();
             tokio::task::yield_now().await;

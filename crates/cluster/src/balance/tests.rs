@@ -14,7 +14,7 @@ struct World {
     /// Seconds of a processor that a request takes, and the rows it reads.
     cost: f64,
     rows: u64,
-    /// Processors that are busy with what nobody asked for.
+    /// Processors that are busy with background work.
     background: f64,
 }
 
@@ -211,7 +211,7 @@ fn few_requests_that_keep_a_processor_busy_are_split_until_it_is_half_busy() {
     assert!(world.actions.len() > splits);
 }
 
-/// A compaction, a backup or a sweep takes a processor for hours beside ranges that hardly anybody asks for anything.
+/// A compaction, a backup or a sweep takes a processor for hours beside ranges with few requests.
 #[test]
 fn background_work_makes_no_range_hot() {
     for rate in [0.1, 1.0, 15.0, 500.0] {

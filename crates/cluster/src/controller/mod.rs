@@ -1,4 +1,4 @@
-//! The controller: decides what happens to the ranges of a store.
+//! The controller: decides on all changes to the ranges of a store.
 //!
 //! A plain state machine: [`step`] takes the state and an event and returns actions. It does not wait, read a clock, lock or do
 //! I/O; the [driver](crate::driver) carries the actions out and returns what came of each as the next event. Golden scripts
@@ -8,13 +8,13 @@
 //!  asked: split range 1 ─▶ survey ─▶ find the split key ─▶ flush ─▶ save record N+1 ─▶ change, decided by record N+2 ─▶ answer
 //! ```
 //!
-//! What it decides, one file each:
+//! Its decisions, one file each:
 //! - [`start`]: what a start rolls back and deletes before it opens the ranges;
 //! - [`changes`]: splits and merges, step by step; [`rollback`] of those that fail;
-//! - [`change_lock`]: which jobs exclude each other, and their order; [`phase`]: what the holder waits for;
+//! - [`change_lock`]: which jobs exclude each other, and their order; [`phase`]: the tasks that the holder waits for;
 //! - [`deletion`]: which databases of replaced ranges are deleted, and when;
 //! - [`pins`]: when untracked pins are looked for;
-//! - [`balancing`]: what the balancer begins.
+//! - [`balancing`]: the current action of the balancer.
 //!
 //! Invariants:
 //! - only the holder of the change lock saves a record, so versions follow one another;

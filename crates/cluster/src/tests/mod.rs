@@ -234,7 +234,7 @@ async fn a_maintenance_round_ends_though_its_caller_goes_away() {
     let disk = Disk::default();
     let cluster = disk.open().await;
     fill(&cluster, 0..10).await;
-    // A pin that no snapshot names: the next start lets it go, and then the old range can be removed.
+    // A pin that no snapshot names: the next start releases it, so that the old range can be removed.
     disk.engines.pin(&[RangeId(1)]).await.unwrap();
     cluster.split(RangeId(1), None).await.unwrap();
     let late = cluster.tasks().drain(Duration::from_secs(5)).await;

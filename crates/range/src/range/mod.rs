@@ -234,7 +234,7 @@ impl Range {
             .await
     }
 
-    /// Whether the key filter proves that there is no such row, not even one being written.
+    /// Whether the key filter proves the row absent, also among writes under way.
     fn is_surely_absent(&self, key: &[u8]) -> bool {
         let absent = self.is_key_filter_complete() && !self.memory.keys.may_contain(key);
         if absent {

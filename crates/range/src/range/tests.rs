@@ -31,7 +31,7 @@ async fn a_committed_row_is_read_back_and_a_cached_one_replaced() {
     let locked = lock(&range, "k").await;
     assert_eq!(locked.read(&"k".into()).await.unwrap(), None);
     locked.commit(put("k", "v")).await.unwrap();
-    assert_eq!(range.memory.cache_stats().rows, 0, "nobody has read it");
+    assert_eq!(range.memory.cache_stats().rows, 0, "it was not read");
     assert_eq!(range.get(&"k".into()).await.unwrap(), Some("v".into()));
     lock(&range, "k").await.commit(put("k", "w")).await.unwrap();
     let hits = range.memory.cache_stats().hits;
@@ -76,14 +76,14 @@ async fn an_older_row_read_meanwhile_is_not_kept() {
         .await
         .unwrap();
     range.memory.cache.forget(&"k".into());
-    let (go, gone) = oneshot::channel::<()>();
+    let (resume, resumed) = oneshot::channel::<()>();
     let key = Bytes::from("k");
     let mut read = pin!(range.memory.cache.get_or_read(
         &key,
         || true,
         async || {
             let old = range.engine.get(&key).await;
-            gone.await.unwrap();
+            resumed.await.unwrap();
             old
         }
     ));
@@ -94,7 +94,7 @@ async fn an_older_row_read_meanwhile_is_not_kept() {
         .commit(put("k", "new"))
         .await
         .unwrap();
-    go.send(()).unwrap();
+    resume.send(()).unwrap();
     assert_eq!(
         read.await.unwrap(),
         Some("old".into()),
@@ -174,7 +174,7 @@ async fn a_frozen_range_ends_its_writes_and_takes_none() {
 }
 
 #[tokio::test]
-async fn its_watcher_learns_when_nobody_holds_it() {
+async fn its_drop_signal_ends_with_the_last_holder() {
     let (alive, mut gone) = oneshot::channel();
     let engine = Arc::new(MemoryEngine::new());
     let range =
