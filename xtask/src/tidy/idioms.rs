@@ -31,7 +31,7 @@ const IDIOMS: [&[&str]; 22] = [
     &["letting", "*", "go"],
 ];
 
-/// "is no table" is a riddle for "is not a table". "There is no table" is plain, and so is "is no longer".
+/// After "is", a "no" with a noun is a riddle for "is not a table". "There is no table" is plain, and so is "is no longer".
 const PLAIN_AFTER_NO: [&str; 5] = ["longer", "more", "less", "fewer", "later"];
 
 /// All idioms of the tree.
