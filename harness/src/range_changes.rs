@@ -1,19 +1,21 @@
 //! Counts of splits and merges, and how long writes waited for them.
 
+use std::fmt;
+
 use partita_load::LatencyHistogram;
 use serde_json::Value;
 
 /// Splits and merges that a test made.
 #[derive(Debug, Default)]
 pub(crate) struct RangeChanges {
-    pub(crate) splits: u64,
-    pub(crate) merges: u64,
+    splits: u64,
+    merges: u64,
     /// Splits and merges that the server rolled back.
-    pub(crate) rolled_back: u64,
+    rolled_back: u64,
     /// Actions that the server refused: no key to split at, no neighbour, no such range, or too many shared files.
-    pub(crate) refused: u64,
+    refused: u64,
     /// How long writes waited for each split and merge.
-    pub(crate) waits: LatencyHistogram,
+    waits: LatencyHistogram,
 }
 
 impl RangeChanges {
@@ -38,5 +40,20 @@ impl RangeChanges {
     /// Splits and merges done.
     pub(crate) fn done(&self) -> u64 {
         self.splits + self.merges
+    }
+
+    /// How long writes waited for a split or merge: p50, p99 and the most, ms.
+    pub(crate) fn waits_ms(&self) -> [f64; 3] {
+        [0.5, 0.99, 1.0].map(|at| self.waits.quantile_ms(at))
+    }
+}
+
+impl fmt::Display for RangeChanges {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} splits, {} merges, {} refused, {} rolled back",
+            self.splits, self.merges, self.refused, self.rolled_back
+        )
     }
 }

@@ -61,20 +61,10 @@ fn main() -> anyhow::Result<()> {
     let outcome = world::run(&scenario, &trace, arguments.plant);
     let summary = trace.finish().context("cannot write the trace")?;
     let outcome = outcome.with_context(|| format!("seed {seed} failed"))?;
-    let (work, changes) = (outcome.work, outcome.changes);
     println!(
-        "seed {seed}: {} operations, {} requests ({} busy), {} refused, {} rows read, {} left; {} splits, {} merges, {} other \
-         actions, {} refused; {:.1} s of virtual time; trace {:016x} of {} lines",
-        work.operations,
-        work.requests,
-        work.busy,
-        work.refused,
-        work.rows,
-        work.rows_left,
-        changes.splits,
-        changes.merges,
-        changes.others,
-        changes.refused,
+        "seed {seed}: {}; {}; {:.1} s of virtual time; trace {:016x} of {} lines",
+        outcome.work,
+        outcome.changes,
         outcome.elapsed.as_secs_f64(),
         summary.digest,
         summary.lines,

@@ -1,5 +1,7 @@
 //! The operator: splits, merges and other actions on ranges while clients work.
 
+use std::fmt;
+
 use anyhow::{Context as _, ensure};
 use bytes::Bytes;
 use http_body_util::Full;
@@ -18,12 +20,22 @@ const RANGES_MAX: usize = 10;
 /// The actions so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Changes {
-    pub(crate) splits: u64,
-    pub(crate) merges: u64,
+    splits: u64,
+    merges: u64,
     /// Flushes, compactions, collections and freezes.
-    pub(crate) others: u64,
+    others: u64,
     /// Actions that the server refused, or began and rolled back.
-    pub(crate) refused: u64,
+    refused: u64,
+}
+
+impl fmt::Display for Changes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} splits, {} merges, {} other actions, {} refused",
+            self.splits, self.merges, self.others, self.refused
+        )
+    }
 }
 
 /// Acts on random ranges every few operations of the clients, until they have finished.

@@ -111,15 +111,11 @@ impl Changes {
     }
 
     pub(super) fn print(&self) {
-        let counts = &self.counts;
-        let [p50, p99, max] = [0.5, 0.99, 1.0].map(|at| counts.waits.quantile_ms(at));
+        let [p50, p99, max] = self.counts.waits_ms();
         println!(
-            "{} splits and {} merges in {:.0} s ({} refused, {} rolled back); writes waited for one p50 {p50:.0}, p99 {p99:.0}, at most {max:.0} ms",
-            counts.splits,
-            counts.merges,
+            "{} in {:.0} s; writes waited for one p50 {p50:.0}, p99 {p99:.0}, at most {max:.0} ms",
+            self.counts,
             self.took.as_secs_f64(),
-            counts.refused,
-            counts.rolled_back,
         );
     }
 }

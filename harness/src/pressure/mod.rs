@@ -106,14 +106,10 @@ impl Run {
             changes, others, ..
         } = &self.actions;
         println!(
-            "pressure: {} splits, {} merges, {others} other actions, {} refused, {} rolled back, {kills} kills in {:.0} s",
-            changes.splits,
-            changes.merges,
-            changes.refused,
-            changes.rolled_back,
+            "pressure: {changes}, {others} other actions, {kills} kills in {:.0} s",
             elapsed.as_secs_f64()
         );
-        let [p50, p99, max] = [0.5, 0.99, 1.0].map(|at| changes.waits.quantile_ms(at));
+        let [p50, p99, max] = changes.waits_ms();
         println!(
             "pressure: writes waited p50 {p50:.0} ms, p99 {p99:.0} ms, at most {max:.0} ms; slowest start {} ms",
             self.test.slowest_start.as_millis()

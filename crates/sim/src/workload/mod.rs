@@ -11,6 +11,7 @@ mod query;
 mod session;
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use anyhow::{Context as _, ensure};
 use futures::future::try_join_all;
@@ -45,17 +46,27 @@ pub(crate) struct Progress {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Work {
     /// Operations, each checked.
-    pub(crate) operations: u64,
+    operations: u64,
     /// Requests, including further pages and repetitions.
-    pub(crate) requests: u64,
+    requests: u64,
     /// Requests refused because the server was too busy.
-    pub(crate) busy: u64,
+    busy: u64,
     /// Writes refused as expected.
-    pub(crate) refused: u64,
+    refused: u64,
     /// Rows read.
-    pub(crate) rows: u64,
+    rows: u64,
     /// Rows at the end.
-    pub(crate) rows_left: u64,
+    rows_left: u64,
+}
+
+impl fmt::Display for Work {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} operations, {} requests ({} busy), {} refused, {} rows read, {} left",
+            self.operations, self.requests, self.busy, self.refused, self.rows, self.rows_left
+        )
+    }
 }
 
 impl Work {
