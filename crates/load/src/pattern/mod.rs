@@ -117,12 +117,6 @@ impl Keys {
         }
     }
 
-    /// The pattern.
-    #[must_use]
-    pub fn pattern(&self) -> &Pattern {
-        &self.pattern
-    }
-
     /// The PartitionKey of a row.
     #[must_use]
     pub fn partition_key(&self, number: u64) -> String {

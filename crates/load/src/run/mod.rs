@@ -152,11 +152,8 @@ impl Run {
 
     /// Waits until an operation is due. Returns the time from which its latency counts; none when the run ends before.
     async fn wait(&self, due: Duration, clock: &impl Clock) -> Option<Duration> {
-        if self
-            .options
-            .duration
-            .is_some_and(|duration| due >= duration)
-        {
+        let is_over = |duration| due >= duration;
+        if self.options.duration.is_some_and(is_over) {
             return None;
         }
         if clock.elapsed() >= due {

@@ -14,25 +14,17 @@ pub use row::TableRow;
 pub use traffic::{Traffic, TrafficCounts};
 
 use crate::scan::{Page, PageRequest, PageSource, SourceError};
-use partita_client::{ContinuationToken, Filter, QueryOptions, TableClient};
+use partita_client::{Continuation, ContinuationToken, Filter, QueryOptions, TableClient};
 
 /// A table as a source of pages.
 #[derive(Debug, Clone)]
-pub struct TableSource {
-    table: TableClient,
-}
+pub struct TableSource(TableClient);
 
 impl TableSource {
     /// The table of a client.
     #[must_use]
     pub fn new(table: TableClient) -> Self {
-        Self { table }
-    }
-
-    /// Its client.
-    #[must_use]
-    pub fn table(&self) -> &TableClient {
-        &self.table
+        Self(table)
     }
 }
 
@@ -40,7 +32,7 @@ impl PageSource for TableSource {
     type Row = TableRow;
 
     async fn page(&self, request: PageRequest) -> Result<Page<TableRow>, SourceError> {
-        let (page, continuation) = page(&self.table, request).await?;
+        let (page, continuation) = page(&self.0, request).await?;
         let rows = row::read(&page)?;
         Ok(Page { rows, continuation })
     }
@@ -51,21 +43,13 @@ pub(crate) async fn page(
     table: &TableClient,
     request: PageRequest,
 ) -> Result<(partita_client::Page, Option<ContinuationToken>), SourceError> {
-    let PageRequest {
-        filter,
-        select,
-        top,
-        continuation,
-    } = request;
-    let mut options = QueryOptions::new().select(select).top(u32::try_from(top)?);
-    if let Some(filter) = filter {
+    let top = u32::try_from(request.top)?;
+    let mut options = QueryOptions::new().select(request.select).top(top);
+    if let Some(filter) = request.filter {
         options = options.filter(Filter::raw(filter));
     }
-    let from = continuation.map(partita_client::Continuation::from);
+    let from = request.continuation.map(Continuation::from);
     let page = table.query_page(&options, from.as_ref()).await?;
-    let continuation = page
-        .continuation()
-        .and_then(partita_client::Continuation::token)
-        .cloned();
-    Ok((page, continuation))
+    let next = page.continuation().and_then(Continuation::token).cloned();
+    Ok((page, next))
 }

@@ -64,14 +64,6 @@ impl Requests {
         }
     }
 
-    /// Whether there are rows to read.
-    #[must_use]
-    pub fn has_rows(&self) -> bool {
-        self.aim
-            .as_ref()
-            .map_or(self.loaded > 0, |(_, its)| !its.is_empty())
-    }
-
     /// New rows so far, including those of failed writes.
     pub(super) fn new_rows(&self) -> u64 {
         self.next_row.load(Ordering::Relaxed) - self.loaded
@@ -175,12 +167,9 @@ mod tests {
     #[test]
     fn the_aim_is_the_only_partition() {
         let requests = requests("get,insert,row-range,upsert", 500, Some("p3"));
-        assert!(requests.has_rows());
         for number in 0..500 {
             assert_eq!(requests.nth(number).partition_key, "p3");
         }
-        assert!(!super::tests::requests("get", 500, Some("elsewhere")).has_rows());
-        assert!(!super::tests::requests("get", 0, None).has_rows());
     }
 
     #[test]

@@ -83,11 +83,8 @@ impl Sample {
                 return Ok(sample);
             }
             if read == LINE_BYTES_MAX && !line.ends_with('\n') {
-                let error = io::Error::new(
-                    io::ErrorKind::InvalidData,
-                    format!("line {number} is longer than 4 MiB"),
-                );
-                return Err(error.into());
+                let what = format!("line {number} is longer than 4 MiB");
+                return Err(io::Error::other(what).into());
             }
             let text = line.trim_end_matches(['\r', '\n']);
             if text.starts_with('{') {

@@ -4,7 +4,7 @@
 //! is on the disk and in the tables.
 
 use crate::server;
-use crate::tables::{assert_same, reader, rows, started, table};
+use crate::tables::{assert_same, filled, reader};
 use partita_client::TableServiceClient;
 use partita_tools::formats::Format;
 use partita_tools::transfer::{
@@ -137,9 +137,7 @@ async fn exports_go_on() {
     if tokio::task::spawn_blocking(is_child).await.unwrap() {
         return;
     }
-    let (server, client) = started().await;
-    let source = table(&client, "source", &rows(1000)).await;
-    let directory = tempfile::tempdir().unwrap();
+    let (server, client, source, directory) = filled(1000).await;
     for (name, format) in [
         ("parquet", Format::Parquet),
         ("jsonl", Format::Jsonl),
@@ -175,9 +173,7 @@ async fn imports_and_copies_go_on() {
     if tokio::task::spawn_blocking(is_child).await.unwrap() {
         return;
     }
-    let (server, client) = started().await;
-    let source = table(&client, "source", &rows(1500)).await;
-    let directory = tempfile::tempdir().unwrap();
+    let (server, client, source, directory) = filled(1500).await;
     let file = directory.path().join("rows.parquet");
     let to = Destination::File(file.clone());
     let options = ExportOptions {

@@ -8,12 +8,20 @@ use partita_server::Server;
 use partita_tools::scan::{Bounds, Order, Query, QueryOptions, Strategy};
 use partita_tools::transfer::{Diff, DiffCounts, Difference, Observer, TableReader, TableSource};
 use std::sync::Arc;
+use tempfile::TempDir;
 
 pub(crate) async fn started() -> (Server, TableServiceClient) {
     let server = server::start(&[]).await;
     let text = server::connection_string(&server);
     let client = TableServiceClient::from_connection_string(&text).unwrap();
     (server, client)
+}
+
+/// A server with a table of so many rows, and a directory for exports.
+pub(crate) async fn filled(count: usize) -> (Server, TableServiceClient, TableClient, TempDir) {
+    let (server, client) = started().await;
+    let source = table(&client, "source", &rows(count)).await;
+    (server, client, source, tempfile::tempdir().unwrap())
 }
 
 /// Keys at the edges of what the service takes, several types for one property, partitions of all sizes.

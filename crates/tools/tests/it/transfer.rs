@@ -1,6 +1,6 @@
 //! Export, import, copy and diff, and what they refuse.
 
-use crate::tables::{assert_same, diff, reader, rows, silent, started, table};
+use crate::tables::{assert_same, diff, filled, reader, rows, silent, started, table};
 use partita_client::{Entity, TableClient, UpdateMode, Value};
 use partita_model::EdmType;
 use partita_tools::formats::{COLUMNS_MAX, Column, EntityReader, Format, Schema};
@@ -50,9 +50,7 @@ async fn import_from(from: &Path, to: &TableClient, mode: Mode) -> Result<Counts
 
 #[tokio::test]
 async fn what_is_exported_and_imported_is_the_same() {
-    let (server, client) = started().await;
-    let source = table(&client, "source", &rows(1000)).await;
-    let directory = tempfile::tempdir().unwrap();
+    let (server, client, source, directory) = filled(1000).await;
     for (at, format) in Format::ALL.into_iter().enumerate() {
         for kind in ["directory", "file"] {
             let name = match kind {
@@ -94,9 +92,7 @@ async fn what_is_exported_and_imported_is_the_same() {
 
 #[tokio::test]
 async fn a_manifest_says_what_is_there() {
-    let (server, client) = started().await;
-    let source = table(&client, "source", &rows(1000)).await;
-    let directory = tempfile::tempdir().unwrap();
+    let (server, _, source, directory) = filled(1000).await;
     export_to(&source, directory.path(), &exporting(Format::Parquet))
         .await
         .unwrap();
@@ -361,9 +357,7 @@ async fn rows_of_one_key_are_written_in_their_order() {
 
 #[tokio::test]
 async fn a_damaged_part_is_named() {
-    let (server, client) = started().await;
-    let source = table(&client, "source", &rows(1000)).await;
-    let directory = tempfile::tempdir().unwrap();
+    let (server, client, source, directory) = filled(1000).await;
     export_to(&source, directory.path(), &exporting(Format::Csv))
         .await
         .unwrap();
@@ -401,9 +395,7 @@ async fn a_damaged_part_is_named() {
 
 #[tokio::test]
 async fn what_is_there_is_not_written_over() {
-    let (server, client) = started().await;
-    let source = table(&client, "source", &rows(10)).await;
-    let directory = tempfile::tempdir().unwrap();
+    let (server, client, source, directory) = filled(10).await;
     let (parts, file) = (
         directory.path().join("parts"),
         directory.path().join("rows.csv"),
@@ -533,9 +525,7 @@ async fn a_state_is_of_one_job() {
 
 #[tokio::test]
 async fn dry_runs_only_count() {
-    let (server, client) = started().await;
-    let source = table(&client, "source", &rows(300)).await;
-    let directory = tempfile::tempdir().unwrap();
+    let (server, client, source, directory) = filled(300).await;
     let (file, state) = (
         directory.path().join("rows.csv"),
         directory.path().join("state"),

@@ -85,14 +85,10 @@ impl<R: Read> Reader<R> {
             text => Some(DateTime::parse(text).map_err(|error| format!("Timestamp: {error}"))?),
         };
         let mut properties = Vec::with_capacity(self.properties.len());
-        for Property {
-            name,
-            value_at,
-            type_at,
-        } in &self.properties
-        {
-            let text = cell(*value_at);
-            let edm = match type_at.map_or("", cell) {
+        for property in &self.properties {
+            let name = &property.name;
+            let text = cell(property.value_at);
+            let edm = match property.type_at.map_or("", cell) {
                 "" if text.is_empty() => continue,
                 "" => EdmType::String,
                 edm => {

@@ -40,22 +40,15 @@ impl Step<'_> {
         &mut self,
         transform: &Transform,
     ) -> Result<(), StepError> {
-        let Progress {
-            token,
+        let progress = self.record.progress.clone();
+        let fingerprints = progress.journal.chunks(FINGERPRINT_BYTES);
+        let mut journal = progress.end.map(|end| Journal {
             end,
-            journal,
-            ..
-        } = self.record.progress.clone();
-        let mut journal = end.map(|end| Journal {
-            end,
-            fingerprints: journal
-                .chunks(FINGERPRINT_BYTES)
-                .map(<[u8]>::to_vec)
-                .collect(),
+            fingerprints: fingerprints.map(<[u8]>::to_vec).collect(),
         });
         let table = self.migrator.service.table_client(&transform.table);
         let filter = transform.filter.clone();
-        let mut scan = self.scan_all(&table, filter, token)?;
+        let mut scan = self.scan_all(&table, filter, progress.token)?;
         loop {
             let before = scan.token();
             let Some(batch) = scan.next().await else {

@@ -158,21 +158,15 @@ impl Batches {
 
 impl Batch {
     fn push(&mut self, next: Waiting) {
-        let Waiting {
-            row,
-            key,
-            chunk,
-            bytes,
-        } = next;
         let receipt = &mut self.receipt;
-        receipt.keys.push(key);
-        receipt.row_bytes += entity_bytes(&row);
+        receipt.keys.push(next.key);
+        receipt.row_bytes += entity_bytes(&next.row);
         match receipt.chunks.last_mut() {
-            Some((last, rows)) if *last == chunk => *rows += 1,
-            _ => receipt.chunks.push((chunk, 1)),
+            Some((last, rows)) if *last == next.chunk => *rows += 1,
+            _ => receipt.chunks.push((next.chunk, 1)),
         }
-        self.bytes += bytes;
-        self.rows.push(row);
+        self.bytes += next.bytes;
+        self.rows.push(next.row);
     }
 }
 

@@ -153,11 +153,7 @@ impl<M: Serialize + DeserializeOwned + Send + 'static> Upload<M> {
         &mut self,
         ended: Result<Written, TransferError>,
     ) -> Result<(), TransferError> {
-        let Written {
-            receipt,
-            written,
-            skipped,
-        } = match ended {
+        let done = match ended {
             Ok(written) => {
                 self.is_touched = true;
                 written
@@ -169,6 +165,7 @@ impl<M: Serialize + DeserializeOwned + Send + 'static> Upload<M> {
                 return Ok(());
             }
         };
+        let (written, skipped, receipt) = (done.written, done.skipped, done.receipt);
         self.counts.rows_written += written;
         self.counts.rows_skipped += skipped;
         self.counts.writes += 1;
