@@ -43,7 +43,7 @@ fn connect_prints_settings_on_stdout_and_the_answer_on_stderr() {
             "{tool}: {data}"
         );
     }
-    assert_eq!(connect(&["string", "--account", "nobody"]).0, 2);
+    assert_eq!(connect(&["string", "--account", "unknown"]).0, 2);
     server.end("-TERM");
     let (code, data, talk) = connect(&["string"]);
     assert!(

@@ -149,7 +149,7 @@ fn files_and_records_that_do_not_go_together_are_said() {
 }
 
 #[test]
-fn a_lease_that_somebody_holds_is_respected_until_it_is_taken() {
+fn a_lease_of_another_run_is_respected_until_it_is_taken_over() {
     let world = World::new();
     let files = Files::new(&[("1.toml", CREATE)]);
     assert_eq!(world.run("table create versionData").0, 0);

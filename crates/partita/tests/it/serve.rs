@@ -317,7 +317,7 @@ fn a_second_signal_does_not_wait() {
 }
 
 #[test]
-fn a_server_whose_stdout_nobody_reads_serves_and_ends_well() {
+fn a_server_with_a_closed_stdout_serves_and_ends_without_error() {
     let mut server = Server::start(&["--in-memory"]);
     let table = server.table();
     server.stop_listening();

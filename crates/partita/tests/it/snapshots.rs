@@ -152,7 +152,7 @@ fn a_table_comes_back_from_a_snapshot() {
         without_versions(&world.entities("people")),
         without_versions(&before)
     );
-    let refused = world.refused("snapshot restore nightly --table nobody ADMIN");
+    let refused = world.refused("snapshot restore nightly --table unknown ADMIN");
     assert!(refused.contains("NoSuchTable"), "{refused}");
     let refused = world.refused("snapshot delete nightly ADMIN");
     assert!(refused.contains("--yes"), "{refused}");

@@ -19,7 +19,7 @@ fn is_there(world: &World, table: &str) -> bool {
 }
 
 #[test]
-fn its_own_table_goes_and_somebody_s_stays() {
+fn a_created_table_is_deleted_and_an_existing_one_stays() {
     let world = World::new();
     let (code, data, talk) = world.run(&format!("stress trial {QUICK}"));
     assert_eq!(code, 0, "{talk}");
