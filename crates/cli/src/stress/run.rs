@@ -272,10 +272,7 @@ async fn watched(
         }
     };
     let mut running = std::pin::pin!(run_test(test, recorder, stop));
-    let screen = has_screen
-        .then(Screen::enter)
-        .transpose()
-        .map_err(CommandError::Output)?;
+    let screen = Screen::enter_if(has_screen)?;
     if screen.is_none() {
         progress.start_bar("operations", page.operations(), false);
     }
@@ -289,9 +286,7 @@ async fn watched(
         }
         let live = watched.live();
         match &screen {
-            Some(screen) => screen
-                .show(&page.text(&live, screen::size()))
-                .map_err(CommandError::Output)?,
+            Some(screen) => screen.show(&page.text(&live, screen::size()))?,
             None => progress.set_position(live.done + live.failed),
         }
     };
