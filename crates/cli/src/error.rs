@@ -51,7 +51,7 @@ impl From<Outcome> for ExitCode {
 /// Why a command failed: exit code 2.
 #[derive(Debug, Error)]
 pub(crate) enum CommandError {
-    /// The command line, or what it refers to, is invalid.
+    /// The command line is invalid, or a file or table that it names.
     #[error("{0}")]
     Usage(String),
     /// A command needs confirmation, and cannot ask for it.

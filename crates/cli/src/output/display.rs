@@ -56,7 +56,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// The text for people, where it differs from the value.
+    /// The text for a table, where it differs from the value.
     pub(super) fn with_unit(self) -> Option<String> {
         match self {
             Self::Plain(_) => None,

@@ -1,4 +1,4 @@
-//! A table for people. Long values are truncated and control characters escaped.
+//! A table with aligned columns. Long values are truncated and control characters escaped.
 
 use super::columns::{Cell, Columns, NamedCells, cells_for_people};
 use super::layout::{Align, Layout};
