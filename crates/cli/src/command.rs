@@ -1,8 +1,8 @@
 //! What all commands share: how they run, and the flags that a command has beside its own.
 //!
-//! A command's file has its own flags and what it does with them. Which of these traits it implements says what it needs:
+//! The file of a command defines its own flags and its run. It implements one of these traits, which provide shared things:
 //!
-//! | trait | the command gets | beside its own flags |
+//! | trait | the command gets | shared flags |
 //! | --- | --- | --- |
 //! | [`Command`] | nothing | nothing |
 //! | [`AccountCommand`] | the connection to an account, and its progress | [`ConnectionArgs`] |
@@ -19,7 +19,7 @@ use crate::error::Because as _;
 use clap::{ArgMatches, Args, FromArgMatches, Subcommand};
 use partita_tools::admin::AdminPort;
 
-/// A command whose flags have been read.
+/// A command with the values of its flags.
 pub(crate) trait Command {
     /// Runs it to its end.
     fn run(self) -> CommandResult;

@@ -6,7 +6,7 @@ use partita_tools::admin::AdminError;
 use partita_tools::migrate::{MigrateError, MigrationsError};
 use partita_tools::purge::PurgeError;
 use partita_tools::scan::{InvalidQuery, InvalidToken, ScanError};
-use partita_tools::stress::{InvalidReport, SampleError};
+use partita_tools::stress::SampleError;
 use partita_tools::transfer::TransferError;
 use std::error::Error;
 use std::io;
@@ -51,7 +51,7 @@ impl From<Outcome> for ExitCode {
 /// Why a command failed: exit code 2.
 #[derive(Debug, Error)]
 pub(crate) enum CommandError {
-    /// The command line, or what it refers to, is invalid.
+    /// The command line is invalid, or a file or table that it names.
     #[error("{0}")]
     Usage(String),
     /// A command needs confirmation, and cannot ask for it.
@@ -98,16 +98,6 @@ pub(crate) enum CommandError {
     Settings(#[from] partita_server::config::Error),
     #[error(transparent)]
     Server(#[from] partita_server::serve::Error),
-    /// A file is not a report of a stress test.
-    #[error("cannot read {path} as a report")]
-    Report {
-        path: String,
-        #[source]
-        source: InvalidReport,
-    },
-    /// A row of an answer is malformed.
-    #[error("cannot read a row")]
-    Row(#[source] Box<dyn Error + Send + Sync>),
     /// What failed, and why.
     #[error("{what}")]
     Because {
@@ -127,11 +117,6 @@ impl CommandError {
     /// An invalid command line.
     pub(crate) fn usage(text: impl Into<String>) -> Self {
         Self::Usage(text.into())
-    }
-
-    /// A malformed row.
-    pub(crate) fn row(error: impl Error + Send + Sync + 'static) -> Self {
-        Self::Row(Box::new(error))
     }
 
     /// Whether the reader of the output closed it, as `head` does: not a failure.

@@ -10,11 +10,11 @@
 //! | [`transfer`] | `copy`, `diff`, `export`, `import`: whole tables |
 //! | [`migrate`], [`stress`] | versioned changes; load tests |
 //! | [`snapshot`], [`backup`] | the whole store at one instant, and copies of it |
-//! | [`shell`] | `completions`, `man` |
+//! | [`command_line`] | `completions`, `man`, and the whole command line |
 //!
-//! Commands hold what concerns a terminal: flags, output formats, questions, progress. What they do is in `partita-tools` and
-//! `partita-server`. Beside them: [`command_line`] (the whole of it), [`args`] (flags that several commands take), [`output`]
-//! (stdout), [`progress`] (stderr), [`units`] (how numbers are written), [`error`] (errors and exit codes).
+//! Commands do everything that concerns a terminal: flags, output formats, confirmation, progress. Their algorithms are in
+//! `partita-tools` and `partita-server`. Beside them: [`command`] (how commands run), [`args`] (shared flags), [`output`] (stdout),
+//! [`progress`] (stderr), [`screen`] (the terminal), [`units`] (how numbers are written), [`error`] (errors and exit codes).
 //!
 //! All commands keep these promises:
 //! - stdout has data, stderr has messages. The last message has counts, requests, bytes and time.

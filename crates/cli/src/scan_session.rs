@@ -6,7 +6,7 @@ use crate::error::CommandError;
 use crate::output::Output;
 use crate::progress::{Progress, message};
 use crate::resume::{self, ScanResume};
-use crate::signals::stop_requested;
+use crate::signals::{interruptible, stop_requested};
 use partita_client::TableClient;
 use partita_tools::scan::{
     Batch, Bounds, Emit, Order, Query, QueryOptions, RunOptions, Scan, Step, Strategy, Tokens,
@@ -176,15 +176,11 @@ impl<S: Serialize + DeserializeOwned> ScanSession<S> {
     ) -> Result<(), CommandError> {
         let mut stop = std::pin::pin!(stop_requested());
         let error = loop {
-            let next = tokio::select! {
-                biased;
-                () = &mut stop => break CommandError::Interrupted,
-                next = self.scan.next() => next,
-            };
-            match next {
-                None => return Ok(()),
-                Some(Ok(batch)) => progress.set_position(take(&mut self.state, batch)?),
-                Some(Err(error)) => break error.into(),
+            match interruptible(&mut stop, self.scan.next()).await {
+                Ok(None) => return Ok(()),
+                Ok(Some(Ok(batch))) => progress.set_position(take(&mut self.state, batch)?),
+                Ok(Some(Err(error))) => break error.into(),
+                Err(error) => break error,
             }
         };
         progress.hide_bar();

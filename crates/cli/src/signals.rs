@@ -1,6 +1,8 @@
 //! Requests to stop: Ctrl-C, and SIGTERM where the system has it.
 
+use crate::error::CommandError;
 use std::io;
+use std::pin::pin;
 
 /// Receives requests to stop. A request between the creation and [`StopSignals::next`] is not lost.
 pub(crate) struct StopSignals {
@@ -49,4 +51,27 @@ pub(crate) async fn stop_requested() {
         Ok(mut signals) => signals.next().await,
         Err(_) => std::future::pending().await,
     }
+}
+
+/// The output of `work`, or [`CommandError::Interrupted`] if the request to stop comes first.
+pub(crate) async fn interruptible<T>(
+    stop: &mut (impl Future<Output = ()> + Unpin),
+    work: impl Future<Output = T>,
+) -> Result<T, CommandError> {
+    tokio::select! {
+        biased;
+        () = stop => Err(CommandError::Interrupted),
+        done = work => Ok(done),
+    }
+}
+
+/// The output of `work`. The first request to stop calls `stop`, which should end the work; the second one abandons it.
+pub(crate) async fn stoppable<T>(work: impl Future<Output = T>, stop: impl FnOnce()) -> Option<T> {
+    let mut work = pin!(work);
+    let done = interruptible(&mut pin!(stop_requested()), &mut work).await;
+    if let Ok(done) = done {
+        return Some(done);
+    }
+    stop();
+    interruptible(&mut pin!(stop_requested()), work).await.ok()
 }

@@ -46,10 +46,8 @@ pub(crate) fn rate(per_second: f64) -> String {
     }
 }
 
-/// A latency with the unit of its size: `850 µs`, `12.3 ms`, `1.25 s`.
-pub(crate) fn latency(microseconds: u64) -> String {
-    partita_tools::stress::display::latency(microseconds)
-}
+// A latency with its unit: `850 µs`, `12.3 ms`, `1.25 s`.
+pub(crate) use partita_tools::stress::display::latency;
 
 /// A duration in whole seconds, exactly: `30d`, `1d 12h`, `90s` as `1m 30s`.
 pub(crate) fn duration(duration: Duration) -> String {

@@ -2,7 +2,7 @@
 
 use super::parse_place;
 use crate::args::AdminPortArgs;
-use crate::command::{Command, CommandResult, Outcome, Progress, block_on};
+use crate::command::{Command, CommandResult, Outcome, block_on};
 use crate::error::Because as _;
 use crate::output::{Field, OutputArgs, Shape, to_json};
 use crate::progress::message;
@@ -38,61 +38,57 @@ pub(crate) struct CreateCommand {
 impl Command for CreateCommand {
     fn run(self) -> CommandResult {
         let (port, progress) = self.admin.open()?;
-        block_on(self.create(port, progress))
-    }
-}
-
-impl CreateCommand {
-    async fn create(self, port: AdminPort, progress: Progress) -> CommandResult {
-        let temporary = self.temporary || self.name.is_none();
-        let name = match self.name {
-            Some(name) => name,
-            None => {
-                let name = format!("backup-{}", time_digits(&port).await?);
-                message(&format!("creating snapshot {name}"));
-                name
-            }
-        };
-        let place = &self.to;
-        let params = SnapshotActionParams {
-            to: Some(place.to_string()),
-            temporary,
-            ..SnapshotActionParams::default()
-        };
-        let result = port.snapshot_job(&name, "backup", &params).await;
-        let result = result.because(not_finished(&name, place, temporary))?;
-        let json = to_json(&result)?;
-        self.output.write_document(&json, Shape::Single, |output| {
-            let JobResult::BackedUp(backup) = &result else {
-                return Ok(());
+        block_on(async move {
+            let temporary = self.temporary || self.name.is_none();
+            let name = match self.name {
+                Some(name) => name,
+                None => {
+                    let name = format!("backup-{}", time_digits(&port).await?);
+                    message(&format!("creating snapshot {name}"));
+                    name
+                }
             };
-            output.record(&[
-                ("Snapshot", Field::text(&name)),
-                ("Parts", Field::count(backup.parts)),
-                ("Kept", Field::count(backup.kept)),
-                ("Rows", Field::count(backup.rows)),
-                ("RowBytes", Field::Bytes(backup.row_bytes)),
-                ("Bytes", Field::Bytes(backup.bytes)),
-            ])
-        })?;
-        let JobResult::BackedUp(backup) = &result else {
-            progress.finish(&format!("snapshot {name} copied to {place}"));
-            return Ok(Outcome::Done);
-        };
-        if let Some(warning) = &backup.warning {
-            message(&format!("warning: {warning}"));
-        }
-        let kept = match backup.kept {
-            0 => String::new(),
-            kept => format!(", {kept} of them copied before"),
-        };
-        progress.finish(&format!(
-            "snapshot {name} copied to {place}: {} in {}{kept}, {}",
-            many(backup.rows, "row", "rows"),
-            many(backup.parts, "part", "parts"),
-            bytes(backup.bytes),
-        ));
-        Ok(Outcome::Done)
+            let place = &self.to;
+            let params = SnapshotActionParams {
+                to: Some(place.to_string()),
+                temporary,
+                ..SnapshotActionParams::default()
+            };
+            let result = port.snapshot_job(&name, "backup", &params).await;
+            let result = result.because(not_finished(&name, place, temporary))?;
+            let json = to_json(&result)?;
+            self.output.write_document(&json, Shape::Single, |output| {
+                let JobResult::BackedUp(backup) = &result else {
+                    return Ok(());
+                };
+                output.record(&[
+                    ("Snapshot", Field::text(&name)),
+                    ("Parts", Field::count(backup.parts)),
+                    ("Kept", Field::count(backup.kept)),
+                    ("Rows", Field::count(backup.rows)),
+                    ("RowBytes", Field::Bytes(backup.row_bytes)),
+                    ("Bytes", Field::Bytes(backup.bytes)),
+                ])
+            })?;
+            let JobResult::BackedUp(backup) = &result else {
+                progress.finish(&format!("snapshot {name} copied to {place}"));
+                return Ok(Outcome::Done);
+            };
+            if let Some(warning) = &backup.warning {
+                message(&format!("warning: {warning}"));
+            }
+            let kept = match backup.kept {
+                0 => String::new(),
+                kept => format!(", {kept} of them copied before"),
+            };
+            progress.finish(&format!(
+                "snapshot {name} copied to {place}: {} in {}{kept}, {}",
+                many(backup.rows, "row", "rows"),
+                many(backup.parts, "part", "parts"),
+                bytes(backup.bytes),
+            ));
+            Ok(Outcome::Done)
+        })
     }
 }
 

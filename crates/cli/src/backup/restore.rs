@@ -37,44 +37,40 @@ struct RestoredDocument {
 
 impl Command for RestoreCommand {
     fn run(self) -> CommandResult {
-        block_on(self.restore())
-    }
-}
-
-impl RestoreCommand {
-    async fn restore(self) -> CommandResult {
-        let place = &self.from;
-        let what = || format!("cannot restore the backup in {place}");
-        let directory = std::path::absolute(&self.location).because(what())?;
-        let store = place.store().because(what())?;
-        let backup = Backup::open(store).await.because(what())?;
-        let origin = backup.origin().clone();
-        let restored = restore(&backup, &directory, &|_| {})
-            .await
-            .because(what())?;
-        let document = RestoredDocument {
-            snapshot: origin.name.to_string(),
-            created: origin.created.to_string(),
-            rows: restored.rows,
-            bytes: restored.bytes,
-        };
-        let json = to_json(&document)?;
-        self.output.write_document(&json, Shape::Single, |output| {
-            output.record(&[
-                ("Snapshot", Field::text(&document.snapshot)),
-                ("Created", Field::text(&document.created)),
-                ("Rows", Field::count(document.rows)),
-                ("Bytes", Field::Bytes(document.bytes)),
-            ])
-        })?;
-        message(&format!(
-            "snapshot {} of {} restored: {}, {}; to serve it: partita serve --location {}",
-            document.snapshot,
-            document.created,
-            many(document.rows, "row", "rows"),
-            bytes(document.bytes),
-            directory.display(),
-        ));
-        Ok(Outcome::Done)
+        block_on(async move {
+            let place = &self.from;
+            let what = || format!("cannot restore the backup in {place}");
+            let directory = std::path::absolute(&self.location).because(what())?;
+            let store = place.store().because(what())?;
+            let backup = Backup::open(store).await.because(what())?;
+            let origin = backup.origin().clone();
+            let restored = restore(&backup, &directory, &|_| {})
+                .await
+                .because(what())?;
+            let document = RestoredDocument {
+                snapshot: origin.name.to_string(),
+                created: origin.created.to_string(),
+                rows: restored.rows,
+                bytes: restored.bytes,
+            };
+            let json = to_json(&document)?;
+            self.output.write_document(&json, Shape::Single, |output| {
+                output.record(&[
+                    ("Snapshot", Field::text(&document.snapshot)),
+                    ("Created", Field::text(&document.created)),
+                    ("Rows", Field::count(document.rows)),
+                    ("Bytes", Field::Bytes(document.bytes)),
+                ])
+            })?;
+            message(&format!(
+                "snapshot {} of {} restored: {}, {}; to serve it: partita serve --location {}",
+                document.snapshot,
+                document.created,
+                many(document.rows, "row", "rows"),
+                bytes(document.bytes),
+                directory.display(),
+            ));
+            Ok(Outcome::Done)
+        })
     }
 }

@@ -43,36 +43,32 @@ struct FindingDocument<'a> {
 
 impl Command for VerifyCommand {
     fn run(self) -> CommandResult {
-        block_on(self.verify())
-    }
-}
-
-impl VerifyCommand {
-    async fn verify(self) -> CommandResult {
-        let place = &self.url;
-        let what = || format!("cannot verify the backup in {place}");
-        let store = place.store().because(what())?;
-        let verified = verify(&*store, &|_| {}).await.because(what())?;
-        let document = VerifiedDocument {
-            files: verified.files,
-            bytes: verified.bytes,
-            rows: verified.rows,
-            findings: verified.findings.iter().map(finding).collect(),
-            untracked: &verified.unexpected,
-        };
-        let json = to_json(&document)?;
-        self.output.write_document(&json, Shape::Rows, |output| {
-            let mut findings = document.findings.iter();
-            findings.try_for_each(|finding| write_finding(finding, output))
-        })?;
-        for name in document.untracked {
-            message(&format!("{name} does not belong to the backup"));
-        }
-        message(&summary(&verified));
-        Ok(if document.findings.is_empty() {
-            Outcome::Done
-        } else {
-            Outcome::Differs
+        block_on(async move {
+            let place = &self.url;
+            let what = || format!("cannot verify the backup in {place}");
+            let store = place.store().because(what())?;
+            let verified = verify(&*store, &|_| {}).await.because(what())?;
+            let document = VerifiedDocument {
+                files: verified.files,
+                bytes: verified.bytes,
+                rows: verified.rows,
+                findings: verified.findings.iter().map(finding).collect(),
+                untracked: &verified.unexpected,
+            };
+            let json = to_json(&document)?;
+            self.output.write_document(&json, Shape::Rows, |output| {
+                let mut findings = document.findings.iter();
+                findings.try_for_each(|finding| write_finding(finding, output))
+            })?;
+            for name in document.untracked {
+                message(&format!("{name} does not belong to the backup"));
+            }
+            message(&summary(&verified));
+            Ok(if document.findings.is_empty() {
+                Outcome::Done
+            } else {
+                Outcome::Differs
+            })
         })
     }
 }

@@ -4,7 +4,7 @@ use super::LogArgs;
 use super::lines::{Line, lines};
 use crate::command::{AccountCommand, CommandError, CommandResult, Connection, Outcome, Progress};
 use crate::progress::message;
-use crate::signals::stop_requested;
+use crate::signals::{interruptible, stop_requested};
 use crate::units::many;
 use partita_client::{Entity, LogTail};
 use partita_model::check_property_name;
@@ -46,15 +46,13 @@ impl AccountCommand for AppendCommand {
             connection.service.create_table_if_not_exists(name).await?;
         }
         progress.start_bar("rows", None, false);
-        let row_form = RowForm {
-            property: (!self.json).then_some(property),
-        };
+        let property = (!self.json).then_some(property);
         let mut appender = Appender {
             log: (!self.dry_run).then_some(log),
             progress: &progress,
             rows: 0,
         };
-        let appended = appender.append_stdin(&row_form).await;
+        let appended = appender.append_stdin(property).await;
         let found = appender.rows;
         let rows = many(found, "row", "rows");
         progress.hide_bar();
@@ -74,24 +72,16 @@ impl AccountCommand for AppendCommand {
     }
 }
 
-/// The conversion of a line to a row.
-struct RowForm<'a> {
-    /// The property that holds it; `None` for JSON.
-    property: Option<&'a str>,
-}
-
-impl RowForm<'_> {
-    fn row(&self, (number, line): &Line) -> Result<Entity, CommandError> {
-        let Some(property) = self.property else {
-            let read = Entity::read(line.as_bytes());
-            return read.map_err(|error| {
-                CommandError::usage(format!("line {number} of the input is invalid: {error}"))
-            });
-        };
-        let mut row = Entity::default();
-        row.insert(property, line.as_str());
-        Ok(row)
-    }
+/// The row of a line: its text as this property; without one, the line is a row as JSON.
+fn row(property: Option<&str>, (number, line): &Line) -> Result<Entity, CommandError> {
+    let Some(property) = property else {
+        return Entity::read(line.as_bytes()).map_err(|error| {
+            CommandError::usage(format!("line {number} of the input is invalid: {error}"))
+        });
+    };
+    let mut row = Entity::default();
+    row.insert(property, line.as_str());
+    Ok(row)
 }
 
 struct Appender<'a> {
@@ -103,15 +93,11 @@ struct Appender<'a> {
 
 impl Appender<'_> {
     /// Appends until stdin ends. After a signal, the current request still ends.
-    async fn append_stdin(&mut self, row_form: &RowForm<'_>) -> Result<(), CommandError> {
+    async fn append_stdin(&mut self, property: Option<&str>) -> Result<(), CommandError> {
         let mut lines = lines(std::io::stdin())?;
         let mut stop = std::pin::pin!(stop_requested());
         loop {
-            let taken = tokio::select! {
-                biased;
-                () = &mut stop => return Err(CommandError::Interrupted),
-                taken = lines.recv() => taken,
-            };
+            let taken = interruptible(&mut stop, lines.recv()).await?;
             let Some(taken) = taken else { return Ok(()) };
             let mut taken = taken?;
             // Lines that arrived during the last request share the next one.
@@ -123,7 +109,7 @@ impl Appender<'_> {
                     Err(_) => break,
                 }
             }
-            self.append(&taken, row_form).await?;
+            self.append(&taken, property).await?;
             if let Some(error) = read_error {
                 return Err(error);
             }
@@ -131,11 +117,11 @@ impl Appender<'_> {
     }
 
     /// Appends lines, up to the first invalid one.
-    async fn append(&mut self, lines: &[Line], row_form: &RowForm<'_>) -> Result<(), CommandError> {
+    async fn append(&mut self, lines: &[Line], property: Option<&str>) -> Result<(), CommandError> {
         let mut rows = Vec::with_capacity(lines.len());
         let mut invalid = None;
         for line in lines {
-            match row_form.row(line) {
+            match row(property, line) {
                 // Keys have the length of those that the log assigns, because the size of a batch includes them.
                 Ok(row) => rows.push(row.with_keys("", format!("{:028}", line.0))),
                 Err(error) => {

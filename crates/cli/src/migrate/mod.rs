@@ -34,7 +34,7 @@ struct MigrationArgs {
 }
 
 impl MigrationArgs {
-    /// The migrations of the directory, and what runs them.
+    /// The migrations of the directory, and their runner.
     fn open(
         &self,
         connection: &Connection,

@@ -5,7 +5,7 @@ use super::plan::{summary, write_plan};
 use crate::args::ConfirmArgs;
 use crate::command::{AccountCommand, CommandError, CommandResult, Connection, Outcome, Progress};
 use crate::progress::{Bar, message};
-use crate::signals::stop_requested;
+use crate::signals::stoppable;
 use crate::units::many;
 use clap::value_parser;
 use partita_tools::migrate::{
@@ -176,22 +176,15 @@ async fn until_stopped(
             Direction::Down => migrator.down(migrations, to).await,
         }
     };
-    let mut running = std::pin::pin!(running);
-    let done = tokio::select! {
-        done = &mut running => done,
-        () = stop_requested() => {
-            migrator.stop();
-            progress.hide_bar();
-            message("stopping before the next write; press Ctrl-C again to stop at once");
-            tokio::select! {
-                done = &mut running => done,
-                () = stop_requested() => Err(MigrateError::Stopped),
-            }
-        }
+    let stop = || {
+        migrator.stop();
+        progress.hide_bar();
+        message("stopping before the next write; press Ctrl-C again to stop at once");
     };
+    let done = stoppable(running, stop).await;
     // Before the last line or an error is written.
     progress.hide_bar();
-    match done {
+    match done.unwrap_or(Err(MigrateError::Stopped)) {
         Err(MigrateError::Stopped) => {
             message("to resume, run the command again");
             Err(CommandError::Interrupted)

@@ -30,7 +30,7 @@ pub(super) fn named_cells(row: &OutputRow<'_>) -> Result<NamedCells, CommandErro
     Ok(cells)
 }
 
-/// The cells of a row for people: sizes and latencies have units.
+/// The cells of a row for a table: sizes and latencies have units.
 pub(super) fn cells_for_people(row: &OutputRow<'_>) -> Result<NamedCells, CommandError> {
     let mut cells = named_cells(row)?;
     if let OutputRow::Record(fields) = row {

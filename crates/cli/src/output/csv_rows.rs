@@ -1,7 +1,7 @@
 //! CSV with the type of each property beside it, as Azure Storage Explorer writes and reads it.
 
 use super::OutputRow;
-use super::columns::{Cell, Columned, Columns, named_cells};
+use super::columns::{Cell, Columns, named_cells};
 use crate::error::CommandError;
 use partita_tools::formats::Records;
 use std::io::Write;
@@ -36,21 +36,17 @@ impl CsvWriter {
     }
 
     pub(super) fn flush(&mut self, to: &mut impl Write) -> Result<(), CommandError> {
-        let Some(Columned {
-            columns,
-            are_first,
-            rows,
-        }) = self.columns.take()
-        else {
+        let Some(waiting) = self.columns.take() else {
             return Ok(());
         };
+        let columns = waiting.columns;
         let typed = |name: &String| self.is_entity && !UNTYPED.contains(&&**name);
         let mut records = Records::new(to, csv::Terminator::Any(b'\n'));
-        if are_first {
+        if waiting.are_first {
             let names = columns.iter().map(|name| (&**name, typed(name)));
             records.header(names).map_err(CommandError::Output)?;
         }
-        for (cells, unknown) in rows {
+        for (cells, unknown) in waiting.rows {
             if let Some(name) = unknown {
                 return Err(CommandError::usage(format!(
                     "property {name} first occurs after the CSV header was written: name the columns with --select, or use --output jsonl"

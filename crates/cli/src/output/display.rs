@@ -1,6 +1,6 @@
 //! Rows to write: an entity, a row of a scan, or the fields of a command.
 
-use crate::error::CommandError;
+use crate::error::{Because as _, CommandError};
 use crate::units::{bytes, latency};
 use partita_client::{Entity, ValueRef};
 use partita_tools::scan::Keyed as _;
@@ -56,7 +56,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// The text for people, where it differs from the value.
+    /// The text for a table, where it differs from the value.
     pub(super) fn with_unit(self) -> Option<String> {
         match self {
             Self::Plain(_) => None,
@@ -112,7 +112,7 @@ impl OutputRow<'_> {
                     }
                     row.properties(|_, name, value| take(name, value))
                 });
-                read.map_err(CommandError::row)?;
+                read.because("cannot read a row")?;
             }
         }
         Ok(())

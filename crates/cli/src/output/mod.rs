@@ -1,11 +1,11 @@
-//! Data on stdout: a table on a terminal, JSON lines in a pipe, or what `--output` says. The same for every command.
+//! Data on stdout, in the same formats for every command: a table on a terminal, JSON lines in a pipe, else as `--output` says.
 //!
 //! | format | entities | other results |
 //! | --- | --- | --- |
 //! | `jsonl` | one object a line, as in the protocol: types that JSON cannot express are annotated | one object a line |
 //! | `json` | the same objects in one array; a single entity alone | the same; of the admin API the whole document |
 //! | `csv` | typed columns as Azure Storage Explorer writes them: `Name`, `Name@type` | a column for each field |
-//! | `table` (alias `text`) | columns for people: long values are truncated | the same |
+//! | `table` (alias `text`) | aligned columns: long values are truncated | the same |
 //!
 //! JSON is written as rows come. Formats with columns derive them from the first [`columns::ROWS_SAMPLED`] rows, unless the command
 //! names them. On a terminal a table is as wide as the terminal: its widest columns are truncated.

@@ -1,6 +1,6 @@
-//! A table for people. Long values are truncated and control characters escaped.
+//! A table with aligned columns. Long values are truncated and control characters escaped.
 
-use super::columns::{Cell, Columned, Columns, NamedCells, cells_for_people};
+use super::columns::{Cell, Columns, NamedCells, cells_for_people};
 use super::layout::{Align, Layout};
 use super::{OutputRow, Shape};
 use crate::error::CommandError;
@@ -57,20 +57,15 @@ impl TableWriter {
     }
 
     pub(super) fn flush(&mut self, to: &mut impl Write) -> Result<(), CommandError> {
-        let Some(Columned {
-            columns,
-            are_first,
-            rows,
-        }) = self.columns.take()
-        else {
+        let Some(waiting) = self.columns.take() else {
             return Ok(());
         };
-        let hidden = rows.iter().filter(|(_, unknown)| unknown.is_some()).count();
-        self.rows_with_hidden += hidden as u64;
-        let lines: Vec<_> = rows.into_iter().map(|(cells, _)| cells).collect();
-        if are_first {
-            self.layout = layout(columns, &lines, self.width);
-            let header: Vec<_> = columns.iter().map(|name| cut(name)).collect();
+        let rows = waiting.rows.into_iter();
+        let (lines, hidden): (Vec<_>, Vec<_>) = rows.unzip();
+        self.rows_with_hidden += hidden.iter().flatten().count() as u64;
+        if waiting.are_first {
+            self.layout = layout(waiting.columns, &lines, self.width);
+            let header: Vec<_> = waiting.columns.iter().map(|name| cut(name)).collect();
             write_line(&self.layout.line(&header), to)?;
         }
         for cells in &lines {

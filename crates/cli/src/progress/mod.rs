@@ -74,7 +74,7 @@ impl Progress {
         self.bar.traffic().retries
     }
 
-    /// Writes the last line: what was done, requests, bytes of their bodies, time.
+    /// Writes the last line: the result, requests, bytes of their bodies, time.
     pub(crate) fn finish(self, what: &str) {
         self.hide_bar();
         let TrafficCounts {

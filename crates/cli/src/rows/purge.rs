@@ -4,7 +4,7 @@ use crate::args::{ConfirmArgs, ScanArgs};
 use crate::command::{AccountCommand, CommandError, CommandResult, Connection, Outcome, Progress};
 use crate::progress::message;
 use crate::scan_session::ScanSpec;
-use crate::signals::stop_requested;
+use crate::signals::{interruptible, stop_requested};
 use crate::units::{count, many};
 use partita_tools::purge::{Deleted, Purge, PurgeCost};
 use partita_tools::scan::{Emit, Keyed as _, Order, Strategy};
@@ -101,15 +101,11 @@ impl PurgeCommand {
         let mut done = Deleted::default();
         let mut stop = std::pin::pin!(stop_requested());
         let error = loop {
-            let next = tokio::select! {
-                biased;
-                () = &mut stop => break CommandError::Interrupted,
-                next = purge.next() => next,
-            };
-            match next {
-                None => return Ok(done),
-                Some(Err(error)) => break error.into(),
-                Some(Ok(deleted)) => {
+            match interruptible(&mut stop, purge.next()).await {
+                Ok(None) => return Ok(done),
+                Err(error) => break error,
+                Ok(Some(Err(error))) => break error.into(),
+                Ok(Some(Ok(deleted))) => {
                     done.rows += deleted.rows;
                     done.gone += deleted.gone;
                     done.changed += deleted.changed;

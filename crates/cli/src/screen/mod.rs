@@ -4,6 +4,7 @@ mod truncate;
 
 pub(crate) use truncate::{truncate, truncate_inside};
 
+use crate::error::CommandError;
 use console::Term;
 use std::io::{self, IsTerminal as _, Write as _};
 use unicode_width::UnicodeWidthStr as _;
@@ -40,14 +41,17 @@ pub(crate) fn wrap(line: &str, width: usize, indent: usize) -> Vec<String> {
 pub(crate) struct Screen(());
 
 impl Screen {
-    /// Enters it.
-    pub(crate) fn enter() -> io::Result<Self> {
-        put("\x1b[?1049h\x1b[?25l")?;
-        Ok(Self(()))
+    /// Enters it, if `condition` holds.
+    pub(crate) fn enter_if(condition: bool) -> Result<Option<Self>, CommandError> {
+        if !condition {
+            return Ok(None);
+        }
+        put("\x1b[?1049h\x1b[?25l").map_err(CommandError::Output)?;
+        Ok(Some(Self(())))
     }
 
     /// Shows these lines. Each overwrites the line before it without flicker.
-    pub(crate) fn show(&self, text: &str) -> io::Result<()> {
+    pub(crate) fn show(&self, text: &str) -> Result<(), CommandError> {
         let lines = size().map_or(usize::MAX, |(_, lines)| lines);
         let mut frame = "\x1b[H".to_owned();
         for (at, line) in text.lines().take(lines).enumerate() {
@@ -58,7 +62,7 @@ impl Screen {
             frame.push_str("\x1b[K");
         }
         frame.push_str("\x1b[J");
-        put(&frame)
+        put(&frame).map_err(CommandError::Output)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Commands on a Partita server: `serve` runs it, `connect` prints how to connect to it; `status`, `hot`, `heat` and `ranges` read its
 //! admin port.
 //!
-//! With `--output json` the latter print the document of the admin API unchanged; the other formats are for people and spreadsheets.
+//! With `--output json` the latter print the document of the admin API unchanged; the other formats are for reading and for spreadsheets.
 
 pub(crate) mod connect;
 pub(crate) mod heat;
@@ -12,7 +12,7 @@ pub(crate) mod status;
 
 use partita_wire::admin::NamedKey;
 
-/// The account of tables where none is named.
+/// The default account of tables.
 pub(crate) const DEFAULT_ACCOUNT: &str = "devstoreaccount1";
 
 /// A bound of a range as text.

@@ -1,4 +1,4 @@
-//! `partita serve`: runs a server until a signal asks it to stop.
+//! `partita serve`: runs a server until a signal stops it.
 //!
 //! Prints these lines on stdout, in this order. Test frameworks wait for the lines of Azurite (its `azurite.js`), so they are the same
 //! here:
@@ -103,7 +103,7 @@ fn announce_ready(server: &Server, settings: &Settings) -> Result<(), CommandErr
     Ok(())
 }
 
-/// Writes to stdout. The server goes on if its stdout is closed.
+/// Writes to stdout. A closed stdout does not stop the server.
 fn announce(text: &str) {
     let mut stdout = std::io::stdout().lock();
     let _ = stdout.write_all(text.as_bytes());

@@ -42,8 +42,5 @@ pub(super) fn read(path: &Path) -> Result<Report, CommandError> {
     File::open(path)
         .and_then(|file| file.take(REPORT_BYTES_MAX).read_to_string(&mut content))
         .because(format!("cannot read {}", path.display()))?;
-    Report::read(&content).map_err(|source| CommandError::Report {
-        path: path.display().to_string(),
-        source,
-    })
+    Report::read(&content).because(format!("cannot read {} as a report", path.display()))
 }

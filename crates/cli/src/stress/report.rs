@@ -49,7 +49,7 @@ fn write_operation(operation: &OperationMetrics, output: &mut Output) -> Result<
     ])
 }
 
-/// The report for people, in lines of at most `width` columns.
+/// The report as text, in lines of at most `width` columns.
 fn page(report: &Report, width: usize) -> String {
     let mut lines = wrap(&report.verdict.headline, width, 2);
     if !report.verdict.advice.is_empty() {

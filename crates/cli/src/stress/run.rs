@@ -12,7 +12,7 @@ use crate::error::Because as _;
 use crate::output::{Format, OutputArgs};
 use crate::progress::message;
 use crate::screen::{self, Screen};
-use crate::signals::stop_requested;
+use crate::signals::{interruptible, stop_requested};
 use crate::units::{count, many};
 use partita_client::{AttemptEvent, Guid, RetryBudget, RetryObserver, RetryPolicy, TableClient};
 use partita_tools::source::Traffic;
@@ -22,6 +22,7 @@ use partita_tools::stress::{
 };
 use std::fs::File;
 use std::io::BufReader;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -118,11 +119,8 @@ async fn sampled_keys(
         }
         SampleSource::Table(name) => {
             let table = connection.service.table_client(name);
-            let sample = tokio::select! {
-                biased;
-                () = stop_requested() => return Err(CommandError::Interrupted),
-                sample = Sample::of_table(table, settings.seed) => sample?,
-            };
+            let reading = Sample::of_table(table, settings.seed);
+            let sample = interruptible(&mut pin!(stop_requested()), reading).await??;
             if sample.met() >= SAMPLE_ROWS_MAX {
                 let rows = count(sample.met());
                 message(&format!("only {rows} rows of table {name} were read"));
@@ -218,13 +216,9 @@ impl PreparedRun {
         let loading = fill(&target, &self.keys, rows, LOAD_JOBS, |more| {
             bar.set_position(written.fetch_add(more, Ordering::Relaxed) + more);
         });
-        let loaded = tokio::select! {
-            biased;
-            () = stop_requested() => Err(CommandError::Interrupted),
-            loaded = loading => loaded.map_err(CommandError::from),
-        };
+        let loaded = interruptible(&mut pin!(stop_requested()), loading).await;
         progress.hide_bar();
-        loaded?;
+        loaded??;
         let seconds = begin.elapsed().as_secs_f64();
         let retries = progress.retries();
         message(&format!(
@@ -271,11 +265,8 @@ async fn watched(
             message("stopping; press Ctrl-C again to stop without waiting for open requests");
         }
     };
-    let mut running = std::pin::pin!(run_test(test, recorder, stop));
-    let screen = has_screen
-        .then(Screen::enter)
-        .transpose()
-        .map_err(CommandError::Output)?;
+    let mut running = pin!(run_test(test, recorder, stop));
+    let screen = Screen::enter_if(has_screen)?;
     if screen.is_none() {
         progress.start_bar("operations", page.operations(), false);
     }
@@ -289,9 +280,7 @@ async fn watched(
         }
         let live = watched.live();
         match &screen {
-            Some(screen) => screen
-                .show(&page.text(&live, screen::size()))
-                .map_err(CommandError::Output)?,
+            Some(screen) => screen.show(&page.text(&live, screen::size()))?,
             None => progress.set_position(live.done + live.failed),
         }
     };

@@ -1,6 +1,7 @@
 //! `partita copy SRC DST`: the rows of a table into another table, of this or another account.
 
-use super::target::{Job, TargetArgs, place};
+use super::progress_file::Job;
+use super::target::{TargetArgs, place};
 use super::{ReadArgs, TwoTablesCommand};
 use crate::args::connection::Connection;
 use crate::error::{CommandError, CommandResult};

@@ -7,7 +7,7 @@ use crate::error::{CommandError, CommandResult, Outcome};
 use crate::output::{Field, Output, OutputArgs, Shape};
 use crate::progress::{Progress, message};
 use crate::resume;
-use crate::signals::stop_requested;
+use crate::signals::{interruptible, stop_requested};
 use crate::units::{count, many};
 use clap::value_parser;
 use partita_client::Value;
@@ -162,11 +162,7 @@ async fn compare(
     let mut stop = std::pin::pin!(stop_requested());
     let mut written = 0;
     loop {
-        let next = tokio::select! {
-            biased;
-            () = &mut stop => return Err(CommandError::Interrupted),
-            next = diff.next() => next,
-        };
+        let next = interruptible(&mut stop, diff.next()).await?;
         let Some(difference) = next.transpose()? else {
             return Ok(true);
         };

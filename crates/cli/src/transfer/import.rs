@@ -1,8 +1,9 @@
 //! `partita import FILE|DIR TABLE`: the rows of files into a table.
 
 use super::export::formats;
+use super::progress_file::Job;
 use super::run_transfer;
-use super::target::{Job, TargetArgs, place};
+use super::target::{TargetArgs, place};
 use super::watch::{CountedRows, TransferWatch};
 use crate::command::{AccountCommand, CommandError, CommandResult, Connection, Outcome, Progress};
 use clap::value_parser;

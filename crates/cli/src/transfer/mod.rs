@@ -16,7 +16,7 @@ use crate::args::{ConnectionArgs, DestinationArgs, ScanArgs, SelectArgs};
 use crate::command::{Command, CommandError, CommandResult, Connection, Progress, With, block_on};
 use crate::progress::message;
 use crate::scan_session::ScanSpec;
-use crate::signals::stop_requested;
+use crate::signals::stoppable;
 use partita_tools::scan::{Bounds, Emit, Order};
 use partita_tools::transfer::{TableReader, TableSource, TransferError};
 use std::sync::Arc;
@@ -92,26 +92,14 @@ async fn run_transfer<T>(
     watch: &TransferWatch,
     transfer: impl Future<Output = Result<T, TransferError>>,
 ) -> Result<T, CommandError> {
-    let mut transfer = std::pin::pin!(transfer);
-    let ended = tokio::select! {
-        biased;
-        () = stop_requested() => None,
-        ended = &mut transfer => Some(ended),
+    let stop = || {
+        progress.hide_bar();
+        message("stopping where it can be resumed; press Ctrl-C again to stop at once");
+        watch.stop();
     };
-    let ended = match ended {
-        Some(ended) => ended,
-        None => {
-            progress.hide_bar();
-            message("stopping where it can be resumed; press Ctrl-C again to stop at once");
-            watch.stop();
-            tokio::select! {
-                biased;
-                () = stop_requested() => Err(TransferError::Stopped),
-                ended = &mut transfer => ended,
-            }
-        }
-    };
+    let ended = stoppable(transfer, stop).await;
     progress.hide_bar();
+    let ended = ended.unwrap_or(Err(TransferError::Stopped));
     ended.map_err(|error| match error {
         TransferError::Stopped => CommandError::Interrupted,
         other => other.into(),

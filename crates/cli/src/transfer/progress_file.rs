@@ -1,7 +1,6 @@
 //! The progress file, in which an import or a copy records its position. The same command with `--resume` continues from there, also
 //! after `kill -9`. `--state` names the file; its default name is made of source and destination.
 
-use super::target::Job;
 use crate::error::{Because as _, CommandError};
 use partita_tools::transfer::TransferError;
 use sha2::{Digest as _, Sha256};
@@ -23,6 +22,13 @@ pub(super) struct ProgressFileArgs {
     /// Progress file [default: a file in ~/.local/state/partita, deleted at the end]
     #[arg(long, value_name = "FILE")]
     pub(super) state: Option<PathBuf>,
+}
+
+/// The places between which a command moves rows: with the command, they name its progress file.
+pub(super) struct Job<'a> {
+    pub(super) command: &'static str,
+    pub(super) from: &'a str,
+    pub(super) to: &'a str,
 }
 
 /// The progress file of a run.

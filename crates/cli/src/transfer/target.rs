@@ -1,6 +1,6 @@
 //! How rows are written to a table: mode, progress file, the checks before, and the last line after.
 
-use super::progress_file::{ProgressFile, ProgressFileArgs};
+use super::progress_file::{Job, ProgressFile, ProgressFileArgs};
 use super::run_transfer;
 use super::watch::{CountedRows, TransferWatch};
 use crate::args::connection::Connection;
@@ -39,13 +39,6 @@ fn modes() -> impl TypedValueParser<Value = Mode> {
         ("replace", Mode::Replace),
         ("skip", Mode::SkipExisting),
     ])
-}
-
-/// The places between which a command moves rows: with the command, they name its progress file.
-pub(super) struct Job<'a> {
-    pub(super) command: &'static str,
-    pub(super) from: &'a str,
-    pub(super) to: &'a str,
 }
 
 /// A table as a place. Table names ignore case.

@@ -1,4 +1,4 @@
-//! The verbs that move whole tables: interrupted, killed, asked, piped.
+//! Commands that move whole tables: interruption, kill, confirmation, pipes.
 
 use std::path::Path;
 use std::process::{Child, Command};
@@ -7,19 +7,19 @@ use crate::gate::Gate;
 use crate::process::read;
 use crate::tools::{World, keys, signal};
 
-/// A verb that was stopped while one of its requests was held back.
+/// A command that was stopped while the gate held back one of its requests.
 struct Stopped {
     code: Option<i32>,
     data: String,
     talk: String,
 }
 
-/// Runs a verb through a gate until a request is held back there, and stops it.
+/// Runs a command through a gate until the gate holds back a request, and stops the command.
 fn stopped(world: &World, gate: &Gate, line: &str, how: &str) -> Stopped {
     let child = start(world, gate, line);
     gate.wait();
     signal(&child, how);
-    // What was held back must not be waited for.
+    // Otherwise a command that waits for its requests would never end.
     gate.open();
     let output = child.wait_with_output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
@@ -27,6 +27,21 @@ fn stopped(world: &World, gate: &Gate, line: &str, how: &str) -> Stopped {
         code: output.status.code(),
         data: text(output.stdout),
         talk: text(output.stderr),
+    }
+}
+
+impl Stopped {
+    /// Checks that a signal led to an error with the way to resume; a kill leads to nothing.
+    fn check(&self, how: &str) {
+        let Self { code, talk, .. } = self;
+        if how == "-KILL" {
+            assert_eq!((*code, &**talk), (None, ""));
+            return;
+        }
+        assert_eq!(*code, Some(2), "{talk}");
+        let resume = "repeat the command with --resume\n";
+        assert!(talk.contains(resume), "{talk}");
+        assert!(ends_with(talk, "error: interrupted"), "{talk}");
     }
 }
 
@@ -44,7 +59,7 @@ fn through(world: &World, gate: &Gate, line: &str) -> Command {
     command
 }
 
-/// The token that a verb printed.
+/// The token that a command printed.
 fn token(talk: &str) -> String {
     let line = talk.lines().find_map(|line| line.split_once("--resume "));
     line.unwrap_or_else(|| panic!("{talk}")).1.to_owned()
@@ -65,7 +80,7 @@ fn assert_same(world: &World, table: &str) {
     assert!(talk.starts_with(expected), "{talk}");
 }
 
-/// The talk, the last line of which must begin so.
+/// Whether the last line of the messages begins so.
 fn ends_with(talk: &str, begin: &str) -> bool {
     talk.lines()
         .last()
@@ -73,7 +88,7 @@ fn ends_with(talk: &str, begin: &str) -> bool {
 }
 
 #[test]
-fn counts_go_on_where_they_stopped() {
+fn counts_resume_where_they_stopped() {
     let world = world();
     for (verb, flags, whole) in [
         ("count", "many", "600\n"),
@@ -86,14 +101,14 @@ fn counts_go_on_where_they_stopped() {
         let line = format!("{line} --resume {}", token(&talk));
         let (code, data, talk) = world.run(&line);
         assert_eq!((code, &*data), (0, whole), "{talk}");
-        // Some of the twelve pages were read before.
+        // Some of the twelve pages were read by the first run.
         let requests: usize = talk.split(' ').nth(2).unwrap().parse().unwrap();
         assert!((1..9).contains(&requests), "{talk}");
     }
 }
 
 #[test]
-fn partitions_go_on_where_they_stopped() {
+fn partitions_resume_where_they_stopped() {
     let world = world();
     for flags in ["", "--count"] {
         let line = format!("partitions many {flags} --jobs 1 --page-rows 50 --strategy serial");
@@ -109,7 +124,7 @@ fn partitions_go_on_where_they_stopped() {
 }
 
 #[test]
-fn every_format_comes_back() {
+fn every_format_is_imported_as_it_was_exported() {
     let world = world();
     let home = tempfile::tempdir().unwrap();
     let at = |name: &str| home.path().join(name).display().to_string();
@@ -138,7 +153,7 @@ fn every_format_comes_back() {
         assert_eq!((code, &*data), (0, ""), "{talk}");
         assert!(talk.starts_with("600 rows written, "), "{talk}");
         assert_same(&world, &table);
-        // Nothing is written over.
+        // Existing files are not overwritten.
         let (code, _, talk) = world.run(&format!("export many {path} {flags}"));
         assert_eq!(code, 2);
         assert!(talk.contains("already exists"), "{talk}");
@@ -182,7 +197,7 @@ fn rows_go_through_pipes() {
 }
 
 #[test]
-fn an_export_goes_on_after_kill_9_and_after_a_signal() {
+fn an_export_resumes_after_kill_9_and_after_a_signal() {
     let world = world();
     let home = tempfile::tempdir().unwrap();
     for (how, to, flags) in [
@@ -196,17 +211,7 @@ fn an_export_goes_on_after_kill_9_and_after_a_signal() {
         let flags = format!("{flags} --part-rows 40 --page-rows 20 --jobs 1");
         let line = format!("export many {path} {flags}");
         let gate = world.gate(20);
-        let Stopped { code, talk, .. } = stopped(&world, &gate, &line, how);
-        if how == "-KILL" {
-            assert_eq!((code, &*talk), (None, ""));
-        } else {
-            assert_eq!(code, Some(2), "{talk}");
-            assert!(
-                talk.contains("repeat the command with --resume\n"),
-                "{talk}"
-            );
-            assert!(ends_with(&talk, "error: interrupted"), "{talk}");
-        }
+        stopped(&world, &gate, &line, how).check(how);
         let run = |flags: &str| run_through(&world, &gate, &format!("{line} {flags}"));
         let (code, _, talk) = run("");
         assert_eq!(code, 2);
@@ -218,7 +223,7 @@ fn an_export_goes_on_after_kill_9_and_after_a_signal() {
         assert!(other.2.contains("with other arguments"), "{}", other.2);
         let (code, _, talk) = run("--resume");
         assert!(code == 0 && talk.starts_with("600 rows in "), "{talk}");
-        // Thirty pages, of which at least ten were read and kept before.
+        // At least ten of the thirty pages were read and stored before.
         let requests = talk.split(", ").nth(1).unwrap();
         let requests: usize = requests.split(' ').next().unwrap().parse().unwrap();
         assert!((1..=20).contains(&requests), "{talk}");
@@ -233,7 +238,7 @@ fn an_export_goes_on_after_kill_9_and_after_a_signal() {
 }
 
 #[test]
-fn imports_and_copies_go_on_after_kill_9_and_after_a_signal() {
+fn imports_and_copies_resume_after_kill_9_and_after_a_signal() {
     let world = world();
     let home = tempfile::tempdir().unwrap();
     let file = home.path().join("rows.parquet").display().to_string();
@@ -254,18 +259,9 @@ fn imports_and_copies_go_on_after_kill_9_and_after_a_signal() {
             "import" => format!("import {file} {table} --mode {mode} --jobs 1"),
             _ => format!("copy many {table} --mode {mode} --jobs 1 --page-rows 100"),
         };
-        // Both look at the table first; a copy reads six pages besides, a write has a hundred rows of a partition.
+        // Both check the table first; a copy also reads six pages. A write has a hundred rows of a partition.
         let gate = world.gate(if verb == "import" { 4 } else { 7 });
-        let Stopped { code, talk, .. } = stopped(&world, &gate, &line, how);
-        if how == "-KILL" {
-            assert_eq!((code, &*talk), (None, ""));
-        } else {
-            assert_eq!(code, Some(2), "{talk}");
-            assert!(
-                talk.contains("repeat the command with --resume\n"),
-                "{talk}"
-            );
-        }
+        stopped(&world, &gate, &line, how).check(how);
         assert_eq!(world.states(), 1);
         let run = |flags: &str| run_through(&world, &gate, &format!("{line} {flags}"));
         let (code, _, talk) = run("");
@@ -287,7 +283,7 @@ fn imports_and_copies_go_on_after_kill_9_and_after_a_signal() {
 }
 
 #[test]
-fn a_run_that_is_forgotten_begins_anew() {
+fn restart_discards_the_interrupted_run() {
     let world = world();
     let line = "copy many other --create-table --mode skip --jobs 1 --page-rows 100";
     let gate = world.gate(7);
@@ -299,7 +295,7 @@ fn a_run_that_is_forgotten_begins_anew() {
 }
 
 #[test]
-fn a_comparison_goes_on_where_it_stopped() {
+fn a_comparison_resumes_where_it_stopped() {
     let world = world();
     assert_eq!(world.run("copy many other --create-table").0, 0);
     for (row, change) in [
@@ -333,7 +329,7 @@ fn a_comparison_goes_on_where_it_stopped() {
     let token = token(&talk);
     let (code, rest, talk) = world.run(&format!("{line} --resume {token}"));
     assert_eq!((code, data + &rest), (1, whole));
-    // The counts are those of the whole.
+    // The counts cover both runs.
     assert!(talk.starts_with(expected), "{talk}");
     let other = world.run(&format!("diff other many --resume {token}"));
     assert!(
@@ -348,7 +344,7 @@ fn a_comparison_goes_on_where_it_stopped() {
         talk.contains(" the same so far, 1 differ, 1 left only"),
         "{talk}"
     );
-    // What is left out is not compared.
+    // Rows outside the bounds and other properties are not compared.
     assert_eq!(world.run("diff many other --prefix c").0, 0);
     assert_eq!(
         world
@@ -359,10 +355,10 @@ fn a_comparison_goes_on_where_it_stopped() {
 }
 
 #[test]
-fn what_overwrites_rows_asks_first() {
+fn overwriting_rows_needs_confirmation() {
     let world = world();
     let overwriting = |mode: &str| format!("copy many other --mode {mode} --create-table");
-    // Nothing is there to be overwritten.
+    // The table is empty: nothing can be overwritten.
     assert_eq!(world.run(&overwriting("replace")).0, 0);
     for mode in ["merge", "replace"] {
         let (code, _, talk) = world.run(&overwriting(mode));
@@ -370,11 +366,11 @@ fn what_overwrites_rows_asks_first() {
         assert!(code == 2 && talk.contains(&asked), "{talk}");
         assert_eq!(world.run(&format!("{} --yes", overwriting(mode))).0, 0);
     }
-    // These change no row that is there.
+    // These modes do not change existing rows.
     assert_eq!(world.run(&overwriting("skip")).0, 0);
     let (code, _, talk) = world.run(&overwriting("insert"));
     assert!(code == 2 && talk.contains("already exists"), "{talk}");
-    // Nothing was written, so there is nothing to go on with.
+    // Nothing was written, so there is no progress file.
     assert_eq!(world.states(), 0);
 }
 
@@ -441,7 +437,7 @@ fn rows_go_to_another_account() {
 }
 
 #[test]
-fn what_cannot_be_done_is_said() {
+fn failures_name_their_reason() {
     let world = world();
     for (line, expected) in [
         (

@@ -1,4 +1,4 @@
-//! `partita connect`: what it prints, and its check that the printed endpoint works.
+//! `partita connect`: its output, and its check that the printed endpoint works.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
@@ -43,7 +43,7 @@ fn connect_prints_settings_on_stdout_and_the_answer_on_stderr() {
             "{tool}: {data}"
         );
     }
-    assert_eq!(connect(&["string", "--account", "nobody"]).0, 2);
+    assert_eq!(connect(&["string", "--account", "unknown"]).0, 2);
     server.end("-TERM");
     let (code, data, talk) = connect(&["string"]);
     assert!(
@@ -53,7 +53,7 @@ fn connect_prints_settings_on_stdout_and_the_answer_on_stderr() {
 }
 
 #[test]
-fn connect_fails_where_the_printed_scheme_is_not_the_server_s() {
+fn connect_fails_if_the_printed_scheme_is_not_the_scheme_of_the_server() {
     let server = Server::start_with_admin(&["--in-memory"]);
     let (table, admin) = (server.table(), server.admin());
     let ports = ["--table-port", port(&table), "--admin-port", port(&admin)];
@@ -117,7 +117,7 @@ fn connect_takes_the_port_of_the_running_server_where_none_is_chosen() {
 }
 
 #[test]
-fn connect_fails_where_something_else_than_tables_answers() {
+fn connect_fails_if_the_endpoint_is_not_a_table_service() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
     let answering = std::thread::spawn(move || {

@@ -1,11 +1,11 @@
-//! A proxy before a server that holds back requests from the n-th one on, until it is opened: so a test knows how far a client is
-//! when it is stopped, without looking at a clock.
+//! A proxy before a server that holds back all requests from the n-th one on, until it is opened. With it a test can stop a client at
+//! a known request, without a clock.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::{Arc, Condvar, Mutex};
 
-/// How many requests may pass, and how many came.
+/// Numbers of requests that may pass, and that arrived.
 #[derive(Default)]
 struct Count {
     may_pass: usize,
@@ -25,7 +25,7 @@ pub(crate) struct Gate {
 }
 
 impl Gate {
-    /// Lets so many requests pass to the server at that `host:port`.
+    /// Lets `may_pass` requests pass to the server at that `host:port`.
     pub(crate) fn before(server: &str, may_pass: usize) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().to_string();
@@ -82,7 +82,7 @@ impl Shared {
 
 fn forward(mut from: TcpStream, mut to: TcpStream, mut pass: impl FnMut(&[u8])) {
     let mut buffer = vec![0; 64 * 1024];
-    // A connection that breaks, because its client was killed, is no matter.
+    // A killed client breaks its connection, which is expected.
     while let Ok(read @ 1..) = from.read(&mut buffer) {
         pass(&buffer[..read]);
         if to.write_all(&buffer[..read]).is_err() {

@@ -1,9 +1,9 @@
-//! `partita log`: order, following, slow writers, what is no row.
+//! `partita log`: order, following, slow writers, invalid rows.
 
-use std::io::{BufReader, Read as _, Write as _};
+use std::io::{BufReader, Write as _};
 use std::process::{Child, ChildStdout, Stdio};
 
-use crate::process::read;
+use crate::process::{read, rest_of_stderr};
 use crate::tools::{World, signal};
 
 /// Starts a follower; its lines can be read one by one.
@@ -20,15 +20,9 @@ fn line(from: &mut impl std::io::BufRead) -> String {
     line.trim_end().to_owned()
 }
 
-/// Exit code and talk of a child whose stdout is read elsewhere.
+/// Exit code and stderr of a child whose stdout is read elsewhere.
 fn end(mut child: Child) -> (i32, String) {
-    let mut talk = String::new();
-    child
-        .stderr
-        .take()
-        .unwrap()
-        .read_to_string(&mut talk)
-        .unwrap();
+    let talk = rest_of_stderr(&mut child);
     (child.wait().unwrap().code().unwrap(), talk)
 }
 
@@ -73,7 +67,7 @@ fn a_follower_shows_what_comes_in_order() {
     assert_eq!(code, 0, "{talk}");
     assert!(talk.starts_with("5 rows, "), "{talk}");
 
-    // One that has nothing to show yet, in other forms.
+    // A log without rows, in other formats.
     let (child, mut lines) = follow(&world, "logs other --select Line");
     world.run_on("log append logs other", "first\n");
     let row: serde_json::Value = serde_json::from_str(&line(&mut lines)).unwrap();
@@ -85,7 +79,7 @@ fn a_follower_shows_what_comes_in_order() {
 }
 
 #[test]
-fn a_slow_writer_s_lines_are_there_at_once() {
+fn lines_of_a_slow_writer_are_written_at_once() {
     let world = World::new();
     assert_eq!(world.run("table create logs").0, 0);
     let mut command = world.command("log append logs web");
@@ -97,7 +91,7 @@ fn a_slow_writer_s_lines_are_there_at_once() {
         assert_eq!(line(&mut lines), text);
     }
     signal(&child, "-INT");
-    // Its input is still open.
+    // Stdin of the writer is still open.
     let (code, _, talk) = read(child.wait_with_output().unwrap());
     assert_eq!(code, 2);
     assert_eq!(
@@ -110,7 +104,7 @@ fn a_slow_writer_s_lines_are_there_at_once() {
 }
 
 #[test]
-fn what_is_no_row_is_said_and_the_rows_before_it_are_there() {
+fn an_invalid_row_is_reported_and_the_rows_before_it_are_written() {
     let world = World::new();
     let input = "{\"N\": 1, \"RowKey\": \"x\"}\n{\"N\": [1]}\n{\"N\": 2}\n";
     let (code, _, talk) = world.run_on("log append logs web --json --dry-run", input);

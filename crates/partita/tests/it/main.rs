@@ -1,4 +1,4 @@
-//! The binary as its users meet it: started, read, signalled, asked.
+//! Tests of the binary as a process: its arguments, output, signals and requests.
 
 #![allow(
     clippy::unwrap_used,

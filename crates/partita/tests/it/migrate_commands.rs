@@ -1,4 +1,4 @@
-//! `partita migrate`: questions, costs, what is wrong with files, who is in the way.
+//! `partita migrate`: confirmation, costs, invalid files, leases of other runs.
 
 use std::path::Path;
 
@@ -39,7 +39,7 @@ fn number_before(text: &str, word: &str) -> u64 {
 }
 
 #[test]
-fn a_run_costs_what_its_plan_says() {
+fn a_run_costs_what_its_plan_announced() {
     let world = World::new();
     let files = Files::new(&[("1.toml", CREATE), ("2.toml", INSERT)]);
     let (code, data, talk) = files.run(&world, "plan");
@@ -56,7 +56,7 @@ fn a_run_costs_what_its_plan_says() {
         last.starts_with("2 migrations with 3 steps run, "),
         "{talk}"
     );
-    // The question whether there is anything to ask about is a request too.
+    // Reading the records before the confirmation is a request too.
     assert_eq!(number_before(last, " requests, "), planned + 1);
     let (code, data, talk) = files.run(&world, "plan");
     assert_eq!((code, &*data), (1, ""));
@@ -65,7 +65,7 @@ fn a_run_costs_what_its_plan_says() {
 }
 
 #[test]
-fn what_destroys_asks_and_a_dry_run_does_nothing() {
+fn destructive_steps_need_confirmation_and_a_dry_run_writes_nothing() {
     let world = World::new();
     let files = Files::new(&[("1.toml", CREATE), ("2.toml", INSERT)]);
     let (code, _, talk) = files.run(&world, "up");
@@ -77,7 +77,7 @@ fn what_destroys_asks_and_a_dry_run_does_nothing() {
     let (code, data, _) = files.run(&world, "up --dry-run");
     assert_eq!((code, data.lines().count()), (0, 3));
     assert_eq!(world.run("table list").0, 1, "nothing was made");
-    // What only makes does not ask.
+    // Steps that only create need no confirmation.
     let (code, _, talk) = files.run(&world, "up --to 1");
     assert_eq!(code, 0, "{talk}");
     assert!(
@@ -110,7 +110,7 @@ fn what_destroys_asks_and_a_dry_run_does_nothing() {
 }
 
 #[test]
-fn files_and_records_that_do_not_go_together_are_said() {
+fn files_that_contradict_the_records_are_reported() {
     let world = World::new();
     let files = Files::new(&[("1.toml", CREATE), ("2.toml", INSERT)]);
     assert_eq!(files.run(&world, "up --yes").0, 0);
@@ -149,7 +149,7 @@ fn files_and_records_that_do_not_go_together_are_said() {
 }
 
 #[test]
-fn a_lease_that_somebody_holds_is_respected_until_it_is_taken() {
+fn a_lease_of_another_run_is_respected_until_it_is_taken_over() {
     let world = World::new();
     let files = Files::new(&[("1.toml", CREATE)]);
     assert_eq!(world.run("table create versionData").0, 0);

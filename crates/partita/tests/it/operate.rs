@@ -1,4 +1,4 @@
-//! The verbs of those who run a server: every form of what they print, what they do to ranges, and what they say when nobody answers.
+//! Commands on the admin port: their output in every format, actions on ranges, and the errors when no server answers.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Stdio};
@@ -40,7 +40,7 @@ impl World {
         read(self.command(line).output().unwrap())
     }
 
-    /// What a command prints, which has to succeed.
+    /// The stdout of a command, which must succeed.
     fn data(&self, line: &str) -> String {
         let (code, data, talk) = self.run(line);
         assert_eq!(code, 0, "{line}: {talk}");
@@ -143,7 +143,7 @@ fn the_heat_map_is_of_a_known_table_and_time() {
     let (code, data, _) = world.run("heat --to 2020-01-01T00:00:00Z --last 1h --width 80 -o json");
     let whole: Value = serde_json::from_str(&data).unwrap();
     assert_eq!(code, 1);
-    // Nobody knows of that time: it is told, and no failure. What the port said is printed.
+    // No data for that time is an outcome, not a failure. The document of the port is printed.
     assert_eq!(
         (&whole["to"], &whole["rows"]),
         (&"2020-01-01T00:00:00Z".into(), &Value::Array(Vec::new()))
@@ -151,10 +151,7 @@ fn the_heat_map_is_of_a_known_table_and_time() {
     assert_eq!(whole["step_seconds"], 120);
     let (code, data, talk) = world.run("heat --partitions --to 2020-01-01T00:00:00Z -o table");
     assert_eq!((code, &*data), (1, ""));
-    assert!(
-        talk.starts_with("no data for that time, "),
-        "{talk}"
-    );
+    assert!(talk.starts_with("no data for that time, "), "{talk}");
 }
 
 #[test]
@@ -196,10 +193,10 @@ fn the_status_is_on_a_screen_and_in_every_form() {
 }
 
 #[test]
-fn who_does_not_answer_is_named_with_what_to_do() {
+fn without_an_answer_the_error_names_the_port_and_the_flags() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", taken.local_addr().unwrap());
-    // Nobody listens there from now on.
+    // No process listens at that port after this.
     drop(taken);
     for verb in ["hot", "ranges", "heat", "status", "admin flush 1"] {
         let mut asking = command();
@@ -224,7 +221,7 @@ fn who_does_not_answer_is_named_with_what_to_do() {
         code == 2 && talk.contains("expected http://host:port"),
         "{talk}"
     );
-    // The table port is none.
+    // The table port is not an admin port.
     let world = World::new();
     let table = format!("http://{}", world.server.table());
     let (code, _, talk) = world.run(&format!("ranges --admin {table}"));

@@ -1,4 +1,4 @@
-//! A process of the binary under test, with nothing of the test's own environment in its settings.
+//! Processes of the binary under test. Variables that hold settings of the server are removed from their environment.
 
 use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -23,11 +23,12 @@ pub(crate) fn command() -> Command {
     command_at(Path::new(env!("CARGO_BIN_EXE_partita")))
 }
 
-/// Runs it to its end. Returns exit code, stdout, stderr.
+/// Runs the binary to its end. Returns exit code, stdout, stderr.
 pub(crate) fn run<A: AsRef<OsStr>>(arguments: &[A]) -> (i32, String, String) {
     read(command().args(arguments).output().unwrap())
 }
 
+/// Exit code, stdout and stderr of a process that ended.
 pub(crate) fn read(output: Output) -> (i32, String, String) {
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (
@@ -37,11 +38,19 @@ pub(crate) fn read(output: Output) -> (i32, String, String) {
     )
 }
 
-/// A running server. Killed when dropped.
+/// The rest of a process's stderr. Waits until the process closes it.
+pub(crate) fn rest_of_stderr(child: &mut Child) -> String {
+    let mut text = String::new();
+    let mut stderr = child.stderr.take().unwrap();
+    stderr.read_to_string(&mut text).unwrap();
+    text
+}
+
+/// A running server. Dropping it kills the process.
 pub(crate) struct Server {
     child: Child,
     stdout: Option<BufReader<ChildStdout>>,
-    /// The lines up to the one that says it is ready.
+    /// The first lines of stdout, up to the one that reports readiness.
     pub(crate) start: Vec<String>,
 }
 
@@ -55,8 +64,8 @@ impl Server {
         Server::start_command(&mut command)
     }
 
-    /// Starts `serve` with its admin port open. Port 0 would switch that off, so one is looked for that is free; somebody else may
-    /// take it first, and then it is another.
+    /// Starts `serve` with its admin port open. Port 0 would switch the admin port off, so this looks for a free port, and tries
+    /// another if a second process takes it first.
     pub(crate) fn start_with_admin(arguments: &[&str]) -> Server {
         loop {
             let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -101,7 +110,7 @@ impl Server {
         }
     }
 
-    /// Reads its first lines; false if it ends instead.
+    /// Reads the first lines of stdout; false if the server ends instead.
     fn wait_until_ready(&mut self) -> bool {
         loop {
             let line = self.next_line();
@@ -121,13 +130,7 @@ impl Server {
     pub(crate) fn line(&mut self) -> String {
         let line = self.next_line();
         if line.is_empty() {
-            let mut talk = String::new();
-            self.child
-                .stderr
-                .take()
-                .unwrap()
-                .read_to_string(&mut talk)
-                .unwrap();
+            let talk = rest_of_stderr(&mut self.child);
             panic!("the server ended early: {talk}");
         }
         line.trim_end().to_owned()
@@ -140,7 +143,7 @@ impl Server {
         line
     }
 
-    /// Closes our end of its stdout.
+    /// Closes the reading end of the server's stdout.
     pub(crate) fn stop_listening(&mut self) {
         self.stdout = None;
     }
@@ -180,7 +183,7 @@ impl Server {
         self.wait()
     }
 
-    /// Kills it without a warning, and waits until it is gone.
+    /// Kills the process, and waits until it ended.
     pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
@@ -188,16 +191,11 @@ impl Server {
 
     /// Waits for the end. Returns exit code, the rest of stdout, and stderr.
     pub(crate) fn wait(mut self) -> (i32, String, String) {
-        let (mut data, mut talk) = (String::new(), String::new());
+        let mut data = String::new();
         if let Some(stdout) = &mut self.stdout {
             stdout.read_to_string(&mut data).unwrap();
         }
-        self.child
-            .stderr
-            .take()
-            .unwrap()
-            .read_to_string(&mut talk)
-            .unwrap();
+        let talk = rest_of_stderr(&mut self.child);
         (self.child.wait().unwrap().code().unwrap_or(-1), data, talk)
     }
 }

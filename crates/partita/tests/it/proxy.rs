@@ -1,11 +1,11 @@
-//! Verbs by way of HTTP proxies: the variables and the flag that say which.
+//! Commands through HTTP proxies: the variables and the flag that choose the proxy.
 
 use std::net::TcpListener;
 
 use crate::gate::Gate;
 use crate::process::{Server, command, read};
 
-/// Exit code and talk of a verb that lists tables, with these variables.
+/// Exit code and stderr of a command that lists tables, with these variables.
 fn list(connection: &str, flags: &str, variables: &[(&str, &str)]) -> (i32, String) {
     let mut command = command();
     command
@@ -23,20 +23,20 @@ fn list(connection: &str, flags: &str, variables: &[(&str, &str)]) -> (i32, Stri
 }
 
 #[test]
-fn variables_and_the_flag_say_which_proxy() {
+fn variables_and_the_flag_choose_the_proxy() {
     let mut server = Server::start(&["--in-memory"]);
     let here = server.line();
-    // What hands requests on as they come is proxy enough: a server takes them with whole URLs too.
+    // The gate forwards bytes. It can serve as a proxy, because the server accepts requests with absolute URLs.
     let proxy = Gate::before(&server.table(), usize::MAX);
     let proxy = format!("http://{}", proxy.address());
-    let nobody = TcpListener::bind("127.0.0.1:0").unwrap();
-    let dead = format!("http://{}", nobody.local_addr().unwrap());
-    drop(nobody);
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap();
+    let dead = format!("http://{}", closed.local_addr().unwrap());
+    drop(closed);
     let far = here.replace(&server.table(), "tables.invalid:10002");
     assert_ne!(far, here);
 
     let (code, talk) = list(&far, "", &[]);
-    assert_eq!(code, 2, "nobody knows that host: {talk}");
+    assert_eq!(code, 2, "the host does not exist: {talk}");
     for name in ["http_proxy", "HTTP_PROXY", "all_proxy"] {
         let (code, talk) = list(&far, "", &[(name, &proxy)]);
         assert_eq!(code, 1, "there are no tables: {talk}");

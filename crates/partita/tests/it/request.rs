@@ -1,4 +1,4 @@
-//! Signed requests by hand: a test of start and stop must see single bytes, which clients hide.
+//! Signed requests without a client, for tests that need control of single bytes.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -52,14 +52,14 @@ pub(crate) fn get(address: &str, path: &str, query: &str) -> (String, String) {
     (head.to_owned(), body.to_owned())
 }
 
-/// A request whose headers the server has read, and whose body it waits for.
+/// A request of which the server has the headers, and waits for the body.
 pub(crate) struct Held {
     stream: TcpStream,
     body: String,
 }
 
 impl Held {
-    /// Begins to create a table. When this returns, the server is at work on the request: it has asked for the body.
+    /// Begins to create a table. When this returns, the server handles the request: it has sent `100 Continue` for the body.
     pub(crate) fn create_table(address: &str, name: &str) -> Held {
         let body = format!("{{\"TableName\":\"{name}\"}}");
         let date = http_date_now();

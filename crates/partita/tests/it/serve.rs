@@ -16,7 +16,7 @@ fn ask(address: &str, request: &str) -> String {
 }
 
 #[test]
-fn start_and_end_are_told_as_azurite_tells_them() {
+fn start_and_end_are_printed_as_azurite_prints_them() {
     let mut server = Server::start(&["--in-memory"]);
     let table = server.table();
     assert_eq!(
@@ -53,9 +53,9 @@ fn start_and_end_are_told_as_azurite_tells_them() {
     assert_eq!(again.end("-INT"), (0, closing.to_owned(), String::new()));
 }
 
-/// In a container what is printed is the log.
+/// In a container, stdout becomes a log.
 #[test]
-fn the_key_of_an_account_of_ones_own_is_not_printed() {
+fn the_key_of_a_configured_account_is_not_printed() {
     let key = "a2V5LW9mLW9uZXMtb3du";
     let mut server = Server::start(&["--in-memory", "--accounts", &format!("own:{key}")]);
     let string = server.line();
@@ -182,7 +182,7 @@ fn the_debug_file_has_requests_and_no_secrets() {
         "--debug",
         &file.display().to_string(),
     ]);
-    // A signature that fits nothing: what should have been signed is told, what was sent is not.
+    // An invalid signature: the log has the expected string to sign, but not the signature that was sent.
     let signature = "c2lnbmF0dXJlLXRoYXQtZml0cy1ub3RoaW5nLWhlcmU=";
     let request = format!(
         "GET /devstoreaccount1/Tables?comp=list&$filter=Secret%20eq%20'of-an-entity'&%24filter=of-an-entity&spk=of-an-entity HTTP/1.1\r\nHost: {}\r\nx-ms-date: {}\r\nx-ms-version: 2019-02-02\r\n\
@@ -213,7 +213,7 @@ fn the_debug_file_has_requests_and_no_secrets() {
 }
 
 #[test]
-fn settings_that_do_not_go_together_are_refused_at_once() {
+fn contradicting_settings_are_refused_at_once() {
     let refused = |arguments: &[&str], wanted: &str| {
         let (code, data, talk) = run(arguments);
         assert_eq!((code, data.as_str()), (2, ""), "{arguments:?}");
@@ -250,7 +250,7 @@ fn settings_that_do_not_go_together_are_refused_at_once() {
 }
 
 #[test]
-fn a_server_that_cannot_start_says_why_down_to_the_cause() {
+fn a_server_that_cannot_start_reports_the_cause() {
     let mut command = command();
     command.args([
         "serve",
@@ -317,7 +317,7 @@ fn a_second_signal_does_not_wait() {
 }
 
 #[test]
-fn a_server_whose_stdout_nobody_reads_serves_and_ends_well() {
+fn a_server_with_a_closed_stdout_serves_and_ends_without_error() {
     let mut server = Server::start(&["--in-memory"]);
     let table = server.table();
     server.stop_listening();

@@ -1,4 +1,4 @@
-//! Snapshots, backups and restores as an operator does them: by verbs, on a server with a directory, killed now and then.
+//! Snapshots, backups and restores by commands, on a server with a directory that is killed in between.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::process::{Server, command, read};
 
-/// Values whose types are easily lost.
+/// Values whose types a conversion could lose.
 const EXACT: &str = r#"{"PartitionKey":"","RowKey":"","S":"\"ä","L@odata.type":"Edm.Int64","L":"9007199254740993","D@odata.type":"Edm.Double","D":1.0,"N@odata.type":"Edm.Double","N":"NaN","I":7,"B@odata.type":"Edm.Binary","B":"AP8=","T":true,"G@odata.type":"Edm.Guid","G":"c9da6455-213d-42c9-9a79-3e9149a57833","At@odata.type":"Edm.DateTime","At":"2008-10-01T15:26:04.6812774Z"}"#;
 
 struct World {
@@ -32,14 +32,14 @@ impl World {
         self.home.path().join(name)
     }
 
-    /// Kills the server without a warning, and starts it anew on this directory.
+    /// Kills the server, and starts it again on this directory.
     fn restart(&mut self, data: &str) {
         self.server.kill();
         let (server, connection) = serve(&self.path(data), self.home.path());
         (self.server, self.connection) = (server, connection);
     }
 
-    /// Exit code, stdout, stderr of a verb in the home directory.
+    /// Exit code, stdout, stderr of a command in the home directory.
     fn run(&self, arguments: &str) -> (i32, String, String) {
         read(self.command(arguments).output().unwrap())
     }
@@ -54,14 +54,14 @@ impl World {
         command
     }
 
-    /// What a verb that succeeds prints.
+    /// The stdout of a command, which must succeed.
     fn done(&self, arguments: &str) -> String {
         let (code, data, talk) = self.run(arguments);
         assert_eq!(code, 0, "{arguments}: {talk}");
         data
     }
 
-    /// What a verb that is refused says.
+    /// The stderr of a command, which must fail.
     fn refused(&self, arguments: &str) -> String {
         let (code, _, talk) = self.run(arguments);
         assert_eq!(code, 2, "{arguments}: {talk}");
@@ -86,7 +86,7 @@ impl World {
         assert_eq!(code, 0, "{talk}");
     }
 
-    /// All entities with types, Timestamps and ETags, as the protocol gives them.
+    /// All entities with types, Timestamps and ETags, as the protocol returns them.
     fn entities(&self, table: &str) -> String {
         self.done(&format!("scan {table} --etag"))
     }
@@ -100,7 +100,7 @@ fn serve(data: &Path, home: &Path) -> (Server, String) {
     (server, connection)
 }
 
-/// Entities without what a restore of a table renews.
+/// Entities without Timestamps and ETags, which a restore of a table renews.
 fn without_versions(entities: &str) -> Vec<Value> {
     let lines = entities.lines().map(|line| {
         let mut entity: Value = serde_json::from_str(line).unwrap();
@@ -152,7 +152,7 @@ fn a_table_comes_back_from_a_snapshot() {
         without_versions(&world.entities("people")),
         without_versions(&before)
     );
-    let refused = world.refused("snapshot restore nightly --table nobody ADMIN");
+    let refused = world.refused("snapshot restore nightly --table unknown ADMIN");
     assert!(refused.contains("NoSuchTable"), "{refused}");
     let refused = world.refused("snapshot delete nightly ADMIN");
     assert!(refused.contains("--yes"), "{refused}");
@@ -183,7 +183,7 @@ fn a_backup_comes_back_with_its_versions_also_after_kills() {
     assert!(!world.path("elsewhere").exists());
     let climbing = world.refused("backup nightly --to file:///tmp/out/../elsewhere ADMIN");
     assert!(climbing.contains("`..`"), "{climbing}");
-    // Killed at once: whatever is there by then, the next try goes on with it.
+    // Killed at once: the next try resumes from any state.
     let mut backup = world.command("backup nightly --to out/backup ADMIN");
     let mut backup = backup
         .stderr(Stdio::null())
@@ -243,7 +243,7 @@ fn a_backup_without_a_name_that_goes_on_leaves_no_snapshot_behind() {
         let listed: Value = serde_json::from_str(&listed).unwrap();
         listed["snapshots"].as_array().unwrap().len()
     };
-    // A file where the backup's directory is to be.
+    // A file has the name of the backup's directory.
     std::fs::create_dir(world.path("out")).unwrap();
     std::fs::write(world.path("out/blocked"), "mine").unwrap();
     let talk = world.refused("backup --to out/blocked ADMIN");
@@ -258,7 +258,7 @@ fn a_backup_without_a_name_that_goes_on_leaves_no_snapshot_behind() {
     world.done(&command(&talk, "to resume: partita "));
     assert_eq!(snapshots(), 0);
     world.done("backup verify out/blocked");
-    // Given up instead.
+    // The other way to end it.
     std::fs::write(world.path("out/again"), "mine").unwrap();
     let talk = world.refused("backup --to out/again ADMIN");
     assert_eq!(snapshots(), 1);

@@ -1,4 +1,4 @@
-//! `partita stress`: its table, its files, how it ends.
+//! `partita stress`: its table, its files, its end.
 
 use std::path::Path;
 use std::process::Command;
@@ -19,7 +19,7 @@ fn is_there(world: &World, table: &str) -> bool {
 }
 
 #[test]
-fn its_own_table_goes_and_somebody_s_stays() {
+fn a_created_table_is_deleted_and_an_existing_one_stays() {
     let world = World::new();
     let (code, data, talk) = world.run(&format!("stress trial {QUICK}"));
     assert_eq!(code, 0, "{talk}");
@@ -37,7 +37,7 @@ fn its_own_table_goes_and_somebody_s_stays() {
     let (code, _, talk) = world.run(&format!("stress trial {QUICK}"));
     assert_eq!(code, 2);
     assert!(
-        talk.contains("table trial exists already: --use-existing"),
+        talk.contains("table trial exists already: add --use-existing"),
         "{talk}"
     );
     assert_eq!(world.run("count trial").1, rows);
@@ -47,7 +47,7 @@ fn its_own_table_goes_and_somebody_s_stays() {
     let (_, purge) = talk.split_once("partita purge trial ").unwrap();
     let filter = purge.split('"').nth(1).unwrap();
     assert_ne!(world.run("count trial").1, rows);
-    // What it says takes its rows away, and no others.
+    // The suggested command deletes the rows of the run, and no others.
     let purged = read(
         world
             .command("purge trial --yes")
@@ -59,7 +59,7 @@ fn its_own_table_goes_and_somebody_s_stays() {
     assert_eq!(world.run("count trial").1, rows);
 }
 
-/// A run through a gate, stopped while a request is held back there.
+/// A run through a gate, stopped while the gate holds back a request.
 fn stopped(world: &World, may_pass: usize, line: &str) -> (i32, String, String) {
     let gate = world.gate(may_pass);
     let mut command: Command = world.command(line);
@@ -72,7 +72,7 @@ fn stopped(world: &World, may_pass: usize, line: &str) -> (i32, String, String) 
 }
 
 #[test]
-fn who_stops_it_gets_a_report_and_no_table() {
+fn a_stopped_run_writes_a_report_and_deletes_its_table() {
     let world = World::new();
     let (code, data, talk) = stopped(
         &world,
@@ -88,7 +88,7 @@ fn who_stops_it_gets_a_report_and_no_table() {
         "{talk}"
     );
     assert!(!is_there(&world, "trial"));
-    // Stopped while it loads, there is nothing to report.
+    // A run that is stopped while it loads has nothing to report.
     let (code, data, talk) = stopped(&world, 3, "stress trial --rows 100000 --pattern single");
     assert_eq!((code, &*data), (2, ""), "{talk}");
     assert!(talk.ends_with("error: interrupted\n"), "{talk}");
@@ -107,7 +107,7 @@ fn reports_are_files_to_compare() {
         html.display()
     );
     assert_eq!(world.run(&line).0, 0);
-    // What is there is not overwritten unasked.
+    // Existing files are not overwritten without confirmation.
     let (code, _, talk) = world.run(&line);
     assert!(code == 2 && talk.contains("add --yes"), "{talk}");
     assert_eq!(world.run(&format!("{line} --yes")).0, 0);

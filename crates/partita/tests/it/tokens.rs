@@ -1,4 +1,4 @@
-//! Continuation tokens are keys, not places: they outlive the process that gave them, and the range they were given in.
+//! Continuation tokens are keys: they stay valid after restarts of the server, and after splits and merges of their range.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -23,7 +23,7 @@ impl World {
         Self { server, connection }
     }
 
-    /// Runs a verb, which has to succeed.
+    /// Runs a command, which must succeed.
     fn run(&self, line: &str, stdin: &str) {
         let mut verb = command();
         verb.args(line.split_whitespace())
@@ -33,7 +33,7 @@ impl World {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         let mut child = verb.spawn().unwrap();
-        // Closed at once: the verb may wait for its end.
+        // Closed at once, because the command may wait for the end of its input.
         let mut into = child.stdin.take().unwrap();
         into.write_all(stdin.as_bytes()).unwrap();
         drop(into);
@@ -41,7 +41,7 @@ impl World {
         assert_eq!(code, 0, "{line}: {talk}");
     }
 
-    /// The keys on a page of seven rows, and the token that the next one begins with.
+    /// The keys on a page of seven rows, and the token of the next page.
     fn page(&self, token: &str) -> (Vec<String>, Option<String>) {
         let query = format!("$top=7{token}");
         let (head, body) = request::get(&self.server.table(), "people()", &query);
@@ -66,7 +66,7 @@ impl World {
 }
 
 #[test]
-fn a_token_goes_on_after_kills_splits_and_merges() {
+fn a_token_is_valid_after_kills_splits_and_merges() {
     let home = tempfile::tempdir().unwrap();
     let data = home.path().join("data");
     let mut world = World::on(&data);
@@ -81,7 +81,7 @@ fn a_token_goes_on_after_kills_splits_and_merges() {
     }
     world.run("entity insert people --stdin", &rows);
 
-    // Between two pages each: the range that the token lies in becomes another, by a cut before it, and behind it.
+    // After each page, a split before or behind the token changes its range.
     let changes = [
         "",
         "admin split 1 --table people --at p02",

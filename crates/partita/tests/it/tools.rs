@@ -1,17 +1,17 @@
-//! What the page `docs/tools.md` cannot show: signals, pipes that close, questions, split points, whole exit codes.
+//! Behaviour of commands that the page `docs/tools.md` cannot show: signals, closed pipes, confirmation, split points, exit codes.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 
 use crate::gate::Gate;
-use crate::process::{Server, command, read};
+use crate::process::{Server, command, read, rest_of_stderr};
 
-/// A server, and how the toolbox finds it.
+/// A server, and the environment of commands on it.
 pub(crate) struct World {
     pub(crate) server: Server,
     connection: String,
-    /// Where verbs keep how far they are.
+    /// The directory of progress files.
     state: tempfile::TempDir,
 }
 
@@ -45,7 +45,7 @@ impl World {
         self.connection.replace(&direct, gate.address())
     }
 
-    /// How many files verbs have left to go on with.
+    /// The number of progress files.
     pub(crate) fn states(&self) -> usize {
         let states = self.state.path().join("partita").read_dir();
         states.map_or(0, Iterator::count)
@@ -79,7 +79,7 @@ impl World {
         piped.spawn().unwrap()
     }
 
-    /// Makes a table of so many rows of about a kilobyte in each partition.
+    /// Creates a table with this many rows in each partition, each of about a kilobyte.
     pub(crate) fn fill(&self, table: &str, partitions: &[(&str, usize)]) {
         assert_eq!(self.run(&format!("table create {table}")).0, 0);
         let filler = "x".repeat(1000);
@@ -115,7 +115,7 @@ pub(crate) fn keys(data: &str) -> Vec<(String, String)> {
 }
 
 #[test]
-fn an_interrupted_scan_goes_on_where_it_stopped() {
+fn an_interrupted_scan_resumes_where_it_stopped() {
     let world = World::new();
     world.fill("many", &[("a", 800), ("b", 800), ("c", 400)]);
     for (line, interrupt) in [
@@ -124,18 +124,12 @@ fn an_interrupted_scan_goes_on_where_it_stopped() {
     ] {
         let mut child = world.start(&mut world.command(line));
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
-        // Two megabytes do not fit into the pipe: once the first row is there, the last is not yet written.
+        // Two megabytes do not fit into the pipe: when the first row is read, the last is not written yet.
         let mut data = String::new();
         stdout.read_line(&mut data).unwrap();
         signal(&child, interrupt);
         stdout.read_to_string(&mut data).unwrap();
-        let mut talk = String::new();
-        child
-            .stderr
-            .take()
-            .unwrap()
-            .read_to_string(&mut talk)
-            .unwrap();
+        let talk = rest_of_stderr(&mut child);
         assert_eq!(child.wait().unwrap().code(), Some(2), "{talk}");
         let before = keys(&data);
         assert!((1..2000).contains(&before.len()), "{}", before.len());
@@ -178,7 +172,7 @@ fn an_interrupted_scan_goes_on_where_it_stopped() {
 }
 
 #[test]
-fn a_pipe_that_closes_is_no_failure() {
+fn a_closed_pipe_is_not_a_failure() {
     let world = World::new();
     world.fill("many", &[("a", 1000)]);
     let mut child = world.start(&mut world.command("scan many --page-rows 10"));
@@ -267,7 +261,7 @@ fn bounds_cut_the_table() {
 }
 
 #[test]
-fn what_destroys_needs_a_yes_where_nobody_can_be_asked() {
+fn without_a_terminal_destructive_commands_need_yes() {
     let world = World::new();
     world.fill("many", &[("a", 2)]);
     for line in [
@@ -279,13 +273,16 @@ fn what_destroys_needs_a_yes_where_nobody_can_be_asked() {
         command.args(line.split(' ').map(|word| word.replace("N(ge)0", "N ge 0")));
         let (code, data, talk) = read(command.output().unwrap());
         assert_eq!((code, &*data), (2, ""));
-        assert!(talk.contains(": cannot ask for confirmation, stdin or stderr is not a terminal"), "{talk}");
+        assert!(
+            talk.contains(": cannot ask for confirmation, stdin or stderr is not a terminal"),
+            "{talk}"
+        );
     }
     assert_eq!(world.run("count many").1, "2\n");
 }
 
 #[test]
-fn a_purge_deletes_what_it_says() {
+fn a_purge_deletes_the_rows_that_it_announced() {
     let world = World::new();
     world.fill("many", &[("a", 250), ("b", 100), ("c", 3)]);
     let purge = |flags: &str| {
@@ -312,7 +309,7 @@ fn a_purge_deletes_what_it_says() {
 }
 
 #[test]
-fn exit_codes_tell_nothing_found_from_failure() {
+fn nothing_found_and_failure_have_different_exit_codes() {
     let world = World::new();
     world.fill("many", &[("a", 1)]);
     for (line, expected) in [
@@ -355,7 +352,7 @@ fn exit_codes_tell_nothing_found_from_failure() {
 }
 
 #[test]
-fn rows_of_a_scan_go_back_in_as_they_were() {
+fn inserted_rows_of_a_scan_are_the_same() {
     let world = World::new();
     let input = r#"{"PartitionKey":"é \"","RowKey":"","A@odata.type":"Edm.Int64","A":"5","B@odata.type":"Edm.Double","B":5.0,"C@odata.type":"Edm.Binary","C":"AAE=","D@odata.type":"Edm.DateTime","D":"1999-12-31T23:59:59.1234567Z","E@odata.type":"Edm.Guid","E":"01010101-0101-0101-0101-010101010101","F":true,"G":5,"H":"text\n"}"#;
     for table in ["one", "two", "three"] {
@@ -390,7 +387,7 @@ fn rows_of_a_scan_go_back_in_as_they_were() {
 }
 
 #[test]
-fn completions_and_manual_pages_know_every_verb() {
+fn completions_and_manual_pages_have_every_command() {
     let world = World::new();
     for shell in ["bash", "zsh", "fish"] {
         let (code, script, _) = world.run(&format!("completions {shell}"));

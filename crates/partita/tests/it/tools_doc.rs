@@ -1,10 +1,10 @@
-//! `docs/tools.md` is true: every command in its `console` blocks is run, and what it prints is what stands there.
+//! `docs/tools.md` is correct: runs every command of its `console` blocks, and compares the output with the page.
 //!
-//! `PARTITA_REWRITE_DOCS=1` puts what the commands print into the page instead, to be read as prose before it is committed.
+//! `PARTITA_REWRITE_DOCS=1` writes the output into the page instead. Read the change before it is committed.
 //!
-//! A block is a list of commands, each a line that begins with `$ `, with what it prints on stdout and then on stderr under it; an exit
-//! code other than 0 is the line `[exit 1]`. All run in one directory against one server. Times, sizes, waits and resume tokens differ
-//! from run to run, and are not compared.
+//! A block is a list of commands: lines that begin with `$ `. Under each are its stdout and its stderr; an exit code other than 0 is the
+//! line `[exit 1]`. All run in one directory against one server. Times, sizes, waits and resume tokens differ between runs, and are not
+//! compared.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -13,14 +13,14 @@ use std::process::{Command, Stdio};
 use crate::process::{Server, command_at};
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/tools.md");
-/// What the page calls `$EXAMPLES`.
+/// The directory that the page calls `$EXAMPLES`.
 const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
-/// How the page calls the server's admin port.
+/// The admin port in the page.
 const ADMIN: &str = "http://127.0.0.1:10010";
-/// How the page calls the directory in which its commands run.
+/// The directory of the commands in the page.
 const HOME: &str = "/home/obrien";
 
-/// The shell in which commands run, as on the machine of a user of that server.
+/// The shell in which commands run, with the environment of a user of the server.
 struct Shell {
     server: Server,
     connection: String,
@@ -41,7 +41,7 @@ impl Shell {
         }
     }
 
-    /// What a command prints, and its exit code where it is not 0.
+    /// The output of a command, and its exit code if it is not 0.
     fn run(&self, line: &str) -> String {
         let bin = Path::new(env!("CARGO_BIN_EXE_partita")).parent().unwrap();
         let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
@@ -71,7 +71,7 @@ impl Shell {
     }
 }
 
-/// The page with the outputs that its commands have now.
+/// The page with the current output of its commands.
 fn rewritten(page: &str, shell: &Shell) -> String {
     let mut out = String::new();
     let mut in_block = false;
@@ -91,12 +91,12 @@ fn rewritten(page: &str, shell: &Shell) -> String {
     out
 }
 
-/// A line without what differs from run to run.
+/// A line without the parts that differ between runs.
 fn plain(line: &str) -> String {
     if let Some((before, _)) = line.split_once("--resume ") {
         return format!("{before}--resume TOKEN");
     }
-    // The last line ends with bytes and seconds. A job of the server is asked for until it is done, so its requests vary too.
+    // The last line ends with bytes and seconds. A command polls a job of the server, so its number of requests differs too.
     let mut line = line.to_owned();
     if line.ends_with(" s") && line.contains(" request") {
         let varying = if line.contains("snapshot") { 3 } else { 2 };
@@ -196,7 +196,7 @@ fn without_times(line: &str) -> String {
 }
 
 #[test]
-fn every_command_of_the_page_prints_what_stands_there() {
+fn every_command_prints_the_output_of_the_page() {
     let page = std::fs::read_to_string(PAGE).unwrap();
     let now = rewritten(&page, &Shell::new());
     if std::env::var_os("PARTITA_REWRITE_DOCS").is_some() {
@@ -218,7 +218,7 @@ fn every_command_of_the_page_prints_what_stands_there() {
 }
 
 #[test]
-fn what_differs_from_run_to_run_is_left_out() {
+fn parts_that_differ_between_runs_are_removed() {
     assert_eq!(
         plain("2 rows, 1 request, 10 B, 0.01 s"),
         "2 rows, 1 request"

@@ -35,27 +35,23 @@ fn tools() -> impl TypedValueParser<Value = Tool> {
 
 impl Command for ConnectCommand {
     fn run(self) -> CommandResult {
-        block_on(self.connect())
-    }
-}
-
-impl ConnectCommand {
-    async fn connect(self) -> CommandResult {
-        let (settings, values) = self.settings.resolve()?;
-        let account = self.account.as_deref();
-        let mut endpoint = Endpoint::of(&settings, account).ok_or_else(|| {
-            let name = account.unwrap_or_default();
-            CommandError::usage(format!("the settings have no account {name}"))
-        })?;
-        let status = probe::server_status(&settings).await;
-        if let Some(port) = status.as_ref().and_then(table_port)
-            && !is_port_chosen(&settings, &values)
-        {
-            endpoint.port = port;
-        }
-        output::print(&snippet(self.tool, &endpoint))?;
-        let answer = probe::table_answer(&endpoint).await?;
-        Ok(report(&answer, status.as_ref(), &endpoint))
+        block_on(async move {
+            let (settings, values) = self.settings.resolve()?;
+            let account = self.account.as_deref();
+            let mut endpoint = Endpoint::of(&settings, account).ok_or_else(|| {
+                let name = account.unwrap_or_default();
+                CommandError::usage(format!("the settings have no account {name}"))
+            })?;
+            let status = probe::server_status(&settings).await;
+            if let Some(port) = status.as_ref().and_then(table_port)
+                && !is_port_chosen(&settings, &values)
+            {
+                endpoint.port = port;
+            }
+            output::print(&snippet(self.tool, &endpoint))?;
+            let answer = probe::table_answer(&endpoint).await?;
+            Ok(report(&answer, status.as_ref(), &endpoint))
+        })
     }
 }
 

@@ -207,7 +207,7 @@ fn write_values(args: OutputArgs, heat: &Heat) -> Result<(), CommandError> {
     })
 }
 
-/// Names and values of the fields that say which range or partition a row shows.
+/// Names and values of the fields that identify the range or partition of a row.
 fn names(row: &HeatRow) -> Vec<(&'static str, String)> {
     match row {
         HeatRow::Range { start, end, .. } => {

@@ -157,10 +157,7 @@ async fn watch(args: OutputArgs, port: &AdminPort) -> CommandResult {
     let mut seconds = tokio::time::interval(PERIOD);
     seconds.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let has_screen = args.format() == Format::Table && screen::size().is_some();
-    let screen = has_screen
-        .then(Screen::enter)
-        .transpose()
-        .map_err(CommandError::Output)?;
+    let screen = Screen::enter_if(has_screen)?;
     let mut before: Option<Sample> = None;
     loop {
         let sample = async {
@@ -177,7 +174,7 @@ async fn watch(args: OutputArgs, port: &AdminPort) -> CommandResult {
                 match screen {
                     Some(screen) => {
                         let text = sample.text(port, before.as_ref());
-                        screen.show(&text).map_err(CommandError::Output)?;
+                        screen.show(&text)?;
                     }
                     None => sample.print(args, port, before.as_ref())?,
                 }
@@ -186,7 +183,7 @@ async fn watch(args: OutputArgs, port: &AdminPort) -> CommandResult {
             // A user who watches a screen may wait for a restart of the server.
             (Err(error), Some(screen)) => {
                 let text = format!("{error}\n\nretrying each second, until Ctrl-C\n");
-                screen.show(&text).map_err(CommandError::Output)?;
+                screen.show(&text)?;
                 before = None;
             }
             (Err(error), None) => return Err(error.into()),
