@@ -21,7 +21,7 @@ pub(super) async fn authenticate<'r>(
     let authorization = head.decisive_header(&header::AUTHORIZATION);
     let credentials = Credentials::parse(authorization, target.query, head.version)?;
     let account = head.front.parts.accounts.get(&target.account);
-    let account = account.ok_or_else(|| Failure::authentication("there is no such account"))?;
+    let account = account.ok_or_else(|| Failure::authentication("account not found"))?;
     let (name, keys) = (account.name.as_str(), &account.keys);
     let access = match credentials {
         Credentials::SharedKey(shared_key) => by_key(call, target, &shared_key, keys)?,
