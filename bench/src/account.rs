@@ -1,4 +1,4 @@
-//! A storage account as a client knows it, and its Shared Key signature.
+//! A client's storage account, and its Shared Key signature.
 //!
 //! Source of the string to sign: "Authorize with Shared Key", section on the Table service. Only path-style URLs are
 //! signed here, so the account stands twice in the canonicalized resource.
@@ -25,7 +25,6 @@ pub struct Account {
 
 impl Account {
     /// The account `devstoreaccount1` with the well-known key.
-    #[must_use]
     pub fn well_known() -> Self {
         Self::new("devstoreaccount1", WELL_KNOWN_KEY).expect("the well-known key is base64")
     }
@@ -46,14 +45,12 @@ impl Account {
     }
 
     /// The account's name.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// The Shared Key signature of a request, base64. `path` is the raw path of the request line with the account in
     /// it, without the query.
-    #[must_use]
     pub fn sign(&self, method: &str, content_type: &str, date: &str, path: &str) -> String {
         let mut mac = self.mac.clone();
         for part in [

@@ -1,10 +1,11 @@
-//! The admin port, asked without a library: one request a connection.
+//! A client of the admin port without an HTTP library: one request a connection.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, ensure};
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::park_for;
@@ -12,30 +13,31 @@ use crate::park_for;
 /// Longer than any action takes.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How long ranges may take to rewrite what they share.
+/// How long ranges may take to rewrite shared files.
 const REWRITING_MAX: Duration = Duration::from_secs(120);
 
-/// A range as the admin port shows it.
-#[derive(Debug, Clone)]
+/// A range in the list of ranges.
+#[derive(Clone, Debug, Deserialize)]
 pub struct Range {
     /// Its id.
     pub id: u64,
-    /// With how many older databases it still shares files.
+    /// Older databases that it still shares files with.
     pub sources: u64,
-    /// Bytes of its rows in files, as they are compressed there.
+    /// Bytes of its rows in files, compressed.
     pub bytes: u64,
 }
 
-/// What the admin port says of all ranges.
-#[derive(Debug, Clone)]
+/// The list of ranges.
+#[derive(Clone, Debug, Deserialize)]
 pub struct Ranges {
-    /// Them, in key order.
+    /// The ranges, in key order.
     pub ranges: Vec<Range>,
-    /// How many databases wait to be removed.
-    pub orphans: usize,
+    /// Databases that wait to be removed.
+    #[serde(default)]
+    pub orphans: Vec<Value>,
 }
 
-/// Waits until no range shares files with others: rewriting them is work too.
+/// Waits until no range shares files, because rewriting them loads the server.
 ///
 /// # Errors
 /// When it takes more than two minutes, or the port does not answer.
@@ -65,26 +67,9 @@ pub fn free_port() -> anyhow::Result<SocketAddr> {
 /// # Errors
 /// When the port does not answer, or not as documented.
 pub fn ranges(admin: SocketAddr) -> anyhow::Result<Ranges> {
-    let (status, body) = ask(admin, "GET", "/admin/v1/ranges", "")?;
-    let list = body["ranges"].as_array();
-    let (200, Some(list)) = (status, list) else {
-        bail!("the ranges were answered with {status}: {body}");
-    };
-    let range = |value: &Value| {
-        Some(Range {
-            id: value["id"].as_u64()?,
-            sources: value["sources"].as_u64()?,
-            bytes: value["bytes"].as_u64()?,
-        })
-    };
-    Ok(Ranges {
-        ranges: list
-            .iter()
-            .map(range)
-            .collect::<Option<_>>()
-            .context("a range without id")?,
-        orphans: body["orphans"].as_array().map_or(0, Vec::len),
-    })
+    let (status, body) = send(admin, "GET", "ranges", "")?;
+    ensure!(status == 200, "the list of ranges: {status}: {body}");
+    serde_json::from_value(body).context("the list of ranges")
 }
 
 /// Does something to a range; status and body.
@@ -97,34 +82,29 @@ pub fn act(
     action: &str,
     body: &str,
 ) -> anyhow::Result<(u16, Value)> {
-    let path = format!("/admin/v1/ranges/{range}/{action}");
-    ask(admin, "POST", &path, body)
+    send(admin, "POST", &format!("ranges/{range}/{action}"), body)
 }
 
-/// Does something with a snapshot; status and body.
+/// Does something with a snapshot; the body of the answer.
 ///
 /// # Errors
-/// When the port does not answer.
-pub fn act_on_snapshot(
-    admin: SocketAddr,
-    name: &str,
-    action: &str,
-) -> anyhow::Result<(u16, Value)> {
-    ask(
-        admin,
-        "POST",
-        &format!("/admin/v1/snapshots/{name}/{action}"),
-        "",
-    )
+/// When the port does not answer, or refuses.
+pub fn act_on_snapshot(admin: SocketAddr, name: &str, action: &str) -> anyhow::Result<Value> {
+    let (status, body) = send(admin, "POST", &format!("snapshots/{name}/{action}"), "")?;
+    ensure!(
+        status == 200,
+        "{action} of snapshot {name}: {status} {body}"
+    );
+    Ok(body)
 }
 
-fn ask(admin: SocketAddr, method: &str, path: &str, body: &str) -> anyhow::Result<(u16, Value)> {
+fn send(admin: SocketAddr, method: &str, path: &str, body: &str) -> anyhow::Result<(u16, Value)> {
     let mut stream = TcpStream::connect(admin)?;
     stream.set_read_timeout(Some(TIMEOUT))?;
     let length = body.len();
     write!(
         stream,
-        "{method} {path} HTTP/1.1\r\nHost: localhost\r\nX-Partita-Admin: bench\r\nConnection: close\r\n\
+        "{method} /admin/v1/{path} HTTP/1.1\r\nHost: localhost\r\nX-Partita-Admin: bench\r\nConnection: close\r\n\
          Content-Length: {length}\r\n\r\n{body}"
     )?;
     let mut answer = String::new();

@@ -1,4 +1,4 @@
-//! Entity group transactions as a client writes and reads them: `POST /$batch`.
+//! Entity group transactions of a client: `POST /$batch` and its answer.
 //!
 //! Source: "Performing Entity Group Transactions"; the framing is that of the official Python client.
 
@@ -9,8 +9,13 @@ use anyhow::{Context, ensure};
 use crate::Account;
 use crate::client::Response;
 
+// Boundaries as long as those of the official clients. Fixed, because no server can know.
+const BOUNDARY: &str = "batch_3c2f4f6e-5d0f-4f6f-9df1-8f1c2b7a9e01";
+const CHANGES: &str = "changeset_9b1d6d3a-0c3e-4c59-8a55-6a4e7c0b2d02";
+
 /// The `Content-Type` of a finished batch.
-pub const CONTENT_TYPE: &str = "multipart/mixed; boundary=batch_1";
+pub const CONTENT_TYPE: &str =
+    "multipart/mixed; boundary=batch_3c2f4f6e-5d0f-4f6f-9df1-8f1c2b7a9e01";
 
 /// A batch being written.
 #[derive(Clone, Debug)]
@@ -33,19 +38,19 @@ pub struct BatchPart {
 
 impl Batch {
     /// An empty batch for the server at `addr`.
-    #[must_use]
     pub fn new(account: &Account, addr: SocketAddr) -> Self {
         Self {
             base: format!("http://{addr}/{}", account.name()),
-            body: "--batch_1\r\nContent-Type: multipart/mixed; boundary=changeset_1\r\n\r\n"
-                .to_owned(),
+            body: format!(
+                "--{BOUNDARY}\r\nContent-Type: multipart/mixed; boundary={CHANGES}\r\n\r\n"
+            ),
         }
     }
 
     /// Adds an operation; the path excludes the account, the body may be empty.
     pub fn push(&mut self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) {
         self.body += &format!(
-            "--changeset_1\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n\
+            "--{CHANGES}\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n\
              {method} {}{path} HTTP/1.1\r\nAccept: application/json;odata=minimalmetadata\r\n\
              DataServiceVersion: 3.0\r\n",
             self.base
@@ -62,17 +67,22 @@ impl Batch {
         self.body += &format!("\r\n{body}\r\n");
     }
 
+    /// Adds the insert of an entity.
+    pub(crate) fn push_insert(&mut self, table: &str, json: &str) {
+        let prefer = ("Prefer", "return-no-content");
+        self.push("POST", &format!("/{table}"), &[prefer], json);
+    }
+
     /// The request's body.
-    #[must_use]
-    pub fn finish(self) -> Vec<u8> {
-        (self.body + "--changeset_1--\r\n--batch_1--\r\n").into_bytes()
+    pub fn finish(self) -> String {
+        self.body + &format!("--{CHANGES}--\r\n\r\n--{BOUNDARY}--\r\n")
     }
 }
 
 /// The parts of a batch's answer, in order; a refused batch has one.
 ///
 /// # Errors
-/// When the answer is not that of a batch that was understood.
+/// When the answer has another status than 202.
 pub fn parts(answer: &Response) -> anyhow::Result<Vec<BatchPart>> {
     let text = answer.text();
     ensure!(answer.status == 202, "batch: {} {text}", answer.status);

@@ -1,4 +1,4 @@
-//! Answers of the right shape and size for the bare server: what ours would say, made once.
+//! Prepared answers of the bare server, with the shape and size of ours.
 
 use std::fmt::Write;
 
@@ -16,14 +16,12 @@ pub const BATCH_CONTENT_TYPE: &str =
     "multipart/mixed; boundary=batchresponse_3c2f4f6e-5d0f-4f6f-9df1-8f1c2b7a9e01";
 
 /// One entity at minimal metadata.
-#[must_use]
 pub fn entity() -> String {
     let metadata = r#"{"odata.metadata":"http://127.0.0.1:10002/devstoreaccount1/$metadata#benchread/@Element","#;
     format!("{metadata}{}", &with_annotations(0)[1..])
 }
 
 /// A page of 1,000 entities at minimal metadata.
-#[must_use]
 pub fn page() -> String {
     let mut text = r#"{"odata.metadata":"http://127.0.0.1:10002/devstoreaccount1/$metadata#benchread","value":["#.to_owned();
     for row in 0..entity::PARTITION_ROWS {
@@ -36,7 +34,6 @@ pub fn page() -> String {
 }
 
 /// The answer to a batch of 100 inserts done.
-#[must_use]
 pub fn batch() -> String {
     let changes = "changesetresponse_9b1d6d3a-0c3e-4c59-8a55-6a4e7c0b2d02";
     let batch = "batchresponse_3c2f4f6e-5d0f-4f6f-9df1-8f1c2b7a9e01";

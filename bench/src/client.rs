@@ -1,14 +1,19 @@
-//! A blocking HTTP/1.1 client over one connection that signs with Shared Key: for preparing tables and for the crash
-//! and disk-full tests, where outcomes matter and speed does not.
+//! A blocking HTTP/1.1 client over one connection that signs with Shared Key: for preparing tables and for the tests of
+//! `harness`, where outcomes matter and speed does not.
 
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, ensure};
+use serde::Deserialize;
+use serde_json::Value;
 
 use crate::http::{BodyReader, Head, find_header};
 use crate::{Account, rfc1123_now};
+
+/// The query option for answers without metadata.
+pub const NO_METADATA: &str = "$format=application/json;odata=nometadata";
 
 /// One connection to a server.
 #[derive(Debug)]
@@ -38,7 +43,6 @@ pub struct Request<'a> {
 
 impl<'a> Request<'a> {
     /// A request without query, headers and body.
-    #[must_use]
     pub fn new(method: &'a str, path: &'a str) -> Self {
         Self {
             method,
@@ -51,7 +55,12 @@ impl<'a> Request<'a> {
     }
 }
 
-/// An answer, read whole.
+#[derive(Deserialize)]
+struct Page {
+    value: Vec<Value>,
+}
+
+/// A complete answer.
 #[derive(Clone, Debug)]
 pub struct Response {
     /// HTTP status.
@@ -63,15 +72,40 @@ pub struct Response {
 
 impl Response {
     /// A header's value; names compare without case.
-    #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         find_header(&self.head, name)
     }
 
     /// The body as text, lossy: for messages.
-    #[must_use]
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    /// Checks the status.
+    ///
+    /// # Errors
+    /// The status and the body of another answer.
+    pub fn expect(self, status: u16) -> anyhow::Result<Self> {
+        ensure!(self.status == status, "{} {}", self.status, self.text());
+        Ok(self)
+    }
+
+    /// The entities of a page.
+    ///
+    /// # Errors
+    /// When the body is not a page.
+    pub fn entities(&self) -> anyhow::Result<Vec<Value>> {
+        let page: Page = serde_json::from_slice(&self.body).context("reading a page")?;
+        Ok(page.value)
+    }
+
+    /// The query options that continue a query behind this page; `None` after the last page.
+    pub fn next_page(&self) -> Option<String> {
+        let token = |name: &str| Some(percent_encode(self.header(name)?));
+        let partition = token("x-ms-continuation-NextPartitionKey")?;
+        let row = token("x-ms-continuation-NextRowKey");
+        let row = row.map_or_else(String::new, |row| format!("&NextRowKey={row}"));
+        Some(format!("NextPartitionKey={partition}{row}"))
     }
 }
 
@@ -83,7 +117,7 @@ impl Client {
     pub fn connect(addr: SocketAddr, account: Account) -> anyhow::Result<Self> {
         let stream = TcpStream::connect_timeout(&addr, Duration::from_secs(1))?;
         stream.set_nodelay(true)?;
-        // An answer that takes longer than any the service gives means that the server hangs.
+        // Longer than any answer of the service takes: the server hangs.
         stream.set_read_timeout(Some(Duration::from_secs(60)))?;
         stream.set_write_timeout(Some(Duration::from_secs(60)))?;
         Ok(Self {
@@ -97,14 +131,78 @@ impl Client {
     /// Sends one request and reads its answer.
     ///
     /// # Errors
-    /// When the connection fails or the answer is not HTTP. The request may then have been executed or not; the
-    /// client must not be used again.
+    /// When the connection fails, with an [`io::Error`] at the root, or the answer is not HTTP. The request may have been executed;
+    /// the client must not be used again.
     pub fn send(&mut self, request: &Request<'_>) -> anyhow::Result<Response> {
         let bytes = self.encode(request);
         self.stream
             .write_all(&bytes)
             .context("sending the request")?;
         self.receive()
+    }
+
+    /// Posts JSON to a path; the answer to an insert has no body.
+    ///
+    /// # Errors
+    /// As [`Client::send`].
+    pub fn post(&mut self, path: &str, json: &str) -> anyhow::Result<Response> {
+        self.send(&Request {
+            headers: &[("Prefer", "return-no-content")],
+            content_type: "application/json",
+            body: json.as_bytes(),
+            ..Request::new("POST", path)
+        })
+    }
+
+    /// Gets a path.
+    ///
+    /// # Errors
+    /// As [`Client::send`].
+    pub fn get(&mut self, path: &str) -> anyhow::Result<Response> {
+        self.send(&Request::new("GET", path))
+    }
+
+    /// Gets all pages of a query.
+    ///
+    /// # Errors
+    /// As [`Client::send`], another status than 200, and the error of `take`.
+    pub fn pages(
+        &mut self,
+        path: &str,
+        query: &str,
+        mut take: impl FnMut(&Response) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        let mut query_of_page = query.to_owned();
+        loop {
+            let page = self.send(&Request {
+                query: &query_of_page,
+                ..Request::new("GET", path)
+            })?;
+            let page = page.expect(200).context("a page")?;
+            take(&page)?;
+            match page.next_page() {
+                Some(token) => query_of_page = format!("{query}&{token}"),
+                None => return Ok(()),
+            }
+        }
+    }
+
+    /// Puts JSON to a path.
+    ///
+    /// # Errors
+    /// As [`Client::send`].
+    pub fn put(
+        &mut self,
+        path: &str,
+        headers: &[(&str, &str)],
+        json: &[u8],
+    ) -> anyhow::Result<Response> {
+        self.send(&Request {
+            headers,
+            content_type: "application/json",
+            body: json,
+            ..Request::new("PUT", path)
+        })
     }
 
     /// The request as it goes over the wire, signed now.
@@ -117,19 +215,12 @@ impl Client {
         let question = if request.query.is_empty() { "" } else { "?" };
         let mut text = format!(
             "{} {path}{question}{} HTTP/1.1\r\nHost: {}\r\nx-ms-date: {date}\r\nx-ms-version: 2019-02-02\r\n\
-             Authorization: SharedKey {}:{signature}\r\n",
+             Accept: application/json;odata=minimalmetadata\r\nAuthorization: SharedKey {}:{signature}\r\n",
             request.method,
             request.query,
             self.addr,
             self.account.name(),
         );
-        if !request
-            .headers
-            .iter()
-            .any(|(name, _)| name.eq_ignore_ascii_case("accept"))
-        {
-            text.push_str("Accept: application/json;odata=minimalmetadata\r\n");
-        }
         for (name, value) in request.headers {
             text.push_str(&format!("{name}: {value}\r\n"));
         }
@@ -180,10 +271,26 @@ impl Client {
         let mut piece = [0; 64 * 1_024];
         let count = self.stream.read(&mut piece).context("reading the answer")?;
         if count == 0 {
-            bail!("the server closed the connection");
+            let closed = io::ErrorKind::UnexpectedEof;
+            return Err(io::Error::new(closed, "the server closed the connection").into());
         }
         self.buffer
             .extend_from_slice(piece.get(..count).unwrap_or_default());
         Ok(())
     }
+}
+
+/// Whether an error of [`Client::send`] means that the connection broke, as it does when the server is killed.
+pub fn is_disconnect(error: &anyhow::Error) -> bool {
+    error.root_cause().is::<io::Error>()
+}
+
+/// Percent-encodes everything but unreserved characters.
+fn percent_encode(text: &str) -> String {
+    text.bytes().fold(String::new(), |text, byte| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' => {
+            text + &char::from(byte).to_string()
+        }
+        byte => text + &format!("%{byte:02X}"),
+    })
 }

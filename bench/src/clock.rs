@@ -1,4 +1,4 @@
-//! The wall clock, only as the text of a `Date` header; and resting.
+//! The wall clock, only as the text of a `Date` header; and waiting.
 
 use std::time::{Duration, Instant};
 
@@ -9,8 +9,7 @@ use time::macros::format_description;
 pub(crate) const DATE_LEN: usize = 29;
 
 /// The time now as RFC 1123 text, whole seconds.
-#[must_use]
-pub fn rfc1123_now() -> String {
+pub(crate) fn rfc1123_now() -> String {
     let format = format_description!(
         "[weekday repr:short], [day] [month repr:short] [year] [hour]:[minute]:[second] GMT"
     );
@@ -21,7 +20,7 @@ pub fn rfc1123_now() -> String {
     text
 }
 
-/// Lets this thread rest for a while; others, such as those of a load, go on.
+/// Parks this thread for a while.
 pub fn park_for(time: Duration) {
     let end = Instant::now() + time;
     while let Some(left) = end.checked_duration_since(Instant::now()) {

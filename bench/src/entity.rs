@@ -16,19 +16,16 @@ pub const PREPARED_ROWS: u64 = 100_000;
 pub const PARTITION_ROWS: u64 = 1_000;
 
 /// A key of [`KEY_LEN`] characters: a letter and 15 hexadecimal digits.
-#[must_use]
 pub fn key(letter: char, number: u64) -> String {
     format!("{letter}{:015x}", number & 0x0fff_ffff_ffff_ffff)
 }
 
 /// The keys of prepared row `index` (below [`PREPARED_ROWS`]).
-#[must_use]
 pub fn prepared_keys(index: u64) -> (String, String) {
     (key('p', index / PARTITION_ROWS), key('r', index))
 }
 
 /// The JSON body of an insert, [`BODY_BYTES`] long, with all eight types among its ten properties.
-#[must_use]
 pub fn body(partition_key: &str, row_key: &str, salt: u64) -> String {
     let mut text = format!(r#"{{"PartitionKey":"{partition_key}","RowKey":"{row_key}","#);
     properties(&mut text, salt);

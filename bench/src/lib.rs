@@ -1,14 +1,13 @@
-//! The measuring side of the project: a cheap load driver, the servers it is pointed at, the fixed workloads and the
-//! table of results; and the small signed client that the crash and disk-full tests share with it.
+//! The measuring side of the project: a cheap load driver, the servers it drives, the fixed workloads and the table of
+//! results; and the small signed client that `harness` uses too.
 //!
 //! Promises:
 //! - The driver shares two cores with the server it measures, so it does as little per request as `wrk`: one write, one
-//!   read, no parsing beyond the head. What it costs is measured and printed.
+//!   read, no parsing beyond the head. Its own cost is measured and printed.
 //! - All targets of one run get the same requests, interleaved, so that a noisy machine disturbs them alike.
-//! - An answer that is not the expected one (status, size) is counted as an error, never as throughput.
+//! - An answer with another status or size than the expected one counts as an error, never as throughput.
 //!
-//! It knows the protocol from outside only: nothing here is shared with the server's own crates, so a fault in their
-//! parsing or signing cannot hide itself.
+//! It shares no code with the server's crates, so a fault in their parsing or signing cannot hide itself.
 
 mod account;
 pub mod admin;
@@ -20,6 +19,7 @@ pub mod compare;
 pub mod entity;
 mod http;
 mod load;
+mod options;
 mod prepare;
 mod process;
 pub mod project;
@@ -28,9 +28,17 @@ mod target;
 mod workload;
 
 pub use account::Account;
-pub use clock::{park_for, rfc1123_now};
-pub use load::{LoadResult, LoadRun, LoadShape};
+pub use clock::park_for;
+pub(crate) use clock::rfc1123_now;
+pub use load::{LoadResult, LoadRun};
+pub use options::Options;
 pub use prepare::{create_table, prepare};
-pub use process::{Cpu, ServerProcess};
-pub use target::{Programs, Target, TargetKind, azurite_available, partita_command};
+pub use process::ServerProcess;
+pub use target::{open_admin_port, partita_command};
 pub use workload::{Workload, WorkloadKind};
+
+/// The name of a value on the command line.
+fn value_name(value: impl clap::ValueEnum) -> String {
+    let name = value.to_possible_value();
+    name.map_or_else(String::new, |name| name.get_name().to_owned())
+}

@@ -1,8 +1,9 @@
-//! Makes the tables of the workloads and fills the one that is read.
+//! Creates the tables of the workloads and fills the one that is read.
 
 use std::net::SocketAddr;
 
 use anyhow::{bail, ensure};
+use clap::ValueEnum;
 
 use crate::batch::{self, Batch};
 use crate::client::{Client, Request};
@@ -15,16 +16,16 @@ const BATCH_ROWS: u64 = 100;
 /// Ranges after [`split`].
 pub(crate) const RANGES: usize = 16;
 
-/// Cuts in each of the three tables with many partitions.
+/// Split keys in each of the three tables with many partitions.
 const CUTS_EACH: u64 = 5;
 
-/// Makes every workload's table on the server and, when `rows` says so, the 100,000 rows to be read.
+/// Creates the tables of all workloads and, with `rows`, inserts the 100,000 rows that are read.
 ///
 /// # Errors
 /// When the server refuses.
 pub fn prepare(addr: SocketAddr, account: &Account, rows: bool) -> anyhow::Result<()> {
     let mut client = Client::connect(addr, account.clone())?;
-    for kind in WorkloadKind::ALL {
+    for kind in WorkloadKind::value_variants() {
         create_table(&mut client, kind.table())?;
     }
     if rows {
@@ -35,11 +36,11 @@ pub fn prepare(addr: SocketAddr, account: &Account, rows: bool) -> anyhow::Resul
     Ok(())
 }
 
-/// Cuts the tables of a server with an admin port into [`RANGES`] ranges, each table evenly, and waits until these have rewritten
-/// what they share, which is not what is measured.
+/// Splits the tables of a server with an admin port into [`RANGES`] ranges, each table evenly, and waits until the ranges have
+/// rewritten the files they share: a measurement must not include that work.
 ///
 /// # Errors
-/// When the server refuses, or the ranges do not get done.
+/// When the server refuses, or the ranges still share files after two minutes.
 pub(crate) fn split(admin: SocketAddr, account: &Account) -> anyhow::Result<()> {
     let read = (
         WorkloadKind::PointGet,
@@ -62,7 +63,7 @@ pub(crate) fn split(admin: SocketAddr, account: &Account) -> anyhow::Result<()> 
     admin::await_rewriting(admin)
 }
 
-/// Splits the range that a key lies in: the others say that it is outside.
+/// Splits the range that contains a key; the others refuse it.
 fn cut_at(admin: SocketAddr, body: &serde_json::Value) -> anyhow::Result<()> {
     let mut refused = serde_json::Value::Null;
     for range in admin::ranges(admin)?.ranges {
@@ -75,22 +76,16 @@ fn cut_at(admin: SocketAddr, body: &serde_json::Value) -> anyhow::Result<()> {
     bail!("no range was split at {body}: {refused}")
 }
 
-/// Creates a table; one that is there already is fine.
+/// Creates a table unless it exists.
 ///
 /// # Errors
 /// When the server refuses for another reason.
 pub fn create_table(client: &mut Client, table: &str) -> anyhow::Result<()> {
-    let body = format!(r#"{{"TableName":"{table}"}}"#);
-    let answer = client.send(&Request {
-        content_type: "application/json",
-        headers: &[("Prefer", "return-no-content")],
-        body: body.as_bytes(),
-        ..Request::new("POST", "/Tables")
-    })?;
+    let answer = client.post("/Tables", &format!(r#"{{"TableName":"{table}"}}"#))?;
+    let status = answer.status;
     ensure!(
-        matches!(answer.status, 201 | 204 | 409),
-        "creating table {table}: {} {}",
-        answer.status,
+        matches!(status, 201 | 204 | 409),
+        "creating table {table}: {status} {}",
         answer.text()
     );
     Ok(())
@@ -107,16 +102,11 @@ fn insert_batch(
     for row in first..first + BATCH_ROWS {
         let (partition_key, row_key) = entity::prepared_keys(row);
         let json = entity::body(&partition_key, &row_key, row);
-        batch.push(
-            "POST",
-            &format!("/{table}"),
-            &[("Prefer", "return-no-content")],
-            &json,
-        );
+        batch.push_insert(table, &json);
     }
     let answer = client.send(&Request {
         content_type: batch::CONTENT_TYPE,
-        body: &batch.finish(),
+        body: batch.finish().as_bytes(),
         ..Request::new("POST", "/$batch")
     })?;
     let parts = batch::parts(&answer)?;

@@ -1,9 +1,9 @@
-//! A server run as a child process: started, waited for until it says it listens, measured, ended.
+//! A server as a child process: started, awaited until it prints its ready line, measured, killed.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
@@ -31,15 +31,6 @@ pub struct ServerProcess {
     log: Arc<Mutex<VecDeque<String>>>,
 }
 
-/// Processor time of a process since its start, seconds.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Cpu {
-    /// In user mode.
-    pub user_s: f64,
-    /// In the kernel on its behalf.
-    pub system_s: f64,
-}
-
 impl ServerProcess {
     /// Starts `command` and waits until it prints its ready line.
     ///
@@ -55,7 +46,7 @@ impl ServerProcess {
             .spawn()
             .with_context(|| format!("starting {command:?}"))?;
         let log = Arc::new(Mutex::new(VecDeque::new()));
-        // One place is enough: only the ready line is sent.
+        // Only the ready line is sent.
         let (sender, receiver) = mpsc::sync_channel(1);
         let stdout = child.stdout.take().context("the child has no stdout")?;
         let stderr = child.stderr.take().context("the child has no stderr")?;
@@ -81,38 +72,29 @@ impl ServerProcess {
         }
     }
 
-    /// Where it listens.
-    #[must_use]
+    /// Its address.
     pub fn addr(&self) -> SocketAddr {
         self.addr
     }
 
     /// Time from the start of the process to its ready line.
-    #[must_use]
     pub fn ready_after(&self) -> Duration {
         self.ready_after
     }
 
-    /// Its process id.
-    #[must_use]
-    pub fn pid(&self) -> u32 {
-        self.child.id()
-    }
-
     /// Its last lines of output.
-    #[must_use]
     pub fn log(&self) -> String {
         let log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
         log.iter()
             .fold(String::new(), |text, line| text + line + "\n")
     }
 
-    /// Processor time it took so far.
+    /// Processor time it took so far, seconds.
     ///
     /// # Errors
     /// When the process is gone.
-    pub fn cpu(&self) -> anyhow::Result<Cpu> {
-        Cpu::of(&self.pid().to_string())
+    pub(crate) fn cpu_s(&self) -> anyhow::Result<f64> {
+        cpu_s(&self.child.id().to_string())
     }
 
     /// Memory it holds, MiB.
@@ -132,7 +114,7 @@ impl ServerProcess {
     }
 
     fn status_mib(&self, name: &str) -> anyhow::Result<f64> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid()))?;
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
         let kib = status
             .lines()
             .find_map(|line| line.strip_prefix(name))
@@ -150,50 +132,32 @@ impl ServerProcess {
         self.child.wait()?;
         Ok(())
     }
-
-    /// Whether it has ended by itself.
-    ///
-    /// # Errors
-    /// When the system refuses to say.
-    pub fn exited(&mut self) -> anyhow::Result<Option<ExitStatus>> {
-        Ok(self.child.try_wait()?)
-    }
 }
 
 impl Drop for ServerProcess {
     fn drop(&mut self) {
-        // Either it is gone already or this ends it; a failure has no one to be reported to.
+        // A failure means that it has ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-impl Cpu {
-    /// Processor time of the process with this id in `/proc` (`self` for this one).
-    ///
-    /// # Errors
-    /// When the process does not exist.
-    pub fn of(pid: &str) -> anyhow::Result<Self> {
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;
-        // The command name may hold blanks; the fields are counted from its closing parenthesis (proc(5)).
-        let (_, fields) = stat
-            .rsplit_once(')')
-            .context("no command in the process stat")?;
-        let ticks = |index: usize| -> anyhow::Result<f64> {
-            let field = fields.split_ascii_whitespace().nth(index);
-            Ok(field.context("the process stat is short")?.parse::<f64>()? / TICKS_PER_SECOND)
-        };
-        Ok(Self {
-            user_s: ticks(11)?,
-            system_s: ticks(12)?,
-        })
-    }
-
-    /// User and system time together, seconds.
-    #[must_use]
-    pub fn total_s(self) -> f64 {
-        self.user_s + self.system_s
-    }
+/// Processor time since its start of the process with this id in `/proc` (`self` for this one), seconds.
+///
+/// # Errors
+/// When the process does not exist.
+pub(crate) fn cpu_s(pid: &str) -> anyhow::Result<f64> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;
+    // The command name may hold blanks; the fields are counted from its closing parenthesis (proc(5)).
+    let (_, fields) = stat
+        .rsplit_once(')')
+        .context("no command in the process stat")?;
+    // In user mode, and in the kernel on its behalf.
+    let ticks: Vec<&str> = fields.split_ascii_whitespace().skip(11).take(2).collect();
+    let [user, system] = ticks[..] else {
+        bail!("the process stat is short");
+    };
+    Ok((user.parse::<f64>()? + system.parse::<f64>()?) / TICKS_PER_SECOND)
 }
 
 /// Reads a stream to its end on a thread of its own, so that the child never blocks on a full pipe.
@@ -209,7 +173,7 @@ fn drain(
                 .find_map(|words| line.split_once(words))
                 .and_then(|(_, rest)| rest.trim().trim_end_matches('/').parse().ok());
             if let (Some(addr), Some(sender)) = (announced, &ready) {
-                // A second ready line finds the place taken or no receiver; both are fine.
+                // Sending a second ready line fails, which is harmless.
                 let _ = sender.try_send(addr);
             }
             let mut log = log.lock().unwrap_or_else(PoisonError::into_inner);
@@ -238,10 +202,10 @@ mod tests {
         let mut server = ServerProcess::start(shell(script), Duration::from_secs(10)).unwrap();
         assert_eq!(server.addr(), SocketAddr::from(([127, 0, 0, 1], 4321)));
         assert!(server.rss_mib().unwrap() > 0.0);
-        assert!(server.cpu().unwrap().total_s() < 5.0);
-        assert!(server.exited().unwrap().is_none());
+        assert!(server.cpu_s().unwrap() < 5.0);
+        assert!(server.child.try_wait().unwrap().is_none());
         server.kill().unwrap();
-        assert!(server.exited().unwrap().is_some());
+        assert!(server.child.try_wait().unwrap().is_some());
     }
 
     #[test]

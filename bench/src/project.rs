@@ -1,9 +1,7 @@
-//! Where the project is, and building its programs.
-//!
-//! For the project's own commands (`cargo xtask`, `cargo harness`), which run from a checkout.
+//! The checkout that `cargo xtask` and `cargo harness` run from: its folder, building its programs, and how a command ends.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitCode};
 
 use anyhow::{Context, ensure};
 
@@ -11,7 +9,6 @@ use anyhow::{Context, ensure};
 ///
 /// # Panics
 /// Never: this crate lies in a folder of the project.
-#[must_use]
 pub fn root() -> PathBuf {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
     manifest
@@ -24,18 +21,14 @@ pub fn root() -> PathBuf {
 ///
 /// The variables by which the calling cargo describes the running package are removed: build scripts of the cryptography
 /// libraries depend on them, so they and everything above them would be rebuilt here and again by the next build by hand.
-#[must_use]
 pub fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root());
+    let of_package = ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_"];
     for (name, _) in std::env::vars_os() {
-        let describes_package = name.to_str().is_some_and(|name| {
-            ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_"]
-                .iter()
-                .any(|prefix| name.starts_with(prefix))
-        });
-        if describes_package {
-            command.env_remove(name);
+        let text = name.to_string_lossy();
+        if of_package.iter().any(|prefix| text.starts_with(prefix)) {
+            command.env_remove(&name);
         }
     }
     command
@@ -47,17 +40,22 @@ pub fn cargo() -> Command {
 /// When cargo cannot be started or the build fails.
 pub fn build(package: &str, binary: &str) -> anyhow::Result<PathBuf> {
     let status = cargo()
-        .args([
-            "build",
-            "--release",
-            "--quiet",
-            "--package",
-            package,
-            "--bin",
-            binary,
-        ])
+        .args(["build", "--release", "--quiet"])
+        .args(["--package", package, "--bin", binary])
         .status()
         .context("starting cargo")?;
     ensure!(status.success(), "building {binary} failed");
     Ok(root().join("target/release").join(binary))
+}
+
+/// Ends a command of the project: an error goes to stderr with its causes, and fails the command.
+#[allow(clippy::print_stderr, reason = "how a command-line program ends")]
+pub fn exit_code(name: &str, outcome: anyhow::Result<()>) -> ExitCode {
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{name}: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
 }

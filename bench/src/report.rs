@@ -1,19 +1,20 @@
-//! The figures of a comparison and how they are shown.
+//! The figures of a comparison, and their tables.
 
 use std::fmt::Write;
 
 use partita_load::thousands;
 use serde::Serialize;
 
-use crate::{LoadResult, TargetKind, WorkloadKind};
+use crate::options::TargetKind;
+use crate::{LoadResult, WorkloadKind};
 
 /// One measurement of one server.
 #[derive(Clone, Debug, Serialize)]
 pub struct Measurement {
     /// The server's name.
-    pub target: &'static str,
+    pub target: String,
     /// The workload's name.
-    pub workload: &'static str,
+    pub workload: String,
     /// Connections, each with one request under way.
     pub connections: usize,
     /// Right answers while measuring.
@@ -38,7 +39,7 @@ pub struct Measurement {
     pub body_bytes: f64,
     /// Wrong answers and broken connections.
     pub errors: u64,
-    /// The first of them.
+    /// The first error.
     pub first_error: Option<String>,
     #[serde(skip)]
     kind: WorkloadKind,
@@ -79,7 +80,7 @@ impl Measurement {
         }
     }
 
-    /// The measurement of median throughput; `None` of none.
+    /// The measurement of median throughput; `None` without measurements.
     pub(crate) fn median(mut runs: Vec<Self>) -> Option<Self> {
         let every = runs.iter().map(|run| run.requests_per_s).collect();
         runs.sort_by(|a, b| a.requests_per_s.total_cmp(&b.requests_per_s));
@@ -90,8 +91,8 @@ impl Measurement {
         })
     }
 
-    /// Throughput divided by another's: where they took turns the median over the turns, because a machine that is
-    /// shared is slower at one minute than at the next.
+    /// The ratio of throughputs: the median over the turns for servers that took turns, because the speed of a shared machine
+    /// changes from minute to minute.
     fn ratio(&self, other: &Self) -> f64 {
         let (ours, theirs) = (&self.runs_requests_per_s, &other.runs_requests_per_s);
         if ours.len() != theirs.len() {
@@ -108,7 +109,6 @@ impl Measurement {
     }
 
     /// One line for a person.
-    #[must_use]
     pub fn line(&self) -> String {
         let mut line = format!(
             "{:<12} {:<8} {:>3} conns {:>9.0} req/s {:>10.0} ent/s  p50 {:>7.3}  p99 {:>8.3} ms  \
@@ -133,12 +133,12 @@ impl Measurement {
     }
 }
 
-/// All figures of one comparison, with the machine they are of.
+/// All figures of one comparison, and the machine.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// Processor, cores and memory.
     pub machine: String,
-    /// When it was made.
+    /// The date of the comparison.
     pub date: String,
     /// The figures, by workload, connections and server.
     pub measurements: Vec<Measurement>,
@@ -167,7 +167,6 @@ impl Report {
     }
 
     /// Every figure as an aligned table, with the ratios of ours to the others.
-    #[must_use]
     pub fn text(&self) -> String {
         let mut text = format!("{}\n{}\n\n", self.machine, self.date);
         for measurement in &self.measurements {
@@ -193,7 +192,6 @@ impl Report {
     }
 
     /// Our figures and the ratios as a Markdown table, for the README.
-    #[must_use]
     pub fn markdown(&self) -> String {
         let mut text = format!(
             "Measured on {} ({}); the driver shares the cores with the server.\n\n\
@@ -256,9 +254,11 @@ mod tests {
     use super::*;
 
     fn measurement(target: TargetKind, requests: u64) -> Measurement {
-        let mut result = LoadResult::empty();
-        result.requests = requests;
-        result.elapsed_s = 2.0;
+        let result = LoadResult {
+            requests,
+            elapsed_s: 2.0,
+            ..LoadResult::default()
+        };
         Measurement::new(target, WorkloadKind::Batch, 64, &result, 1.0, 50.0)
     }
 
@@ -278,7 +278,7 @@ mod tests {
                 .map(|&requests| measurement(target, requests));
             Measurement::median(runs.collect()).unwrap()
         };
-        // Once fast, once slow: nine tenths at each turn but one, whatever the medians say.
+        // Each turn has another speed: nine tenths at all turns but one, unlike the medians.
         let ours = runs(TargetKind::Partita, &[900, 450, 90]);
         let theirs = runs(TargetKind::Before, &[1_000, 500, 800]);
         assert!((ours.ratio(&theirs) - 0.9).abs() < 1e-9);

@@ -1,127 +1,57 @@
-//! The servers that are compared, each started fresh on a directory of its own.
+//! The servers of the comparison, each started on an empty directory of its own.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
-use std::str::FromStr;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
 
-use crate::{ServerProcess, admin};
+use crate::options::{Options, TargetKind};
+use crate::{ServerProcess, admin, project};
 
-/// Time a server may take to its ready line; Azurite on a cold cache needs several seconds.
+/// Time from start to the ready line; Azurite on a cold cache needs several seconds.
 const START_DEADLINE: Duration = Duration::from_secs(60);
 
-/// Which server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TargetKind {
-    /// This project's, durable.
-    Partita,
-    /// This project's, with the same data in 16 ranges.
-    Split,
-    /// Another build of this project's, durable: what a change made of the speed.
-    Before,
-    /// A hyper server that reads each request and answers prepared bytes: the ceiling on this machine.
-    Bare,
-    /// The emulator: not durable, it writes its whole state every few seconds.
-    Azurite,
-}
-
-impl TargetKind {
-    /// All, in the order of the table.
-    pub const ALL: [Self; 5] = [
-        Self::Partita,
-        Self::Split,
-        Self::Before,
-        Self::Bare,
-        Self::Azurite,
-    ];
-
-    /// The name on the command line, in the table and in JSON.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Partita => "partita",
-            Self::Split => "split",
-            Self::Before => "before",
-            Self::Bare => "bare",
-            Self::Azurite => "azurite",
-        }
-    }
-}
-
-impl FromStr for TargetKind {
-    type Err = anyhow::Error;
-
-    fn from_str(text: &str) -> anyhow::Result<Self> {
-        match Self::ALL.into_iter().find(|kind| kind.name() == text) {
-            Some(kind) => Ok(kind),
-            None => bail!("no target {text:?}; there are partita, split, before, bare, azurite"),
-        }
-    }
-}
-
-/// Where the programs of the servers are, and where their data goes.
-#[derive(Clone, Debug)]
-pub struct Programs {
-    /// The project's folder.
-    pub root: PathBuf,
-    /// The program of our server.
-    pub partita: PathBuf,
-    /// Another build of it, which the target `before` needs.
-    pub before: Option<PathBuf>,
-    /// Folder for the servers' data.
-    pub scratch: PathBuf,
-}
-
-/// A running server with its directory, which is deleted with it.
+/// A running server and its directory, which is deleted with it.
 #[derive(Debug)]
-pub struct Target {
+pub(crate) struct Target {
     /// Which server it is.
-    pub kind: TargetKind,
+    pub(crate) kind: TargetKind,
     /// Its process.
-    pub process: ServerProcess,
-    /// Its admin port, where it was given one.
-    pub admin: Option<SocketAddr>,
+    pub(crate) process: ServerProcess,
+    /// Its admin port, if it has one.
+    pub(crate) admin: Option<SocketAddr>,
     /// Dropped after the process.
     _directory: tempfile::TempDir,
 }
 
 impl Target {
-    /// Starts a server of this kind on a fresh folder.
+    /// Starts a server of this kind on an empty folder.
     ///
     /// # Errors
-    /// When the program is not there or does not get ready.
-    pub(crate) fn start(kind: TargetKind, programs: &Programs) -> anyhow::Result<Self> {
-        let (root, scratch) = (&programs.root, &programs.scratch);
+    /// When the program is missing, or prints no ready line in time.
+    pub(crate) fn start(kind: TargetKind, options: &Options) -> anyhow::Result<Self> {
+        let scratch = options.scratch()?;
         let directory = tempfile::Builder::new()
             .prefix(&format!("{}-", kind.name()))
-            .tempdir_in(scratch)
+            .tempdir_in(&scratch)
             .with_context(|| format!("making a folder in {}", scratch.display()))?;
-        let admin = match kind {
-            TargetKind::Split => Some(admin::free_port()?),
-            TargetKind::Partita | TargetKind::Before | TargetKind::Bare | TargetKind::Azurite => {
-                None
-            }
-        };
+        let mut admin = None;
         let command = match kind {
-            TargetKind::Partita | TargetKind::Split => {
-                let mut command = partita_command(&programs.partita, directory.path());
-                if let Some(admin) = admin {
-                    command.args(["--admin-port", &admin.port().to_string()]);
-                }
+            TargetKind::Partita => partita_command(&options.partita()?, directory.path()),
+            TargetKind::Split => {
+                let mut command = partita_command(&options.partita()?, directory.path());
+                admin = Some(open_admin_port(&mut command)?);
                 command
             }
             TargetKind::Before => {
-                let program = programs.before.as_deref();
-                partita_command(
-                    program.context("no program to compare with")?,
-                    directory.path(),
-                )
+                let program = options.before.as_deref();
+                let program = program.context("the target `before` needs --before FILE")?;
+                partita_command(program, directory.path())
             }
-            TargetKind::Bare => Command::new(root.join("target/release/bare-http")),
-            TargetKind::Azurite => azurite_command(root, directory.path())?,
+            TargetKind::Bare => Command::new(project::build("partita-bench", "bare-http")?),
+            TargetKind::Azurite => azurite_command(directory.path())?,
         };
         Ok(Self {
             kind,
@@ -133,52 +63,41 @@ impl Target {
 }
 
 /// The command line of our server on a directory, with a free port and without the admin port.
-#[must_use]
 pub fn partita_command(program: &Path, directory: &Path) -> Command {
     let mut command = Command::new(program);
-    command
-        .args([
-            "serve",
-            "--table-port",
-            "0",
-            "--admin-port",
-            "0",
-            "--location",
-        ])
-        .arg(directory);
+    command.args(["serve", "--table-port", "0", "--admin-port", "0"]);
+    command.arg("--location").arg(directory);
     command
 }
 
-/// Whether Azurite and a Node that runs it are there; the reason when not.
+/// Gives a command of [`partita_command`] an admin port, and returns its address.
 ///
 /// # Errors
-/// Says what is missing.
-pub fn azurite_available(root: &Path) -> anyhow::Result<()> {
-    azurite_command(root, root).map(|_| ())
+/// When this machine has no free port.
+pub fn open_admin_port(command: &mut Command) -> anyhow::Result<SocketAddr> {
+    let admin = admin::free_port()?;
+    command.args(["--admin-port", &admin.port().to_string()]);
+    Ok(admin)
 }
 
-fn azurite_command(root: &Path, directory: &Path) -> anyhow::Result<Command> {
-    let modules = root.join(".deps/node/node_modules");
+/// The command line of Azurite's table server.
+///
+/// # Errors
+/// When Azurite is not installed.
+pub(crate) fn azurite_command(directory: &Path) -> anyhow::Result<Command> {
+    let modules = project::root().join(".deps/node/node_modules");
     let program = modules.join("azurite/dist/src/table/main.js");
     if !program.exists() {
         bail!("Azurite is not installed in .deps; `./test` installs it");
     }
-    // The npm package `node` brings the Node 22 that Azurite 3.36 and later want; an older system Node will not do.
+    // The npm package `node` brings the Node 22 that Azurite 3.36 and later need; an older system Node does not run it.
     let node = modules.join("node/bin/node");
-    let mut command = Command::new(if node.exists() {
-        node
-    } else {
-        PathBuf::from("node")
-    });
+    let node = if node.exists() { node } else { "node".into() };
+    let mut command = Command::new(node);
     command
         .arg(program)
-        .args([
-            "--silent",
-            "--disableTelemetry",
-            "--skipApiVersionCheck",
-            "--tablePort",
-        ])
-        .arg(admin::free_port()?.port().to_string())
+        .args(["--silent", "--disableTelemetry", "--skipApiVersionCheck"])
+        .args(["--tablePort", &admin::free_port()?.port().to_string()])
         .arg("--location")
         .arg(directory);
     Ok(command)

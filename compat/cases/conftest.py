@@ -1,4 +1,4 @@
-"""Fixtures of the cases: a server (started, or given by URL), an account on it, and a fresh table per case."""
+"""Fixtures of the cases: a server (started, or an existing one by URL), an account on it, and a new table for each case."""
 
 import itertools
 import json
@@ -23,7 +23,7 @@ NUMBERS = itertools.count()
 
 
 def pytest_addoption(parser):
-    """Which server the cases speak to."""
+    """Adds the option `--target`: the server to test."""
     group = parser.getgroup("partita")
     group.addoption("--target", default=os.environ.get("PARTITA_TARGET", "partita"),
                     help="partita, azurite, or the URL of a running server")
@@ -33,7 +33,7 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
-    """Outcomes are collected on the configuration object."""
+    """Collects the outcomes on the configuration object."""
     config.outcomes = {}
 
 
@@ -47,7 +47,7 @@ OUTCOMES = {}
 
 
 def pytest_sessionfinish(session):
-    """Writes the outcomes for `compat/run` to compare targets; the process that collects them does, not its workers."""
+    """Writes the outcomes, so that `compat/run` can compare targets. Only the main process of pytest-xdist writes them."""
     path = session.config.getoption("--outcomes")
     if path and not hasattr(session.config, "workerinput"):
         pathlib.Path(path).write_text(json.dumps(OUTCOMES, indent=1, sort_keys=True))
@@ -61,7 +61,7 @@ def target(pytestconfig):
 
 @pytest.fixture(scope="session")
 def server_url(target):
-    """URL of the server that most cases share."""
+    """The URL of the server that most cases share."""
     if target not in TARGETS:
         yield target
         return
@@ -84,7 +84,7 @@ def second(endpoint, target):
 
 @pytest.fixture
 def launch(target):
-    """Starts further servers of the same kind with flags of their own."""
+    """Starts more servers of the same kind with other flags."""
     only_started(target)
     running = []
 
@@ -101,7 +101,7 @@ def launch(target):
 
 @pytest.fixture(scope="session")
 def secure(target, tmp_path_factory):
-    """A TLS endpoint that takes bearer tokens."""
+    """A TLS endpoint that accepts bearer tokens."""
     only_started(target)
     cert, key = make_certificate(tmp_path_factory.mktemp("certificate"))
     with Server(target, options=["--cert", str(cert), "--key", str(key), "--oauth", "basic"]) as server:
@@ -110,7 +110,7 @@ def secure(target, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def throttled(target):
-    """An endpoint where a partition may do 20 entities a second; ours only."""
+    """An endpoint with a target of 20 entities/s for each partition; Partita only."""
     if target != "partita":
         pytest.skip("no such flags")
     with Server(target, options=["--target-partition-entities", "20"]) as server:
@@ -118,21 +118,21 @@ def throttled(target):
 
 
 def only_started(target):
-    """Leaves out a case that needs a server started in a special way."""
+    """Skips a case that needs a server with special flags."""
     if target not in TARGETS:
         pytest.skip("needs a server that the suite starts itself")
 
 
 @pytest.fixture
 def new_name():
-    """Makes table names that no other case and no earlier run uses."""
+    """Creates table names that are unique among cases and runs."""
     stamp = f"{time.time_ns() // 1000 % 10**9:09}"
     return lambda prefix="case": f"{prefix}{stamp}n{next(NUMBERS)}"
 
 
 @pytest.fixture
 def table(endpoint, new_name):
-    """A fresh table."""
+    """A new table."""
     made = Table(endpoint, new_name())
     made.create()
     yield made

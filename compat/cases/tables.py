@@ -1,4 +1,4 @@
-"""A table seen through raw requests, and what the cases expect of answers."""
+"""Raw requests to a table, and assertions about answers."""
 
 import json
 
@@ -19,7 +19,7 @@ def key_path(table, partition, row):
 
 
 def entity_body(partition, row, properties):
-    """The JSON text of an entity; `properties` may also be JSON text to be put in as it is."""
+    """The JSON text of an entity; `properties` may be JSON text, which is inserted unchanged."""
     keys = json.dumps({"PartitionKey": partition, "RowKey": row})
     if isinstance(properties, str):
         return keys[:-1] + (", " + properties if properties else "") + "}"
@@ -73,7 +73,7 @@ class Table:
         return self.send(method, key_path(self.name, partition, row), headers, body)
 
     def delete(self, partition, row, headers=None):
-        """Deletes an entity, whatever its ETag unless told otherwise."""
+        """Deletes an entity, by default with any ETag."""
         return self.send("DELETE", key_path(self.name, partition, row), headers or {"If-Match": "*"})
 
     def get(self, partition, row, accept=JSON_MINIMAL, query=()):
@@ -81,7 +81,7 @@ class Table:
         return self.send("GET", key_path(self.name, partition, row), {"Accept": accept}, query=query)
 
     def properties(self, partition, row):
-        """The entity's own members as minimal metadata gives them, with raw numbers; None when it is absent."""
+        """The entity's properties with minimal metadata and raw numbers; None if it does not exist."""
         answer = self.get(partition, row)
         if answer.status == 404:
             return None
@@ -128,7 +128,7 @@ class Table:
     # Operations of a batch.
 
     def op_insert(self, partition, row, properties=None, **headers):
-        """An insert; header names are given with underscores."""
+        """An insert; header names have underscores instead of hyphens."""
         return ("POST", "/" + self.name, batch_headers(headers, True), entity_body(partition, row, properties))
 
     def op_write(self, method, partition, row, properties=None, **headers):
@@ -155,13 +155,13 @@ def batch_headers(headers, has_body):
 
 
 def continuation(answer):
-    """The continuation parameters an answer asks for, as keyword arguments of `query`."""
+    """The continuation parameters of an answer, as keyword arguments of `query`."""
     token = {name: answer.header("x-ms-continuation-" + name) for name in ("NextPartitionKey", "NextRowKey")}
     return {name: value for name, value in token.items() if value is not None}
 
 
 def expect_error(answer, status, code):
-    """The answer is this error, with a message that ends in request id and time."""
+    """Asserts that the answer is this error, with a message that ends with request id and time."""
     assert (answer.status, answer.code) == (status, code), answer
     request_id = answer.header("x-ms-request-id")
     if request_id:
@@ -169,6 +169,6 @@ def expect_error(answer, status, code):
 
 
 def expect_ok(answer, status):
-    """The answer has this status."""
+    """Asserts that the answer has this status."""
     assert answer.status == status, answer
     return answer

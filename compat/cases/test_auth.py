@@ -38,7 +38,7 @@ def test_authentication_errors_are_xml(endpoint):
 
 
 def test_unknown_account(endpoint):
-    expect_error(endpoint.sibling(account="nobody").send("GET", "/Tables"), 403, "AuthenticationFailed")
+    expect_error(endpoint.sibling(account="unknown").send("GET", "/Tables"), 403, "AuthenticationFailed")
 
 
 def test_account_of_the_signature_must_be_the_one_addressed(endpoint, second):
@@ -74,7 +74,7 @@ def test_date_header_alone(endpoint):
 
 
 def test_both_dates(endpoint):
-    # [captured] Python sends both, equal; x-ms-date is what is signed.
+    # [captured] Python sends both, with equal values; the signature uses x-ms-date.
     expect_ok(endpoint.send("GET", "/Tables", {"Date": signing.http_date()}), 200)
 
 

@@ -1,4 +1,4 @@
-"""Backups in object stores, made by our server and read by our verbs: whole, interrupted by kill -9, damaged, refused."""
+"""Backups in object stores, written and read by Partita: complete, interrupted by kill -9, damaged, refused."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from tables import Table
 
 BINARY = os.environ.get("PARTITA_BIN", ROOT / "target/release/partita")
 VERB_DEADLINE_S = 120
-# A part ends at 16 MiB of rows: this many of half a MiB make three.
+# A part ends at 16 MiB of rows; this many rows of 0.5 MiB fill three parts.
 BIG_ROWS = 80
 BIG = {f"P{number}": "x" * 31_000 for number in range(15)}
 
@@ -28,7 +28,7 @@ def store(request, target):
 
 
 class World:
-    """A server with a directory and rows, and verbs that ask it; both reach the store at `url`."""
+    """A server with a data directory and rows, and commands on it; both reach the store at `url`."""
 
     def __init__(self, store, folder, places):
         self.store, self.folder = store, folder
@@ -37,7 +37,7 @@ class World:
         self.admin = None
 
     def start(self, url, location="data"):
-        """Starts the server, told to reach the store at `url`."""
+        """Starts the server with the store at `url`."""
         port = free_port()
         self.admin = f"http://127.0.0.1:{port}"
         options = ["--admin-port", str(port)]
@@ -49,7 +49,7 @@ class World:
         self.server.start()
 
     def run(self, line, environment=None, wait=True):
-        """Exit code, data and talk of a verb."""
+        """Exit code, stdout and stderr of a command."""
         known = {name: value for name, value in os.environ.items() if not name.startswith(("PARTITA_", "AZURE_", "AWS_"))}
         known |= self.store.environment(self.store.url) if environment is None else environment
         known |= {"PARTITA_ADMIN": self.admin, "AZURE_STORAGE_CONNECTION_STRING": Endpoint(self.server.url).connection_string()}
@@ -61,7 +61,7 @@ class World:
         return process.returncode, data, talk
 
     def done(self, line):
-        """The data of a verb that succeeds."""
+        """The output of a successful command."""
         code, data, talk = self.run(line)
         assert code == 0, f"{line}: {talk}"
         return data
@@ -69,7 +69,7 @@ class World:
 
 @pytest.fixture
 def world(store, tmp_path):
-    """A server with one table, and places of its own in the store that it may write to."""
+    """A server with one table, and the locations in the store that it may write to."""
     prefix = tmp_path.name
     made = World(store, tmp_path, [store.place(prefix)])
     made.prefix = prefix
@@ -133,7 +133,7 @@ def test_a_killed_server_goes_on_where_it_was(world, store):
     world.done("snapshot create nightly")
     world.table.endpoint.connection.close()
     world.server.stop()
-    # What makes the backup, and for each part a look whether it is there and the part: the second part is held back.
+    # The snapshot's requests, then two for each part: does it exist, and the upload. The gate holds the second part.
     gate = Gate("127.0.0.1", store.port, 4)
     world.start(gate.url)
     verb = world.run(f"backup nightly --to {place}", wait=False)

@@ -1,4 +1,4 @@
-"""Entity group transactions: what they do, how they fail, and every way clients write them."""
+"""Entity group transactions: effects, errors, and all forms that clients write."""
 
 import json
 
@@ -11,7 +11,7 @@ QUIET = {"Prefer": "return-no-content"}
 
 
 def failing(answers, status, code, index=None):
-    """The change set failed with this one error; `index` is the operation named in the message."""
+    """Asserts that the change set failed with this single error; `index` is the operation in the message."""
     assert len(answers) == 1, answers
     error = answers[0]
     assert (error.status, error.code) == (status, code), error
@@ -56,7 +56,7 @@ def test_frame_of_the_answer(table):
 
 
 def test_insert_with_content(table):
-    # Current Python sends no Prefer and takes 201 with a body.
+    # The current Python client sends no Prefer and accepts 201 with a body.
     [inner] = table.changes([table.op_insert("p", "a", {"A": 1})])
     assert inner.status == 201 and inner.json()["A"] == 1
     assert inner.header("Content-Type") == "application/json;odata=minimalmetadata;streaming=true;charset=utf-8"
@@ -106,7 +106,7 @@ def test_failure_changes_nothing(table, name, place):
 
 @pytest.mark.parametrize("name", ["exists", "missing update", "missing delete", "etag"])
 def test_lone_operation_fails_without_index(table, name):
-    # Protocol notes, "Failure": execution errors of a single operation come without prefix.
+    # Protocol notes, "Failure": the error of a single operation has no index.
     make, status, code = FAILURES[name]
     table.add("p", "here")
     [error] = table.changes([make(table)])
@@ -120,7 +120,7 @@ def test_missing_table(endpoint):
 
 
 def test_two_tables(table, endpoint, new_name):
-    # compat.md: the code is the one of two partitions.
+    # compat.md: the code is that of two partitions in one transaction.
     other = Table(endpoint, new_name())
     other.create()
     answer = table.batch([table.op_insert("p", "a", None, **QUIET), other.op_insert("p", "b", None, **QUIET)])

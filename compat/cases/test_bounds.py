@@ -1,4 +1,4 @@
-"""Bounds on what strangers may hold open, and clients that trust our own certificates: ours only."""
+"""Bounds on unauthenticated connections, and clients that trust `--tls dev` certificates; Partita only."""
 
 import os
 import subprocess
@@ -17,14 +17,14 @@ PATIENCE_S = 10
 
 @pytest.fixture
 def ours(launch, target):
-    """Starts our server with further flags."""
+    """Starts a Partita server with more flags."""
     if target != "partita":
         pytest.skip("no such flags")
     return launch
 
 
 def ends_within(connection, seconds):
-    """Whether the server ends the connection in time, whatever it says before."""
+    """Whether the server closes the connection in time, with or without an answer."""
     connection.socket.settimeout(seconds)
     begun = time.monotonic()
     try:
@@ -40,7 +40,7 @@ def ends_within(connection, seconds):
     ("--stall-timeout", None),
     ("--idle-timeout", b"")])
 def test_waiting_has_an_end(ours, flag, sent):
-    # The time promised to clients must not be longer than an idle connection is kept.
+    # The keep-alive time in the answer must not exceed the server's idle timeout.
     endpoint = Endpoint(ours(flag, "1s", "--table-keep-alive", "1s").url)
     connection = endpoint.connection
     connection.open()
@@ -54,7 +54,7 @@ def test_waiting_has_an_end(ours, flag, sent):
 
 
 def test_reader_that_does_not_read(ours):
-    # It holds the only place for a connection, so that the next one shows when the server has given up on it.
+    # It occupies the only connection slot, so a second connection shows when the server closes the first.
     endpoint = Endpoint(ours("--stall-timeout", "1s", "--connections-max", "1").url)
     table = Table(endpoint, "large")
     table.create()
@@ -64,7 +64,7 @@ def test_reader_that_does_not_read(ours):
     endpoint.connection.close()
     slow = endpoint.sibling().connection
     slow.open()
-    # Far more than the sockets hold.
+    # Much more than the socket buffers hold.
     slow.socket.sendall(text_of(signed_lines(endpoint, "GET", "/large()")) * 4)
     other = endpoint.sibling().connection
     other.open()
@@ -95,7 +95,7 @@ def test_connections_beyond_the_limit_wait(ours):
 
 
 def load_over_tls(url, ca_file, monkeypatch):
-    """Writes and reads through the official client with this CA file."""
+    """Writes and reads with the official client and this CA file."""
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(ca_file))
     string = Endpoint(url, ca_file=str(ca_file)).connection_string()
     with TableClient.from_connection_string(string, "secure") as client:
@@ -106,7 +106,7 @@ def load_over_tls(url, ca_file, monkeypatch):
 
 def test_own_authority(ours, monkeypatch):
     server = ours("--tls", "dev")
-    # The start-up lines name the variables by which clients trust it.
+    # The server prints the environment variables that make clients trust its certificate.
     found = {name: server.wait_for(rf"{name}='([^']+)'").group(1)
              for name in ("NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE")}
     load_over_tls(server.url, found["REQUESTS_CA_BUNDLE"], monkeypatch)
@@ -135,7 +135,7 @@ def test_old_tls_is_refused(ours, tmp_path):
     context.minimum_version, context.maximum_version = ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1_1
     with pytest.raises((ssl.SSLError, OSError)):
         Connection("127.0.0.1", port, context, "localhost").open()
-    # Plain HTTP on the TLS port gets nothing either.
+    # Plain HTTP on the TLS port gets no answer either.
     plain = Connection("127.0.0.1", port)
     plain.open()
     plain.socket.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")

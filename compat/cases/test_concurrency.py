@@ -1,4 +1,4 @@
-"""What holds when several clients work at once."""
+"""Guarantees under concurrent clients."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -9,12 +9,12 @@ WRITERS = 8
 
 
 def on_own_connection(table):
-    """The same table on a connection of its own."""
+    """The same table on a new connection."""
     return Table(table.endpoint.sibling(), table.name)
 
 
 def run_all(work):
-    """Runs `work(index)` in as many threads as there are writers; returns what each returned."""
+    """Runs `work(index)` in one thread for each writer; returns all results."""
     with ThreadPoolExecutor(WRITERS) as pool:
         return list(pool.map(work, range(WRITERS)))
 

@@ -1,4 +1,4 @@
-"""Every case that docs/compat.md names is there, and every point of it names one."""
+"""Every case in docs/compat.md exists, and every row of it names a case."""
 
 import pathlib
 import re

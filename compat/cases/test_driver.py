@@ -1,4 +1,4 @@
-"""The driver itself: its signatures against known vectors, its multipart parser against known texts."""
+"""Tests of the driver: signatures against known vectors, the multipart parser against known texts."""
 
 import pytest
 from driver import signing

@@ -1,4 +1,4 @@
-"""Insert, update, merge, upsert, delete, and the conditions on them."""
+"""Insert, update, merge, upsert and delete, with their conditions."""
 
 import pytest
 from tables import Table, expect_error, expect_ok, key_path
@@ -60,7 +60,7 @@ def test_merge_ignores_null_and_changes_types(row):
 
 @pytest.mark.parametrize("verb", ["MERGE", "PUT", "DELETE", "merge"])
 def test_tunnelled_verbs(row, verb):
-    # [captured] SDKs tunnel MERGE when they take the endpoint for a Cosmos one.
+    # [captured] SDKs tunnel MERGE through POST on endpoints that look like Cosmos DB.
     body = None if verb == "DELETE" else {"A": 5}
     headers = {"X-HTTP-Method": verb, "If-Match": "*"}
     expect_ok(row.write("POST", "p", "r", body, headers) if body else
@@ -94,7 +94,7 @@ def test_delete_of_another_etag(row):
 
 
 def test_delete_without_condition(row):
-    # compat.md: the documents ask for If-Match and name no code.
+    # compat.md: the documents require If-Match, but name no error code.
     answer = row.delete("p", "r", {"Accept": "application/json"})
     assert answer.status == 400, answer
     assert row.properties("p", "r")
@@ -102,7 +102,7 @@ def test_delete_without_condition(row):
 
 @pytest.mark.parametrize("etag", ["GolangRocksOnAzure", '"0x1"', "W/datetime"])
 def test_etag_without_sense(row, etag):
-    # FINDINGS: no ETag at all is InvalidInput.
+    # FINDINGS: an invalid ETag is InvalidInput.
     expect_error(row.write("PUT", "p", "r", {}, {"If-Match": etag}), 400, "InvalidInput")
     assert row.properties("p", "r") == {"A": "1", "B": "b"}
 
@@ -110,7 +110,7 @@ def test_etag_without_sense(row, etag):
 @pytest.mark.parametrize("headers", [{"If-Match": "\u00e9"}, {"If-Match": "*", "if-match": "W/\"other\""}])
 @pytest.mark.parametrize("method", ["PUT", "MERGE", "DELETE"])
 def test_condition_that_cannot_be_read(row, method, headers):
-    # compat.md: bytes that are no ASCII, and two that differ; neither is a write without a condition.
+    # compat.md: a value that is not ASCII, and two different values; neither may become an unconditional write.
     path = key_path(row.name, "p", "r")
     expect_error(row.send(method, path, headers, None if method == "DELETE" else '{"A": 2}'), 400, "InvalidInput")
     assert row.properties("p", "r") == {"A": "1", "B": "b"}
@@ -135,7 +135,7 @@ def test_every_write_has_an_etag_of_its_own(table):
 
 
 def test_body_keys_that_differ_from_the_url(row):
-    # Issue 2: gets an error and changes nothing.
+    # Issue 2: an error, and nothing changes.
     for method in ("PUT", "MERGE"):
         answer = row.write(method, "p", "r", '{"PartitionKey": "p", "RowKey": "other", "A": 9}')
         assert answer.status == 400 and answer.code, answer

@@ -1,4 +1,4 @@
-"""Queries that explain themselves: a header of our own, so on our server only."""
+"""Explained queries, by a header of Partita's; Partita only."""
 
 import json
 
@@ -10,7 +10,7 @@ ASK = {"x-partita-explain": "true"}
 
 @pytest.fixture
 def grid(table, target):
-    """A table of four partitions of five rows each; other servers explain nothing."""
+    """A table of four partitions with five rows each; skips other servers."""
     if target == "azurite":
         pytest.skip("explains nothing")
     for partition in "abcd":
@@ -19,7 +19,7 @@ def grid(table, target):
 
 
 def explain(table, text, **options):
-    """What the server says about one page, and the page's rows."""
+    """The explanation of one page, and the page's rows."""
     pairs = [("$filter", text)] if text else []
     answer = expect_ok(table.send("GET", f"/{table.name}()", ASK, query=pairs + list(options.items())), 200)
     return json.loads(answer.header("x-partita-explain")), answer.json()["value"]

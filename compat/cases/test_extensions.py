@@ -1,4 +1,4 @@
-"""Settings, new names and empty tables by our own `comp=partita-…`, so on our server only (docs/extensions.md)."""
+"""Table settings, rename and truncate by `comp=partita-…` (docs/extensions.md); Partita only."""
 
 import json
 
@@ -18,7 +18,7 @@ def own(table, target):
 
 
 def ask(table, method, what, body=None):
-    """A request to the table itself; `body` may also be text to be sent as it is."""
+    """A request to the table itself; `body` may be text, which is sent unchanged."""
     text = body if body is None or isinstance(body, str) else json.dumps(body)
     return table.send(method, f"/{table.name}?comp=partita-{what}", body=text)
 

@@ -1,13 +1,13 @@
-"""The whole filter grammar, and what comparisons mean for every pair of types.
+"""The filter grammar, and comparisons of every pair of types.
 
-The rules of `expected` are those of the protocol notes ("Evaluation"): a missing property makes every comparison false,
-a property of another type than the literal counts as less than it, and a few numeric pairs compare by value.
+`expected` follows the protocol notes ("Evaluation"): comparisons with a missing property are false, a property of another type than
+the literal counts as less, and some pairs of numeric types compare by value.
 """
 
 import pytest
 from tables import Table, expect_error
 
-# A property of every type with three rising values: (name, Edm type, values as JSON, the same as filter literals).
+# Properties of every type with three ascending values: (name, Edm type, values as JSON, values as filter literals).
 TYPES = {
     "Boolean": (["false", "true"], ["false", "true"]),
     "Int32": (["-5", "7", "8"], ["-5", "7", "8"]),
@@ -57,7 +57,7 @@ def typed(endpoint):
 @pytest.mark.parametrize("operator", OPERATORS)
 @pytest.mark.parametrize("literal_type", TYPES)
 def test_every_type_against_every_literal(typed, literal_type, operator):
-    # compat.md: the order of Guids is our choice; here they are ordered the same way by every rule.
+    # compat.md: the order of Guids is our choice; these have the same order by every rule.
     for literal_index, literal in enumerate(TYPES[literal_type][1]):
         wanted = {f"{name}{index}" for name, (values, _) in TYPES.items() for index in range(len(values))
                   if OPERATORS[operator](expected(name, index, literal_type, literal_index))}
@@ -96,7 +96,7 @@ def test_empty_filter_is_none(typed, text):
 
 @pytest.fixture(scope="module")
 def truth(endpoint):
-    """Eight entities with every combination of three booleans, RowKey telling which are true."""
+    """Eight entities with every combination of three Booleans; the RowKey names the true ones."""
     table = Table(endpoint, "filtertruth")
     table.drop()
     table.create()
@@ -160,7 +160,7 @@ def test_null(typed, operator, text):
 
 
 def test_deep_nesting_is_bounded(typed):
-    # Answered in good order, whichever way: never a crash or a dropped connection.
+    # Any well-formed answer will do, but not a crash or a closed connection.
     for depth in (50, 1000, 4000):
         answer = typed.query("(" * depth + "P eq 7" + ")" * depth)
         assert answer.status in (200, 400, 414, 431), answer
@@ -185,7 +185,7 @@ def test_keys_and_timestamp_in_filters(table):
     assert table.keys("not (PartitionKey eq 'a') and N eq 2") == [("b", "2"), ("c", "2")]
     assert table.keys("PartitionKey ne 'b' and N lt 2") == [("a", "1"), ("c", "1")]
     assert table.keys("'b' lt PartitionKey") == [("c", row) for row in "123"]
-    # A key is a string: any other literal is a mismatch, and the key counts as less.
+    # A key is a string. A literal of another type does not match, and the key counts as less.
     assert table.keys("PartitionKey eq 5") == [] and len(table.keys("PartitionKey lt 5")) == 9
     stamp = table.get("b", "2").json()["Timestamp"]
     assert table.keys(f"Timestamp eq datetime'{stamp}'") == [("b", "2")]
@@ -217,7 +217,7 @@ def test_nan(table):
 
 
 def test_plus_in_the_query_is_a_blank(table):
-    # [cosmosdbpython--test_table_batch_test_batch_all_operations_together] sends blanks so.
+    # [cosmosdbpython--test_table_batch_test_batch_all_operations_together] sends spaces in this way.
     table.add("a b", "r")
     answer = table.send("GET", f"/{table.name}()?$filter=PartitionKey+eq+%27a+b%27")
     assert len(answer.json()["value"]) == 1

@@ -1,4 +1,4 @@
-"""Headers that every answer has, or must not have."""
+"""Headers that every answer must have, or must not have."""
 
 import base64
 import hashlib

@@ -1,4 +1,4 @@
-"""HTTP as strangers speak it: odd but legal requests work, broken ones get an answer or a closed connection, never more."""
+"""HTTP from unusual clients: unusual legal requests work, invalid ones get an error or a closed connection, and change nothing."""
 
 import pytest
 from driver import signing
@@ -6,7 +6,7 @@ from tables import Table, expect_error, expect_ok
 
 
 def signed_lines(endpoint, method, path, version="1.1", extra=()):
-    """A signed request's head as text lines, to be altered."""
+    """The head of a signed request as lines, for cases to alter."""
     date = {"x-ms-date": signing.http_date()}
     auth = endpoint.authorization("SharedKey", method, endpoint.prefix + path.partition("?")[0], date)
     return [f"{method} {endpoint.prefix}{path} HTTP/{version}", f"Host: {endpoint.authority}",
@@ -20,7 +20,7 @@ def text_of(lines):
 
 
 def exchange(endpoint, data):
-    """Sends raw bytes on a connection of its own; None when the server just closes."""
+    """Sends raw bytes on a new connection; None if the server closes it without an answer."""
     connection = endpoint.sibling().connection
     try:
         return connection.exchange(data)
@@ -89,7 +89,7 @@ def test_too_many_header_bytes(endpoint):
 
 
 def test_body_far_over_every_limit(table):
-    # The server need not read it all: an answer or a closed connection, and nothing stored.
+    # The server need not read the whole body: it answers or closes the connection, and stores nothing.
     endpoint = table.endpoint.sibling()
     try:
         answer = endpoint.send("POST", "/" + table.name, {"Content-Type": "application/json"}, b" " * 40_000_000)
@@ -100,7 +100,7 @@ def test_body_far_over_every_limit(table):
 
 
 def test_refused_in_the_middle_of_sending(endpoint):
-    # Much more than the sockets hold. Most clients read no answer once sending has failed.
+    # Much more than the socket buffers hold. Most clients do not read an answer after a failed send.
     lines = signed_lines(endpoint, "POST", "/$batch", extra=["Content-Length: 4000000"])
     lines = [line[:-8] + "AAAAAAA=" if line.startswith("Authorization:") else line for line in lines]
     connection = endpoint.sibling().connection
@@ -134,7 +134,7 @@ def test_client_that_goes_away_leaves_whole_writes(table):
         gone.open()
         gone.socket.sendall(text_of(lines) + data)
         gone.close()
-    # Whatever came through is complete and can be written over.
+    # Stored entities are complete and can be replaced.
     for row in table.rows():
         assert table.properties("p", row) == {}
         expect_ok(table.write("PUT", "p", row, {"A": 1}), 204)

@@ -1,4 +1,4 @@
-"""The retired Python client (azure-cosmosdb-table 1.0.6): version 2017-04-17, MERGE, its own way of writing batches."""
+"""The retired Python client (azure-cosmosdb-table 1.0.6): version 2017-04-17, MERGE, its own batch format."""
 
 import datetime
 import warnings
@@ -24,7 +24,7 @@ def service(endpoint):
 
 @pytest.fixture
 def name(service, new_name):
-    """A fresh table's name."""
+    """The name of a new table."""
     made = new_name("legacy")
     service.create_table(made)
     yield made

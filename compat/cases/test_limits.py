@@ -1,4 +1,4 @@
-"""Limits of names, values, entities and bodies: the documented code at the edge, and nothing changed."""
+"""Limits of names, values, entities and bodies: the documented error code above the limit, and no change."""
 
 import json
 
@@ -7,7 +7,7 @@ from tables import expect_error, expect_ok, key_path
 
 
 def refused(table, properties, code, status=400):
-    """Insert, replace and merge all answer with this error and leave an existing entity alone."""
+    """Asserts that insert, replace and merge answer with this error and do not change an existing entity."""
     expect_error(table.insert("p", "new", properties), status, code)
     etag = table.add("p", "kept", {"Kept": 1})
     for method in ("PUT", "MERGE"):
@@ -17,7 +17,7 @@ def refused(table, properties, code, status=400):
 
 
 def accepted(table, properties):
-    """Insert answers 201 and the entity reads back."""
+    """Asserts that insert answers 201 and the entity reads back."""
     expect_ok(table.insert("p", "r", properties), 201)
     found = table.properties("p", "r")
     assert {name: value for name, value in found.items() if "@" not in name} == {
@@ -87,7 +87,7 @@ def test_names_that_are_fine(table, name):
 
 
 def test_entity_of_a_mebibyte(table):
-    # 1 MiB counts names and values, strings as UTF-16.
+    # Names and values count towards 1 MiB, strings as UTF-16.
     accepted(table, {f"S{index:02}": "x" * 32000 for index in range(16)})
 
 
@@ -154,7 +154,7 @@ def test_longest_keys(table):
 
 @pytest.mark.parametrize("key", ["k" * 2048, "k" * 1025])
 def test_key_too_long(table, key):
-    # 512 units by the documents; what happens up to 1,024 is unconfirmed.
+    # The documents say 512 units; the behaviour up to 1,024 is unconfirmed.
     for partition, row in ((key, "r"), ("p", key)):
         answer = table.insert(partition, row)
         assert answer.status == 400 and answer.code in ("PropertyValueTooLarge", "KeyValueTooLarge"), answer

@@ -1,6 +1,6 @@
 """The Node clients, current and retired: every case of `../js/*.test.mjs`, one run of Node per file.
 
-`tls` speaks to the TLS server and trusts its certificate by NODE_EXTRA_CA_CERTS, `throttled` to a server with targets.
+`tls` uses the TLS server and trusts its certificate by NODE_EXTRA_CA_CERTS; `throttled` uses a server with targets.
 """
 
 import os
@@ -21,7 +21,7 @@ CASES = [(path.name, name) for path in sorted(FOLDER.glob("*.test.mjs")) for nam
 
 @pytest.fixture(scope="session")
 def node(request):
-    """Runs a file once and tells, by case, whether it passed and what Node printed about it."""
+    """Runs a file once; returns for each case whether it passed, and Node's output about it."""
     reports = {}
 
     def outcomes(file):
@@ -41,7 +41,7 @@ def node(request):
 
 
 def split_report(text):
-    """TAP text by case: passed or not, and the lines up to the next case."""
+    """Parses TAP: for each case whether it passed, and the lines up to the next case."""
     found = list(OUTCOME.finditer(text))
     ends = [match.start() for match in found[1:]] + [len(text)]
     return {match.group(2): (match.group(1) == "ok", text[match.start():end]) for match, end in zip(found, ends)}

@@ -9,7 +9,7 @@ from driver.signing import with_query
 
 
 def fill(table, keys):
-    """Inserts entities by batches."""
+    """Inserts entities in batches."""
     for partition in dict.fromkeys(key[0] for key in keys):
         rows = [row for owner, row in keys if owner == partition]
         for start in range(0, len(rows), 100):

@@ -27,7 +27,7 @@ TYPED = {
 
 @pytest.fixture
 def client(endpoint, new_name):
-    """A client of a fresh table."""
+    """A client of a new table."""
     with TableClient.from_connection_string(endpoint.connection_string(), new_name("py")) as made:
         made.create_table()
         yield made
@@ -35,7 +35,7 @@ def client(endpoint, new_name):
 
 
 def check_typed(found):
-    """The typed entity came back as it went."""
+    """Asserts that the typed entity reads back unchanged."""
     assert found["text"] == TYPED["text"] and found["empty"] == "" and found["flag"] is True
     assert found["int32"] == 5 and type(found["int32"]) is int
     assert found["int64"] == EntityProperty(2**53 + 1, EdmType.INT64)
@@ -50,7 +50,7 @@ def test_types(client):
     found = client.get_entity("pk", "rk")
     check_typed(found)
     assert found.metadata["etag"].startswith("W/\"datetime'")
-    # What was read may be written back.
+    # An entity that was read can be written again.
     client.update_entity(found, mode=UpdateMode.REPLACE, etag=found.metadata["etag"],
                          match_condition=MatchConditions.IfNotModified)
     check_typed(next(iter(client.query_entities("PartitionKey eq 'pk'"))))
@@ -186,7 +186,7 @@ def test_access_policies_and_sas(client, endpoint):
 
 
 def test_host_named_localhost(endpoint, new_name):
-    # [captured] Under this name the client believes in Cosmos and tunnels MERGE through POST.
+    # [captured] With this host name the client assumes Cosmos DB and tunnels MERGE through POST.
     string = endpoint.connection_string().replace("127.0.0.1", "localhost")
     with TableClient.from_connection_string(string, new_name("pylocal")) as client:
         client.create_table()

@@ -1,4 +1,4 @@
-"""What is there after the server went away, in order or not."""
+"""Data after a restart of the server, orderly or after kill -9."""
 
 import pytest
 from driver.endpoint import Endpoint

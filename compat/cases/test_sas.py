@@ -1,4 +1,4 @@
-"""Shared access signatures: what each permits, ranges, stored policies, and everything that must not pass."""
+"""Shared access signatures: permissions, key ranges, stored policies, and requests that must be refused."""
 
 import pytest
 from driver import signing
@@ -6,14 +6,14 @@ from tables import JSON_MINIMAL, Table, expect_error, expect_ok, key_path
 
 
 def account_sas(table, permissions, types="sco", **options):
-    """The table seen with an account SAS."""
+    """The table, accessed with an account SAS."""
     endpoint = table.endpoint
     return table.seen_with(signing.account_sas(endpoint.account, endpoint.key, permissions=permissions, types=types,
                                                **options))
 
 
 def table_sas(table, permissions="", **options):
-    """The table seen with a table SAS."""
+    """The table, accessed with a table SAS."""
     endpoint = table.endpoint
     return table.seen_with(signing.table_sas(endpoint.account, endpoint.key, table.name, permissions=permissions,
                                              **options))
@@ -69,7 +69,7 @@ def test_account_sas_of_other_resource_types(filled, name):
 
 
 def refused(answer, code):
-    """403 with this code; inside a batch answer it may stand in the failing part."""
+    """Asserts 403 with this code, for a batch also in the failed part."""
     if answer.status == 202:
         from driver.multipart import inner_answers
         [answer] = inner_answers(answer)
@@ -215,7 +215,7 @@ def test_ranges_hold_in_batches_and_inserts(table):
 
 
 def put_policy(table, text):
-    """Sets the table's one stored policy, called `mine`."""
+    """Sets the table's only stored policy, `mine`."""
     xml = f"<SignedIdentifiers><SignedIdentifier><Id>mine</Id>{text}</SignedIdentifier></SignedIdentifiers>"
     expect_ok(table.endpoint.send("PUT", f"/{table.name}?comp=acl", {"Content-Type": "application/xml"}, xml), 204)
 
@@ -264,7 +264,7 @@ def test_field_that_both_sides_give(filled):
 
 
 def test_sas_without_version_header(filled):
-    # The protocol version is then `sv`.
+    # Without x-ms-version, `sv` is the protocol version.
     answer = account_sas(filled, "r").send("GET", f"/{filled.name}()", {"x-ms-version": None, "x-ms-date": None})
     assert expect_ok(answer, 200).header("x-ms-version") == "2019-02-02"
 

@@ -25,7 +25,7 @@ def identifier(name, inner=""):
 
 
 def identifiers(*inner):
-    """A whole list."""
+    """The XML of a list of signed identifiers."""
     return f"{START}<SignedIdentifiers>{''.join(inner)}</SignedIdentifiers>"
 
 
@@ -105,7 +105,7 @@ def test_acl_goes_with_its_table(table):
 
 @pytest.fixture
 def service(endpoint):
-    """The account, its service properties put back to their beginnings."""
+    """The account, with default service properties."""
     endpoint_of_test = endpoint
     yield endpoint_of_test
     expect_ok(put_properties(endpoint, ALL_OFF), 202)
@@ -136,7 +136,7 @@ ALL_OFF = (f"{LOGGING_OFF}<HourMetrics>{METRICS_OFF}</HourMetrics><MinuteMetrics
 
 
 def rule(origins="*", methods="GET", headers="*", exposed="*", age=200):
-    """One CORS rule, in the order in which the service answers."""
+    """One CORS rule, with its elements in the order of the service's answers."""
     text = (f"<CorsRule><AllowedMethods>{methods}</AllowedMethods><AllowedOrigins>{origins}</AllowedOrigins>"
             f"<AllowedHeaders>{headers}</AllowedHeaders><ExposedHeaders>{exposed}</ExposedHeaders>"
             f"<MaxAgeInSeconds>{age}</MaxAgeInSeconds></CorsRule>")

@@ -1,8 +1,8 @@
-"""Whole answers, byte for byte, as `shapes/*.http` keep them: status line, headers in their order, body.
+"""Compares complete answers byte for byte with `shapes/*.http`: status line, headers in their order, body.
 
-A file is a conversation about one fresh table:
+A file is a conversation about one new table:
 
-    ### what is shown
+    ### title
     POST /{table}
     Accept: application/json;odata=nometadata
 
@@ -13,8 +13,8 @@ A file is a conversation about one fresh table:
     <
     < {"PartitionKey":"p","RowKey":"r","Timestamp":"{time}"}
 
-Lines of a body are joined by CRLF, as in a batch. What differs from run to run stands in braces. After a change of what is
-answered, `PARTITA_REWRITE_SHAPES=1 compat/run test_shapes.py` writes the files anew, to be read before they are committed.
+Lines of a body are joined by CRLF, as in a batch. Values that differ between runs are in braces. After a change of answers,
+`PARTITA_REWRITE_SHAPES=1 compat/run test_shapes.py` rewrites the files; read them before you commit them.
 """
 
 import os
@@ -26,18 +26,18 @@ import pytest
 SHAPES = pathlib.Path(__file__).parent / "shapes"
 REWRITE = bool(os.environ.get("PARTITA_REWRITE_SHAPES"))
 
-# What a client did not send must not come from the driver's defaults.
+# The driver must not add default headers that the file does not have.
 UNSENT = {"Accept": None}
 
 VARIABLE = [
     (re.compile(r"(?m)(?<=^server: Partita/).*$"), "{version}"),
-    # These follow from the rest, which has the names of host and table in it.
+    # These depend on the names of host and table in the rest.
     (re.compile(r"(?m)(?<=^content-length: )\d+$"), "{length}"),
     (re.compile(r"(?m)(?<=^x-ms-continuation-nexttablename: ).*$"), "{token}"),
     (re.compile(r"\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT"), "{date}"),
 ]
 
-# Unless the client set them.
+# Values made by the server, except those that the client sent.
 MADE = [
     (re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"), "{id}"),
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d(?::|%3A)\d\d(?::|%3A)\d\d(?:\.\d+)?Z"), "{time}"),
@@ -45,7 +45,7 @@ MADE = [
 
 
 class Exchange:
-    """One request of a file and the answer that stands below it, both as text."""
+    """One request of a file and the answer below it, both as text."""
 
     def __init__(self, text):
         self.title, _, rest = text.partition("\n")
@@ -54,7 +54,7 @@ class Exchange:
         self.answer = "< " + self.answer.rstrip("\n")
 
     def send(self, table):
-        """Sends the request; what is in braces is filled in."""
+        """Sends the request with the values for its braces."""
         head, _, body = self.request.replace("{table}", table.name).replace("{base}", table.endpoint.base).partition("\n\n")
         first, *lines = head.split("\n")
         method, path = first.split(" ", 1)
@@ -67,7 +67,7 @@ class Exchange:
 
 
 def shown(answer, table, requests):
-    """The answer as a file has it; what a request of the file has set is shown as it is."""
+    """The answer in the form of a file. Values that a request of the file sent are not replaced by braces."""
     lines = [f"{answer.status} {answer.reason}", *(f"{name}: {value}" for name, value in answer.fields)]
     text = "\n".join(lines)
     if answer.body:

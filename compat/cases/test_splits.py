@@ -1,4 +1,4 @@
-"""The official clients, with the retries they come with, while ranges split and merge under their work: none sees it."""
+"""The official clients with their default retries, while ranges split and merge: no client sees an error."""
 
 import contextlib
 import itertools
@@ -21,24 +21,24 @@ WORKER = pathlib.Path(__file__).resolve().parents[1] / "js/splits.mjs"
 WORKERS = 4
 PARTITIONS = 40
 CHANGES = 20
-# What a change of ranges may be refused for: the key is in another range, the range still shares files, or the machine is so busy
-# that writes would have to wait too long.
+# Expected refusals of a split or merge: the key is in another range, the range still shares files, or writes would wait too long on
+# a busy machine.
 REFUSED = {"Failed", "KeyOutside", "NoSuchRange", "NotNeighbours", "NoNeighbour", "Lineage", "NoSplitKey", "Busy"}
 DEADLINE_S = 120
 
 
 @pytest.fixture
 def served(launch, target):
-    """A server of ours with an admin port: its endpoint and the port."""
+    """A Partita server with an admin port: its endpoint and the port."""
     if target != "partita":
         pytest.skip("ranges are ours")
     port = free_port()
-    # Old files go soon: a range that shares those of too many others is not changed before.
+    # Old files are deleted soon. A range cannot change while it shares files with too many others.
     return Endpoint(launch("--admin-port", str(port), "--garbage-age", "4s").url), Admin(port)
 
 
 def change_ranges(admin, account, table, worked):
-    """Splits and merges until enough of both are done, letting everybody finish a round of work after each."""
+    """Splits and merges until there are enough of both; after each, every worker completes a round."""
     choice, done, began = random.Random(7), {"split": 0, "merge": 0}, time.monotonic()
     while done["split"] + done["merge"] < CHANGES or not all(done.values()):
         assert time.monotonic() < began + DEADLINE_S, done
@@ -55,7 +55,7 @@ def change_ranges(admin, account, table, worked):
 
 
 class Rounds:
-    """How many rounds each worker has done."""
+    """Counts the rounds of each worker."""
 
     def __init__(self, workers):
         self.done, self.changed = [0] * workers, threading.Condition()
@@ -67,7 +67,7 @@ class Rounds:
             self.changed.notify_all()
 
     def pass_by(self, alive):
-        """Waits until every worker has done a round that began after now, or one of them has ended."""
+        """Waits until every worker has completed a round that began after this call, or a worker has ended."""
         with self.changed:
             goals = [done + 2 for done in self.done]
             while alive() and any(done < goal for done, goal in zip(self.done, goals)):
@@ -75,7 +75,7 @@ class Rounds:
 
 
 def work(client, name, until, finished):
-    """Writes and reads until told to stop; what must be there now. Every error is raised, after the client's own retries."""
+    """Writes and reads until `stop` is set; returns the expected rows. Raises every error that remains after the client's retries."""
     expected = {}
     for number in itertools.count():
         if until.is_set():
@@ -107,7 +107,7 @@ def test_python_client_sees_no_error(served):
         try:
             with client:
                 outcomes[name] = work(client, name, until, lambda: rounds.one_more(number))
-        except Exception as error:  # noqa: BLE001 - any error is a failure of the case, named below
+        except Exception as error:  # noqa: BLE001 - any error fails the case, with its name below
             outcomes[name] = error
         finally:
             rounds.one_more(number)
@@ -143,7 +143,7 @@ def test_node_client_sees_no_error(served):
             assert node.stdout.readline().strip() == "worked"
 
         change_ranges(admin, endpoint.account, "splits", worked)
-        # The end of its input is the end of its work.
+        # The worker ends at the end of its input.
         output, errors = node.communicate(timeout=DEADLINE_S)
     assert node.returncode == 0, errors
     report = json.loads(output)

@@ -100,7 +100,7 @@ def test_delete(endpoint, new_name):
 
 
 def test_deleted_table_comes_back_empty(endpoint, new_name):
-    # compat.md: the name is free at once, where the service answers TableBeingDeleted for a while.
+    # compat.md: the name is free at once; the service answers TableBeingDeleted for a while.
     table = Table(endpoint, new_name())
     table.create()
     for row in range(20):

@@ -1,7 +1,7 @@
-"""Scalability targets: the shape of a refusal, and what official clients make of it. Ours only: no emulator has targets.
+"""Scalability targets: the answer of a refusal, and the reaction of official clients. Partita only: emulators have no targets.
 
-A transaction of 100 rows on a partition of 20 a second is let in and leaves a debt of four seconds, so that what follows is
-surely refused, and let in when a client has waited as it was told.
+The server admits a transaction of 100 rows on a partition with a target of 20 entities/s, which leaves a debt of 4 s. So it refuses
+the next request, and admits it after the wait that it requested.
 """
 
 import json
@@ -34,13 +34,13 @@ def limited(launch, target):
 
 
 def status(admin):
-    """The admin port's status."""
+    """The status document of the admin port."""
     with urllib.request.urlopen(f"{admin}/admin/v1/status", timeout=10) as answer:
         return json.load(answer)
 
 
 def in_debt(endpoint, name="design"):
-    """A table whose partition `hot` is four seconds over its target."""
+    """A table whose partition `hot` has a debt of 4 s at its target."""
     table = Table(endpoint, name)
     table.create()
     answers = table.changes([table.op_insert("hot", f"{row:03}", None, **QUIET) for row in range(100)])
@@ -49,7 +49,7 @@ def in_debt(endpoint, name="design"):
 
 
 def expect_busy(answer, reason, message="The server is busy."):
-    """A refusal in the service's words, with our reason."""
+    """Asserts a refusal with the service's message and Partita's reason."""
     assert answer.status == 503, answer
     assert answer.header("x-partita-reason") == reason
     assert 1 <= int(answer.header("Retry-After")) <= 5
@@ -67,7 +67,7 @@ def test_partition_over_its_target(limited):
                    table.query(), table.write("MERGE", "hot", "000", {"A": 1}), table.delete("hot", "000"),
                    table.batch([new])):
         expect_busy(answer, "partition-target")
-    # The others are served, tables too, and nothing was done.
+    # Other partitions and tables are served, and nothing was stored.
     table.add("cool", "new")
     assert table.query("PartitionKey eq 'cool'").status == 200
     told = status(admin)
@@ -93,7 +93,7 @@ def test_bytes_over_the_target_of_an_account(limited):
     endpoint, _ = limited("--target-account-bytes", "10KiB")
     table = Table(endpoint, "large")
     table.create()
-    # Nine pieces of 2 bytes a character, 4,000 characters each: let in, and some six seconds of debt.
+    # Nine values of 4,000 characters with 2 bytes each: admitted, with a debt of about 6 s.
     table.add("p", "r", {f"Text{number}": "x" * 4000 for number in range(9)})
     refused = table.insert("q", "r", {"A": 1})
     assert int(refused.header("Retry-After")) > 1 and refused.json()["odata.error"]["code"] == "ServerBusy"
@@ -110,7 +110,7 @@ def test_a_scan_over_the_target_goes_on_where_it_was_stopped(limited):
         for first in range(0, len(keys), 100):
             client.submit_transaction([("create", {"PartitionKey": partition, "RowKey": row})
                                        for partition, row in keys[first:first + 100]])
-        # Pages end where the target is passed, and what is refused is tried again: each row comes once.
+        # Pages end at the target, and the client retries refused pages: each row is returned once.
         for _ in range(2):
             assert [(row["PartitionKey"], row["RowKey"]) for row in client.list_entities()] == keys
     assert status(admin)["busy"]["table-target"] >= 1
@@ -143,7 +143,7 @@ def test_python_client_with_its_retries_is_slow_and_sees_no_error(limited):
         client.submit_transaction(DEBT)
         client.submit_transaction([("create", {"PartitionKey": "hot", "RowKey": f"new{row}"}) for row in range(2)])
         client.create_entity({"PartitionKey": "hot", "RowKey": "last"})
-    # The first was refused at least once, and tried again by itself.
+    # The server refused the first request at least once, and the client retried it.
     assert status(admin)["busy"]["partition-target"] >= 1
     with TableClient.from_connection_string(endpoint.connection_string(), "design") as client:
         assert client.get_entity("hot", "new1")["RowKey"] == "new1"

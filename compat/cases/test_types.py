@@ -1,4 +1,4 @@
-"""Every property type: what goes in, what comes out, in each metadata level."""
+"""Every property type: values sent and returned, at each metadata level."""
 
 import json
 
@@ -95,7 +95,7 @@ def test_null_is_not_stored(table):
 
 
 def test_metadata_of_a_reposted_entity_is_ignored(table):
-    # Clients send back what they read.
+    # Clients write entities that they read before.
     extra = ('"odata.metadata": "x", "odata.etag": "y", "odata.type": "z", "odata.id": "i", "odata.editLink": "e", '
              '"PartitionKey@odata.type": "Edm.String", "RowKey@odata.type": "Edm.String", '
              '"Timestamp": "2001-01-01T00:00:00Z", "Timestamp@odata.type": "Edm.DateTime", "A": 1')
@@ -146,7 +146,7 @@ def test_etag_is_the_timestamp(table):
     assert etag == "W/\"datetime'" + stamp.replace(":", "%3A") + "'\""
 
 
-# What must be refused: (id, JSON members, codes of which any will do).
+# Invalid members: (id, JSON members, accepted error codes).
 REFUSED = [
     ("guid", '"P": "not-a-guid", "P@odata.type": "Edm.Guid"', {"InvalidInput"}),
     ("guid short", '"P": "c9da6455-213d-42c9-9a79", "P@odata.type": "Edm.Guid"', {"InvalidInput"}),

@@ -1,4 +1,4 @@
-"""Points on which the service is unconfirmed and no other case speaks: our choices, as docs/compat.md lists them."""
+"""Unconfirmed points without another case: Partita's choices, as listed in docs/compat.md."""
 
 import pytest
 from driver import signing
@@ -31,7 +31,7 @@ def test_empty_if_match(table):
 
 
 def test_case_of_names_in_table_filters(table):
-    # Ordinal, on the name as it was given.
+    # Ordinal comparison, on the name as it was created.
     path = signing.with_query("/Tables", [("$filter", f"TableName eq '{table.name.upper()}'")])
     assert table.send("GET", path).json()["value"] == []
 

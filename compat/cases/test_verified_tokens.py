@@ -1,4 +1,4 @@
-"""Bearer tokens of an own issuer, signatures checked (`--oauth-issuer`, `--oauth-audience`, `--oauth-jwks`): ours only."""
+"""Bearer tokens of a configured issuer, signatures verified (`--oauth-issuer`, `--oauth-audience`, `--oauth-jwks`); Partita only."""
 
 import base64
 import json
@@ -68,7 +68,7 @@ def issuer():
 
 @pytest.fixture(scope="module")
 def verified(target, issuer, tmp_path_factory):
-    """A TLS endpoint that trusts the issuer; other servers cannot do it."""
+    """A TLS endpoint that trusts the issuer; skips other servers."""
     if target != "partita":
         pytest.skip("no such flags")
     folder = tmp_path_factory.mktemp("issuer")
@@ -119,8 +119,8 @@ def test_roles(verified, issuer, new_name):
     reader = Table(verified, table.name, auth="Bearer " + issuer.token(roles=[READER]))
     expect_ok(reader.send("GET", f"/{table.name}()", VERSION), 200)
     expect_error(reader.insert("p", "new", None, VERSION), 403, "AuthorizationPermissionMismatch")
-    stranger = Table(verified, table.name, auth="Bearer " + issuer.token(roles=["Cook"]))
-    expect_error(stranger.send("GET", f"/{table.name}()", VERSION), 403, "AuthorizationPermissionMismatch")
+    unauthorized = Table(verified, table.name, auth="Bearer " + issuer.token(roles=["Cook"]))
+    expect_error(unauthorized.send("GET", f"/{table.name}()", VERSION), 403, "AuthorizationPermissionMismatch")
 
 
 def test_a_token_without_roles_may_do_nothing(verified, issuer):

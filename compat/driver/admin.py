@@ -1,4 +1,4 @@
-"""The admin port of our server: what the ranges are, and actions on them."""
+"""The admin port of a Partita server: its ranges, and actions on them."""
 
 import json
 import urllib.error
@@ -19,7 +19,7 @@ class Admin:
             return [one["id"] for one in json.load(answer)["ranges"]]
 
     def act(self, number, action, **body):
-        """Does something to a range; the code of the error when that was refused."""
+        """Executes an action on a range; returns the error code if the server refuses it."""
         request = urllib.request.Request(f"{self.url}/ranges/{number}/{action}", json.dumps(body).encode(),
                                          {"x-partita-admin": "compat"}, method="POST")
         try:

@@ -29,7 +29,7 @@ def encode_part(data):
 
 
 def make_token(**claims):
-    """A bearer token with the claims that Azurite's basic mode looks at; its signature is not a real one."""
+    """A bearer token with the claims that Azurite's basic mode checks; its signature is invalid."""
     now = int(time.time())
     full = {
         "iss": "https://sts.windows.net/11111111-2222-3333-4444-555555555555/",

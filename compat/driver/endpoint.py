@@ -1,7 +1,6 @@
-"""An account on some server, addressed in path or host style, with its key.
+"""An account on a server, addressed in path or host style, with its key.
 
-The one door through which replay and raw cases send requests. It signs, it never rewrites: the path given is
-the path sent.
+Replay and raw cases send all requests through this class. It signs requests, but does not change their paths.
 """
 
 import dataclasses
@@ -17,7 +16,7 @@ JSON_MINIMAL = "application/json;odata=minimalmetadata"
 
 @dataclasses.dataclass
 class Endpoint:
-    """Where the account is. `host_style` puts the account into the Host header and not into the path."""
+    """An account on a server. `host_style` puts the account into the Host header instead of the path."""
 
     url: str
     account: str = signing.WELL_KNOWN_ACCOUNT
@@ -49,12 +48,12 @@ class Endpoint:
 
     @property
     def base(self):
-        """The account's URL without a slash at its end."""
+        """The account's URL without a trailing slash."""
         return f"{self.scheme}://{self.authority}{self.prefix}"
 
     @property
     def root(self):
-        """URL of the server."""
+        """The URL of the server."""
         return f"{self.scheme}://{self.host}:{self.port}"
 
     def connection_string(self):
@@ -63,15 +62,15 @@ class Endpoint:
                 f"AccountKey={self.key};TableEndpoint={self.base};")
 
     def sibling(self, **changes):
-        """The same server seen in another way (account, key, style), on an own connection."""
+        """The same server with another account, key or style, on a new connection."""
         return dataclasses.replace(self, connection=None, **changes)
 
     def send(self, method, path, headers=None, body=None, *, auth="SharedKey", secondary=False, date_offset_s=0,
              bad_key=False):
         """Sends one request and returns its answer.
 
-        `auth`: "SharedKey", "SharedKeyLite", None (as it stands: SAS in the path, or nothing), or a whole
-        Authorization value. A header given as None is left out, defaults included.
+        `auth`: "SharedKey", "SharedKeyLite", None (a SAS in the path, or nothing), or a complete Authorization value.
+        A header with the value None is omitted, even if it has a default.
         """
         target = (f"/{self.account}-secondary" if secondary and not self.host_style else self.prefix) + path
         authority = self.authority
@@ -92,7 +91,7 @@ class Endpoint:
         return self.connection.request(method, target, list(fields.items()), data or b"")
 
     def authorization(self, auth, method, target, fields, bad_key=False):
-        """The Authorization header for a request that is otherwise complete."""
+        """The Authorization header of a request that has all other headers."""
         low = {name.lower(): value for name, value in fields.items()}
         key = "A" * 84 + "AA==" if bad_key else self.key
         if auth == "SharedKey":
@@ -113,7 +112,7 @@ class Endpoint:
             path = signing.with_query("/Tables", [("NextTableName", token)])
 
     def wipe(self):
-        """Deletes all tables and resets the service properties, for endpoints that cannot be started afresh."""
+        """Deletes all tables and resets the service properties, for endpoints that cannot be restarted."""
         for name in self.list_tables():
             self.send("DELETE", f"/Tables('{name}')", {"Accept": "application/json"})
         off = "<RetentionPolicy><Enabled>false</Enabled></RetentionPolicy>"

@@ -1,4 +1,4 @@
-"""A proxy that holds requests back from the n-th one on, so that a client can be killed at a known place."""
+"""A proxy that holds all requests from the n-th one on, so that a client can be killed at a known point."""
 
 import socket
 import threading
@@ -8,7 +8,7 @@ HELD_DEADLINE_S = 120
 
 
 class Gate:
-    """Stands before a server at `host:port`; `url` is where clients go. Lets `may_pass` requests through."""
+    """A gate before the server at `host:port`; clients use `url`. Lets `may_pass` requests through."""
 
     def __init__(self, host, port, may_pass):
         self.server = (host, port)
@@ -20,7 +20,7 @@ class Gate:
         threading.Thread(target=self.accept, daemon=True).start()
 
     def accept(self):
-        """Takes connections for as long as the process lives."""
+        """Accepts connections until the process ends."""
         while True:
             client = self.listener.accept()[0]
             server = socket.create_connection(self.server)
@@ -28,7 +28,7 @@ class Gate:
             threading.Thread(target=self.forward, args=(server, client, False), daemon=True).start()
 
     def forward(self, source, target, counts):
-        """Passes bytes on to their end; a client that was killed is no matter."""
+        """Forwards bytes until the end; ignores a client that was killed."""
         try:
             while data := source.recv(1 << 16):
                 if counts and data.startswith(METHODS):
@@ -39,7 +39,7 @@ class Gate:
             pass
 
     def pass_one(self):
-        """Waits for as long as the request must be held back."""
+        """Waits until the request may pass."""
         with self.changed:
             self.came += 1
             number = self.came
@@ -47,13 +47,13 @@ class Gate:
             self.changed.wait_for(lambda: number <= self.may_pass)
 
     def wait(self):
-        """Returns when a request is held back."""
+        """Waits until the gate holds a request."""
         with self.changed:
             if not self.changed.wait_for(lambda: self.came > self.may_pass, HELD_DEADLINE_S):
-                raise RuntimeError(f"only {self.came} requests came")
+                raise RuntimeError(f"expected more requests, got {self.came}")
 
     def open(self):
-        """Lets all requests through from now on."""
+        """Opens the gate for all requests."""
         with self.changed:
             self.may_pass = float("inf")
             self.changed.notify_all()

@@ -39,7 +39,7 @@ def pairs(lines):
 
 
 def inner_answer(part):
-    """The HTTP answer held by an `application/http` part, with the part's own headers added before it."""
+    """The HTTP answer in an `application/http` part, after the headers of the part."""
     outer, rest = split_head(part)
     lines, body = split_head(rest)
     match = re.match(r"HTTP/1\.1 (\d{3}) ?(.*)", lines[0])
@@ -51,7 +51,7 @@ def inner_answer(part):
 
 
 def inner_answers(answer):
-    """The answers inside a batch answer; a single query's stands alone, others in a change set."""
+    """The answers in a batch answer: of a single query, or of the operations of a change set."""
     parts = split_parts(answer.body, boundary_of(answer.header("content-type")))
     found = []
     for part in parts:
@@ -65,7 +65,7 @@ def inner_answers(answer):
 
 
 class Dialect:
-    """How a client writes batches. The default is that of the current official clients."""
+    """The batch format of a client. The default is that of the current official clients."""
 
     def __init__(self, *, line_end="\r\n", quote_boundary=False, lower_headers=False, urls="absolute",
                  content_length=True, blank_before_body=False, content_id=None, close=True, preamble=""):
@@ -124,6 +124,6 @@ class Dialect:
 
 
 def lower_name(line):
-    """The line with its header name in lower case."""
+    """The line, with its header name in lower case."""
     name, colon, value = line.partition(":")
     return name.lower() + colon + value

@@ -1,7 +1,7 @@
-"""Object stores of others, as places of backups: moto's S3 and Azurite's Blob service, each in a process of its own.
+"""Object stores for backups: moto's S3 and Azurite's Blob service, each in its own process.
 
-Ports are picked free, data is in memory or in a temporary directory, waits have a deadline. Objects are written and read here by plain
-HTTP, apart from what is tested.
+They use free ports and keep data in memory or in a temporary directory; waits have a deadline. This module reads and writes objects by plain
+HTTP, independent of the tested code.
 """
 
 import pathlib
@@ -18,15 +18,15 @@ from .server import DEPS, READY_DEADLINE_S, STOP_DEADLINE_S, free_port
 from .signing import WELL_KNOWN_ACCOUNT, WELL_KNOWN_KEY, account_sas, encode_query
 
 BUCKET = "backups"
-# How often a server that has just been started is asked whether it is there.
+# The interval between polls of a server that starts.
 POLL_S = 0.05
 
 
 class ObjectStore:
-    """A running store with one bucket; use it as a context manager. Each kind says how it is started and asked."""
+    """A running store with one bucket; use it as a context manager. Subclasses define the command line and the requests."""
 
     scheme = None
-    # What every request of ours says, and what puts say besides.
+    # Headers of all requests, and additional ones of puts.
     headers = {}
     put_headers = {}
 
@@ -44,7 +44,7 @@ class ObjectStore:
         while not self.made_bucket():
             if self.process.poll() is not None or time.monotonic() > deadline:
                 self.__exit__()
-                raise RuntimeError(f"{type(self).__name__} did not become ready")
+                raise RuntimeError(f"{type(self).__name__} did not start in time")
             time.sleep(POLL_S)
         return self
 
@@ -55,7 +55,7 @@ class ObjectStore:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def send(self, method, path, body=None, headers=None, query=()):
-        """The body of the answer; raises on any other status than one of success."""
+        """The body of the answer; raises on an error status."""
         pairs = [*query, *self.credentials()]
         url = f"{self.url}{path}" + ("?" + encode_query(pairs) if pairs else "")
         request = urllib.request.Request(url, body, self.headers | (headers or {}), method=method)
@@ -63,11 +63,11 @@ class ObjectStore:
             return answer.read()
 
     def credentials(self):
-        """What every request of ours has in its query."""
+        """The query parameters of all requests."""
         return []
 
     def made_bucket(self):
-        """Whether the store is there and has made its bucket."""
+        """Whether the store answers and has its bucket."""
         try:
             self.make_bucket()
         except (urllib.error.URLError, ConnectionError):
@@ -75,7 +75,7 @@ class ObjectStore:
         return True
 
     def place(self, prefix):
-        """The URL of a place in it."""
+        """The URL of a location in the store."""
         return f"{self.scheme}://{BUCKET}/{prefix}"
 
     def get(self, name):
@@ -92,14 +92,14 @@ class ObjectStore:
 
 
 class MotoS3(ObjectStore):
-    """S3 as moto has it. It wants to be told who asks, and checks no signatures."""
+    """moto's S3. It requires an Authorization header, but does not check signatures."""
 
     scheme = "s3"
     headers = {"Authorization": "AWS4-HMAC-SHA256 Credential=key/20260101/us-east-1/s3/aws4_request"}
     put_headers = {"Content-Type": "application/octet-stream"}
 
     def command(self):
-        """The command line that serves."""
+        """The command line of the server."""
         return [DEPS / "venv/bin/moto_server", "-H", "127.0.0.1", "-p", str(self.port)]
 
     def path(self, name):
@@ -107,29 +107,29 @@ class MotoS3(ObjectStore):
         return f"/{BUCKET}/{urllib.parse.quote(name)}"
 
     def make_bucket(self):
-        """Makes the bucket."""
+        """Creates the bucket."""
         self.send("PUT", f"/{BUCKET}")
 
     def names(self, prefix):
-        """The names of all objects that begin so."""
+        """The names of all objects with this prefix."""
         listing = self.send("GET", f"/{BUCKET}", query=[("list-type", "2"), ("prefix", prefix)])
         return [found.text for found in xml.etree.ElementTree.fromstring(listing).iter()
                 if found.tag.rpartition("}")[2] == "Key"]
 
     def environment(self, url):
-        """What our programs are told of the store, reached at `url`."""
+        """The environment variables with which Partita reaches the store at `url`."""
         return {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_REGION": "us-east-1",
                 "AWS_ENDPOINT_URL": url, "AWS_ALLOW_HTTP": "true"}
 
 
 class AzuriteBlob(ObjectStore):
-    """Azure Blob storage as Azurite has it. It checks signatures."""
+    """Azurite's Blob service. It checks signatures."""
 
     scheme = "az"
     put_headers = {"x-ms-blob-type": "BlockBlob"}
 
     def command(self):
-        """The command line that serves."""
+        """The command line of the server."""
         packages = DEPS / "node/node_modules"
         return [packages / "node/bin/node", packages / "azurite/dist/src/blob/main.js", "--blobHost", "127.0.0.1",
                 "--blobPort", str(self.port), "--location", self.folder, "--skipApiVersionCheck", "--disableTelemetry"]
@@ -143,16 +143,16 @@ class AzuriteBlob(ObjectStore):
         return f"/{WELL_KNOWN_ACCOUNT}/{BUCKET}/{urllib.parse.quote(name)}"
 
     def make_bucket(self):
-        """Makes the container."""
+        """Creates the container."""
         self.send("PUT", f"/{WELL_KNOWN_ACCOUNT}/{BUCKET}", b"", query=[("restype", "container")])
 
     def names(self, prefix):
-        """The names of all objects that begin so."""
+        """The names of all objects with this prefix."""
         listing = self.send("GET", f"/{WELL_KNOWN_ACCOUNT}/{BUCKET}",
                             query=[("restype", "container"), ("comp", "list"), ("prefix", prefix)])
         return [found.text for found in xml.etree.ElementTree.fromstring(listing).iter("Name")]
 
     def environment(self, url):
-        """What our programs are told of the store, reached at `url`."""
+        """The environment variables with which Partita reaches the store at `url`."""
         return {"AZURE_STORAGE_ACCOUNT_NAME": WELL_KNOWN_ACCOUNT, "AZURE_STORAGE_ACCOUNT_KEY": WELL_KNOWN_KEY,
                 "AZURE_STORAGE_ENDPOINT": f"{url}/{WELL_KNOWN_ACCOUNT}", "AZURE_ALLOW_HTTP": "true"}

@@ -1,8 +1,7 @@
-"""Starts a table server (ours or Azurite) as a child process, waits for its ready line, ends it.
+"""Starts a table server (Partita or Azurite) as a child process, waits for its ready line, and stops it.
 
-Ports are picked free, the data directory is temporary, the wait has a deadline and no sleeps: the ready line
-"Azurite Table service is successfully listening at URL" is what test helpers of other projects wait for too
-(Azurite's table-only program words it differently).
+It uses a free port and a temporary data directory. It waits for the ready line "Azurite Table service is successfully listening at URL",
+as other projects do, with a deadline and without sleeps. (Azurite's table-only program has another ready line.)
 """
 
 import os
@@ -26,14 +25,14 @@ TARGETS = ("partita", "azurite")
 
 
 def free_port():
-    """A port nobody listens on just now."""
+    """A port that is free now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
 
 
 def command(target, port, location, options):
-    """The command line that serves tables on `port`, from the directory `location` if there is one."""
+    """The command line of a server on `port`, with the data directory `location` if given."""
     if target == "partita":
         binary = os.environ.get("PARTITA_BIN", ROOT / "target/release/partita")
         flags = ["--table-port", str(port), "--admin-port", "0"]
@@ -51,7 +50,7 @@ class Server:
     """A running server; use it as a context manager.
 
     `accounts` maps names to base64 keys; `options` are further flags of the target; `location` keeps data between
-    runs: None makes a temporary directory, False names none.
+    runs: None creates a temporary directory, False passes no location.
     """
 
     def __init__(self, target="partita", accounts=None, options=(), location=None, environment=None):
@@ -75,7 +74,7 @@ class Server:
         self.stop()
 
     def start(self):
-        """Starts the process and returns once it is ready; raises with its output when it is not."""
+        """Starts the process and waits until it is ready; raises with its output if it fails."""
         listed = ";".join(f"{name}:{key}" for name, key in self.accounts.items())
         environment = {name: value for name, value in os.environ.items() if not name.startswith("PARTITA_")}
         environment |= {"AZURITE_ACCOUNTS": listed, "PARTITA_ACCOUNTS": listed} | self.environment
@@ -86,10 +85,10 @@ class Server:
         threading.Thread(target=self.read_output, args=(ready,), daemon=True).start()
         if not ready.wait(READY_DEADLINE_S) or not self.url:
             self.stop()
-            raise RuntimeError(f"{self.target} did not become ready:\n" + "".join(self.output[-40:]))
+            raise RuntimeError(f"{self.target} did not start in time:\n" + "".join(self.output[-40:]))
 
     def read_output(self, ready):
-        """Drains the child's output for as long as it lives; sets `ready` at the ready line or the end."""
+        """Reads the child's output until it ends; sets `ready` at the ready line or at the end."""
         for line in self.process.stdout:
             with self.said:
                 self.output.append(line)
@@ -101,7 +100,7 @@ class Server:
         ready.set()
 
     def wait_for(self, pattern):
-        """The first match of `pattern` in what the server has printed, waiting for it if need be."""
+        """Waits for the first match of `pattern` in the server's output."""
         expression = re.compile(pattern)
 
         def found():
@@ -109,7 +108,7 @@ class Server:
 
         with self.said:
             if not self.said.wait_for(found, READY_DEADLINE_S):
-                raise RuntimeError(f"nothing like {pattern!r} was printed:\n" + "".join(self.output))
+                raise RuntimeError(f"no match of {pattern!r} in the output:\n" + "".join(self.output))
             return found()
 
     def with_scheme(self, address):
@@ -119,7 +118,7 @@ class Server:
         return ("https://" if "--cert" in self.options else "http://") + address
 
     def stop(self):
-        """Ends the process in order and removes a temporary data directory; returns its exit code."""
+        """Stops the process in order and removes a temporary data directory; returns the exit code."""
         code = None
         if self.process:
             if self.process.poll() is None:
@@ -134,6 +133,6 @@ class Server:
         return code
 
     def kill(self):
-        """Ends the process as a power cut would."""
+        """Kills the process, as a power cut would."""
         self.process.kill()
         self.process.wait()

@@ -1,7 +1,7 @@
-"""Signatures of the Table service, computed apart from any client library.
+"""Signatures of the Table service, independent of any client library.
 
-Sources: "Authorize with Shared Key", "Constructing an Account SAS", "Constructing a Service SAS". Having
-them here, in plain Python, keeps the suite independent of both the server and the official clients.
+Sources: "Authorize with Shared Key", "Constructing an Account SAS", "Constructing a Service SAS". This
+implementation in plain Python keeps the suite independent of the server and of the official clients.
 """
 
 import base64
@@ -47,7 +47,7 @@ def canonical_resource(account, target):
 
 
 def shared_key(account, key, method, target, headers):
-    """The `Authorization` value of Shared Key for the request as it goes out.
+    """The `Authorization` value of Shared Key for the request as it is sent.
 
     `headers` maps lower-case names to values; `x-ms-date` wins over `date`.
     """
@@ -102,7 +102,7 @@ def table_sas(account, key, table, *, permissions="", version="2019-02-02", star
 
 
 def encode_query(pairs):
-    """Query pairs as text, everything percent-encoded but unreserved characters."""
+    """Query pairs as text; percent-encodes all but unreserved characters."""
     quote = urllib.parse.quote
     return "&".join(f"{quote(name, safe='$')}={quote(value, safe='')}" for name, value in pairs)
 

@@ -1,7 +1,7 @@
-"""HTTP/1.1 with nothing between the caller and the bytes.
+"""HTTP/1.1 with full control of the bytes.
 
-Client libraries normalise header names, paths and bodies; a test of a server's edges must not. A request goes out
-exactly as given (only `Host` and `Content-Length` are added unless the caller says otherwise).
+Client libraries normalise header names, paths and bodies, which tests of unusual requests must avoid. Requests are sent unchanged; only `Host`
+and `Content-Length` have defaults.
 """
 
 import json
@@ -44,7 +44,7 @@ class Answer:
 
     @property
     def code(self):
-        """The storage error code in the body, JSON or XML; None when there is none."""
+        """The storage error code in a JSON or XML body; None if there is none."""
         try:
             return self.json()["odata.error"]["code"]
         except (ValueError, KeyError, TypeError):
@@ -52,7 +52,7 @@ class Answer:
 
     @property
     def message(self):
-        """The error message in the body, JSON or XML; None when there is none."""
+        """The error message in a JSON or XML body; None if there is none."""
         try:
             return self.json()["odata.error"]["message"]["value"]
         except (ValueError, KeyError, TypeError):
@@ -99,7 +99,7 @@ class Connection:
         return self.exchange(head.encode("utf-8") + b"\r\n" + body, method)
 
     def exchange(self, data, method="GET"):
-        """Sends raw bytes and reads one answer; retries once when a kept connection proves stale."""
+        """Sends raw bytes and reads one answer; retries once if an idle connection was closed."""
         reused = self.socket is not None
         try:
             return self.send_and_read(data, method)
@@ -121,7 +121,7 @@ class Connection:
         return self.read_answer(method)
 
     def read_answer(self, method):
-        """Reads one response, interim ones skipped."""
+        """Reads one response; skips interim ones."""
         while True:
             status, reason, fields = self.read_head()
             if status >= 200:
@@ -144,7 +144,7 @@ class Connection:
         status_line = self.read_line().decode("latin-1")
         parts = status_line.split(" ", 2)
         if not parts[0].startswith("HTTP/1."):
-            raise ValueError(f"no HTTP answer: {status_line!r}")
+            raise ValueError(f"not an HTTP answer: {status_line!r}")
         fields = []
         while line := self.read_line():
             name, _, value = line.decode("utf-8", "replace").partition(":")
@@ -173,7 +173,7 @@ class Connection:
         return data
 
     def read_chunks(self):
-        """A chunked body, trailers dropped."""
+        """A chunked body, without trailers."""
         body = b""
         while size := int(self.read_line().split(b";")[0], 16):
             body += self.read_exactly(size)
@@ -183,7 +183,7 @@ class Connection:
         return body
 
     def read_to_end(self):
-        """Everything until the server closes."""
+        """All bytes until the server closes."""
         try:
             while True:
                 self.fill()

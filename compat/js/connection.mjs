@@ -1,4 +1,4 @@
-// What the cases are told by their runner (../cases/test_node_clients.py), and fresh table names.
+// Parameters from the runner (../cases/test_node_clients.py), and new table names.
 
 export const connection = process.env.TABLE_CONNECTION;
 export const url = process.env.TABLE_URL;

@@ -24,7 +24,7 @@ const typed = {
   ticks: { type: "DateTime", value: "2013-08-02T17:37:43.9004348Z" }, nothing: null,
 };
 
-test("types come back as they went", async () => {
+test("types round-trip", async () => {
   const client = await freshTable("jstypes");
   await client.createEntity(typed);
   const found = await client.getEntity(typed.partitionKey, typed.rowKey);
@@ -82,7 +82,7 @@ test("transactions", async () => {
   await client.deleteTable();
 });
 
-test("a hundred in one transaction, and pages", async () => {
+test("a transaction of 100, and pages", async () => {
   const client = await freshTable("jspages");
   for (const partition of ["a", "b"]) {
     const rows = Array.from({ length: 100 }, (_, row) => ["create", {
@@ -179,7 +179,7 @@ test("a host named localhost", async () => {
   await client.deleteTable();
 });
 
-test("many writers at once", async () => {
+test("concurrent writers", async () => {
   const client = await freshTable("jsmany");
   await Promise.all(Array.from({ length: 200 }, (_, row) => client.upsertEntity({
     partitionKey: `p${row % 7}`, rowKey: String(row), n: row })));

@@ -62,7 +62,7 @@ test("batches", async () => {
   await call("deleteTable", table);
 });
 
-test("a query alone in a batch", async () => {
+test("a single query in a batch", async () => {
   const table = await freshTable("oldjsquery");
   await call("insertEntity", table, row("p", "a", 1));
   const batch = new azure.TableBatch();

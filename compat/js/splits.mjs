@@ -1,6 +1,6 @@
-// Works on a table with the client's own retries until its input ends, then says what is there. For each character of input
-// it says when every worker has done a round that began after that. Run by ../cases/test_splits.py; any error ends it with a
-// code of its own.
+// Works on a table with the client's default retries until stdin ends, then prints the expected rows. For each character of stdin,
+// it prints a line when every worker has completed a round that began after it. ../cases/test_splits.py runs it; any error ends it
+// with an error code.
 
 import { TableClient } from "@azure/data-tables";
 

@@ -1,5 +1,5 @@
-// The official JavaScript client on a server with a target of 20 entities/s a partition. A transaction of 100 rows is let in and
-// leaves a debt of four seconds.
+// The official JavaScript client on a server with a target of 20 entities/s for each partition. The server admits a transaction of
+// 100 rows, which leaves a debt of 4 s.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -15,7 +15,7 @@ async function inDebt(prefix) {
   return client;
 }
 
-test("without retries a throttled partition is told", async () => {
+test("without retries a throttled partition is an error", async () => {
   const { tableName } = await inDebt("jstold");
   const client = clientOf(tableName, { retryOptions: { maxRetries: 0 } });
   const calls = [
@@ -34,7 +34,7 @@ test("without retries a throttled partition is told", async () => {
   await client.createEntity({ partitionKey: "cool", rowKey: "new" });
 });
 
-test("with its retries a throttled partition is slow and no error", async () => {
+test("with default retries a throttled partition is slow, without errors", async () => {
   const client = await inDebt("jsslow");
   await client.createEntity({ partitionKey: "hot", rowKey: "new" });
   await client.submitTransaction([["upsert", { partitionKey: "hot", rowKey: "new", n: 1 }, "Merge"]]);

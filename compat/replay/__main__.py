@@ -1,9 +1,9 @@
-"""The oracle: sends every recorded scenario to a server and compares with what the real service answered.
+"""Sends every recorded scenario to a server and compares its answers with those of the real service.
 
     python3 compat/replay [--target partita|azurite|URL] [--recordings FOLDER] [--only GLOB] [--report] [-v]
 
-Without `--report` the run fails on a difference that `exceptions.toml` does not list, and on a listed one that is
-gone. A server that we start ourselves gets one empty account per scenario; any other is wiped between scenarios.
+Without `--report` the run fails on differences that `exceptions.toml` does not list, and on listed ones that do not occur. On its own
+servers each scenario has an empty account; on other servers the replay deletes all tables between scenarios.
 """
 
 import argparse
@@ -35,29 +35,29 @@ SETUP_OK = (201, 204, 409)
 
 
 class Result:
-    """What one exchange came to."""
+    """The result of one exchange."""
 
     def __init__(self, scenario, step, differences):
         self.scenario, self.step, self.differences = scenario, step, differences
 
     @property
     def place(self):
-        """Scenario and line, as `exceptions.toml` names it."""
+        """Scenario and line, as in `exceptions.toml`."""
         return self.scenario.name, self.step.line
 
     @property
     def equal(self):
-        """Equal in everything recorded."""
+        """Whether all recorded parts are equal."""
         return not self.differences
 
     @property
     def equal_without_headers(self):
-        """Status, error code, bodies and inner answers equal."""
+        """Whether status, error code, bodies and inner answers are equal."""
         return all(difference.part == "header" for difference in self.differences)
 
 
 def run_scenario(scenario, endpoint, token):
-    """Plays one scenario; yields a result for every exchange, and for a setup request that failed."""
+    """Plays one scenario; yields the result of every exchange and of failed setup requests."""
     marks = Marks(endpoint)
     for step in scenario.steps:
         try:
@@ -76,12 +76,12 @@ def run_scenario(scenario, endpoint, token):
 
 
 def account_key(name):
-    """A key for a made-up account."""
+    """A key for an invented account."""
     return base64.b64encode(hashlib.sha512(name.encode()).digest()).decode()
 
 
 def play_started(target, found, options):
-    """Plays all scenarios on servers that we start: one for most, one with TLS for bearer tokens."""
+    """Plays all scenarios on new servers: one with TLS for bearer tokens, one for the others."""
     results = []
     for bearer in (False, True):
         part = [scenario for scenario in found if (scenario.auth == "bearer") == bearer]
@@ -102,7 +102,7 @@ def play_started(target, found, options):
 
 
 def play_given(url, found, options):
-    """Plays all scenarios that need no bearer token on one account of a server that runs already."""
+    """Plays all scenarios without bearer tokens on an account of a running server."""
     endpoint = Endpoint(url, options.account, options.key, options.host_style)
     results = []
     for scenario in found:
@@ -119,7 +119,7 @@ def read_exceptions():
 
 
 def print_differences(results):
-    """Every differing exchange, with what differs."""
+    """Prints every exchange that differs, with its differences."""
     for result in results:
         if not result.equal:
             request = result.step.request
@@ -129,7 +129,7 @@ def print_differences(results):
 
 
 def print_kinds(results):
-    """How often each kind of difference occurs."""
+    """Prints the number of differences of each kind."""
     kinds = collections.Counter()
     for result in results:
         kinds.update({f"{one.part} {one.place.split('].')[-1]}" for one in result.differences})
@@ -144,12 +144,12 @@ def judge(results, whole):
     print_differences(fresh)
     stale = sorted(exceptions.keys() - {result.place for result in results if not result.equal}) if whole else []
     for name, line in stale:
-        print(f"{name}:{line} is listed in exceptions.toml and does not differ")
+        print(f"{name}:{line} is listed in exceptions.toml but does not differ; remove the entry")
     return len(fresh) + len(stale)
 
 
 def totals(results):
-    """The figures by which runs are compared."""
+    """The figures of a run."""
     exchanges = [result for result in results if result.step.response is not None]
     return {
         "exchanges": len(exchanges),
@@ -174,7 +174,7 @@ def main():
     options = parser.parse_args()
 
     if not options.recordings.is_dir():
-        # On a machine of one's own that is fine; where nobody looks, a check that is not made must not pass.
+        # Skipping is fine on a developer's machine. In continuous integration a missing check must fail.
         missed = bool(os.environ.get("CI"))
         print(f"replay: no recordings at {options.recordings}; {'failed' if missed else 'skipped'} (set PARTITA_RECORDINGS)")
         return 1 if missed else 0

@@ -1,4 +1,4 @@
-"""Compares one answer with the recorded one and says in what they differ."""
+"""Compares an answer with the recorded one and lists the differences."""
 
 import dataclasses
 import re
@@ -7,13 +7,13 @@ from driver.multipart import BatchError, inner_answers
 
 from scenario import Number, parse
 
-# Said by the transport or by a feature of its own, and left out of the recordings for that.
+# Headers of the transport or of separate features, which the recordings do not have.
 UNRECORDED = {"connection", "keep-alive", "content-length", "transfer-encoding", "vary"}
 
 
 @dataclasses.dataclass(frozen=True)
 class Difference:
-    """`part` is "status", "header" or "body"; `place` says where in it."""
+    """A difference: `part` is "status", "header" or "body", `place` the position in it."""
 
     part: str
     place: str
@@ -54,7 +54,7 @@ def compare_message(recorded, answer, marks, place):
 
 
 def compare_headers(recorded, actual, marks, place):
-    """Both sets, names and values."""
+    """Compares names and values of both sets."""
     found = []
     for name, expected in recorded.items():
         value = actual.get(name)
@@ -70,7 +70,7 @@ def compare_headers(recorded, actual, marks, place):
 
 
 def compare_body(recorded, body, marks, place):
-    """JSON by value, other text by pattern, nothing as nothing."""
+    """Compares JSON by value and other text by pattern; an absent body must be absent."""
     try:
         text = body.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -114,7 +114,7 @@ def compare_values(expected, actual, marks, place):
 
 
 def same_scalar(expected, actual, marks):
-    """Equal scalars; a string may hold marks."""
+    """Compares scalars; strings may contain marks."""
     if expected == "{*}":
         return True
     if type(expected) is not type(actual):
@@ -127,5 +127,5 @@ def same_scalar(expected, actual, marks):
 
 
 def show(value):
-    """A value for a message."""
+    """The text of a value in a message."""
     return value.text if isinstance(value, Number) else value if isinstance(value, str) else repr(value)[:300]

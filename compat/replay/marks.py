@@ -1,7 +1,7 @@
-"""The marks of recorded scenarios: filled in for requests, matched and bound in answers.
+"""The marks of recorded scenarios: replaced in requests, matched and bound in answers.
 
-`../recordings/README.md` beside the data defines them. A `{etag:N}` or `{token:N}` is bound where an answer first
-shows it; from then on it stands for exactly that value.
+`../recordings/README.md` beside the data defines them. The first answer with a `{etag:N}` or `{token:N}`
+binds it; later it means exactly that value.
 """
 
 import re
@@ -12,11 +12,11 @@ ETAG = r"""W/"datetime'[^']+'\""""
 
 
 class UnboundMark(Exception):
-    """A request needs a value that no answer has shown."""
+    """A request needs a value that no answer contained."""
 
 
 class Marks:
-    """What the marks of one scenario stand for on one endpoint."""
+    """The values of a scenario's marks on one endpoint."""
 
     def __init__(self, endpoint):
         self.known = {"base": endpoint.base, "prefix": endpoint.prefix, "host": endpoint.authority,
@@ -28,7 +28,7 @@ class Marks:
         def value(match):
             name, _, escape = match.group(1).partition("|")
             if name not in self.known:
-                raise UnboundMark(f"{match.group(0)} has not been seen in an answer")
+                raise UnboundMark(f"{match.group(0)} was in no earlier answer")
             known = self.known[name]
             if escape:
                 return known.replace('"', '\\"')
@@ -39,7 +39,7 @@ class Marks:
         return MARK.sub(value, text)
 
     def matches(self, expected, actual):
-        """Whether `actual` is what `expected` describes; binds marks that are new."""
+        """Whether `actual` matches `expected`; binds new marks."""
         if "{" not in expected:
             return expected == actual
         pattern, names, at = "", [], 0

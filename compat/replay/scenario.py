@@ -1,4 +1,4 @@
-"""Reading recorded scenarios, with numbers kept in the form in which they were written."""
+"""Reads recorded scenarios; numbers keep their textual form."""
 
 import dataclasses
 import json
@@ -50,7 +50,7 @@ class Scenario:
 
 
 def read(path):
-    """Reads one `.jsonl` file; the scenario is named by the file."""
+    """Reads one `.jsonl` file; its name is the scenario's name."""
     auth, steps = "sharedkey", []
     for line, text in enumerate(path.read_text("utf-8").splitlines(), start=1):
         entry = parse(text)

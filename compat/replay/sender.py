@@ -1,4 +1,4 @@
-"""Sends the recorded requests: marks filled, signatures made anew."""
+"""Sends the recorded requests, with values for marks and new signatures."""
 
 import re
 import urllib.parse
@@ -14,7 +14,7 @@ def send(endpoint, marks, request, token=None):
     auth = f"Bearer {token}" if token else "SharedKey"
     if re.search(r"[?&]sig=", path):
         path, auth = resign(endpoint, path), None
-    # What the recorded client did not send must not come from our defaults.
+    # The driver must not add default headers that the recorded client did not send.
     unsent = {"accept": None, "x-ms-version": None}
     headers = unsent | {name: marks.fill(value) for name, value in request["headers"].items()}
     return endpoint.send(request["method"], path, headers, body_of(request, marks), auth=auth,
@@ -22,18 +22,18 @@ def send(endpoint, marks, request, token=None):
 
 
 def body_of(request, marks):
-    """The body, with the inner lengths of a batch computed anew where marks stood in a part's body."""
+    """The body. If a part of a batch contains marks, its inner length is recomputed."""
     body = request.get("body")
     if body is None:
         return None
     if not request["headers"].get("content-type", "").startswith("multipart/mixed"):
         return marks.fill(body)
-    # Parts keep their delimiters, so joining them gives the text back.
+    # The parts keep their delimiters, so joining them restores the text.
     return "".join(fill_part(part, marks) for part in re.split(r"(?m)(?=^--)", body))
 
 
 def fill_part(part, marks):
-    """One part of a batch, filled; the body is what follows the inner request's headers."""
+    """One part of a batch with values for its marks; the body follows the headers of the inner request."""
     inner = re.search(r"(?m)^[A-Z]+ \S.* HTTP/1\.1\r?$", part)
     blank = inner and re.compile(r"\r?\n\r?\n").search(part, inner.end())
     if not blank or "{" not in part[blank.end():]:
@@ -46,7 +46,7 @@ def fill_part(part, marks):
 
 
 def resign(endpoint, path):
-    """The path with the SAS parameters it carries, at valid times and signed with our key."""
+    """The path with its SAS parameters, with valid times and signed with our key."""
     bare, _, query = path.partition("?")
     pairs = urllib.parse.parse_qsl(query, keep_blank_values=True)
     values = dict(pairs)

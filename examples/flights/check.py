@@ -1,4 +1,4 @@
-"""Runs the example on one month's flights and checks its answers against the CSV file, counted here in plain Python.
+"""Runs the example on the flights of one month and compares its counts with counts from the CSV file.
 
     python examples/flights/check.py [--target partita|azurite]
 """

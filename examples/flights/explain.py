@@ -1,4 +1,4 @@
-"""What a Partita server says about how it ran a query, collected over the pages of an answer."""
+"""Collects a Partita server's explanations of a query over all pages."""
 
 import json
 

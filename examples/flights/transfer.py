@@ -1,5 +1,5 @@
-"""Exports the flights to Parquet, imports them into another table, and compares: once undisturbed, and once with `kill -9` in the
-middle of the export and of the import, which go on with --resume.
+"""Exports the flights to Parquet, imports them into another table, and compares: once without interruption, and once
+with `kill -9` in the middle of the export and of the import, which then continue with --resume.
 
     python examples/flights/transfer.py [--target partita|azurite] [--month 1 | --whole]
 """

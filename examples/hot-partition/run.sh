@@ -1,11 +1,10 @@
 #!/bin/sh
-# A table gets hot in one key range, and is split there while it serves. Prints what the server says of the heat, the split, the
-# pause that a client saw, and the heat map before and after.
+# Heats one key range of a table and splits it under load. Prints the hottest partitions, the split, the longest pause of a client, and
+# the heat map before and after.
 #
 #     examples/hot-partition/run.sh [--quick]        PARTITA=target/release/partita
 #
-# Needs nothing but partita: the one named by PARTITA, that of this tree, or the one on the PATH. The server is its own, in a
-# directory that is removed at the end.
+# Needs only partita: $PARTITA, the build of this tree, or the one on the PATH. Starts its own server in a temporary directory.
 set -eu
 
 partitions=400 rows=10 windows=3
@@ -28,7 +27,7 @@ say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
 
 work=$(mktemp -d)
 server="" heaters="" writer="" connection=""
-# Whatever happens, nothing is left running.
+# Stops all processes on every exit.
 finish() {
     touch "$work/stop"
     for pid in $heaters $writer $server; do kill "$pid" 2>/dev/null || true; done
@@ -38,12 +37,12 @@ finish() {
 trap finish EXIT
 trap 'exit 2' INT TERM HUP
 
-# A server on ports that are free: one that is taken ends it at once, and the next is tried.
+# Starts a server on free ports. If the admin port is taken, the server ends at once and the script tries the next port.
 port=$((20000 + $$ % 20000))
 mkfifo "$work/says"
 while [ -z "${connection-}" ]; do
     port=$((port + 1))
-    # Not by way of the function: its process id would be that of a shell.
+    # Does not use the function, because $! would be the process id of a shell.
     "$PARTITA" serve --location "$work/data" --table-port 0 --admin-port $port --table-host 127.0.0.1 >"$work/says" 2>"$work/talk" &
     server=$!
     while read -r line; do
@@ -72,7 +71,7 @@ done >"$work/rows"
 partita entity insert readings --stdin <"$work/rows" >"$work/inserted"
 partita ranges --output table
 
-# Readers of one tenth of the sensors, a row a request; each ends with the scan under way.
+# Readers of a tenth of the sensors, one row for each request. Each ends after its current scan.
 first=$(printf 'sensor-%03d' $((partitions / 4)))
 behind=$(printf 'sensor-%03d' $((partitions / 4 + partitions / 10)))
 heat() {
@@ -80,7 +79,7 @@ heat() {
         "$PARTITA" scan readings --from "$first" --before "$behind" --page-rows 1 --strategy serial >"$work/read" 2>&1 || exit 1
     done
 }
-# A writer amid them, one write after the other, each with the time that it took.
+# A writer among them: one write after the other, with the duration of each.
 probe=$(printf 'sensor-%03d' $((partitions / 4 + partitions / 20)))
 write() {
     while [ ! -e "$work/stop" ]; do
@@ -95,12 +94,12 @@ heaters="$heaters $!"
 write &
 writer=$!
 
-# How many columns of ten seconds the heat map has by now.
+# The number of columns of the heat map, 10 s each.
 columns() {
     { "$PARTITA" heat --table readings --last 10m --width 200 --output jsonl 2>/dev/null || true; } |
         sed -n 's/.*"Time":"\([^"]*\)".*/\1/p' | sort -u | wc -l
 }
-# Waits until so many more are complete. A column of the heat map ends with each full ten seconds of the clock.
+# Waits for $1 more complete columns. A column ends at each full ten seconds of the clock.
 more_columns() {
     wanted=$(($(columns) + $1))
     while [ "$(columns)" -lt "$wanted" ]; do sleep 1; done
@@ -113,24 +112,24 @@ cat "$work/advice"
 say "The heat map before: one range has it all"
 partita heat --table readings --width 80 --color never --output table
 
-# What `partita hot` advises is a command; it is taken at its word, twice: the second split parts what is still hot.
+# Executes the command that `partita hot` advises, twice: the second split divides the half that is still hot.
 for turn in 1 2; do
     partita hot --limit 1 --output table >"$work/hot" 2>"$work/advice"
     advised=$(sed -n 's/^range.*: partita \(admin split .*\)$/\1/p' "$work/advice" | head -n 1)
     if [ -z "$advised" ]; then
-        echo "there is no advice to split:" >&2
+        echo "partita hot did not advise a split:" >&2
         cat "$work/advice" >&2
         exit 1
     fi
     say "Split $turn: partita $advised"
     before=$(wc -l <"$work/writes")
-    # On a machine that is too busy a split would make writes wait too long; it is undone then, and may be asked for again.
+    # On a busy machine a split may be rolled back, because writes would wait too long. Then the script tries again.
     tries=0
     until eval "partita $advised --output table"; do
         tries=$((tries + 1))
         [ $tries -lt 100 ] || exit 1
     done
-    # The writes that waited are answered before the next ones.
+    # Waits for further writes, which follow those that waited for the split.
     while [ "$(wc -l <"$work/writes")" -lt $((before + 10)) ]; do sleep 0.1; done
     more_columns $windows
 done
@@ -157,4 +156,4 @@ count=$(wc -l <"$work/seconds")
 printf '%d writes amid the hot keys, one after the other, none failed: half took up to %s s, the longest %s s\n' \
     "$count" "$(sed -n "$(((count + 1) / 2))p" "$work/seconds")" "$(tail -n 1 "$work/seconds")"
 ranges=$(partita ranges --output csv 2>/dev/null | wc -l)
-[ "$ranges" -eq 4 ] || { echo "three ranges were expected" >&2; exit 1; }
+[ "$ranges" -eq 4 ] || { echo "expected three ranges" >&2; exit 1; }

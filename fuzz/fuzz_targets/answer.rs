@@ -1,5 +1,5 @@
-//! What a client reads: pages, single entities, errors, answers to batches, stats. Input: the value of `Content-Type`, a line end,
-//! the body. An entity that is read, and written as the body of a request, is read the same.
+//! Answers that a client reads: pages, single entities, errors, batches, stats. Input: the value of `Content-Type`, a line end,
+//! the body. An entity is the same after writing it as a body and reading it again.
 
 #![no_main]
 
@@ -44,7 +44,7 @@ fn check(row: RowReader<'_, '_>) {
         return;
     };
     let names: HashSet<&str> = properties.iter().map(|(name, _)| name.as_str()).collect();
-    // What the service never sends: the same property twice.
+    // The service never sends a property twice.
     if names.len() < properties.len() {
         return;
     }

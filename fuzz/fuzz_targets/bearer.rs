@@ -1,4 +1,4 @@
-//! Bearer tokens, and the key sets that check them.
+//! Bearer tokens, and the key sets that verify them.
 
 #![no_main]
 

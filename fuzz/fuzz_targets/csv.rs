@@ -1,4 +1,4 @@
-//! Files of CSV: what is read, and written again, is read the same.
+//! CSV files: entities are the same after writing and reading them again.
 
 #![no_main]
 

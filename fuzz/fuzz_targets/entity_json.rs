@@ -1,4 +1,4 @@
-//! The JSON of an entity: what is accepted survives being stored, written at any metadata level and read again.
+//! The JSON of an entity: an accepted entity is the same after storing, writing at any metadata level, and reading again.
 
 #![no_main]
 
@@ -40,7 +40,7 @@ fuzz_target!(|data: &[u8]| {
         let again = read_entity(&json).expect("what was written can be read");
         assert_eq!(again.partition_key.as_deref(), Some(partition_key.as_str()));
         assert_eq!(again.row_key.as_deref(), Some(row_key.as_str()));
-        // Without metadata the types are not told, so only the keys come back as they were.
+        // JSON without metadata has no types, so only the keys are the same.
         if level > MetadataLevel::None {
             assert_eq!(again.properties.into_stored(timestamp), bytes);
         }

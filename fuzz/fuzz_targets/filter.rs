@@ -1,4 +1,4 @@
-//! `$filter`: parsing, and evaluating what was parsed.
+//! `$filter`: parsing and evaluation.
 
 #![no_main]
 

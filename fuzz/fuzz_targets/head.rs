@@ -5,7 +5,7 @@
 use libfuzzer_sys::fuzz_target;
 use partita_model::{AccountName, DateTime, ETag, Guid, TableName, check_key, check_property_name};
 use partita_wire::table::{MetadataLevel, Prefer, Select, parse_top};
-use partita_wire::{HttpDate, Method, Version, parse_http_date};
+use partita_wire::{Method, Version, http_date, parse_http_date};
 
 fuzz_target!(|text: &str| {
     let version = Version::parse(text);
@@ -24,7 +24,7 @@ fuzz_target!(|text: &str| {
         let _ = MetadataLevel::choose(None, Some(text), version);
     }
     if let Some(date) = parse_http_date(text) {
-        let _ = HttpDate::new(date);
+        let _ = http_date(date);
     }
     if let Ok(date) = DateTime::parse(text) {
         assert_eq!(DateTime::parse(&date.text()), Ok(date));

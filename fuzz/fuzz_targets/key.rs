@@ -1,4 +1,4 @@
-//! Ordered keys: bytes of the engine decode to what encodes to the same bytes, and texts order as UTF-16 does.
+//! Ordered keys: decoded keys encode to the same bytes, and texts have the order of UTF-16.
 
 #![no_main]
 

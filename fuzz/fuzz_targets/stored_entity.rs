@@ -1,4 +1,4 @@
-//! Stored entities as they might come back from a damaged disk: read or refused, never a panic.
+//! Stored entities from a damaged disk: read or refused, never a panic.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! `cargo xtask footprint`: how much memory the server takes, and how soon it is ready.
+//! `cargo harness footprint`: the memory of the server, and its time to ready.
 //!
 //! 1. It starts on an empty directory and idles.
 //! 2. It is filled, and everything is read: by a scan of all rows, then by point reads at random.
@@ -8,13 +8,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::ensure;
 use partita_bench::client::Client;
-use partita_bench::{
-    Account, LoadRun, LoadShape, ServerProcess, Workload, WorkloadKind, park_for, partita_command,
-    prepare,
-};
+use partita_bench::{Account, LoadRun, ServerProcess, Workload, WorkloadKind, park_for, prepare};
 
 use crate::rows;
-use crate::setup::{ServerProgram, scratch};
+use crate::setup::{self, ServerProgram, scratch};
 
 /// Memory of an idle server, MiB (design section 9).
 const IDLE_MIB_MAX: f64 = 60.0;
@@ -25,9 +22,7 @@ const SERVING_MIB_MAX: f64 = 1_024.0;
 /// Time from start to ready, also after a kill.
 const READY_MAX: Duration = Duration::from_millis(200);
 
-const START_DEADLINE: Duration = Duration::from_secs(30);
-
-/// After a start, until memory is read.
+/// Time between a start and reading the memory.
 const IDLE: Duration = Duration::from_secs(2);
 
 const CONNECTIONS: usize = 64;
@@ -58,8 +53,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     println!("| | ready after ms | memory MiB | most until then |");
     println!("| --- | ---: | ---: | ---: |");
 
-    let start =
-        || ServerProcess::start(partita_command(&program, directory.path()), START_DEADLINE);
+    let start = || setup::start(&program, directory.path());
     let mut server = start()?;
     park_for(IDLE);
     report.line("idle, without data", &server, IDLE_MIB_MAX)?;
@@ -83,30 +77,20 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         started.elapsed().as_secs_f64()
     );
     report.line(&title, &server, SERVING_MIB_MAX)?;
-    load(
-        &mut server,
-        arguments,
-        &account,
-        WorkloadKind::PointGet,
-        0,
-        false,
-    )?;
+    let seconds = Duration::from_secs(arguments.seconds);
+    let workload = |kind, addr, run| Workload::new(kind, &account, addr, run);
+    let gets = workload(WorkloadKind::PointGet, server.addr(), 0);
+    let result = LoadRun::new(&gets, CONNECTIONS, seconds).run(|| Ok(()))?;
+    ensure!(result.errors == 0, "{:?}", result.first_error);
     report.line("rows read at random", &server, SERVING_MIB_MAX)?;
     for kill in 1..=KILLS {
-        load(
-            &mut server,
-            arguments,
-            &account,
-            WorkloadKind::InsertMany,
-            next_run(),
-            true,
-        )?;
+        let inserts = workload(WorkloadKind::InsertMany, server.addr(), next_run());
+        let load = LoadRun::new(&inserts, CONNECTIONS, seconds);
+        let result = rows::load_and_kill(&load, &mut server)?;
+        ensure!(result.errors == 0, "{:?}", result.first_error);
         server = start()?;
-        report.line(
-            &format!("killed under load, kill {kill}"),
-            &server,
-            SERVING_MIB_MAX,
-        )?;
+        let title = format!("killed under load, kill {kill}");
+        report.line(&title, &server, SERVING_MIB_MAX)?;
     }
     drop(server);
     let server = start()?;
@@ -120,42 +104,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Loads the server for the time asked for, and then kills it where that is asked for too.
-fn load(
-    server: &mut ServerProcess,
-    arguments: &Arguments,
-    account: &Account,
-    kind: WorkloadKind,
-    run: u64,
-    kill: bool,
-) -> anyhow::Result<()> {
-    let addr = server.addr();
-    let workload = Workload::new(kind, account, addr, run);
-    let load = LoadRun {
-        addr,
-        workload: &workload,
-        shape: LoadShape {
-            connections: CONNECTIONS,
-            threads: 1,
-            warm_up: Duration::ZERO,
-            measured: Duration::from_secs(arguments.seconds),
-        },
-    };
-    let mut edges = 0;
-    let result = load.run(|| {
-        edges += 1;
-        // The second edge is the end of the load, with a request under way on every connection.
-        if kill && edges == 2 {
-            server.kill()
-        } else {
-            Ok(())
-        }
-    })?;
-    ensure!(result.errors == 0, "{:?}", result.first_error);
-    Ok(())
-}
-
-/// What was more than it may be.
+/// Prints the figures, and collects those over their limits.
 #[derive(Default)]
 struct Report {
     faults: Vec<String>,

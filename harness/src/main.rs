@@ -1,7 +1,77 @@
-//! `cargo harness NAME`: tests of the whole server, from outside. See the library.
+//! Tests of the whole server as a process: `cargo harness NAME`.
+//!
+//! Each test starts the release build of `partita` on a folder of its own, drives it over HTTP, kills or limits it, and compares
+//! the stored rows with the acknowledged ones. The crates themselves test everything that needs no process boundary.
+//!
+//! stdout is a test's result, stderr its progress. A test that finds a fault ends with status 1.
+//!
+//! | command | effect |
+//! | --- | --- |
+//! | `crash` | kills the server at random moments; [`checkers`] compare |
+//! | `pressure` | splits, merges, freezes, compacts and kills under the same checkers |
+//! | `bugs` | runs `pressure` against each planted bug |
+//! | `diskfull` | fills a small file system |
+//! | `latency-under-change` | client latency during splits, merges and snapshots |
+//! | `fairness` | the latency of modest tenants beside an abusive one |
+//! | `footprint` | memory and time to ready |
+
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a command-line program: stdout is its result, stderr its progress"
+)]
+
+mod bugs;
+mod checkers;
+mod crash;
+mod diskfull;
+mod fairness;
+mod footprint;
+mod kill_test;
+mod latency_under_change;
+mod pressure;
+mod range_changes;
+mod rows;
+mod setup;
 
 use std::process::ExitCode;
 
+use clap::Parser;
+use partita_bench::project;
+
+#[derive(Debug, Parser)]
+#[command(
+    name = "cargo harness",
+    about = "Tests of the whole server",
+    disable_help_subcommand = true
+)]
+enum Test {
+    /// Activate each planted bug in turn and check that the pressure test catches it
+    Bugs(bugs::Arguments),
+    /// Kill the server at random moments and compare the stored rows with the acknowledged ones
+    Crash(crash::Arguments),
+    /// Fill the server's disk, on a small file system in memory
+    Diskfull(diskfull::Arguments),
+    /// Measure the latency of ten modest tenants beside an abusive one
+    Fairness(fairness::Arguments),
+    /// Measure the server's memory and its time to ready
+    Footprint(footprint::Arguments),
+    /// Measure client latency during splits, merges and snapshots under full load
+    #[command(alias = "pauses")]
+    LatencyUnderChange(latency_under_change::Arguments),
+    /// Split, merge, freeze, compact and kill under checked traffic
+    Pressure(pressure::Arguments),
+}
+
 fn main() -> ExitCode {
-    partita_harness::main()
+    let outcome = match Test::parse() {
+        Test::Bugs(arguments) => bugs::run(&arguments),
+        Test::Crash(arguments) => crash::run(&arguments),
+        Test::Diskfull(arguments) => diskfull::run(&arguments),
+        Test::Fairness(arguments) => fairness::run(&arguments),
+        Test::Footprint(arguments) => footprint::run(&arguments),
+        Test::LatencyUnderChange(arguments) => latency_under_change::run(&arguments),
+        Test::Pressure(arguments) => pressure::run(&arguments),
+    };
+    project::exit_code("harness", outcome)
 }

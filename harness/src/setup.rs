@@ -1,11 +1,15 @@
-//! What every test starts with: the server program under test, and a folder for its data.
+//! The server program under test, and a folder for its data.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use partita_bench::project;
+use partita_bench::{ServerProcess, partita_command, project};
 use tempfile::TempDir;
 
-/// Which server is tested.
+/// Time from start to the ready line after which a test fails.
+const START_DEADLINE: Duration = Duration::from_secs(30);
+
+/// The server under test.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ServerProgram {
     /// The server program; built from this tree by default
@@ -14,7 +18,7 @@ pub(crate) struct ServerProgram {
 }
 
 impl ServerProgram {
-    /// The path of the program, which is built first when it is this tree's.
+    /// The path of the program, which is built unless it is given.
     pub(crate) fn path(&self) -> anyhow::Result<PathBuf> {
         match &self.program {
             Some(program) => Ok(program.clone()),
@@ -31,4 +35,14 @@ pub(crate) fn scratch(name: &str) -> anyhow::Result<TempDir> {
     Ok(tempfile::Builder::new()
         .prefix(&prefix)
         .tempdir_in(parent)?)
+}
+
+/// Starts a server without admin port on a directory.
+pub(crate) fn start(program: &Path, directory: &Path) -> anyhow::Result<ServerProcess> {
+    start_command(partita_command(program, directory))
+}
+
+/// Starts a server.
+pub(crate) fn start_command(command: std::process::Command) -> anyhow::Result<ServerProcess> {
+    ServerProcess::start(command, START_DEADLINE)
 }

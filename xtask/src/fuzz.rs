@@ -1,20 +1,20 @@
 //! `cargo xtask fuzz`: builds the fuzz targets on stable Rust and runs them for a while each.
 //!
-//! It is what `cargo fuzz run --sanitizer none` does, without nightly: the compiler's coverage pass is switched on by
-//! flags that stable takes, and libFuzzer comes with the crate `libfuzzer-sys`.
+//! It does what `cargo fuzz run --sanitizer none` does, without nightly: flags that stable accepts switch on the compiler's
+//! coverage pass, and the crate `libfuzzer-sys` contains libFuzzer.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, ensure};
 use partita_bench::project;
 
-/// What `cargo fuzz` passes: edge counters and comparisons, which libFuzzer steers by. `cfg(fuzzing)` is customary.
+/// The flags of `cargo fuzz`: counters of edges and comparisons, which guide libFuzzer, and the customary `cfg(fuzzing)`.
 const COVERAGE_FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
      -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
      -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1";
 
-/// Bytes of the largest input: all parsers see their whole grammar within it.
+/// Bytes of the largest input: enough for the whole grammar of every parser.
 const INPUT_BYTES_MAX: usize = 4_096;
 
 /// Seconds one input may take before the target fails.
@@ -23,7 +23,7 @@ const INPUT_SECONDS_MAX: u64 = 5;
 /// Targets run side by side.
 const PARALLEL: usize = 2;
 
-/// Build the fuzz targets and run each for a while.
+/// Build the fuzz targets and run each for a while
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// Targets; all without any
@@ -64,12 +64,11 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
             }
         }
     }
-    if !failed.is_empty() {
-        bail!(
-            "fuzz: {} failed; the inputs are in fuzz/artifacts",
-            failed.join(", ")
-        );
-    }
+    ensure!(
+        failed.is_empty(),
+        "fuzz: {} failed; the inputs are in fuzz/artifacts",
+        failed.join(", ")
+    );
     println!(
         "fuzz: {} targets, {} s each, nothing found",
         chosen.len(),
@@ -98,16 +97,8 @@ fn build(root: &Path) -> anyhow::Result<PathBuf> {
     // Naming the platform keeps the flags away from build scripts and procedural macros.
     let status = project::cargo()
         .current_dir(root)
-        .args([
-            "build",
-            "--release",
-            "--quiet",
-            "--locked",
-            "--target",
-            &triple,
-            "--target-dir",
-            "target",
-        ])
+        .args(["build", "--release", "--quiet", "--locked"])
+        .args(["--target", &triple, "--target-dir", "target"])
         .env("RUSTFLAGS", COVERAGE_FLAGS)
         .env_remove("CARGO_ENCODED_RUSTFLAGS")
         .status()
@@ -149,14 +140,12 @@ fn start(root: &Path, programs: &Path, target: &str, seconds: u64) -> anyhow::Re
         .with_context(|| format!("starting {target}"))
 }
 
-/// One line on how a target went; false when it failed.
+/// Prints the outcome of a target; false when it failed.
 fn report(target: &str, output: &Output) -> bool {
     let log = String::from_utf8_lossy(&output.stderr);
     if output.status.success() {
-        println!(
-            "fuzz: {target:<14} ok, {} inputs",
-            executed(&log).unwrap_or("?")
-        );
+        let inputs = executed(&log).unwrap_or("?");
+        println!("fuzz: {target:<14} ok, {inputs} inputs");
         return true;
     }
     println!("fuzz: {target:<14} FAILED");
@@ -167,10 +156,9 @@ fn report(target: &str, output: &Output) -> bool {
     false
 }
 
-/// How many inputs were run, from libFuzzer's last lines.
+/// The number of inputs that ran, from libFuzzer's last lines.
 fn executed(log: &str) -> Option<&str> {
-    let line = log
-        .lines()
-        .find_map(|line| line.strip_prefix("stat::number_of_executed_units:"))?;
-    Some(line.trim())
+    let mut lines = log.lines();
+    let count = lines.find_map(|line| line.strip_prefix("stat::number_of_executed_units:"));
+    count.map(str::trim)
 }

@@ -1,15 +1,12 @@
 //! Tasks of the project: `cargo xtask NAME`.
 //!
-//! stdout is a task's result, stderr its progress. A task that finds something wrong ends with status 1.
-//! Tests of the whole server are `cargo harness NAME`; their names are handed over.
+//! stdout is a task's result, stderr its progress. A task that finds a fault ends with status 1.
+//! Tests of the whole server are `cargo harness NAME`; `cargo xtask NAME` passes their names on.
 
 #![allow(
     clippy::print_stdout,
-    reason = "a command-line program: stdout is its result"
-)]
-#![allow(
     clippy::print_stderr,
-    reason = "a command-line program: stderr is its progress"
+    reason = "a command-line program: stdout is its result, stderr its progress"
 )]
 
 mod bench;
@@ -21,7 +18,8 @@ mod tidy;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::Parser;
+use partita_bench::project;
 
 #[derive(Debug, Parser)]
 #[command(
@@ -30,12 +28,6 @@ use clap::{Parser, Subcommand};
     after_help = "Tests of the whole server: cargo harness --help",
     disable_help_subcommand = true
 )]
-struct Arguments {
-    #[command(subcommand)]
-    task: Task,
-}
-
-#[derive(Debug, Subcommand)]
 enum Task {
     /// Compare this server with a bare hyper server and Azurite under the same load
     Bench(bench::Arguments),
@@ -50,21 +42,12 @@ enum Task {
 }
 
 fn main() -> ExitCode {
-    let outcome = match Arguments::parse().task {
+    let outcome = match Task::parse() {
         Task::Bench(arguments) => bench::run(&arguments),
         Task::Fuzz(arguments) => fuzz::run(&arguments),
         Task::Sim(arguments) => sim::run(&arguments),
         Task::Tidy(arguments) => tidy::run(&arguments),
-        Task::Other(words) => match handover::run(&words) {
-            Ok(status) => return status,
-            Err(error) => Err(error),
-        },
+        Task::Other(words) => handover::run(&words),
     };
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("xtask: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    project::exit_code("xtask", outcome)
 }

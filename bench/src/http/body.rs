@@ -53,8 +53,7 @@ impl BodyReader {
         self.content_bytes
     }
 
-    /// Takes what belongs to this body from the front of `input` and returns how many bytes that were; content is
-    /// handed to `sink` piece by piece.
+    /// Takes the bytes of this body from the front of `input`, passes content to `sink`, and returns the number of bytes taken.
     ///
     /// # Errors
     /// When the chunk framing is broken.

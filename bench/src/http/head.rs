@@ -14,7 +14,7 @@ pub(crate) enum BodyLength {
     Chunked,
 }
 
-/// What the driver needs of an answer's head.
+/// The fields of an answer's head that the driver uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Head {
     /// HTTP status.

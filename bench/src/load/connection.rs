@@ -1,4 +1,4 @@
-//! One connection: sends a request, reads its answer, in whatever pieces the socket allows.
+//! One connection: sends a request and reads its answer, in pieces of any size.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::SocketAddr;
@@ -9,7 +9,7 @@ use mio::net::TcpStream;
 
 use crate::http::{BodyReader, Head};
 
-/// Bytes of an answer taken along for a message when the answer is wrong.
+/// Bytes of a wrong answer kept for the message.
 const SAMPLE_BYTES: usize = 400;
 
 /// A connection with its request under way.
@@ -51,14 +51,14 @@ impl Connection {
         })
     }
 
-    /// Starts sending what is in the slot.
+    /// Starts sending the request in the slot.
     pub(super) fn start(&mut self) -> anyhow::Result<()> {
         self.sent_bytes = 0;
         self.sample.clear();
         self.send()
     }
 
-    /// Sends as much of the request as the socket takes.
+    /// Sends as much of the request as the socket accepts.
     #[inline]
     pub(super) fn send(&mut self) -> anyhow::Result<()> {
         while let Some(rest) = self

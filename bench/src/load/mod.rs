@@ -1,24 +1,26 @@
 //! Load over raw connections: a few threads, each with its connections in one epoll set, each connection always with
 //! exactly one request under way.
 //!
-//! When requests begin and what counts as latency is the shared load driver's ([`partita_load`]). One request costs one
+//! The shared load driver ([`partita_load`]) schedules requests and defines latency. One request costs one
 //! write and one read system call; a wait serves every connection that is ready. Requests come prepared from a
 //! [`Workload`]; of answers only the head is read, the body is skipped.
 
 mod connection;
 mod thread;
 
-use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
 use partita_load::{Counts, LatencyHistogram, Stage, StageCell};
 
-use crate::{Cpu, Workload, park_for};
+use crate::process::cpu_s;
+use crate::{Workload, park_for};
 
-/// How much load, for how long.
-#[derive(Clone, Copy, Debug)]
-pub struct LoadShape {
+/// A load to put on a server.
+#[derive(Clone, Debug)]
+pub struct LoadRun<'a> {
+    /// The requests, and the server that gets them.
+    pub workload: &'a Workload,
     /// Connections, over all threads.
     pub connections: usize,
     /// Threads of the driver.
@@ -29,27 +31,16 @@ pub struct LoadShape {
     pub measured: Duration,
 }
 
-/// A load to be put on a server.
-#[derive(Debug)]
-pub struct LoadRun<'a> {
-    /// Where the server listens.
-    pub addr: SocketAddr,
-    /// The requests.
-    pub workload: &'a Workload,
-    /// How much.
-    pub shape: LoadShape,
-}
-
-/// What was seen while measuring.
-#[derive(Clone, Debug)]
+/// What the driver saw while measuring.
+#[derive(Clone, Debug, Default)]
 pub struct LoadResult {
     /// Right answers.
     pub requests: u64,
-    /// Answers that say that nothing was done, by `x-partita-reason` where there is one.
+    /// Requests refused with 503, by `x-partita-reason` where there is one.
     pub refused: Counts,
     /// Wrong answers and broken connections.
     pub errors: u64,
-    /// What the first error was.
+    /// The first error.
     pub first_error: Option<String>,
     /// Bytes of the right answers' bodies.
     pub body_bytes: u64,
@@ -61,7 +52,18 @@ pub struct LoadResult {
     pub driver_cpu_s: f64,
 }
 
-impl LoadRun<'_> {
+impl<'a> LoadRun<'a> {
+    /// A load from one thread, measured from its first request on.
+    pub fn new(workload: &'a Workload, connections: usize, measured: Duration) -> Self {
+        Self {
+            workload,
+            connections,
+            threads: 1,
+            warm_up: Duration::ZERO,
+            measured,
+        }
+    }
+
     /// Runs it. `on_edge` is called when measuring starts and again when it ends, for samples of the server's
     /// processor time.
     ///
@@ -71,13 +73,12 @@ impl LoadRun<'_> {
         &self,
         mut on_edge: impl FnMut() -> anyhow::Result<()>,
     ) -> anyhow::Result<LoadResult> {
-        let shape = self.shape;
-        let (mut result, driver_cpu_s) = self.drive(|stage| conduct(shape, stage, &mut on_edge))?;
+        let (mut result, driver_cpu_s) = self.drive(|stage| self.conduct(stage, &mut on_edge))?;
         result.driver_cpu_s = driver_cpu_s;
         Ok(result)
     }
 
-    /// Runs it, and measures for as long as `work` takes, whatever the shape says; what `work` returned comes along.
+    /// Runs it, and measures while `work` runs instead of for `measured`. Also returns what `work` returned.
     ///
     /// # Errors
     /// When connecting or `work` fails.
@@ -86,7 +87,7 @@ impl LoadRun<'_> {
         work: impl FnOnce() -> anyhow::Result<T>,
     ) -> anyhow::Result<(LoadResult, T)> {
         self.drive(|stage| {
-            park_for(self.shape.warm_up);
+            park_for(self.warm_up);
             let started = Instant::now();
             stage.set(Stage::Measuring);
             let worked = work()?;
@@ -94,20 +95,18 @@ impl LoadRun<'_> {
         })
     }
 
-    /// Lets the threads work while `lead` takes them through the stages; it returns the time measured, seconds.
+    /// Runs the threads while `lead` leads them through the stages; `lead` returns the time measured, seconds.
     fn drive<T>(
         &self,
         lead: impl FnOnce(&StageCell) -> anyhow::Result<(f64, T)>,
     ) -> anyhow::Result<(LoadResult, T)> {
-        let shape = self.shape;
-        if shape.threads == 0 || shape.connections < shape.threads {
+        if self.threads == 0 || self.connections < self.threads {
             bail!("a load needs at least one connection for each thread");
         }
-        let threads = (0..shape.threads)
+        let threads = (0..self.threads)
             .map(|thread| {
-                let connections = (shape.connections + thread) / shape.threads;
-                let workload = self.workload.for_thread(thread as u64);
-                thread::Thread::connect(self.addr, connections, workload)
+                let connections = (self.connections + thread) / self.threads;
+                thread::Thread::connect(connections, self.workload.for_thread(thread as u64))
             })
             .collect::<anyhow::Result<Vec<_>>>()?;
         let stage = &StageCell::new();
@@ -119,7 +118,7 @@ impl LoadRun<'_> {
             let led = lead(stage);
             // Also after a failure, or the threads would never end.
             stage.set(Stage::Stopped);
-            let mut result = LoadResult::empty();
+            let mut result = LoadResult::default();
             for thread in threads {
                 let part = thread
                     .join()
@@ -131,40 +130,27 @@ impl LoadRun<'_> {
             Ok((result, worked))
         })
     }
-}
 
-/// Leads the threads through the stages; returns the time measured and the driver's processor time in it, seconds.
-fn conduct(
-    shape: LoadShape,
-    stage: &StageCell,
-    on_edge: &mut impl FnMut() -> anyhow::Result<()>,
-) -> anyhow::Result<(f64, f64)> {
-    park_for(shape.warm_up);
-    on_edge()?;
-    let cpu = Cpu::of("self")?;
-    let started = Instant::now();
-    stage.set(Stage::Measuring);
-    park_for(shape.measured);
-    stage.set(Stage::Stopped);
-    let elapsed_s = started.elapsed().as_secs_f64();
-    on_edge()?;
-    Ok((elapsed_s, Cpu::of("self")?.total_s() - cpu.total_s()))
+    /// Leads the threads through the stages; returns the time measured and the driver's processor time in it, seconds.
+    fn conduct(
+        &self,
+        stage: &StageCell,
+        on_edge: &mut impl FnMut() -> anyhow::Result<()>,
+    ) -> anyhow::Result<(f64, f64)> {
+        park_for(self.warm_up);
+        on_edge()?;
+        let before_s = cpu_s("self")?;
+        let started = Instant::now();
+        stage.set(Stage::Measuring);
+        park_for(self.measured);
+        stage.set(Stage::Stopped);
+        let elapsed_s = started.elapsed().as_secs_f64();
+        on_edge()?;
+        Ok((elapsed_s, cpu_s("self")? - before_s))
+    }
 }
 
 impl LoadResult {
-    pub(crate) fn empty() -> Self {
-        Self {
-            requests: 0,
-            refused: Counts::new(),
-            errors: 0,
-            first_error: None,
-            body_bytes: 0,
-            elapsed_s: 0.0,
-            latency: LatencyHistogram::default(),
-            driver_cpu_s: 0.0,
-        }
-    }
-
     fn merge(&mut self, other: Self) {
         self.requests += other.requests;
         for (reason, count) in other.refused {
@@ -176,14 +162,12 @@ impl LoadResult {
         self.latency.merge(&other.latency);
     }
 
-    /// Answers that say that nothing was done.
-    #[must_use]
+    /// Requests refused with 503.
     pub fn refusals(&self) -> u64 {
         self.refused.values().sum()
     }
 
     /// Right answers a second.
-    #[must_use]
     pub fn requests_per_s(&self) -> f64 {
         self.requests as f64 / self.elapsed_s
     }

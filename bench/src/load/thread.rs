@@ -20,13 +20,13 @@ use crate::Workload;
 /// Bytes of the buffer that answers are read into: a page of 1,000 entities takes five reads.
 const READ_BYTES: usize = 256 * 1_024;
 
-/// Errors after which a run fails: the server is broken, and the measurement would be of its error path.
+/// Errors after which a run fails: more would measure the error path of a broken server.
 const ERRORS_MAX: u64 = 1_000;
 
 /// How often requests get a fresh date and signature.
 const SIGN_EVERY: Duration = Duration::from_secs(1);
 
-/// The status of an answer that says that nothing was done, and that the client may retry.
+/// The status of a request that was not executed and may be retried.
 const SERVER_BUSY: u16 = 503;
 
 /// A thread whose connections are open.
@@ -36,7 +36,7 @@ pub(super) struct Thread {
     shared: Shared,
 }
 
-/// What the connections of a thread share.
+/// State shared by the connections of a thread.
 struct Shared {
     addr: SocketAddr,
     registry: Registry,
@@ -53,18 +53,14 @@ struct Shared {
 }
 
 impl Thread {
-    pub(super) fn connect(
-        addr: SocketAddr,
-        connections: usize,
-        workload: Workload,
-    ) -> anyhow::Result<Self> {
+    pub(super) fn connect(connections: usize, workload: Workload) -> anyhow::Result<Self> {
         let poll = Poll::new().context("making an epoll set")?;
         let shared = Shared {
-            addr,
+            addr: workload.addr(),
             registry: poll.registry().try_clone()?,
             workload: RefCell::new(workload),
             buffer: RefCell::new(vec![0; READ_BYTES]),
-            result: RefCell::new(LoadResult::empty()),
+            result: RefCell::new(LoadResult::default()),
             failure: RefCell::new(None),
             is_measuring: Cell::new(false),
             is_readable: Cell::new(false),
@@ -87,7 +83,7 @@ impl Thread {
             connections,
             shared,
         } = self;
-        // One a thread: connections of other threads share nothing with these.
+        // Each thread has its own: connections of different threads share no state.
         let run = Run::new(RunOptions {
             schedule: Schedule::CLOSED,
             workers: connections.len(),
@@ -104,7 +100,7 @@ impl Thread {
         let mut events = Events::with_capacity(1_024);
         let mut signed = Instant::now();
         loop {
-            // The timeout only lets a thread see the end of the run when the server has gone silent.
+            // With the timeout a thread sees the end of the run even when the server sends nothing.
             poll.poll(&mut events, Some(Duration::from_millis(100)))?;
             let stage = stage.get();
             if stage == Stage::Stopped {
@@ -147,7 +143,7 @@ impl Shared {
         Ok(connection)
     }
 
-    /// Lets a worker do what its socket allows.
+    /// Polls a worker once.
     fn advance(&self, worker: Pin<&mut impl Future<Output = ()>>) -> anyhow::Result<()> {
         let mut context = TaskContext::from_waker(Waker::noop());
         if worker.poll(&mut context).is_ready() {

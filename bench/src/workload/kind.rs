@@ -1,48 +1,30 @@
-//! Which workloads there are and what a right answer to each looks like.
+//! The workloads, and the expected answer to each.
 
-use std::str::FromStr;
+use clap::ValueEnum;
 
-use anyhow::bail;
-
-/// One of the fixed workloads of the README's table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// One of the fixed workloads of the README's table, in the table's order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum WorkloadKind {
-    /// Get one of 100,000 prepared entities by its keys, at random.
+    /// Get one of 100,000 prepared entities by its keys, at random
+    #[value(name = "get")]
     PointGet,
-    /// Insert one entity, over 1,000 partitions.
+    /// Insert one entity, over 1,000 partitions
     InsertMany,
-    /// Insert one entity, always into the same partition.
+    /// Insert one entity, always into the same partition
     InsertOne,
-    /// Insert 100 entities as one entity group transaction.
+    /// Insert 100 entities as one entity group transaction
     Batch,
-    /// Read a partition of 1,000 entities as one page.
+    /// Read a partition of 1,000 entities as one page
     Page,
 }
 
 impl WorkloadKind {
-    /// All, in the order of the table.
-    pub const ALL: [Self; 5] = [
-        Self::PointGet,
-        Self::InsertMany,
-        Self::InsertOne,
-        Self::Batch,
-        Self::Page,
-    ];
-
     /// The name on the command line and in JSON.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::PointGet => "get",
-            Self::InsertMany => "insert-many",
-            Self::InsertOne => "insert-one",
-            Self::Batch => "batch",
-            Self::Page => "page",
-        }
+    pub fn name(self) -> String {
+        crate::value_name(self)
     }
 
     /// The name in the printed table.
-    #[must_use]
     pub fn title(self) -> &'static str {
         match self {
             Self::PointGet => "point get",
@@ -54,7 +36,6 @@ impl WorkloadKind {
     }
 
     /// Entities in one request or its answer.
-    #[must_use]
     pub fn entities(self) -> u64 {
         match self {
             Self::PointGet | Self::InsertMany | Self::InsertOne => 1,
@@ -64,13 +45,11 @@ impl WorkloadKind {
     }
 
     /// Whether it changes the table.
-    #[must_use]
     pub fn writes(self) -> bool {
         matches!(self, Self::InsertMany | Self::InsertOne | Self::Batch)
     }
 
     /// The table it works on.
-    #[must_use]
     pub fn table(self) -> &'static str {
         match self {
             Self::PointGet | Self::Page => "benchread",
@@ -81,7 +60,6 @@ impl WorkloadKind {
     }
 
     /// The status of a right answer.
-    #[must_use]
     pub fn status(self) -> u16 {
         match self {
             Self::PointGet | Self::Page => 200,
@@ -92,26 +70,12 @@ impl WorkloadKind {
 
     /// The least body of a right answer, bytes. It tells a whole page from an empty one, and a batch done from a
     /// batch refused, whose answer has a single part.
-    #[must_use]
     pub fn body_bytes_min(self) -> u64 {
         match self {
             Self::PointGet => 1_000,
             Self::InsertMany | Self::InsertOne => 0,
             Self::Batch => 100 * 100,
             Self::Page => 1_000 * 1_000,
-        }
-    }
-}
-
-impl FromStr for WorkloadKind {
-    type Err = anyhow::Error;
-
-    fn from_str(text: &str) -> anyhow::Result<Self> {
-        match Self::ALL.into_iter().find(|kind| kind.name() == text) {
-            Some(kind) => Ok(kind),
-            None => {
-                bail!("no workload {text:?}; there are get, insert-many, insert-one, batch, page")
-            }
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The five fixed workloads and the requests they are made of.
+//! The five fixed workloads and their requests.
 //!
 //! Requests are prepared: a write is a template whose date, signature and keys are patched in place, a point get is
 //! one of 100,000 requests signed beforehand. So the driver's cost per request stays near zero, whatever the size.
@@ -23,6 +23,7 @@ pub(crate) const WRITE_PARTITIONS: u64 = 1_000;
 #[derive(Clone, Debug)]
 pub struct Workload {
     kind: WorkloadKind,
+    addr: SocketAddr,
     random: Random,
     /// Numbers the rows this source writes; never repeats in the life of a target.
     next_row: u64,
@@ -40,7 +41,6 @@ struct SignedGets {
 impl Workload {
     /// A source for `kind` against the server at `addr`. `run` numbers the runs against one target (below 2^16), so
     /// that no two write the same row.
-    #[must_use]
     pub fn new(kind: WorkloadKind, account: &Account, addr: SocketAddr, run: u64) -> Self {
         let template = match kind {
             WorkloadKind::PointGet | WorkloadKind::Page => Template::page(account, addr),
@@ -55,6 +55,7 @@ impl Workload {
         };
         Self {
             kind,
+            addr,
             random: Random::new(run),
             next_row: run << 40,
             template,
@@ -63,17 +64,20 @@ impl Workload {
     }
 
     /// The source for one of up to 256 threads of the same run.
-    #[must_use]
-    pub fn for_thread(&self, thread: u64) -> Self {
+    pub(crate) fn for_thread(&self, thread: u64) -> Self {
         let mut source = self.clone();
         source.random = Random::new(mix(self.next_row) ^ thread);
         source.next_row |= thread << 32;
         source
     }
 
-    /// What is measured.
-    #[must_use]
-    pub fn kind(&self) -> WorkloadKind {
+    /// The server that gets the requests.
+    pub(crate) fn addr(&self) -> SocketAddr {
+        self.addr
+    }
+
+    /// Which workload it is.
+    pub(crate) fn kind(&self) -> WorkloadKind {
         self.kind
     }
 

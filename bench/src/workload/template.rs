@@ -1,18 +1,15 @@
 //! A whole request whose date, signature and keys are patched in place.
 //!
-//! It works because all of them have a fixed length, and because the signature of these requests covers neither the
-//! body nor the query ("Authorize with Shared Key").
+//! All of them have a fixed length, and the signature of these requests covers neither the body nor the query ("Authorize
+//! with Shared Key").
 
 use std::net::SocketAddr;
 
 use crate::account::SIGNATURE_LEN;
+use crate::batch::{self, Batch};
 use crate::clock::DATE_LEN;
 use crate::entity::KEY_LEN;
 use crate::{Account, entity, rfc1123_now};
-
-/// Boundary of the batch and of its change set. Fixed: clients make a fresh one each time, but no server can know.
-const BATCH: &str = "batch_3c2f4f6e-5d0f-4f6f-9df1-8f1c2b7a9e01";
-const CHANGE_SET: &str = "changeset_9b1d6d3a-0c3e-4c59-8a55-6a4e7c0b2d02";
 
 /// Operations of one batch.
 const BATCH_OPERATIONS: u64 = 100;
@@ -23,7 +20,7 @@ pub(super) struct Template {
     bytes: Vec<u8>,
     account: Account,
     method: &'static str,
-    content_type: String,
+    content_type: &'static str,
     path: String,
     date_at: usize,
     signature_at: usize,
@@ -36,116 +33,78 @@ pub(super) struct Template {
 impl Template {
     /// The query of one whole partition.
     pub(super) fn page(account: &Account, addr: SocketAddr) -> Self {
-        let path = format!(
-            "/{}/{}()",
-            account.name(),
-            super::WorkloadKind::Page.table()
-        );
+        let table = super::WorkloadKind::Page.table();
         let key = entity::key('p', 0);
-        let target = format!("{path}?$filter=PartitionKey%20eq%20'{key}'");
-        let text = head(account, addr, "GET", &target, "") + "\r\n";
-        Self::find(account, "GET", "", path, text, &key, "")
+        let target = format!("/{table}()?$filter=PartitionKey%20eq%20'{key}'");
+        Self::new(account, addr, "GET", &target, "", "\r\n")
     }
 
     /// The insert of one entity.
     pub(super) fn insert(account: &Account, addr: SocketAddr, table: &str) -> Self {
-        let path = format!("/{}/{table}", account.name());
-        let (partition_key, row_key) = (entity::key('p', 0), entity::key('r', 0));
-        let body = entity::body(&partition_key, &row_key, 1);
-        let text = head(account, addr, "POST", &path, "application/json")
-            + &format!(
-                "Prefer: return-no-content\r\nContent-Length: {}\r\n\r\n{body}",
-                body.len()
-            );
-        Self::find(
-            account,
-            "POST",
-            "application/json",
-            path,
-            text,
-            &partition_key,
-            &row_key,
-        )
+        let body = entity::body(&entity::key('p', 0), &entity::key('r', 0), 1);
+        let rest = format!(
+            "Prefer: return-no-content\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        let target = format!("/{table}");
+        Self::new(account, addr, "POST", &target, "application/json", &rest)
     }
 
     /// An entity group transaction of 100 inserts.
     pub(super) fn batch(account: &Account, addr: SocketAddr, table: &str) -> Self {
-        let path = format!("/{}/$batch", account.name());
-        let (partition_key, row_key) = (entity::key('p', 0), entity::key('r', 0));
-        let mut body =
-            format!("--{BATCH}\r\nContent-Type: multipart/mixed; boundary={CHANGE_SET}\r\n\r\n");
+        let mut batch = Batch::new(account, addr);
         for salt in 0..BATCH_OPERATIONS {
-            let entity = entity::body(&partition_key, &row_key, salt);
-            body += &format!(
-                "--{CHANGE_SET}\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n\
-                 POST http://{addr}/{}/{table} HTTP/1.1\r\nContent-Type: application/json\r\n\
-                 Accept: application/json;odata=minimalmetadata\r\nDataServiceVersion: 3.0\r\n\
-                 Prefer: return-no-content\r\nContent-Length: {}\r\n\r\n{entity}\r\n",
-                account.name(),
-                entity.len(),
-            );
+            let body = entity::body(&entity::key('p', 0), &entity::key('r', 0), salt);
+            batch.push_insert(table, &body);
         }
-        body += &format!("--{CHANGE_SET}--\r\n\r\n--{BATCH}--\r\n");
-        let content_type = format!("multipart/mixed; boundary={BATCH}");
-        let text = head(account, addr, "POST", &path, &content_type)
-            + &format!("Content-Length: {}\r\n\r\n{body}", body.len());
-        Self::find(
-            account,
-            "POST",
-            &content_type,
-            path,
-            text,
-            &partition_key,
-            &row_key,
-        )
+        let body = batch.finish();
+        let rest = format!("Content-Length: {}\r\n\r\n{body}", body.len());
+        Self::new(account, addr, "POST", "/$batch", batch::CONTENT_TYPE, &rest)
     }
 
-    /// A template from the whole text, finding what is to be patched.
-    fn find(
+    /// A request, with the positions of what is patched. `rest` is the rest of the head, the blank line and the body.
+    fn new(
         account: &Account,
+        addr: SocketAddr,
         method: &'static str,
-        content_type: &str,
-        path: String,
-        text: String,
-        partition_key: &str,
-        row_key: &str,
+        target: &str,
+        content_type: &'static str,
+        rest: &str,
     ) -> Self {
-        let places = |needle: &str| -> Vec<usize> {
-            if needle.is_empty() {
-                return Vec::new();
-            }
-            text.match_indices(needle).map(|(at, _)| at).collect()
-        };
+        let target = format!("/{}{target}", account.name());
+        let text = head(account, addr, method, &target, content_type) + rest;
+        let places = |key: &str| text.match_indices(key).map(|(at, _)| at).collect();
         let after = |name: &str| -> usize {
             text.find(name).expect("the head has this header") + name.len()
         };
+        let path = target.split('?').next().unwrap_or_default();
         let mut template = Self {
             date_at: after("x-ms-date: "),
             signature_at: after(&format!("SharedKey {}:", account.name())),
-            partition_keys_at: places(partition_key),
-            row_keys_at: places(row_key),
-            bytes: text.clone().into_bytes(),
+            partition_keys_at: places(&entity::key('p', 0)),
+            row_keys_at: places(&entity::key('r', 0)),
             account: account.clone(),
             method,
-            content_type: content_type.to_owned(),
-            path,
+            content_type,
+            path: path.to_owned(),
+            bytes: text.into_bytes(),
         };
         template.sign();
         template
     }
 
-    /// Puts the present date and its signature in.
+    /// Overwrites date and signature with present ones.
     pub(super) fn sign(&mut self) {
         let date = rfc1123_now();
         let signature = self
             .account
-            .sign(self.method, &self.content_type, &date, &self.path);
+            .sign(self.method, self.content_type, &date, &self.path);
         overwrite(&mut self.bytes, self.date_at, &date);
         overwrite(&mut self.bytes, self.signature_at, &signature);
     }
 
-    /// Makes `slot` hold this request. A slot that holds an older copy only gets date and signature anew: copying
-    /// 140 KB for each batch would cost as much as sending it.
+    /// Copies this request to `slot`, or only its date and signature when the slot has an older copy: copying 140 KB for
+    /// each batch would cost as much as sending it.
     pub(super) fn copy_to(&self, slot: &mut Vec<u8>) {
         if slot.len() != self.bytes.len() {
             slot.clear();
@@ -200,8 +159,8 @@ pub(super) fn get_request(
     )
 }
 
-/// The head without its blank line, with placeholders for date and signature: what the official clients send, less
-/// the long user agent.
+/// The head without its blank line, with placeholders for date and signature: that of the official clients without
+/// their long user agent.
 fn head(
     account: &Account,
     addr: SocketAddr,

@@ -15,7 +15,7 @@ pub(crate) enum Argv0 {
 }
 
 impl Argv0 {
-    /// Reads the name out of the arguments. An unknown name is taken for `partita`: people rename binaries.
+    /// Reads the name out of the arguments. An unknown name counts as `partita`, because a binary may be renamed.
     pub(crate) fn of(arguments: &[OsString]) -> Argv0 {
         let name = arguments
             .first()

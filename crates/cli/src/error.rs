@@ -1,6 +1,5 @@
 //! How a command ends: its outcome or its error, and the exit code of each.
 
-use crate::progress::message;
 use partita_client::ErrorKind;
 use partita_server::explain::InvalidFilter;
 use partita_tools::admin::AdminError;
@@ -13,6 +12,9 @@ use std::error::Error;
 use std::io;
 use std::process::ExitCode;
 use thiserror::Error;
+
+/// How a command ended.
+pub(crate) type CommandResult = Result<Outcome, CommandError>;
 
 /// The end of a command that did not fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +30,7 @@ pub(crate) enum Outcome {
 }
 
 impl Outcome {
-    /// That of a command that found so many things.
+    /// The outcome of a command that counted its results.
     pub(crate) fn of_count(found: u64) -> Self {
         match found {
             0 => Self::NothingFound,
@@ -52,8 +54,8 @@ pub(crate) enum CommandError {
     /// The command line, or what it refers to, is invalid.
     #[error("{0}")]
     Usage(String),
-    /// A question cannot be asked without a terminal.
-    #[error("add --yes to {0}: there is no terminal to ask on")]
+    /// A command needs confirmation, and cannot ask for it.
+    #[error("add --yes to {0}: cannot ask for confirmation, stdin or stderr is not a terminal")]
     NeedsYes(String),
     /// The user answered no.
     #[error("cancelled, nothing was changed")]
@@ -62,7 +64,7 @@ pub(crate) enum CommandError {
     #[error("interrupted")]
     Interrupted,
     /// A second Ctrl-C or SIGTERM while the server stopped.
-    #[error("stopped by a second signal: open requests were cut off")]
+    #[error("stopped by a second signal: open requests were aborted")]
     StoppedAtOnce,
     /// Output cannot be written.
     #[error("cannot write the output")]
@@ -132,29 +134,18 @@ impl CommandError {
         Self::Row(Box::new(error))
     }
 
-    /// What failed, to be used with `map_err`.
-    pub(crate) fn because<E: Into<Box<dyn Error + Send + Sync>>>(
-        what: impl Into<String>,
-    ) -> impl FnOnce(E) -> Self {
-        let what = what.into();
-        |source| Self::Because {
-            what,
-            source: source.into(),
-        }
-    }
-
-    /// Whether the reader of the output has gone, as `head` does: not a failure.
-    fn is_closed_pipe(&self) -> bool {
+    /// Whether the reader of the output closed it, as `head` does: not a failure.
+    pub(crate) fn is_closed_pipe(&self) -> bool {
         matches!(self, Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
     }
 
-    /// Whether no connection to a table endpoint could be made.
-    fn is_not_connected(&self) -> bool {
+    /// Whether the command could not connect to a table endpoint.
+    pub(crate) fn is_not_connected(&self) -> bool {
         type ClientError = partita_client::Error;
         let is_connect = |error: &ClientError| error.kind() == ErrorKind::Connect;
         match self {
             Self::Client(error) => return is_connect(error),
-            // These say what to do themselves.
+            // The text of this error says what to do.
             Self::Admin(_) => return false,
             _ => {}
         }
@@ -186,19 +177,16 @@ impl CommandError {
     }
 }
 
-/// Reports an error, and returns the exit code.
-pub(crate) fn exit_code(ended: Result<Outcome, CommandError>) -> ExitCode {
-    match ended {
-        Ok(outcome) => outcome.into(),
-        Err(error) if error.is_closed_pipe() => ExitCode::SUCCESS,
-        Err(error) => {
-            let hint = if error.is_not_connected() {
-                " (is a server running? `partita serve` starts one)"
-            } else {
-                ""
-            };
-            message(&format!("error: {}{hint}", error.chain()));
-            ExitCode::from(2)
-        }
+/// Says what failed, in front of an error of another crate.
+pub(crate) trait Because<T> {
+    fn because(self, what: impl Into<String>) -> Result<T, CommandError>;
+}
+
+impl<T, E: Into<Box<dyn Error + Send + Sync>>> Because<T> for Result<T, E> {
+    fn because(self, what: impl Into<String>) -> Result<T, CommandError> {
+        self.map_err(|source| CommandError::Because {
+            what: what.into(),
+            source: source.into(),
+        })
     }
 }

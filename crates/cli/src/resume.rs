@@ -1,9 +1,9 @@
-//! The token that an interrupted command prints: its position, and what it has counted so far.
+//! The token that an interrupted command prints: its position and its counts so far.
 //!
-//! Compressed, because a scan with many jobs has hundreds of open steps, which are much alike. A token that no command line can hold
-//! can be given as a file.
+//! It is compressed, because a scan with many jobs has hundreds of similar open steps. A token that is too long for a command line can
+//! be given as a file.
 
-use crate::error::CommandError;
+use crate::error::{Because as _, CommandError};
 use crate::progress::message;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -16,20 +16,20 @@ use std::io::{self, Read as _};
 /// Format version of tokens.
 const VERSION: char = '2';
 
-/// A token of so many characters is better kept in a file: Linux limits an argument to 131,072, other systems to less.
+/// Longer tokens are printed for a file: Linux limits an argument to 131,072 characters, other systems to less.
 const LONG: usize = 30_000;
 
-/// Unpacked bytes of a token at most: untrusted input.
+/// Limit of the unpacked bytes of a token, which is untrusted input.
 const UNPACKED_MAX: u64 = 256 << 20;
 
 /// Position and counts of a scan.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct ScanResume<S> {
-    /// The account. It stands for the endpoint, as a server may be reached at several.
+    /// The account, not the endpoint: one server may have several endpoints.
     account: String,
     table: String,
     pub(crate) scan: ResumeToken,
-    /// What the command has counted.
+    /// The counts of the command.
     pub(crate) state: S,
 }
 
@@ -81,7 +81,7 @@ fn pack(command: &str, position: &impl Serialize) -> io::Result<String> {
     Ok(format!("{command}{VERSION}.{token}"))
 }
 
-/// Reads the token of a run of the same command, or the file with it that `@` names.
+/// Reads the token of a run of the same command, or the file named by `@FILE`.
 pub(crate) fn read_token<T: DeserializeOwned>(
     text: &str,
     command: &str,
@@ -89,8 +89,8 @@ pub(crate) fn read_token<T: DeserializeOwned>(
     match text.strip_prefix('@') {
         None => unpack(text, command),
         Some(path) => {
-            let failed = CommandError::because(format!("cannot read {path}"));
-            unpack(&std::fs::read_to_string(path).map_err(failed)?, command)
+            let token = std::fs::read_to_string(path).because(format!("cannot read {path}"))?;
+            unpack(&token, command)
         }
     }
 }

@@ -1,8 +1,9 @@
-//! A scan as a command runs it: from flags, with progress, to the end or a signal, and resumable.
+//! The scan of a command: planned by its flags, with progress, to the end or a signal, and resumable.
 
-use crate::args::ScanArgs;
 use crate::args::connection::Connection;
+use crate::args::{ResumableScanArgs, ScanArgs};
 use crate::error::CommandError;
+use crate::output::Output;
 use crate::progress::{Progress, message};
 use crate::resume::{self, ScanResume};
 use crate::signals::stop_requested;
@@ -23,7 +24,7 @@ pub(crate) struct ScanSpec<'a> {
     pub(crate) order: Order,
 }
 
-/// A running scan, and what its command has counted.
+/// A running scan, and the counts of its command.
 pub(crate) struct ScanSession<S> {
     command: &'static str,
     table: TableClient,
@@ -47,7 +48,6 @@ impl<'a> ScanSpec<'a> {
             page_rows: args.page_rows.into(),
             emit,
             tokens: Tokens::NextRow,
-            ..QueryOptions::default()
         })?;
         Ok(Self { args, query, order })
     }
@@ -61,7 +61,7 @@ impl<'a> ScanSpec<'a> {
     pub(crate) async fn start<S>(
         self,
         command: &'static str,
-        resume: Option<&str>,
+        args: &ResumableScanArgs,
         connection: &Connection,
         table: &str,
     ) -> Result<ScanSession<S>, CommandError>
@@ -69,7 +69,7 @@ impl<'a> ScanSpec<'a> {
         S: Default + Serialize + DeserializeOwned,
     {
         let client = connection.service.table_client(table);
-        let (steps, state) = match resume {
+        let (steps, state) = match &args.resume.resume {
             Some(token) => {
                 let ScanResume { scan, state, .. } = ScanResume::read(token, command, &client)?;
                 (scan.into_steps(&self.query)?, state)
@@ -79,13 +79,35 @@ impl<'a> ScanSpec<'a> {
                 (steps, S::default())
             }
         };
+        Ok(self.session(command, client, steps, state))
+    }
+
+    /// Starts a scan that cannot be resumed.
+    pub(crate) async fn start_once(
+        self,
+        command: &'static str,
+        connection: &Connection,
+        table: &str,
+    ) -> Result<ScanSession<()>, CommandError> {
+        let client = connection.service.table_client(table);
+        let steps = self.plan(&self.args.bounds(), connection, table).await?;
+        Ok(self.session(command, client, steps, ()))
+    }
+
+    fn session<S>(
+        self,
+        command: &'static str,
+        table: TableClient,
+        steps: Vec<Step>,
+        state: S,
+    ) -> ScanSession<S> {
         let jobs = self.args.jobs();
-        Ok(ScanSession {
+        ScanSession {
             command,
-            scan: self.scan(&client, steps, jobs),
-            table: client,
+            scan: self.scan(&table, steps, jobs),
+            table,
             state,
-        })
+        }
     }
 
     /// The scan of these steps.
@@ -98,7 +120,6 @@ impl<'a> ScanSpec<'a> {
         let options = RunOptions {
             jobs,
             order: self.order,
-            buffer_rows_max: None,
         };
         let source = Arc::new(TableSource::new(table.clone()));
         Scan::new(source, self.query, steps, options)
@@ -111,7 +132,7 @@ impl<'a> ScanSpec<'a> {
         connection: &Connection,
         table: &str,
     ) -> Result<Vec<Step>, CommandError> {
-        let (strategy, jobs) = (self.args.strategy(), self.args.jobs());
+        let (strategy, jobs) = (self.args.strategy, self.args.jobs());
         let points = match strategy {
             Strategy::Ranges => self.split_points(connection, table, true).await?,
             Strategy::Auto if jobs > 1 => self.split_points(connection, table, false).await?,
@@ -120,7 +141,7 @@ impl<'a> ScanSpec<'a> {
         Ok(strategy.plan(bounds, &points, jobs))
     }
 
-    /// The server's split points. Where they are optional and no flag names the admin port, its failure does not matter.
+    /// The server's split points. Errors are ignored if the points are optional and no flag names the admin port.
     async fn split_points(
         &self,
         connection: &Connection,
@@ -147,7 +168,7 @@ impl<'a> ScanSpec<'a> {
 
 impl<S: Serialize + DeserializeOwned> ScanSession<S> {
     /// Reads to the end. `take` gets each batch, and returns how many rows are done. After a signal or an error of the server, the token
-    /// of [`Self::print_token`] stands for everything that `take` got.
+    /// that [`Self::stop`] prints covers everything that `take` got.
     pub(crate) async fn run(
         &mut self,
         progress: &Progress,
@@ -170,8 +191,12 @@ impl<S: Serialize + DeserializeOwned> ScanSession<S> {
         Err(error)
     }
 
-    /// Says how to resume after an error of [`Self::run`]. To be called once all rows are written.
-    pub(crate) fn print_token(self, error: &CommandError) {
+    /// Ends the output after an error of [`Self::run`], then says how to resume. Returns the error to report.
+    pub(crate) fn stop(self, error: CommandError, output: Option<Output>) -> CommandError {
+        let finished = output.map_or(Ok(()), |output| output.finish_after(&error));
+        if let Err(error) = finished {
+            return error;
+        }
         // A table that does not exist has nothing to resume. Pages without a row do: reading them took time.
         let has_begun = self.scan.progress().pages > 0;
         if has_begun && matches!(error, CommandError::Interrupted | CommandError::Scan(_)) {
@@ -180,5 +205,6 @@ impl<S: Serialize + DeserializeOwned> ScanSession<S> {
         } else if matches!(error, CommandError::Interrupted) {
             message("nothing was read yet");
         }
+        error
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// Listens for requests to stop, from its creation on: none is lost before [`StopSignals::next`] is called.
+/// Receives requests to stop. A request between the creation and [`StopSignals::next`] is not lost.
 pub(crate) struct StopSignals {
     #[cfg(unix)]
     interrupt: tokio::signal::unix::Signal,
@@ -37,13 +37,13 @@ impl StopSignals {
     #[cfg(not(unix))]
     pub(crate) async fn next(&mut self) {
         if tokio::signal::ctrl_c().await.is_err() {
-            // No signal can ever come.
+            // The system reports no signals: wait forever.
             std::future::pending::<()>().await;
         }
     }
 }
 
-/// Waits for a request to stop; forever where the system refuses to report signals.
+/// Waits for a request to stop; forever if the system cannot report signals.
 pub(crate) async fn stop_requested() {
     match StopSignals::listen() {
         Ok(mut signals) => signals.next().await,

@@ -5,7 +5,7 @@ use partita_client::DateTime;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-/// What help texts say of durations.
+/// Examples of durations, for help texts and errors.
 pub(crate) const DURATION_HELP: &str = "such as 500ms, 30s, 10m, 2h or 7d";
 
 /// A number with thousands separators.
@@ -28,7 +28,7 @@ pub(crate) fn bytes(bytes: u64) -> String {
     let mut value = bytes as f64 / 1024.0;
     let mut units = UNITS.iter();
     let mut unit = units.next();
-    // What rounds up to 1024 is one of the next unit.
+    // A value that rounds up to 1024 gets the next unit.
     while value >= 1023.95 {
         let Some(next) = units.next() else { break };
         unit = Some(next);
@@ -37,7 +37,7 @@ pub(crate) fn bytes(bytes: u64) -> String {
     format!("{value:.1} {}", unit.copied().unwrap_or_default())
 }
 
-/// A rate a second: whole, but for small ones.
+/// A rate a second: with one decimal below 10, else a whole number.
 pub(crate) fn rate(per_second: f64) -> String {
     if per_second > 0.0 && per_second < 9.95 {
         format!("{per_second:.1}")
@@ -46,7 +46,7 @@ pub(crate) fn rate(per_second: f64) -> String {
     }
 }
 
-/// A latency in the unit that it reads best in: `850 µs`, `12.3 ms`, `1.25 s`.
+/// A latency with the unit of its size: `850 µs`, `12.3 ms`, `1.25 s`.
 pub(crate) fn latency(microseconds: u64) -> String {
     partita_tools::stress::display::latency(microseconds)
 }
@@ -76,7 +76,7 @@ pub(crate) fn rough_duration(duration: Duration) -> String {
     units.join(" ")
 }
 
-/// Reads a duration: whole numbers with units, also several.
+/// Reads a duration: whole numbers with units, such as `1h 30m`.
 pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
     humantime::parse_duration(text)
         .map_err(|_| format!("{text:?} is not a duration, {DURATION_HELP}"))
@@ -108,7 +108,7 @@ impl Since {
         parse_duration(text).map(Self::Ago).map_err(invalid)
     }
 
-    /// The time that it stands for.
+    /// The absolute time.
     pub(crate) fn time(self, now: DateTime) -> DateTime {
         match self {
             Self::Time(time) => time,

@@ -1,10 +1,9 @@
-//! The wall time for dates of requests. The client may not know `rt`, whose clock serves the rooms of the server: an SDK must
-//! not bring an object store along.
+//! The wall clock of requests and logs. The client cannot use `rt`'s clock, because `rt` depends on an object-store library.
 
 use partita_model::DateTime;
 use std::time::SystemTime;
 
-/// Now, by the clock of the machine: not by the service's, which may differ.
+/// The current time by the machine's clock, which may differ from the service's.
 #[must_use]
 #[allow(
     clippy::disallowed_methods,

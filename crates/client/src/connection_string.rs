@@ -1,74 +1,78 @@
-//! Connection strings: `Name=value;…`, as the portal, Azurite and every SDK know them.
+//! Connection strings: `Name=value;…`, in the form of the portal, Azurite and the other SDKs.
 //!
 //! | part | meaning |
 //! | --- | --- |
-//! | `UseDevelopmentStorage=true` | the emulators' account on this machine, port 10002, plain HTTP |
-//! | `DevelopmentStorageProxyUri` | the machine to look for it instead of 127.0.0.1 |
+//! | `UseDevelopmentStorage=true` | the emulator's account on 127.0.0.1, port 10002, plain HTTP |
+//! | `DevelopmentStorageProxyUri` | the emulator's URL without port, instead of `http://127.0.0.1` |
 //! | `AccountName`, `AccountKey` | Shared Key |
-//! | `SharedAccessSignature` | in its place |
-//! | `TableEndpoint`, `TableSecondaryEndpoint` | where, said outright |
-//! | `DefaultEndpointsProtocol`, `EndpointSuffix` | where, else: `https` and `core.windows.net` unless said |
+//! | `SharedAccessSignature` | a shared access signature; ignored if there is an `AccountKey` |
+//! | `TableEndpoint`, `TableSecondaryEndpoint` | the endpoints |
+//! | `DefaultEndpointsProtocol`, `EndpointSuffix` | parts of the endpoint if there is no `TableEndpoint`; default `https` and `core.windows.net` |
 //!
-//! Names are read in any case; parts of other services (`BlobEndpoint` …) are passed over.
+//! Names are case-insensitive. Parts for other services, such as `BlobEndpoint`, are ignored.
 
 use crate::{Credential, Endpoint, InvalidEndpoint};
 use partita_wire::InvalidAccountKey;
 use thiserror::Error;
 
-/// The emulators' account (document "Use the Azurite emulator").
+/// The emulator's account (document "Use the Azurite emulator").
 const EMULATOR_ACCOUNT: &str = "devstoreaccount1";
-/// Its key, known to everybody.
+/// The emulator's key, which is public.
 const EMULATOR_KEY: &str =
     "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
-/// Its port for tables.
+/// The emulator's table port.
 const EMULATOR_PORT: u16 = 10002;
 
-/// What a connection string says.
+/// A parsed connection string.
 #[derive(Debug, Clone)]
 pub struct ConnectionString {
-    /// Where the tables are.
+    /// The endpoint of the account.
     pub endpoint: Endpoint,
-    /// Their read-only secondary; by the service's rule where the string does not say.
+    /// The read-only secondary endpoint: `TableSecondaryEndpoint`, else [`Endpoint::secondary`].
     pub secondary: Endpoint,
-    /// With what.
+    /// The credential of the account.
     pub credential: Credential,
 }
 
-/// The text is no connection string for tables. Shows no key.
+/// The text is not a valid connection string. The error contains no key.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum InvalidConnectionString {
-    /// A part without `=`.
+    /// A part without `=`, by its position from 1.
     #[error("part {0} of the connection string is not Name=value")]
     Part(usize),
-    /// The same part twice.
-    #[error("{0} stands twice in the connection string")]
+    /// A duplicate part, by its name.
+    #[error("duplicate {0} in the connection string")]
     Twice(String),
-    /// Neither an endpoint nor an account.
-    #[error("the connection string names neither TableEndpoint nor AccountName")]
+    /// Neither `TableEndpoint` nor `AccountName`.
+    #[error("the connection string has neither TableEndpoint nor AccountName")]
     NoEndpoint,
-    /// Nothing to sign with.
+    /// Neither `AccountKey` nor `SharedAccessSignature`.
     #[error("the connection string has neither AccountKey nor SharedAccessSignature")]
     NoCredential,
-    /// An endpoint that is none.
+    /// An invalid endpoint.
     #[error(transparent)]
     Endpoint(#[from] InvalidEndpoint),
-    /// A key that is none.
+    /// An invalid `AccountKey`.
     #[error(transparent)]
     Key(#[from] InvalidAccountKey),
 }
 
 impl ConnectionString {
-    /// Reads a connection string.
+    /// Parses a connection string.
     ///
     /// # Errors
-    /// [`InvalidConnectionString`].
+    /// [`InvalidConnectionString`] with the invalid or missing part.
     pub fn parse(text: &str) -> Result<Self, InvalidConnectionString> {
         let parts = Parts::read(text)?;
         if parts
             .get("UseDevelopmentStorage")
             .is_some_and(|value| value.eq_ignore_ascii_case("true"))
         {
-            return Self::emulator(parts.get("DevelopmentStorageProxyUri"));
+            let host = parts.get("DevelopmentStorageProxyUri");
+            let host = host.unwrap_or("http://127.0.0.1").trim_end_matches('/');
+            return Self::parse(&format!(
+                "TableEndpoint={host}:{EMULATOR_PORT}/{EMULATOR_ACCOUNT};AccountKey={EMULATOR_KEY}"
+            ));
         }
         let account = parts.get("AccountName");
         let endpoint = match (parts.get("TableEndpoint"), account) {
@@ -95,19 +99,9 @@ impl ConnectionString {
             credential,
         })
     }
-
-    fn emulator(proxy: Option<&str>) -> Result<Self, InvalidConnectionString> {
-        let host = proxy.unwrap_or("http://127.0.0.1").trim_end_matches('/');
-        let endpoint = Endpoint::parse(&format!("{host}:{EMULATOR_PORT}/{EMULATOR_ACCOUNT}"))?;
-        Ok(Self {
-            secondary: endpoint.secondary(),
-            endpoint,
-            credential: Credential::shared_key(EMULATOR_ACCOUNT, EMULATOR_KEY)?,
-        })
-    }
 }
 
-/// Names and values, in their order.
+/// The parts of a connection string, in their order.
 struct Parts<'a>(Vec<(&'a str, &'a str)>);
 
 impl<'a> Parts<'a> {
@@ -117,7 +111,7 @@ impl<'a> Parts<'a> {
             if part.is_empty() {
                 continue;
             }
-            // A value may hold '=': keys are base64, signatures are queries.
+            // Values may contain '=': keys are base64, signatures are queries.
             let (name, value) = part
                 .split_once('=')
                 .ok_or(InvalidConnectionString::Part(index + 1))?;
@@ -129,7 +123,7 @@ impl<'a> Parts<'a> {
         Ok(parts)
     }
 
-    /// A part that is there and not empty.
+    /// The value of a part; `None` if it is absent or empty.
     fn get(&self, name: &str) -> Option<&'a str> {
         let mut found = self.0.iter();
         let (_, value) = found.find(|(other, _)| other.eq_ignore_ascii_case(name))?;
@@ -215,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named() {
+    fn missing_parts_are_named() {
         use InvalidConnectionString as E;
         let fault = |text: &str| ConnectionString::parse(text).unwrap_err();
         assert_eq!(fault(""), E::NoEndpoint);

@@ -1,45 +1,46 @@
-//! With what a client shows who it is.
+//! Credentials: Shared Key, shared access signatures and bearer tokens.
 
 use futures::future::BoxFuture;
 use partita_wire::AccountKey;
 use std::fmt;
 use std::sync::Arc;
 
-/// Why a provider has no token.
+/// Why a [`TokenProvider`] failed.
 pub type TokenError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Gives bearer tokens (Microsoft Entra ID, or an issuer that a Partita server trusts).
+/// A source of bearer tokens (Microsoft Entra ID, or an issuer that a Partita server trusts).
 ///
-/// It is asked once for each attempt, so it has to keep a token until shortly before it expires.
+/// The client calls it once for each attempt, so the provider should cache a token until shortly before it expires.
 pub trait TokenProvider: fmt::Debug + Send + Sync {
-    /// A token that is good now, for the scope `https://storage.azure.com/.default`.
+    /// Returns a valid token for the scope `https://storage.azure.com/.default`, without the prefix `Bearer`. The call is
+    /// bounded by [`crate::ClientOptions::attempt_timeout`].
     ///
     /// # Errors
-    /// Whatever keeps it from having one: the request fails with it, not sent and not tried again.
+    /// Any [`TokenError`]. The request is not sent and not retried; it fails with [`crate::ErrorKind::Credential`].
     fn token(&self) -> BoxFuture<'_, Result<String, TokenError>>;
 }
 
 /// A credential. Its `Debug` form shows no secret.
 #[derive(Clone)]
 pub enum Credential {
-    /// One of the account's two keys signs each request.
+    /// Signs each request with one of the account's two keys.
     SharedKey {
-        /// The account that signs.
+        /// The account's name.
         account: String,
-        /// Its key.
+        /// The account's key.
         key: AccountKey,
     },
-    /// A shared access signature: a query string, without `?`.
+    /// A shared access signature: a query string without the leading `?`.
     Sas(String),
-    /// Bearer tokens. They are sent over HTTPS, or to this machine, only.
+    /// Bearer tokens. They are sent only over HTTPS, or to the local machine.
     Token(Arc<dyn TokenProvider>),
 }
 
 impl Credential {
-    /// Shared Key, from the key in base64.
+    /// Shared Key, with the key in base64.
     ///
     /// # Errors
-    /// [`partita_wire::InvalidAccountKey`].
+    /// [`partita_wire::InvalidAccountKey`] if `key` is not valid base64 or is empty.
     pub fn shared_key(
         account: impl Into<String>,
         key: &str,
@@ -50,7 +51,7 @@ impl Credential {
         })
     }
 
-    /// A shared access signature, with or without its `?`.
+    /// A shared access signature, with or without the leading `?`.
     #[must_use]
     pub fn sas(query: &str) -> Self {
         Self::Sas(query.trim_start_matches(['?', '&']).to_owned())

@@ -1,30 +1,29 @@
-//! Where the tables of an account are.
+//! URLs of the table endpoints of accounts.
 
 use http::uri::Authority;
 use std::fmt;
 use thiserror::Error;
 
-/// The URL of an account's tables: `https://account.table.core.windows.net`, or in path style
+/// The URL of an account's table endpoint: in host style, `https://account.table.core.windows.net`, or in path style,
 /// `http://127.0.0.1:10002/account`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Endpoint {
     https: bool,
     authority: String,
-    /// Empty, or the account's segment with its slash.
+    /// Empty in host style; `/account` in path style.
     path: String,
 }
 
-/// The text is no endpoint.
+/// The text is not a valid endpoint.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{0:?} is no endpoint: expected http(s)://host[:port][/account]")]
+#[error("{0:?} is not a valid endpoint; write http(s)://host[:port][/account]")]
 pub struct InvalidEndpoint(pub(crate) String);
 
 impl Endpoint {
-    /// Reads a URL. A slash at its end does not count; a query is refused, because a signature belongs into a
-    /// [`crate::Credential`].
+    /// Parses `http(s)://host[:port][/account]`; slashes at the end are ignored.
     ///
     /// # Errors
-    /// [`InvalidEndpoint`].
+    /// [`InvalidEndpoint`] for any other text. A query is refused too: a signature belongs into a [`crate::Credential`].
     pub fn parse(url: &str) -> Result<Self, InvalidEndpoint> {
         let invalid = || InvalidEndpoint(url.to_owned());
         let (https, rest) = match url.split_once("://").ok_or_else(invalid)? {
@@ -46,7 +45,7 @@ impl Endpoint {
         })
     }
 
-    /// The account that the URL names: the path's first segment, or the host's first label; without `-secondary`.
+    /// The account's name: the first segment of the path or, without a path, the first label of the host, without `-secondary`.
     #[must_use]
     pub fn account(&self) -> &str {
         let label = match self.path.strip_prefix('/') {
@@ -57,7 +56,7 @@ impl Endpoint {
         label.strip_suffix("-secondary").unwrap_or(label)
     }
 
-    /// The read-only secondary of this one, by the service's rule: the account's name gets `-secondary` behind it.
+    /// The read-only secondary endpoint: the service appends `-secondary` to the account's name.
     #[must_use]
     pub fn secondary(&self) -> Self {
         let account = self.account();
@@ -77,32 +76,32 @@ impl Endpoint {
         self.https
     }
 
-    /// Whether the host is this machine, as far as its name tells.
+    /// Whether the host is `localhost` or a loopback address.
     pub(crate) fn is_loopback(&self) -> bool {
         let host = self.authority.parse::<Authority>();
         host.is_ok_and(|authority| is_loopback(authority.host()))
     }
 
-    /// Host and port, as in the header `Host`.
+    /// Host and port, as in the `Host` header.
     pub(crate) fn authority(&self) -> &str {
         &self.authority
     }
 
-    /// The path of every request begins with this.
+    /// The prefix of all request paths: empty or `/account`.
     pub(crate) fn path(&self) -> &str {
         &self.path
     }
 }
 
 impl fmt::Display for Endpoint {
-    /// The URL, without a slash at its end.
+    /// The URL, without a trailing slash.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let scheme = if self.https { "https" } else { "http" };
         write!(f, "{scheme}://{}{}", self.authority, self.path)
     }
 }
 
-/// Whether a host, as it stands in a URL, is this machine, as far as its name tells.
+/// Whether a host, written as in a URL, is `localhost` or a loopback address. Names are not resolved.
 pub(crate) fn is_loopback(host: &str) -> bool {
     let host = host.trim_matches(['[', ']']);
     let address = host.parse::<std::net::IpAddr>();
@@ -144,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn others_are_refused() {
+    fn invalid_endpoints_are_refused() {
         for url in [
             "",
             "127.0.0.1:10002/acct",
@@ -159,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn loopback_is_known_by_name_and_address() {
+    fn loopback_is_recognised_by_name_and_address() {
         let is = |url: &str| Endpoint::parse(url).unwrap().is_loopback();
         assert!(is("http://localhost:1/a") && is("http://127.0.0.9/a") && is("http://[::1]:1/a"));
         assert!(!is("http://localhost.example/a") && !is("http://10.0.0.1/a"));

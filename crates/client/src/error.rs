@@ -1,4 +1,4 @@
-//! What can go wrong, and what it means for the data.
+//! Errors of requests: what failed, whether the data changed, and what the caller can do.
 
 use partita_wire::ErrorCode;
 use partita_wire::table::ERROR_CODES;
@@ -8,70 +8,85 @@ use std::time::Duration;
 /// The result of a request.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Whether a write that failed changed anything. An unknown outcome is a type, not a sentence.
+/// Whether a failed write changed the stored data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Outcome {
-    /// It did not: the request was not sent, or refused. That of every read.
+    /// The write was not sent, or the server refused it. Failed reads always have this outcome.
     DidNotHappen,
-    /// It may have: some attempt was sent and got no answer that settles it. Read back before writing again.
+    /// At least one attempt was sent, and no answer settled its fate. Read the data back before writing again.
     MayHaveHappened,
 }
 
-/// The kinds of error, by what the caller can do.
+/// The kind of an error. It tells the caller how to react.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
-    /// The arguments cannot be sent: fix them. Nothing was.
+    /// Invalid arguments. Nothing was sent; fix the arguments.
     Input,
-    /// There is no credential for it: the provider failed, or the kind of credential does not allow it.
+    /// The token provider failed, or the operation does not accept this kind of credential.
     Credential,
-    /// No connection was made.
+    /// Cannot connect to the server.
     Connect,
-    /// The certificate or the handshake was refused: trust the server's authority.
+    /// The TLS handshake failed. Usually the server's certificate authority is not trusted.
     Tls,
-    /// The connection broke.
+    /// The connection broke before the answer was complete.
     Broken,
-    /// It took too long.
+    /// The attempt or the operation timed out.
     TimedOut,
-    /// The server answered with an error: [`Error::status`] and [`Error::code`] say which.
+    /// The server answered with an error: see [`Error::status`] and [`Error::code`].
     Service,
-    /// The server answered with what the protocol does not have.
+    /// The answer is not valid in the protocol, exceeds 64 MiB, or does not match the requested Rust type.
     Unreadable,
 }
 
-/// A request that failed.
-#[derive(Debug)]
+/// A failed request.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
 pub struct Error(Box<Inner>);
 
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 struct Inner {
     kind: ErrorKind,
-    operation: Option<&'static str>,
     outcome: Outcome,
     message: String,
-    status: Option<u16>,
-    code: String,
-    operation_index: Option<usize>,
-    request_id: Option<String>,
-    client_request_id: Option<String>,
-    retry_after: Option<Duration>,
-    attempts: u32,
+    answer: Option<ErrorAnswer>,
+    attempts: Option<Attempts>,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+/// The server's error answer.
+#[derive(Debug)]
+pub(crate) struct ErrorAnswer {
+    pub(crate) status: u16,
+    /// Empty if the answer has no code.
+    pub(crate) code: String,
+    /// The zero-based index of the failed operation in a batch.
+    pub(crate) operation_index: Option<usize>,
+    pub(crate) retry_after: Option<Duration>,
+}
+
+/// The attempts of a request so far.
+#[derive(Debug, Clone)]
+pub(crate) struct Attempts {
+    pub(crate) operation: &'static str,
+    /// At least 1.
+    pub(crate) count: u32,
+    /// `x-ms-client-request-id` of the last attempt.
+    pub(crate) client_request_id: String,
+    /// `x-ms-request-id` of the last answer.
+    pub(crate) request_id: Option<String>,
+    /// Whether an attempt before the last one may have changed data: the last attempt may have met the effect of an earlier
+    /// one.
+    pub(crate) ambiguous: bool,
 }
 
 impl Error {
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self(Box::new(Inner {
             kind,
-            operation: None,
             outcome: Outcome::DidNotHappen,
             message: message.into(),
-            status: None,
-            code: String::new(),
-            operation_index: None,
-            request_id: None,
-            client_request_id: None,
-            retry_after: None,
-            attempts: 0,
+            answer: None,
+            attempts: None,
             source: None,
         }))
     }
@@ -81,7 +96,13 @@ impl Error {
     }
 
     pub(crate) fn unreadable(source: impl std::error::Error + Send + Sync + 'static) -> Self {
-        Self::new(ErrorKind::Unreadable, "the answer cannot be read").caused_by(source)
+        Self::new(ErrorKind::Unreadable, "cannot read the answer").caused_by(source)
+    }
+
+    pub(crate) fn answered(message: String, answer: ErrorAnswer) -> Self {
+        let mut error = Self::new(ErrorKind::Service, message);
+        error.0.answer = Some(answer);
+        error
     }
 
     pub(crate) fn caused_by(
@@ -92,152 +113,127 @@ impl Error {
         self
     }
 
-    /// What the server said.
-    pub(crate) fn answered(mut self, status: u16, code: &str, index: Option<usize>) -> Self {
-        (self.0.status, self.0.operation_index) = (Some(status), index);
-        code.clone_into(&mut self.0.code);
+    pub(crate) fn after(mut self, attempts: Attempts, outcome: Outcome) -> Self {
+        (self.0.attempts, self.0.outcome) = (Some(attempts), outcome);
         self
     }
 
-    pub(crate) fn with_outcome(mut self, outcome: Outcome) -> Self {
-        self.0.outcome = outcome;
-        self
+    /// Whether an attempt before the last one may have changed data.
+    pub(crate) fn is_ambiguous(&self) -> bool {
+        let attempts = self.0.attempts.as_ref();
+        attempts.is_some_and(|attempts| attempts.ambiguous)
     }
 
-    pub(crate) fn with_retry_after(mut self, wait: Option<Duration>) -> Self {
-        self.0.retry_after = wait;
-        self
-    }
-
-    pub(crate) fn of_attempt(
-        mut self,
-        operation: &'static str,
-        attempts: u32,
-        client_request_id: &str,
-        request_id: Option<&str>,
-    ) -> Self {
-        let inner = &mut self.0;
-        (inner.operation, inner.attempts) = (Some(operation), attempts);
-        inner.client_request_id = Some(client_request_id.to_owned());
-        inner.request_id = request_id.map(str::to_owned);
-        self
-    }
-
-    /// What kind it is.
+    /// The kind of the error.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// Whether the write did not, or may have happened.
+    /// Whether the failed write changed the stored data.
     #[must_use]
     pub fn outcome(&self) -> Outcome {
         self.0.outcome
     }
 
-    /// The name of the operation that failed, such as `InsertEntity`; `None` where no request was made.
+    /// The name of the failed operation, such as `InsertEntity`; `None` if no request was made.
     #[must_use]
     pub fn operation(&self) -> Option<&'static str> {
-        self.0.operation
+        Some(self.0.attempts.as_ref()?.operation)
     }
 
-    /// The HTTP status, 300 to 599, of an answer. In a batch, that of the operation at fault.
+    /// The HTTP status of the answer, 300 to 599; in a batch, the status of the failed operation. `None` if the server did not
+    /// answer with an error.
     #[must_use]
     pub fn status(&self) -> Option<u16> {
-        self.0.status
+        Some(self.0.answer.as_ref()?.status)
     }
 
-    /// The storage code as the server wrote it, such as `EntityAlreadyExists`; empty without one.
+    /// The storage error code as the server wrote it, such as `EntityAlreadyExists`; empty if there is none.
     #[must_use]
     pub fn code_text(&self) -> &str {
-        &self.0.code
+        let answer = self.0.answer.as_ref();
+        answer.map_or("", |answer| &answer.code)
     }
 
-    /// The storage code, if it is one that is known here.
+    /// The storage error code; `None` if there is none, or if this crate has no constant for it.
     #[must_use]
     pub fn code(&self) -> Option<ErrorCode> {
-        ErrorCode::find(ERROR_CODES, &self.0.code, self.0.status?)
+        ErrorCode::find(ERROR_CODES, self.code_text(), self.status()?)
     }
 
-    /// What went wrong, in the server's words if it has said something.
+    /// The server's message, or a description of the failure. It may have several lines.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// In a batch, the zero-based index of the operation at fault.
+    /// The zero-based index of the failed operation in a batch.
     #[must_use]
     pub fn operation_index(&self) -> Option<usize> {
-        self.0.operation_index
+        self.0.answer.as_ref()?.operation_index
     }
 
-    /// The server's id of the last attempt: what its operator looks for.
+    /// The server's id of the last attempt, `x-ms-request-id`. Server logs contain it.
     #[must_use]
     pub fn request_id(&self) -> Option<&str> {
-        self.0.request_id.as_deref()
+        self.0.attempts.as_ref()?.request_id.as_deref()
     }
 
-    /// The client's id of the last attempt.
+    /// The client's id of the last attempt, `x-ms-client-request-id`.
     #[must_use]
     pub fn client_request_id(&self) -> Option<&str> {
-        self.0.client_request_id.as_deref()
+        Some(&self.0.attempts.as_ref()?.client_request_id)
     }
 
-    /// For how long the server asked to wait.
+    /// The wait that the server requested, from `Retry-After` or a similar header.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
-        self.0.retry_after
+        self.0.answer.as_ref()?.retry_after
     }
 
-    /// How many attempts were made.
+    /// The number of attempts; 0 if no request was made.
     #[must_use]
     pub fn attempts(&self) -> u32 {
-        self.0.attempts
+        let attempts = self.0.attempts.as_ref();
+        attempts.map_or(0, |attempts| attempts.count)
     }
 
-    /// Whether the server says that what was asked for is not there.
+    /// Whether the status is 404: the table or entity does not exist.
     #[must_use]
     pub fn is_not_found(&self) -> bool {
-        self.0.status == Some(404)
+        self.status() == Some(404)
     }
 
-    /// Whether the server says that what was to be made is there already.
+    /// Whether the status is 409: the table or entity exists already, or is being deleted.
     #[must_use]
     pub fn is_conflict(&self) -> bool {
-        self.0.status == Some(409)
+        self.status() == Some(409)
     }
 
-    /// Whether the server says that the entity is not in the version that the request named.
+    /// Whether the status is 412: the entity's ETag differs from the one in the request.
     #[must_use]
     pub fn is_precondition_failed(&self) -> bool {
-        self.0.status == Some(412)
+        self.status() == Some(412)
     }
 }
 
-impl fmt::Display for Error {
+impl fmt::Display for Inner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let inner = &self.0;
-        if let Some(operation) = inner.operation {
-            write!(f, "{operation}: ")?;
+        if let Some(attempts) = &self.attempts {
+            write!(f, "{}: ", attempts.operation)?;
         }
-        if let Some(index) = inner.operation_index {
-            write!(f, "operation {index}: ")?;
+        if let Some(answer) = &self.answer {
+            if let Some(index) = answer.operation_index {
+                write!(f, "operation {index}: ")?;
+            }
+            write!(f, "{} {}: ", answer.status, answer.code)?;
         }
-        if let Some(status) = inner.status {
-            write!(f, "{status} {}: ", inner.code)?;
-        }
-        // Request id and time have fields of their own.
-        f.write_str(inner.message.lines().next().unwrap_or_default())?;
-        if inner.outcome == Outcome::MayHaveHappened {
+        // The service appends lines with request id and time, for which `Error` has fields.
+        f.write_str(self.message.lines().next().unwrap_or_default())?;
+        if self.outcome == Outcome::MayHaveHappened {
             f.write_str(" (it may have happened)")?;
         }
         Ok(())
-    }
-}
-
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        let source = self.0.source.as_deref()?;
-        Some(source)
     }
 }

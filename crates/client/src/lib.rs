@@ -1,8 +1,7 @@
-//! The Rust SDK for Azure Table storage: works against Partita, Azurite and Azure alike.
+//! The Rust SDK for Azure Table storage. It works with Partita, Azurite and Azure.
 //!
-//! The names are those of the other official SDKs: a [`TableServiceClient`] for the account, a [`TableClient`] for one
-//! table, [`Entity`] for a typed row that keeps Int64, Guid, DateTime (100 ns) and Binary exact, or structures of your own
-//! through serde.
+//! The names follow the official SDKs: [`TableServiceClient`] for an account, [`TableClient`] for a table, [`Entity`] for a
+//! typed row. Int64, Guid, DateTime (100 ns) and Binary keep their exact values. Your own structs work through serde.
 //!
 //! ```
 //! # mod server { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/example/server.rs")); }
@@ -27,16 +26,16 @@
 //! ```
 //!
 //! # Promises
-//! - A write that fails says whether it [did not, or may have happened](Outcome). Retries are part of that: an insert that
-//!   meets its own first success is told apart by reading back.
-//! - Retries wait as their [policy](RetryPolicy) says, unless the server says otherwise, and only while their
-//!   [budget](RetryBudget) lasts. Every attempt can be [observed](RetryObserver).
-//! - What a server answers is bounded, and never panics.
+//! - A failed write reports whether it [did not happen or may have happened](Outcome). If a retry meets the effect of an
+//!   earlier attempt, the client detects it by reading back ([`TableClient`] has the rules).
+//! - Retries follow a [policy](RetryPolicy) or the wait that the server requests, within a [budget](RetryBudget). A
+//!   [`RetryObserver`] sees every attempt.
+//! - Answers are bounded in size, and an invalid answer is an error, not a panic.
 //! - Every future may be dropped at any time. A write whose future was dropped may have happened.
 //!
-//! # Needs
-//! A tokio runtime with I/O and time. TLS is rustls with `ring`; trusted are the machine's authorities and those that
-//! [`ClientOptions`] adds.
+//! # Requirements
+//! A tokio runtime with I/O and time. TLS is rustls with `ring`; it trusts the machine's certificate authorities and those in
+//! [`ClientOptions`].
 
 mod clock;
 mod connection_string;

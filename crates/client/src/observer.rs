@@ -1,82 +1,82 @@
-//! What a tool can see of a client's attempts.
+//! Observation of a client's attempts, for metrics and logs.
 
 use crate::Error;
 use std::fmt;
 use std::time::Duration;
 
-/// Sees every attempt of a client. It is called on the request's path, so it has to be quick; it must not block.
+/// Observes every attempt of a client. The client calls it while the request waits, so it must be quick and must not block.
 pub trait RetryObserver: fmt::Debug + Send + Sync {
-    /// An attempt has ended.
+    /// Called after each attempt, before the wait for the next one.
     fn attempt(&self, event: &AttemptEvent<'_>);
 }
 
-/// An attempt that has ended.
+/// A completed attempt.
 #[derive(Debug)]
 pub struct AttemptEvent<'a> {
     /// The name of the operation, such as `InsertEntity`.
     pub operation: &'static str,
-    /// Which attempt of the request it was, from 1.
+    /// The number of the attempt within its request, from 1.
     pub attempt: u32,
-    /// `x-ms-client-request-id`: one for each attempt.
+    /// `x-ms-client-request-id`, unique for each attempt.
     pub client_request_id: &'a str,
-    /// `x-ms-request-id`, if the server answered with one.
+    /// `x-ms-request-id` of the answer.
     pub request_id: Option<&'a str>,
-    /// How long it took, from building the request to the last byte of the answer.
+    /// Duration from building the request to the last byte of the answer.
     pub took: Duration,
-    /// The status, if there was an answer.
+    /// The HTTP status of the answer.
     pub status: Option<u16>,
-    /// Bytes of the bodies, sent and received.
+    /// Body sizes in bytes: sent, received.
     pub bytes: (usize, usize),
-    /// Why a server like Partita was busy, in a word: its header `x-partita-reason`, such as `partition-target`.
+    /// Why a Partita server was busy: its header `x-partita-reason`, such as `partition-target`.
     pub busy_reason: Option<&'a str>,
-    /// What went wrong; `None` for a success.
+    /// The error; `None` after a success.
     pub error: Option<&'a Error>,
-    /// What happens next.
+    /// The next step.
     pub decision: Decision,
 }
 
-/// What follows an attempt.
+/// The client's decision after an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
-    /// Nothing: it succeeded.
+    /// The attempt succeeded.
     Done,
-    /// Another one.
+    /// The client retries the request.
     Retry {
-        /// Why.
+        /// The reason for the retry.
         reason: RetryReason,
-        /// After this wait.
+        /// The wait before the next attempt.
         wait: Duration,
-        /// Whether the server asked for the wait.
+        /// Whether the server requested this wait.
         asked: bool,
     },
-    /// Nothing: the error is the request's.
+    /// The request fails with the attempt's error.
     GiveUp(GiveUp),
 }
 
-/// What a retry answers to.
+/// The reason for a retry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RetryReason {
-    /// No connection was made.
+    /// Cannot connect to the server.
     Connect,
-    /// The connection broke before the whole answer was there.
+    /// The connection broke before the answer was complete.
     Broken,
-    /// The attempt took too long.
+    /// The attempt timed out.
     TimedOut,
-    /// The server answered with this status: 408, 429, 500, 502, 503 or 504.
+    /// The status of the answer: 408, 429, 500, 502, 503 or 504.
     Status(u16),
 }
 
-/// Why there is no further attempt.
+/// Why the client gave up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum GiveUp {
-    /// The error is of a kind that another attempt would meet again.
+    /// A retry would fail with the same error.
     NotRetried,
-    /// The policy allows no more.
+    /// The retry policy allows no further retry.
     AttemptsUsedUp,
-    /// The client's retry budget is empty: the service is in trouble, and more requests would make it worse.
+    /// The retry budget of the client is empty.
     BudgetUsedUp,
-    /// `Retry-After` asks for more than the options allow.
+    /// The server requested a wait longer than [`crate::ClientOptions::retry_after_max`].
     AskedTooLong,
-    /// The operation's time would be over before the next attempt.
+    /// The operation's timeout would end before the next attempt.
     OutOfTime,
 }

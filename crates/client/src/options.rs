@@ -1,39 +1,42 @@
-//! How a client behaves: retries, timeouts, trust, what may watch.
+//! Settings of a client: retries, timeouts, connections, trust, proxy, observer.
 
 use crate::{Proxy, RetryBudget, RetryObserver, RetryPolicy};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Settings of a client; every combination is valid. `..ClientOptions::default()` fills the rest.
+/// Settings of a client. Every combination is valid. `..ClientOptions::default()` fills the rest.
 #[derive(Debug, Clone)]
 pub struct ClientOptions {
-    /// When a failed attempt is tried again.
+    /// How often failed attempts are retried. Default: [`RetryPolicy::MODERN`].
     pub retry: RetryPolicy,
-    /// How many retries all requests of the client may make together.
+    /// The retry budget that all requests of the client share. Default: 500 tokens, 0.2 per success.
     pub retry_budget: RetryBudget,
-    /// The longest wait that a server's `Retry-After` can ask for; where it asks for more, the request fails at once.
+    /// The longest wait that a server can request with `Retry-After`. A request fails at once if the server requests more.
+    /// Default: 60 s.
     pub retry_after_max: Duration,
-    /// How long one attempt may take, connecting included. The default of 35 s is longer than the service's own 30 s, so
-    /// that its answer is heard.
+    /// Timeout of one attempt, connecting included. Default: 35 s, longer than the service's own 30 s, so that its answer
+    /// arrives.
     pub attempt_timeout: Duration,
-    /// How long a connection may take to be made, TLS included only in the attempt's own time.
+    /// Timeout of a TCP connection. The TLS handshake counts only towards `attempt_timeout`. Default: 5 s.
     pub connect_timeout: Duration,
-    /// For how long to try until a first connection is made, whatever the policy: so a server that is not there is told soon, and one
-    /// that goes away later is waited for. None to try as often as the policy says.
+    /// How long a request is retried while the client has never connected. So a wrong address fails soon, and a server that
+    /// restarts later gets all retries of the policy. Default: `None`, the retry policy alone decides.
     pub first_connection_timeout: Option<Duration>,
-    /// How long a request may take with all its attempts and waits. No attempt begins that it leaves no time for.
+    /// Timeout of a request with all its attempts and waits. Default: `None`, no timeout.
     pub operation_timeout: Option<Duration>,
-    /// For how long an idle connection is kept. Servers and load balancers drop them after some minutes, unseen.
+    /// How long an idle connection stays open. Servers and load balancers close idle connections after some minutes. Default:
+    /// 60 s.
     pub idle_timeout: Duration,
-    /// How many idle connections are kept.
+    /// The most idle connections per host. Default: 256.
     pub idle_connections_max: usize,
-    /// Certificates in PEM of authorities to trust besides the machine's: a server's own authority, or a company's.
+    /// Additional trusted certificate authorities, each a PEM text with one or more certificates. The machine's authorities are
+    /// always trusted. Default: empty.
     pub authorities_pem: Vec<Vec<u8>>,
-    /// Through which HTTP proxy requests go. The default is what the environment says.
+    /// The HTTP proxy. Default: [`Proxy::Environment`].
     pub proxy: Proxy,
-    /// What the client is, before its own name in `User-Agent`.
+    /// The application's name and version, which precede `partita-client/…` in `User-Agent`. Visible ASCII. Default: empty.
     pub application: String,
-    /// Sees every attempt.
+    /// Observes every attempt. Default: `None`.
     pub observer: Option<Arc<dyn RetryObserver>>,
 }
 

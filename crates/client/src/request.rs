@@ -1,42 +1,40 @@
-//! A request before it is signed: what stays the same over all of its attempts.
+//! An unsigned request: the parts that all of its attempts share.
 
-use crate::Endpoint;
-use crate::pipeline::AttemptError;
 use crate::transport::Answer;
+use crate::{Endpoint, Error};
 use bytes::Bytes;
 use http::header::HeaderName;
 use partita_wire::{Method, push_query_parameter};
 use std::borrow::Cow;
 
-/// A header of one protocol, with its value.
+/// A header that only one protocol uses.
 pub(crate) type ExtraHeader = (HeaderName, &'static str);
 
 /// Looks for a failure inside an answer.
-type Inspect = fn(&Answer) -> Result<(), AttemptError>;
+type Inspect = fn(&Answer) -> Result<(), Error>;
 
-/// A request.
+/// An unsigned request.
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
     /// The operation's name, as in the service's analytics logs.
     pub(crate) operation: &'static str,
-    /// Whether the operation may change something.
+    /// Whether the operation can change data.
     pub(crate) is_write: bool,
     pub(crate) method: Method,
-    /// Encoded, below the endpoint's path, beginning with `/`.
+    /// Percent-encoded, relative to the endpoint, with a leading `/`.
     pub(crate) path: String,
-    /// Encoded, without `?` and without a signature.
+    /// Percent-encoded, without `?` and signature.
     pub(crate) query: String,
     pub(crate) if_match: Option<String>,
-    /// The media type of the answer.
+    /// The requested media type of the answer.
     pub(crate) accept: &'static str,
-    /// Headers that only the protocol of the request has.
     pub(crate) extra_headers: [Option<ExtraHeader>; 2],
-    /// The media type of the body; empty without one.
+    /// The media type of the body; empty without a body.
     pub(crate) content_type: Cow<'static, str>,
     pub(crate) body: Bytes,
-    /// Whether it goes to the secondary.
+    /// Whether the secondary endpoint serves it.
     pub(crate) secondary: bool,
-    /// Finds the failure inside an answer whose status is that of a success: a batch has one.
+    /// Finds a failure in an answer whose status is below 300: batches report failures there.
     pub(crate) inspect: Option<Inspect>,
 }
 
@@ -56,11 +54,11 @@ impl Request {
     pub(crate) fn target(&self, endpoint: &Endpoint, signature: Option<&str>) -> String {
         let mut target = format!("{}{}", endpoint.path(), self.path);
         let query = Some(self.query.as_str()).filter(|query| !query.is_empty());
-        for (mark, part) in ["?", "&"]
+        for (separator, part) in ['?', '&']
             .into_iter()
             .zip(query.into_iter().chain(signature))
         {
-            target.push_str(mark);
+            target.push(separator);
             target.push_str(part);
         }
         target

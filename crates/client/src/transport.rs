@@ -1,12 +1,13 @@
-//! Sends a request once, over connections that are kept: HTTP/1.1, plain or TLS.
+//! Sends one request over a pool of HTTP/1.1 connections, plain or TLS, directly or through a proxy.
 
 use crate::proxy::{Choice, Connector};
 use crate::{ClientOptions, Error, ErrorKind};
 use bytes::Bytes;
-use http::header::PROXY_AUTHORIZATION;
-use http::{HeaderMap, Request};
+use http::header::{CONTENT_LENGTH, PROXY_AUTHORIZATION};
+use http::{HeaderMap, Request, Response};
 use http_body_util::{BodyExt as _, Full};
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper::body::Incoming;
+use hyper_rustls::HttpsConnector;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
@@ -15,100 +16,78 @@ use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject as _;
 use std::error::Error as StdError;
 use std::sync::Arc;
+use std::time::Duration;
 
-/// The longest answer taken, in bytes. A page of the service ends at 4 MiB of entities, which JSON can make several times
-/// as large.
+/// The longest accepted answer, in bytes. The service ends a page at 4 MiB of entities; as JSON they can be several times as
+/// long.
 const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
 
-/// A pool of connections to one account's servers.
+/// The longest idle timeout. The pool adds it to the current time, which must not overflow.
+const IDLE_TIMEOUT_MAX: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+/// A connection pool. Cheap to clone; clones share the pool.
 #[derive(Debug, Clone)]
 pub(crate) struct Transport {
     client: Client<HttpsConnector<Connector>, Full<Bytes>>,
     proxy: Choice,
 }
 
-/// An answer, whole.
-#[derive(Debug)]
-pub(crate) struct Answer {
-    pub(crate) status: u16,
-    pub(crate) headers: HeaderMap,
-    pub(crate) body: Bytes,
-}
+/// A complete answer of any status.
+pub(crate) type Answer = Response<Bytes>;
 
-/// Why there is no answer.
-#[derive(Debug)]
-pub(crate) struct SendError {
-    /// [`ErrorKind::Connect`], [`ErrorKind::Tls`], [`ErrorKind::Broken`] or [`ErrorKind::Unreadable`].
-    pub(crate) kind: ErrorKind,
-    pub(crate) source: Box<dyn StdError + Send + Sync>,
+/// The value of a header; `None` if it is absent or not visible ASCII.
+pub(crate) fn header_text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+    headers.get(name)?.to_str().ok()
 }
 
 impl Transport {
-    /// Makes no connection yet. `tls` says whether any endpoint will need it: reading the machine's authorities takes some
-    /// milliseconds.
+    /// Does not connect yet. `tls` says whether an endpoint uses `https`: loading the machine's certificate authorities takes
+    /// some milliseconds.
     pub(crate) fn new(options: &ClientOptions, tls: bool) -> Result<Self, Error> {
         let proxy = Choice::of(&options.proxy);
         let tls = tls || proxy.is_tls;
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
-            .map_err(|error| Error::new(ErrorKind::Tls, "TLS cannot be set up").caused_by(error))?
+            .map_err(|error| Error::new(ErrorKind::Tls, "cannot set up TLS").caused_by(error))?
             .with_root_certificates(authorities(options, tls)?)
             .with_no_client_auth();
+        let config = Arc::new(config);
         let mut tcp = HttpConnector::new();
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
         tcp.set_connect_timeout(Some(options.connect_timeout));
-        let proxies = HttpsConnectorBuilder::new()
-            .with_tls_config(config.clone())
-            .https_or_http()
-            .enable_http1()
-            .wrap_connector(tcp.clone());
-        let connector = HttpsConnectorBuilder::new()
-            .with_tls_config(config)
-            .https_or_http()
-            .enable_http1()
-            .wrap_connector(Connector::new(tcp, proxies, proxy.clone()));
+        let proxies = HttpsConnector::from((tcp.clone(), Arc::clone(&config)));
+        let connector = Connector::new(tcp, proxies, proxy.clone());
         let client = Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(options.idle_timeout)
+            .pool_idle_timeout(options.idle_timeout.min(IDLE_TIMEOUT_MAX))
             .pool_max_idle_per_host(options.idle_connections_max)
-            .build(connector);
+            .build(HttpsConnector::from((connector, config)));
         Ok(Self { client, proxy })
     }
 
-    /// Sends a request and takes the whole answer. Dropped halfway, the request may have been executed.
-    pub(crate) async fn send(
-        &self,
-        mut request: Request<Full<Bytes>>,
-    ) -> Result<Answer, SendError> {
+    /// Sends a request and reads the complete answer. Cancellation: the server may have executed the request.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Connect`], [`ErrorKind::Tls`], [`ErrorKind::Broken`], or [`ErrorKind::Unreadable`] for an answer that is
+    /// too long. They have no outcome yet, because the transport cannot tell a write from a read.
+    pub(crate) async fn send(&self, mut request: Request<Full<Bytes>>) -> Result<Answer, Error> {
         if let Some(authorization) = self.proxy.authorization(request.uri()) {
             let headers = request.headers_mut();
             headers.insert(PROXY_AUTHORIZATION, authorization);
         }
         let answer = self.client.request(request).await.map_err(failed_to_send)?;
         let (head, body) = answer.into_parts();
-        let body = collect(body, head.headers.get(http::header::CONTENT_LENGTH)).await?;
-        Ok(Answer {
-            status: head.status.as_u16(),
-            headers: head.headers,
-            body,
-        })
+        let body = collect(body, &head.headers).await?;
+        Ok(Response::from_parts(head, body))
     }
 }
 
-/// Puts the pieces of a body together. An answer in one piece, as short ones are, is not copied.
-async fn collect(
-    mut body: hyper::body::Incoming,
-    length: Option<&http::HeaderValue>,
-) -> Result<Bytes, SendError> {
-    let broken = |error: hyper::Error| SendError {
-        kind: ErrorKind::Broken,
-        source: error.into(),
-    };
-    let expected = length
-        .and_then(|length| length.to_str().ok()?.parse().ok())
-        .unwrap_or(0);
+/// Joins the frames of a body. A body of one frame, which is the rule for short answers, is not copied.
+async fn collect(mut body: Incoming, headers: &HeaderMap) -> Result<Bytes, Error> {
+    let length = headers.get(CONTENT_LENGTH);
+    let expected = length.and_then(|length| length.to_str().ok()?.parse().ok());
     let mut first = Bytes::new();
     let mut all = Vec::new();
     while let Some(frame) = body.frame().await {
@@ -116,18 +95,20 @@ async fn collect(
             continue;
         };
         if all.len() + first.len() + data.len() > ANSWER_BYTES_MAX {
-            let source = format!("an answer of more than {ANSWER_BYTES_MAX} bytes").into();
-            return Err(SendError {
-                kind: ErrorKind::Unreadable,
-                source,
-            });
+            let source = format!("the answer has more than {ANSWER_BYTES_MAX} bytes");
+            let error = Error::new(ErrorKind::Unreadable, "cannot read the answer");
+            return Err(error.caused_by(source));
         }
         if all.is_empty() && first.is_empty() {
             first = data;
             continue;
         }
         if all.is_empty() {
-            all.reserve(expected.clamp(4 * first.len(), ANSWER_BYTES_MAX));
+            all.reserve(
+                expected
+                    .unwrap_or(0)
+                    .clamp(4 * first.len(), ANSWER_BYTES_MAX),
+            );
             all.extend_from_slice(&std::mem::take(&mut first));
         }
         all.extend_from_slice(&data);
@@ -135,21 +116,23 @@ async fn collect(
     Ok(if all.is_empty() { first } else { all.into() })
 }
 
-fn failed_to_send(error: hyper_util::client::legacy::Error) -> SendError {
-    let kind = if !error.is_connect() {
-        ErrorKind::Broken
-    } else if is_tls(&error) {
-        ErrorKind::Tls
-    } else {
-        ErrorKind::Connect
-    };
-    SendError {
-        kind,
-        source: error.into(),
-    }
+fn broken(error: impl StdError + Send + Sync + 'static) -> Error {
+    Error::new(ErrorKind::Broken, "the connection broke").caused_by(error)
 }
 
-/// Whether TLS is what failed. The library hides its error inside one of I/O.
+fn failed_to_send(error: hyper_util::client::legacy::Error) -> Error {
+    if !error.is_connect() {
+        return broken(error);
+    }
+    let (kind, message) = if is_tls(&error) {
+        (ErrorKind::Tls, "TLS handshake failed")
+    } else {
+        (ErrorKind::Connect, "cannot connect")
+    };
+    Error::new(kind, message).caused_by(error)
+}
+
+/// Whether a TLS error is among the causes. hyper-rustls wraps it into an I/O error.
 fn is_tls(error: &(dyn StdError + 'static)) -> bool {
     let mut next = Some(error);
     while let Some(error) = next {
@@ -164,39 +147,38 @@ fn is_tls(error: &(dyn StdError + 'static)) -> bool {
     false
 }
 
-/// The machine's authorities and the caller's.
+/// The caller's certificate authorities and, for TLS, the machine's.
 fn authorities(options: &ClientOptions, tls: bool) -> Result<RootCertStore, Error> {
     let mut roots = RootCertStore::empty();
+    let invalid = |error: Box<dyn StdError + Send + Sync>| {
+        Error::new(ErrorKind::Tls, "invalid certificate authority").caused_by(error)
+    };
     for pem in &options.authorities_pem {
-        let mut found = 0;
+        let before = roots.len();
         for certificate in CertificateDer::pem_slice_iter(pem) {
-            let refused = |error: Box<dyn StdError + Send + Sync>| {
-                Error::new(ErrorKind::Tls, "an authority's certificate cannot be read")
-                    .caused_by(error)
-            };
-            let certificate = certificate.map_err(|error| refused(error.into()))?;
+            let certificate = certificate.map_err(|error| invalid(error.into()))?;
             roots
                 .add(certificate)
-                .map_err(|error| refused(error.into()))?;
-            found += 1;
+                .map_err(|error| invalid(error.into()))?;
         }
-        if found == 0 {
-            return Err(Error::new(
-                ErrorKind::Tls,
-                "there is no certificate in the PEM of an authority",
-            ));
+        if roots.len() == before {
+            return Err(invalid("the PEM contains no certificate".into()));
         }
     }
     if tls {
         let machine = rustls_native_certs::load_native_certs();
         let (_, refused) = roots.add_parsable_certificates(machine.certs);
         if refused > 0 {
-            tracing::debug!(refused, "some of the machine's authorities cannot be read");
+            tracing::debug!(
+                refused,
+                "some of the machine's certificate authorities are invalid"
+            );
         }
-    }
-    if tls && roots.is_empty() {
-        let message = "no authority to trust: the machine has none, and the options add none";
-        return Err(Error::new(ErrorKind::Tls, message));
+        if roots.is_empty() {
+            let message =
+                "no trusted certificate authority: the machine has none, and the options add none";
+            return Err(Error::new(ErrorKind::Tls, message));
+        }
     }
     Ok(roots)
 }

@@ -54,7 +54,7 @@ fn main() {
         if kind == "absent" {
             for callers in [1, 4] {
                 puts(&engine, 64, 1).await;
-                absent(&engine, callers).await;
+                gets(&engine, "absent gets", callers, false, absent_key).await;
             }
             set.close().await;
             return;
@@ -129,10 +129,11 @@ async fn measure(set: &dyn EngineSet, engine: &Arc<dyn Engine>) {
     println!("fill {ROWS} rows: {:?}", started.elapsed());
     for (name, rows) in [("hot gets", 10_000), ("all gets", ROWS), ("all gets", ROWS)] {
         for callers in [1, 8] {
-            gets(engine, name, rows, callers).await;
+            let key = move || row_key(partita_rt::random::u64() % rows);
+            gets(engine, name, callers, true, key).await;
         }
     }
-    absent(engine, 1).await;
+    gets(engine, "absent gets", 1, false, absent_key).await;
     for callers in [1, 8, 1, 8] {
         scans(engine, callers).await;
     }
@@ -177,26 +178,18 @@ async fn fill(engine: &Arc<dyn Engine>) {
     engine.flush().await.expect("the flush is done");
 }
 
-async fn gets(engine: &Arc<dyn Engine>, name: &str, rows: u64, callers: u64) {
+/// Gets of random keys; `found` says whether they have rows. Every insert begins with a get of an absent key.
+async fn gets(
+    engine: &Arc<dyn Engine>,
+    name: &str,
+    callers: u64,
+    found: bool,
+    key: impl Fn() -> Bytes + Copy + Send + Sync + 'static,
+) {
     run(engine, name, callers, 1, move |engine| async move {
-        let key = row_key(partita_rt::random::u64() % rows);
-        assert!(engine.get(&key).await.expect("a get").is_some());
+        let row = engine.get(&key()).await.expect("a get");
+        assert_eq!(row.is_some(), found);
     })
-    .await;
-}
-
-/// Gets of absent keys: every insert begins with one.
-async fn absent(engine: &Arc<dyn Engine>, callers: u64) {
-    run(
-        engine,
-        "absent gets",
-        callers,
-        1,
-        move |engine| async move {
-            let key = key(partita_rt::random::u64() | 1 << 63);
-            assert!(engine.get(&key).await.expect("a get").is_none());
-        },
-    )
     .await;
 }
 
@@ -282,6 +275,10 @@ fn key(number: u64) -> Bytes {
         number
     )
     .into()
+}
+
+fn absent_key() -> Bytes {
+    key(partita_rt::random::u64() | 1 << 63)
 }
 
 fn row_key(number: u64) -> Bytes {

@@ -7,7 +7,7 @@ use bytes::Bytes;
 pub struct Write {
     /// The key: 1 to 65,535 bytes.
     pub key: Bytes,
-    /// The new value, or nothing to remove the key. Removing an absent key is no error.
+    /// The new value; `None` removes the key. Removing an absent key is not an error.
     pub value: Option<Bytes>,
 }
 

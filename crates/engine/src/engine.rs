@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 
-use crate::{ChangeError, Collected, FileLayout, Health, Permit, ReadError, WriteError};
+use crate::{ChangeError, Health, Permit, ReadError, WriteError};
 
 /// Ordered byte keys with atomic, durable batches. Used as `Arc<dyn Engine>`.
 ///
@@ -22,8 +22,8 @@ use crate::{ChangeError, Collected, FileLayout, Health, Permit, ReadError, Write
 /// - **Atomicity.** No reader sees some writes of a batch without the others.
 /// - **Refused or unknown.** See [`WriteError`]. A batch that was refused never takes effect.
 ///
-/// Of two batches in flight with a common key, the engine guarantees the order only. A caller that must know which of them failed keeps
-/// one back until the other is answered.
+/// For two batches in flight with a common key, the engine guarantees only the order. A caller that must know which of them failed
+/// submits the second after the first is answered.
 #[async_trait]
 pub trait Engine: Send + Sync + 'static {
     /// Reserves room for a batch of `bytes` ([`crate::Batch::bytes`]), so that [`Permit::submit`] need neither wait nor fail.
@@ -63,7 +63,7 @@ pub trait Engine: Send + Sync + 'static {
 
     /// Requests a full compaction: it rewrites the rows into files of this database alone, as few as possible, so that it shares none
     /// with the databases it was cloned from. Returns at once; [`Engine::file_layout`] shows when it is done. A second request while one
-    /// waits or runs adds nothing and is no error. Closing the engine drops a request that has not begun.
+    /// waits or runs has no effect. Closing the engine drops a request that has not begun.
     ///
     /// # Errors
     /// [`ChangeError`]; it can be retried.
@@ -178,4 +178,31 @@ impl ScanHint {
             cache: false,
         }
     }
+}
+
+/// The result of a garbage collection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Collected {
+    /// Nothing, or files that later collections remove by themselves.
+    All,
+    /// Garbage that stays until rows are written and flushed: it is newer than the newest flushed file, as is a file that is about to be
+    /// added to the manifest.
+    UntilFlush,
+}
+
+/// The layout of a database in files, for deciding whether and where to split it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FileLayout {
+    /// Bytes of its stored rows, without rows that are only in memory: an estimate, good to a file.
+    pub bytes: u64,
+    /// How many files it reads.
+    pub files: u64,
+    /// How many other databases it shares files with.
+    pub sources: u64,
+    /// How many other databases it keeps from being removed: those, and for a while also databases it has detached from.
+    pub kept: u64,
+    /// The name of the newest file made by a compaction, unless a newer one was flushed.
+    pub newest_rewritten: Option<String>,
+    /// The first key of each of its files, with the bytes in that file, in key order. Empty where keys are unknown.
+    pub files_by_key: Vec<(Bytes, u64)>,
 }

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use bytes::Bytes;
 
 use crate::{
-    Engine, FileUse, Health, KeyRange, OpenError, PinId, Pinned, PinnedRows, RangeId, Stats,
+    ChangeError, Engine, FileUse, Health, KeyRange, OpenError, PinId, Pinned, PinnedRows, RangeId,
+    Stats,
 };
 
 /// A part of a database that is cloned into another one.
@@ -44,8 +44,7 @@ pub trait EngineSet: Send + Sync + 'static {
     /// [`ChangeError`]; the target may exist in part.
     async fn clone_parts(&self, target: RangeId, parts: &[KeyPart]) -> Result<(), ChangeError>;
 
-    /// Removes the database of a range that is not open, unless a clone or a pin still reads its files. Removing a missing one is no
-    /// error.
+    /// Removes the database of a range that is not open, unless a clone or a pin still reads its files. A missing one is not an error.
     ///
     /// # Errors
     /// [`ChangeError`]; it can be tried again.
@@ -79,7 +78,7 @@ pub trait EngineSet: Send + Sync + 'static {
     /// [`ChangeError`].
     async fn pins(&self, range: RangeId) -> Result<Vec<PinId>, ChangeError>;
 
-    /// Releases a pin. A missing one is no error.
+    /// Releases a pin. A missing one is not an error.
     ///
     /// # Errors
     /// [`ChangeError`]; it can be tried again.
@@ -112,16 +111,6 @@ pub trait EngineSet: Send + Sync + 'static {
     async fn close(&self);
 }
 
-/// What a garbage collection left.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Collected {
-    /// Nothing, or files that later collections remove by themselves.
-    All,
-    /// Garbage that stays until rows are written and flushed. It is newer than the newest flushed file, and such a file may also be one
-    /// that is about to be added to the manifest.
-    UntilFlush,
-}
-
 /// The outcome of a removal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Removal {
@@ -129,43 +118,4 @@ pub enum Removal {
     Gone,
     /// A clone or a pin still reads its files.
     Needed,
-}
-
-/// Why databases were not changed.
-#[derive(Debug, Clone, thiserror::Error)]
-pub enum ChangeError {
-    /// The operation needs the range open and it is closed, or the other way round.
-    #[error(
-        "range {0} is in the wrong state for this operation: open instead of closed, or closed instead of open"
-    )]
-    State(RangeId),
-    /// The range has no such pin.
-    #[error("range {0} has no such pin")]
-    NotPinned(RangeId),
-    /// Writes would have waited too long, or the store did not finish in time.
-    #[error("the operation timed out: the store is too slow")]
-    Late,
-    /// The databases are closed or recovering.
-    #[error("the databases are closed or recovering")]
-    Unavailable,
-    /// The store failed, or a database in it is not as expected.
-    #[error("the store failed: {0}")]
-    Store(#[source] Arc<dyn std::error::Error + Send + Sync>),
-}
-
-/// The layout of a database in files, for deciding whether and where to split it.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct FileLayout {
-    /// Bytes of its stored rows, without rows that are only in memory: an estimate, good to a file.
-    pub bytes: u64,
-    /// How many files it reads.
-    pub files: u64,
-    /// How many other databases it shares files with.
-    pub sources: u64,
-    /// How many other databases it keeps from being removed: those, and for a while also databases it has detached from.
-    pub kept: u64,
-    /// The name of the newest file made by a compaction, unless a newer one was flushed.
-    pub newest_rewritten: Option<String>,
-    /// The first key of each of its files, with the bytes in that file, in key order. Empty where keys are unknown.
-    pub files_by_key: Vec<(Bytes, u64)>,
 }

@@ -10,7 +10,7 @@ pub enum WriteError {
     /// It did not happen and never will: safe to retry.
     #[error("the write was refused: {0}")]
     Refused(Refusal),
-    /// It may have happened. A read tells, once the engine is healthy again; a blind retry may apply it twice.
+    /// It may have happened. Read the keys once the engine is healthy again; a blind retry may apply the write twice.
     #[error("the outcome of the write is unknown")]
     Unknown,
 }
@@ -27,7 +27,7 @@ pub enum Refusal {
     /// A write or sync failed and the engine opens its databases again; it resumes by itself.
     #[error("the engine is recovering from a failure")]
     Recovering,
-    /// The pipeline stayed full until the deadline: writes come faster than the disk takes them.
+    /// The pipeline stayed full until the deadline: the disk is too slow for the writes.
     #[error("timed out: too many bytes of writes are in flight")]
     Busy,
     /// The flush did not end within the deadline: the disk is slow, or has no space beside the WAL. No row is lost: the WAL has them.
@@ -75,6 +75,26 @@ pub enum OpenError {
     Io(#[from] std::io::Error),
     /// The store failed, or a database in it is damaged.
     #[error("cannot open the store")]
+    Store(#[source] Arc<dyn std::error::Error + Send + Sync>),
+}
+
+/// Why databases were not changed.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum ChangeError {
+    /// The operation needs an open range and this one is closed, or vice versa.
+    #[error("range {0} is open and must be closed for this operation, or vice versa")]
+    State(crate::RangeId),
+    /// The range has no such pin.
+    #[error("range {0} has no such pin")]
+    NotPinned(crate::RangeId),
+    /// Writes would have waited too long, or the store did not finish in time.
+    #[error("the operation timed out: the store is too slow")]
+    Late,
+    /// The databases are closed or recovering.
+    #[error("the databases are closed or recovering")]
+    Unavailable,
+    /// The store failed, or a database in it is not as expected.
+    #[error("the store failed: {0}")]
     Store(#[source] Arc<dyn std::error::Error + Send + Sync>),
 }
 

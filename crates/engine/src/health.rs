@@ -12,7 +12,7 @@ pub enum Health {
     Healthy = 0,
     /// Reads are served; writes are refused until there is room on the disk.
     DiskFull = 1,
-    /// Reads are served; writes are refused because the store flushes more slowly than they came.
+    /// Reads are served; writes are refused because the store flushes too slowly.
     Backlogged = 2,
     /// A write or sync failed. Reads and writes are refused while the databases are opened again.
     Recovering = 3,

@@ -23,12 +23,14 @@ mod stats;
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
 pub mod memory;
+#[cfg(feature = "planted-bugs")]
+pub mod planted;
 pub mod slate;
 
 pub use batch::{Batch, Write};
-pub use engine::{Engine, KeyRange, Scan, ScanHint};
-pub use engine_set::{ChangeError, Collected, EngineSet, FileLayout, KeyPart, Removal};
-pub use error::{OpenError, ReadError, Refusal, WriteError};
+pub use engine::{Collected, Engine, FileLayout, KeyRange, Scan, ScanHint};
+pub use engine_set::{EngineSet, KeyPart, Removal};
+pub use error::{ChangeError, OpenError, ReadError, Refusal, WriteError};
 pub use health::Health;
 pub use partita_wal::RangeId;
 pub use pin::{FileUse, PinId, Pinned, PinnedRows};

@@ -32,7 +32,7 @@ pub(crate) trait Intake: Send + Sync {
 /// Room in the pipeline for one batch. Dropping it returns the room.
 #[must_use = "a permit does nothing until a batch is submitted"]
 pub struct Permit {
-    intake: Arc<dyn Intake>,
+    pub(crate) intake: Arc<dyn Intake>,
     room: OwnedSemaphorePermit,
 }
 
@@ -55,7 +55,7 @@ impl fmt::Debug for Permit {
 /// A batch in the pipeline, with its completion and its room.
 pub(crate) struct Queued {
     pub(crate) batch: Batch,
-    done: Option<Completion>,
+    pub(crate) done: Option<Completion>,
     _room: Option<OwnedSemaphorePermit>,
 }
 

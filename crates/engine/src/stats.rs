@@ -55,11 +55,11 @@ pub struct EngineMetric {
 /// A histogram of values: a bucket for each power of two.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Distribution {
-    /// How many values were seen.
+    /// The number of values.
     pub count: u64,
     /// Their sum.
     pub sum: u64,
-    /// How many were at most `2^i`, beyond those of the bucket before.
+    /// Bucket `i` counts the values up to `2^i` that are not in an earlier bucket.
     pub buckets: Vec<u64>,
 }
 
@@ -72,7 +72,7 @@ impl Distribution {
             .unwrap_or(u64::MAX)
     }
 
-    /// The mean, or 0 when nothing was seen.
+    /// The mean; 0 without values.
     #[must_use]
     #[allow(clippy::cast_precision_loss, reason = "a mean needs no more precision")]
     pub fn mean(&self) -> f64 {
@@ -87,7 +87,7 @@ impl Distribution {
 /// Values up to 2^30 have buckets of their own; the last bucket has the rest.
 const BUCKETS: usize = 32;
 
-/// A distribution that is being counted, without a lock.
+/// A distribution that is counted without a lock.
 #[derive(Debug, Default)]
 pub(crate) struct Histogram {
     count: AtomicU64,

@@ -46,7 +46,7 @@ impl fmt::Display for Schedule {
             write!(f, ", ramp {ramp_seconds} s")?;
         }
         match self {
-            Self::Rate { steps: 1.., .. } => write!(f, " in {} steps", self.steps()),
+            Self::Rate { steps, .. } if *steps > 0 => write!(f, " in {steps} steps"),
             _ => Ok(()),
         }
     }
@@ -56,10 +56,15 @@ impl Schedule {
     /// A closed loop whose workers all begin at once.
     pub const CLOSED: Self = Self::Closed { ramp_seconds: 0.0 };
 
-    const fn steps(&self) -> u32 {
-        match self {
-            Self::Closed { .. } => 0,
-            Self::Rate { steps, .. } => *steps,
+    /// Rate, seconds of the ramp, and its steps; `None` in a closed loop.
+    const fn rate(&self) -> Option<(f64, f64, u32)> {
+        match *self {
+            Self::Closed { .. } => None,
+            Self::Rate {
+                per_second,
+                ramp_seconds,
+                steps,
+            } => Some((per_second, ramp_seconds, steps)),
         }
     }
 
@@ -73,14 +78,7 @@ impl Schedule {
     /// When the operation of that number, from 0, is due, from the begin of the run; `None` in a closed loop.
     #[must_use]
     pub fn due(&self, number: u64) -> Option<Duration> {
-        let Self::Rate {
-            per_second,
-            ramp_seconds,
-            steps,
-        } = *self
-        else {
-            return None;
-        };
+        let (per_second, ramp_seconds, steps) = self.rate()?;
         let number = number as f64;
         let in_ramp = match steps {
             0 => per_second * ramp_seconds / 2.0,
@@ -96,25 +94,14 @@ impl Schedule {
             // The rate grows steadily: after t seconds, rate × t² / (2 × ramp) are due.
             return Some(seconds((2.0 * ramp_seconds * number / per_second).sqrt()));
         }
-        Some(seconds(due_in_steps(
-            number,
-            per_second,
-            ramp_seconds,
-            steps,
-        )))
+        let due = due_in_steps(number, per_second, ramp_seconds, steps);
+        Some(seconds(due))
     }
 
     /// The rate at that time of the run; `None` in a closed loop.
     #[must_use]
     pub fn rate_at(&self, at_seconds: f64) -> Option<f64> {
-        let Self::Rate {
-            per_second,
-            ramp_seconds,
-            steps,
-        } = *self
-        else {
-            return None;
-        };
+        let (per_second, ramp_seconds, steps) = self.rate()?;
         if at_seconds >= ramp_seconds {
             return Some(per_second);
         }

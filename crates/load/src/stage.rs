@@ -37,12 +37,7 @@ impl StageCell {
 
     /// Goes on to a stage.
     pub fn set(&self, stage: Stage) {
-        let number = match stage {
-            Stage::WarmingUp => 0,
-            Stage::Measuring => 1,
-            Stage::Stopped => 2,
-        };
-        self.0.store(number, Ordering::Relaxed);
+        self.0.store(stage as u8, Ordering::Relaxed);
     }
 }
 

@@ -1,4 +1,4 @@
-//! Stored access policies of a table: what a SAS with `si` borrows its rights and times from.
+//! Stored access policies of a table, which supply permissions and times to a SAS that names one in `si`.
 
 use crate::DateTime;
 
@@ -7,17 +7,17 @@ use crate::DateTime;
 pub struct SignedIdentifier {
     /// Its name, 1 to 64 characters.
     pub id: String,
-    /// Its policy; an empty one is legal.
+    /// Its policy, which may be empty.
     pub policy: AccessPolicy,
 }
 
-/// What a signed identifier grants; each part may be left to the SAS.
+/// The terms of a signed identifier. The SAS supplies each part that is absent here.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AccessPolicy {
-    /// From when.
+    /// Start of validity.
     pub start: Option<DateTime>,
-    /// Until when.
+    /// End of validity.
     pub expiry: Option<DateTime>,
-    /// The permission letters as given, a part of `raud`.
+    /// Permission letters out of `raud`, in the order given.
     pub permission: Option<String>,
 }

@@ -1,11 +1,11 @@
-//! Where a query resumes: the token that travels, and the position that it stands for.
+//! Where a query resumes: the token that clients send, and the position that it encodes.
 
 use serde::{Deserialize, Serialize};
 
-/// Where the next page of a query of entities begins, as the server wrote it: the values of
+/// Where the next page of a query of entities begins, in the server's text form: the values of
 /// `x-ms-continuation-NextPartitionKey` and `-NextRowKey`.
 ///
-/// Clients keep tokens and send them back unchanged; their text means something only to the server that made it.
+/// Clients keep tokens and send them back unchanged; only the server that made a token can read its text.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ContinuationToken {
     /// The value for `NextPartitionKey`.
@@ -15,10 +15,10 @@ pub struct ContinuationToken {
     pub next_row_key: Option<String>,
 }
 
-/// A position in a table: a row, or without a RowKey a partition. The meaning of a [`ContinuationToken`] that this server
-/// made, and the ends of the key range of a shared access signature.
+/// A position in a table: a row, or without a RowKey a partition. A [`ContinuationToken`] of this server encodes one, and a
+/// shared access signature limits its key range by two.
 ///
-/// The row need not exist: a query resumes at the first row with these keys or after them.
+/// The row need not exist: a query resumes at the first row at or after these keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EntityPosition {
     /// The PartitionKey.

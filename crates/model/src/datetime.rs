@@ -1,5 +1,6 @@
-//! Date-times with the grain and range of the service: 100 ns ticks, 1601-01-01 to 9999-12-31, always UTC.
+//! Date-times with the resolution and range of the service: 100 ns ticks, 1601-01-01 to 9999-12-31, always UTC.
 
+use crate::stack_text::StackText;
 use std::fmt;
 use std::time::{Duration, SystemTime};
 use thiserror::Error;
@@ -8,18 +9,21 @@ const TICKS_PER_SECOND: u64 = 10_000_000;
 const TICKS_PER_DAY: u64 = 86_400 * TICKS_PER_SECOND;
 /// Days from 0001-01-01 to 1970-01-01.
 const UNIX_EPOCH_DAYS: u64 = 719_162;
+/// The ISO form, and where hours, minutes and seconds stand in it.
+const PLAIN: [u8; 32] = *b"YYYY-MM-DDThh:mm:ss.fffffffZ    ";
+const PLAIN_CLOCK: [usize; 3] = [11, 14, 17];
 
 /// A point in time: 100 ns ticks since 0001-01-01T00:00:00Z (the tick count of .NET's `DateTime`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DateTime(u64);
 
-/// The text is no date-time that the service reads.
+/// Why a text is not a date-time that the service reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum ParseDateTimeError {
     /// Not of the form `YYYY-MM-DD[Thh:mm[:ss[.f…]]][Z|±hh:mm]`, or a field out of its range.
     #[error("not a date-time")]
     Malformed,
-    /// A real date-time outside 1601-01-01 to 9999-12-31. Carries the value for the error's text.
+    /// A valid date-time outside 1601-01-01 to 9999-12-31, for the error's text.
     #[error("date-time out of range")]
     OutOfRange(DateTime),
 }
@@ -32,8 +36,7 @@ impl DateTime {
     /// 1970-01-01T00:00:00Z.
     pub const UNIX_EPOCH: Self = Self(UNIX_EPOCH_DAYS * TICKS_PER_DAY);
 
-    /// From a tick count; `None` outside [`DateTime::MIN`] to [`DateTime::MAX`].
-    #[must_use]
+    /// The time of a tick count; `None` outside [`DateTime::MIN`] to [`DateTime::MAX`].
     pub const fn from_ticks(ticks: u64) -> Option<Self> {
         if ticks >= Self::MIN.0 && ticks <= Self::MAX.0 {
             Some(Self(ticks))
@@ -43,29 +46,22 @@ impl DateTime {
     }
 
     /// The tick count: 100 ns units since 0001-01-01.
-    #[must_use]
     pub const fn ticks(self) -> u64 {
         self.0
     }
 
-    /// From the system's clock; clamped to the range of the service.
-    #[must_use]
+    /// A system time, clamped to the range of the service.
     pub fn from_system(time: SystemTime) -> Self {
+        let epoch = Self::UNIX_EPOCH.0;
+        let ticks = |time: Duration| u64::try_from(time.as_nanos() / 100).unwrap_or(u64::MAX);
         let ticks = match time.duration_since(SystemTime::UNIX_EPOCH) {
-            Ok(after) => {
-                let ticks = u64::try_from(after.as_nanos() / 100).unwrap_or(u64::MAX);
-                Self::UNIX_EPOCH.0.saturating_add(ticks)
-            }
-            Err(before) => {
-                let ticks = u64::try_from(before.duration().as_nanos() / 100).unwrap_or(u64::MAX);
-                Self::UNIX_EPOCH.0.saturating_sub(ticks)
-            }
+            Ok(after) => epoch.saturating_add(ticks(after)),
+            Err(before) => epoch.saturating_sub(ticks(before.duration())),
         };
         Self(ticks.clamp(Self::MIN.0, Self::MAX.0))
     }
 
-    /// As a system time.
-    #[must_use]
+    /// The same time as a system time.
     pub fn to_system(self) -> SystemTime {
         let nanos = |ticks: u64| {
             Duration::new(
@@ -79,8 +75,7 @@ impl DateTime {
         }
     }
 
-    /// The next tick, or the same at the end of time.
-    #[must_use]
+    /// The next tick; [`DateTime::MAX`] for itself.
     pub const fn next(self) -> Self {
         if self.0 < Self::MAX.0 {
             Self(self.0 + 1)
@@ -89,8 +84,8 @@ impl DateTime {
         }
     }
 
-    /// Reads `YYYY-MM-DD[Thh:mm[:ss[.f…]]][Z|±hh:mm]`. Without a zone it is UTC; fraction digits past the seventh are
-    /// cut off (service document "Understanding the Table service data model"; the forms are those that clients send).
+    /// Reads `YYYY-MM-DD[Thh:mm[:ss[.f…]]][Z|±hh:mm]`. A text without a zone is UTC. Fraction digits after the seventh are
+    /// cut off (service document "Understanding the Table service data model"; these are the forms that clients send).
     ///
     /// # Errors
     /// [`ParseDateTimeError`].
@@ -104,7 +99,6 @@ impl DateTime {
     }
 
     /// Year, month, day, hour, minute, second and ticks of the second.
-    #[must_use]
     pub fn fields(self) -> (u32, u32, u32, u32, u32, u32, u32) {
         let (days, rest) = (self.0 / TICKS_PER_DAY, self.0 % TICKS_PER_DAY);
         let (year, month, day) = civil_from_days(days);
@@ -123,20 +117,19 @@ impl DateTime {
 
     /// The ISO form with trailing zeros of the fraction trimmed, as the service writes values and Timestamps:
     /// `2013-08-02T17:37:43.9004348Z`, `2008-07-10T00:00:00Z`.
-    #[must_use]
     pub fn text(self) -> DateTimeText {
-        DateTimeText::plain(self, Fraction::Trimmed)
+        fill(PLAIN, PLAIN_CLOCK, self, Fraction::Trimmed)
     }
 
     /// The ISO form with all seven fraction digits, as in error messages and access policies.
-    #[must_use]
     pub fn text_seven_digits(self) -> DateTimeText {
-        DateTimeText::plain(self, Fraction::SevenDigits)
+        fill(PLAIN, PLAIN_CLOCK, self, Fraction::SevenDigits)
     }
 
     /// The trimmed form with `:` as `%3A`, as in ETags.
     pub(crate) fn text_escaped(self) -> DateTimeText {
-        DateTimeText::escaped(self)
+        let form = *b"YYYY-MM-DDThh%3Amm%3Ass.fffffffZ";
+        fill(form, [11, 16, 21], self, Fraction::Trimmed)
     }
 }
 
@@ -146,87 +139,52 @@ impl fmt::Display for DateTime {
     }
 }
 
-/// A date-time's text, on the stack.
-#[derive(Debug, Clone, Copy)]
-pub struct DateTimeText {
-    bytes: [u8; 32],
-    len: u8,
-}
+/// The text of a date-time.
+pub type DateTimeText = StackText<32>;
 
-impl DateTimeText {
-    /// With the colons as they are.
-    fn plain(at: DateTime, fraction: Fraction) -> Self {
-        let form = *b"YYYY-MM-DDThh:mm:ss.fffffffZ    ";
-        Self::fill(form, [11, 14, 17], at, fraction)
-    }
-
-    /// With each colon as `%3A`.
-    fn escaped(at: DateTime) -> Self {
-        let form = *b"YYYY-MM-DDThh%3Amm%3Ass.fffffffZ";
-        Self::fill(form, [11, 16, 21], at, Fraction::Trimmed)
-    }
-
-    /// Puts the digits into the form, in which hours, minutes and seconds stand at `clock`. Always inlined, so that all
-    /// places are constants: a page writes a few of these for each of its rows.
-    #[inline(always)]
-    fn fill(form: [u8; 32], clock: [usize; 3], at: DateTime, fraction: Fraction) -> Self {
-        let (year, month, day, hour, minute, second, ticks) = at.fields();
-        let mut bytes = form;
-        let mut pair = |at: usize, number: u32| {
-            bytes[at] = b'0' + (number / 10) as u8;
-            bytes[at + 1] = b'0' + (number % 10) as u8;
-        };
-        pair(0, year / 100);
-        pair(2, year % 100);
-        pair(5, month);
-        pair(8, day);
-        let [hours, minutes, seconds] = clock;
-        pair(hours, hour);
-        pair(minutes, minute);
-        pair(seconds, second);
-        let point = seconds + 2;
-        pair(point + 1, ticks / 100_000);
-        pair(point + 3, ticks / 1000 % 100);
-        pair(point + 5, ticks / 10 % 100);
-        bytes[point + 7] = b'0' + (ticks % 10) as u8;
-        let mut end = point + 8;
-        if fraction == Fraction::Trimmed {
-            if ticks == 0 {
-                end = point;
-            }
-            while bytes[end - 1] == b'0' && end > point {
-                end -= 1;
-            }
-            bytes[end] = b'Z';
+/// Puts the digits into a form, in which hours, minutes and seconds stand at `clock`. Always inlined, so that all places
+/// are constants: a page writes several of these for each of its rows.
+#[inline(always)]
+fn fill(form: [u8; 32], clock: [usize; 3], at: DateTime, fraction: Fraction) -> DateTimeText {
+    let (year, month, day, hour, minute, second, ticks) = at.fields();
+    let mut bytes = form;
+    let mut pair = |at: usize, number: u32| {
+        bytes[at] = b'0' + (number / 10) as u8;
+        bytes[at + 1] = b'0' + (number % 10) as u8;
+    };
+    pair(0, year / 100);
+    pair(2, year % 100);
+    pair(5, month);
+    pair(8, day);
+    let [hours, minutes, seconds] = clock;
+    pair(hours, hour);
+    pair(minutes, minute);
+    pair(seconds, second);
+    let point = seconds + 2;
+    pair(point + 1, ticks / 100_000);
+    pair(point + 3, ticks / 1000 % 100);
+    pair(point + 5, ticks / 10 % 100);
+    bytes[point + 7] = b'0' + (ticks % 10) as u8;
+    let mut end = point + 8;
+    if fraction == Fraction::Trimmed {
+        if ticks == 0 {
+            end = point;
         }
-        Self {
-            bytes,
-            len: end as u8 + 1,
+        while bytes[end - 1] == b'0' && end > point {
+            end -= 1;
         }
+        bytes[end] = b'Z';
     }
-
-    /// The text, for those who copy it: unlike [`str::as_bytes`] it is not looked through first.
-    #[must_use]
-    #[inline]
-    pub fn as_bytes(&self) -> &[u8] {
-        &self.bytes[..usize::from(self.len)]
-    }
+    DateTimeText::new(bytes, end + 1)
 }
 
 /// How the fraction of a second is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fraction {
-    /// Without zeros at its end, and not at all when nothing is left.
+    /// Without trailing zeros; a fraction of zero is left out.
     Trimmed,
+    /// Always seven digits.
     SevenDigits,
-}
-
-impl std::ops::Deref for DateTimeText {
-    type Target = str;
-
-    fn deref(&self) -> &str {
-        std::str::from_utf8(self.as_bytes()).expect("digits and the marks of the form are ASCII")
-    }
 }
 
 /// Days since 0001-01-01 of a date of the proleptic Gregorian calendar (Howard Hinnant's algorithm, shifted).
@@ -324,22 +282,13 @@ impl Reader<'_> {
 
     /// Minutes east of UTC.
     fn zone(&mut self) -> Option<i64> {
-        let sign = match self.rest.split_first() {
-            None => return Some(0),
-            Some((b'Z' | b'z', rest)) => {
-                self.rest = rest;
-                return Some(0);
-            }
-            Some((b'+', rest)) => {
-                self.rest = rest;
-                1
-            }
-            Some((b'-', rest)) => {
-                self.rest = rest;
-                -1
-            }
-            Some(_) => return None,
-        };
+        if self.rest.is_empty() || self.take(b'Z') || self.take(b'z') {
+            return Some(0);
+        }
+        let sign = if self.take(b'+') { 1 } else { -1 };
+        if sign < 0 {
+            self.expect(b'-')?;
+        }
         let hour = self.number(2)?;
         self.expect(b':')?;
         let minute = self.number(2)?;
@@ -381,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn constants_are_what_they_say() {
+    fn constants_are_the_documented_times() {
         assert_eq!(DateTime::MIN.to_string(), "1601-01-01T00:00:00Z");
         assert_eq!(DateTime::MAX.to_string(), "9999-12-31T23:59:59.9999999Z");
         assert_eq!(DateTime::UNIX_EPOCH.to_string(), "1970-01-01T00:00:00Z");
@@ -417,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_date_time_is_refused() {
+    fn malformed_and_distant_times_are_refused() {
         for bad in [
             "",
             "2024",

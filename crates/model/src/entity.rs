@@ -1,12 +1,12 @@
-//! Entities as the rooms hand them to each other.
+//! Entities between parsing and storage: a draft from a request, and a stored entity with its keys.
 
 use crate::{Properties, Property, Row, Stored, StoredError, ValueRef};
 use std::borrow::Cow;
 
-/// An entity as a request gives it: the keys if it names them, and its custom properties.
+/// An entity in a request: its custom properties, and the keys if the body has them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EntityDraft {
-    /// The PartitionKey of the body. Any text: whether it may be stored is [`crate::check_key`]'s to say.
+    /// The PartitionKey of the body: any text, not yet checked by [`crate::check_key`].
     pub partition_key: Option<String>,
     /// The RowKey of the body.
     pub row_key: Option<String>,
@@ -14,7 +14,7 @@ pub struct EntityDraft {
     pub properties: Properties,
 }
 
-/// A stored entity, lent.
+/// A stored entity, borrowed.
 #[derive(Debug, Clone)]
 pub struct Entity<'a> {
     /// Its PartitionKey.

@@ -1,8 +1,7 @@
 //! Ranges of entities: parts of a table in key order, between two bounds.
 //!
-//! One type for all who speak of parts of a table: the key range of a shared access signature, the spans that the query
-//! planner reads, the position at which a query resumes. It orders keys as [`crate::TableSpace`] encodes them, without
-//! encoding them.
+//! The key range of a shared access signature, the spans that the query planner reads, and the rows left of a resumed query
+//! share this type. It compares keys in the order of their encoding by [`crate::TableSpace`], without encoding them.
 
 use crate::{EntityPosition, TableSpace, compare_utf16};
 use bytes::Bytes;
@@ -25,16 +24,29 @@ pub enum EntityBound {
     TableEnd,
 }
 
-/// Where a bound lies within its partition; the variants are in key order.
-#[derive(PartialEq, Eq)]
-enum WithinPartition<'a> {
-    Row { row_key: &'a str, is_after: bool },
-    End,
+/// Where a bound or a row lies; the fields are in the order in which they count.
+struct Place<'a> {
+    /// Less before every partition, greater after every partition.
+    table: Ordering,
+    partition_key: &'a str,
+    after_partition: bool,
+    row_key: &'a str,
+    after_row: bool,
+}
+
+impl Place<'_> {
+    fn compare(&self, other: &Self) -> Ordering {
+        self.table
+            .cmp(&other.table)
+            .then_with(|| compare_utf16(self.partition_key, other.partition_key))
+            .then(self.after_partition.cmp(&other.after_partition))
+            .then_with(|| compare_utf16(self.row_key, other.row_key))
+            .then(self.after_row.cmp(&other.after_row))
+    }
 }
 
 impl EntityBound {
     /// Before the row of the position; without a RowKey, before its partition.
-    #[must_use]
     pub fn before(position: EntityPosition) -> Self {
         match position.row_key {
             None => Self::BeforePartition(position.partition_key),
@@ -43,7 +55,6 @@ impl EntityBound {
     }
 
     /// After the row of the position; without a RowKey, after its partition.
-    #[must_use]
     pub fn after(position: EntityPosition) -> Self {
         match position.row_key {
             None => Self::AfterPartition(position.partition_key),
@@ -52,7 +63,6 @@ impl EntityBound {
     }
 
     /// The least key after the bound, in a table.
-    #[must_use]
     pub fn key(&self, table: &TableSpace) -> Bytes {
         match self {
             Self::TableStart => table.prefix().clone(),
@@ -66,47 +76,27 @@ impl EntityBound {
 
     /// The order of two bounds of one table. The start of a partition equals the bound before its empty RowKey, because
     /// no row lies between them.
-    #[must_use]
     pub fn compare(&self, other: &Self) -> Ordering {
-        match (self.within_partition(), other.within_partition()) {
-            (Ok((partition, within)), Ok((other_partition, other_within))) => {
-                compare_utf16(partition, other_partition)
-                    .then_with(|| within.compare(&other_within))
+        self.place().compare(&other.place())
+    }
+
+    fn place(&self) -> Place<'_> {
+        let (table, partition_key, row_key) = match self {
+            Self::TableStart => (Ordering::Less, "", ""),
+            Self::BeforePartition(partition) | Self::AfterPartition(partition) => {
+                (Ordering::Equal, partition.as_str(), "")
             }
-            (Ok(_), Err(end)) => end.reverse(),
-            (Err(end), Ok(_)) => end,
-            (Err(end), Err(other_end)) => end.cmp(&other_end),
-        }
-    }
-
-    /// The partition of the bound and where in it the bound lies. At an end of the table: how it compares to every
-    /// partition.
-    fn within_partition(&self) -> Result<(&str, WithinPartition<'_>), Ordering> {
-        let row = |row_key, is_after| WithinPartition::Row { row_key, is_after };
-        match self {
-            Self::TableStart => Err(Ordering::Less),
-            Self::BeforePartition(partition) => Ok((partition, row("", false))),
-            Self::Before(partition, row_key) => Ok((partition, row(row_key, false))),
-            Self::After(partition, row_key) => Ok((partition, row(row_key, true))),
-            Self::AfterPartition(partition) => Ok((partition, WithinPartition::End)),
-            Self::TableEnd => Err(Ordering::Greater),
-        }
-    }
-}
-
-impl WithinPartition<'_> {
-    fn compare(&self, other: &Self) -> Ordering {
-        match (self, other) {
-            (
-                Self::Row { row_key, is_after },
-                Self::Row {
-                    row_key: other_key,
-                    is_after: other_after,
-                },
-            ) => compare_utf16(row_key, other_key).then(is_after.cmp(other_after)),
-            (Self::Row { .. }, Self::End) => Ordering::Less,
-            (Self::End, Self::Row { .. }) => Ordering::Greater,
-            (Self::End, Self::End) => Ordering::Equal,
+            Self::Before(partition, row) | Self::After(partition, row) => {
+                (Ordering::Equal, partition.as_str(), row.as_str())
+            }
+            Self::TableEnd => (Ordering::Greater, "", ""),
+        };
+        Place {
+            table,
+            partition_key,
+            after_partition: matches!(self, Self::AfterPartition(_)),
+            row_key,
+            after_row: matches!(self, Self::After(..)),
         }
     }
 }
@@ -122,7 +112,6 @@ pub struct EntityRange {
 
 impl EntityRange {
     /// Every row of a table.
-    #[must_use]
     pub const fn whole_table() -> Self {
         Self {
             start: EntityBound::TableStart,
@@ -132,7 +121,6 @@ impl EntityRange {
 
     /// The rows from one position through another, both included. A position without a RowKey includes its whole
     /// partition.
-    #[must_use]
     pub fn inclusive(low: Option<EntityPosition>, high: Option<EntityPosition>) -> Self {
         Self {
             start: low.map_or(EntityBound::TableStart, EntityBound::before),
@@ -141,7 +129,6 @@ impl EntityRange {
     }
 
     /// Whether it has no bounds.
-    #[must_use]
     pub const fn is_whole_table(&self) -> bool {
         matches!(
             (&self.start, &self.end),
@@ -150,46 +137,33 @@ impl EntityRange {
     }
 
     /// Whether no row can lie in it.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.start.compare(&self.end).is_ge()
     }
 
     /// Whether the row with these keys lies in it.
-    #[must_use]
     pub fn contains(&self, partition_key: &str, row_key: &str) -> bool {
-        let row = WithinPartition::Row {
+        let row = Place {
+            table: Ordering::Equal,
+            partition_key,
+            after_partition: false,
             row_key,
-            is_after: false,
+            after_row: false,
         };
-        let compare_to = |bound: &EntityBound| match bound.within_partition() {
-            Ok((partition, within)) => {
-                compare_utf16(partition_key, partition).then_with(|| row.compare(&within))
-            }
-            Err(end) => end.reverse(),
-        };
-        compare_to(&self.start).is_ge() && compare_to(&self.end).is_lt()
+        self.start.place().compare(&row).is_le() && row.compare(&self.end.place()).is_lt()
     }
 
-    /// The rows that lie in both ranges; `None` where there are none.
-    #[must_use]
+    /// The rows that lie in both ranges; `None` if there are none.
     pub fn intersection(&self, other: &Self) -> Option<Self> {
-        let start = match self.start.compare(&other.start) {
-            Ordering::Less => &other.start,
-            Ordering::Equal | Ordering::Greater => &self.start,
-        };
-        let end = match self.end.compare(&other.end) {
-            Ordering::Greater => &other.end,
-            Ordering::Equal | Ordering::Less => &self.end,
-        };
+        let start = std::cmp::max_by(&self.start, &other.start, |one, two| one.compare(two));
+        let end = std::cmp::min_by(&self.end, &other.end, |one, two| one.compare(two));
         start.compare(end).is_lt().then(|| Self {
             start: start.clone(),
             end: end.clone(),
         })
     }
 
-    /// PartitionKey and RowKey where the range holds a single row.
-    #[must_use]
+    /// PartitionKey and RowKey of a range of a single row.
     pub fn point(&self) -> Option<(&str, &str)> {
         match (&self.start, &self.end) {
             (EntityBound::Before(partition, row), EntityBound::After(end_partition, end_row))

@@ -1,6 +1,7 @@
-//! ETags: the Timestamp of the last write, in a fixed text form that clients treat as opaque (and some build themselves).
+//! ETags: the Timestamp of the last write in a fixed text form. Clients treat it as opaque, but some build it themselves.
 
 use crate::DateTime;
+use crate::stack_text::StackText;
 use std::fmt;
 use thiserror::Error;
 
@@ -11,24 +12,27 @@ const AFTER: &[u8] = b"'\"";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ETag(pub DateTime);
 
-/// The text is not the ETag of any entity.
+/// The text of an ETag: `W/"datetime'` (12 bytes), at most 32 for the time, `'"` (2).
+pub type ETagText = StackText<48>;
+
+/// Why a text cannot be the ETag of an entity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum ParseETagError {
-    /// No ETag at all: the service answers 400 InvalidInput (recording go--… `GolangRocksOnAzure`).
+    /// Not an ETag: the service answers 400 InvalidInput (recording go--… `GolangRocksOnAzure`).
     #[error("not an ETag")]
     Malformed,
-    /// A weak ETag, but not one the service makes: it matches no entity, and the service answers 412
+    /// A weak ETag in a form that the Table service does not write. It matches no entity: the service answers 412
     /// UpdateConditionNotSatisfied (Azurite issue 1229).
-    #[error("an ETag of another maker")]
+    #[error("not an ETag of the Table service")]
     Foreign,
-    /// The inner quotes doubled, as an old Go client sent them: the service answers 412 ConditionNotMet
+    /// The inner quotes are doubled, as an old Go client sent them: the service answers 412 ConditionNotMet
     /// (recording gostorage--StorageEntitySuite_TestMerge).
     #[error("an ETag with doubled quotes")]
     DoubledQuotes,
 }
 
 impl ETag {
-    /// Reads an `If-Match` value. `:` and `%3A` (in either case) are alike.
+    /// Reads an `If-Match` value. `:` and `%3A` (in either case) mean the same.
     ///
     /// # Errors
     /// [`ParseETagError`].
@@ -53,7 +57,6 @@ impl ETag {
     }
 
     /// The text, on the stack.
-    #[must_use]
     pub fn text(self) -> ETagText {
         let time = self.0.text_escaped();
         let time = time.as_bytes();
@@ -63,10 +66,7 @@ impl ETag {
         before.copy_from_slice(BEFORE);
         middle.copy_from_slice(time);
         rest[..AFTER.len()].copy_from_slice(AFTER);
-        ETagText {
-            bytes,
-            len: BEFORE.len() + time.len() + AFTER.len(),
-        }
+        ETagText::new(bytes, BEFORE.len() + time.len() + AFTER.len())
     }
 }
 
@@ -76,34 +76,12 @@ impl fmt::Display for ETag {
     }
 }
 
-/// An ETag's text, on the stack: `W/"datetime'` (12), at most 32 for the time, `'"` (2).
-#[derive(Debug, Clone, Copy)]
-pub struct ETagText {
-    bytes: [u8; 48],
-    len: usize,
-}
-
 impl ETagText {
-    /// The text, for those who copy it: unlike [`str::as_bytes`] it is not looked through first.
-    #[must_use]
-    #[inline]
-    pub fn as_bytes(&self) -> &[u8] {
-        &self.bytes[..self.len]
-    }
-
-    /// What stands between `W/"` and the last quote.
-    #[must_use]
+    /// The part between `W/"` and the last quote.
     #[inline]
     pub fn opaque(&self) -> &[u8] {
-        &self.bytes[b"W/\"".len()..self.len - 1]
-    }
-}
-
-impl std::ops::Deref for ETagText {
-    type Target = str;
-
-    fn deref(&self) -> &str {
-        std::str::from_utf8(self.as_bytes()).expect("made of ASCII parts")
+        let text = self.as_bytes();
+        &text[b"W/\"".len()..text.len() - 1]
     }
 }
 
@@ -125,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn others_are_told_apart() {
+    fn invalid_forms_are_distinguished() {
         assert_eq!(
             ETag::parse("GolangRocksOnAzure"),
             Err(ParseETagError::Malformed)

@@ -1,11 +1,11 @@
 //! The filter tree and its meaning.
 //!
-//! Rules (protocol: "Querying tables and entities"; the mismatch rules are those that a third-party suite asserts
-//! against the live service, see `docs/compat.md`):
-//! - a comparison with a property that the row lacks is false, `ne` included; `not` is plain negation;
-//! - where the types of property and literal differ, the property counts as less than the literal, except that an
-//!   Int64 property against an Int32 literal, and a Double property against an Int32 or Int64 literal, compare by value;
-//! - strings compare ordinally by UTF-16 code unit; binary bytewise, a prefix first; doubles as IEEE 754 says.
+//! Rules (protocol: "Querying tables and entities"; a third-party suite asserts the rules for different types against the
+//! live service, see `docs/compat.md`):
+//! - a comparison with a property that the row lacks is false, also with `ne`; `not` is plain negation;
+//! - an Int64 property and an Int32 literal, and a Double property and an Int32 or Int64 literal, compare by value. For any
+//!   other two types that differ, the property is less than the literal;
+//! - strings compare by UTF-16 code unit; binary values by byte, a prefix first; doubles by IEEE 754.
 
 use crate::{StoredError, Value, ValueRef, compare_utf16};
 use std::cmp::Ordering;
@@ -30,7 +30,6 @@ pub enum Comparison {
 
 impl Comparison {
     /// The operator's word.
-    #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
             Self::Equal => "eq",
@@ -42,8 +41,7 @@ impl Comparison {
         }
     }
 
-    /// Whether it holds for operands that compare like that; `None` when they do not compare at all (NaN).
-    #[must_use]
+    /// Whether it is true for operands of this order; `None` is the order of NaN and any other value.
     pub const fn holds(self, ordering: Option<Ordering>) -> bool {
         match (self, ordering) {
             (Self::NotEqual, None) => true,
@@ -57,8 +55,7 @@ impl Comparison {
         }
     }
 
-    /// The operator that holds exactly when this one does not, for operands that compare.
-    #[must_use]
+    /// The operator that is true exactly when this one is false, for operands that have an order.
     pub const fn negated(self) -> Self {
         match self {
             Self::Equal => Self::NotEqual,
@@ -70,8 +67,7 @@ impl Comparison {
         }
     }
 
-    /// The operator with its operands exchanged.
-    #[must_use]
+    /// The operator that gives the same result with its operands exchanged.
     pub const fn mirrored(self) -> Self {
         match self {
             Self::Less => Self::Greater,
@@ -97,8 +93,7 @@ pub enum Property {
 }
 
 impl Property {
-    /// The property of that name.
-    #[must_use]
+    /// The property with this name.
     pub fn from_name(name: &str) -> Self {
         match name {
             "PartitionKey" => Self::PartitionKey,
@@ -109,7 +104,6 @@ impl Property {
     }
 
     /// Its name.
-    #[must_use]
     pub fn name(&self) -> &str {
         match self {
             Self::PartitionKey => "PartitionKey",
@@ -136,15 +130,15 @@ pub enum Filter {
     IsTrue(Property),
     /// `true` or `false`.
     Constant(bool),
-    /// All of them; true when empty.
+    /// True if all are true, and when empty.
     And(Vec<Filter>),
-    /// One of them at least; false when empty.
+    /// True if at least one is true; false when empty.
     Or(Vec<Filter>),
-    /// Not this.
+    /// True if the filter is false.
     Not(Box<Filter>),
 }
 
-/// What a filter is asked about.
+/// The properties that a filter compares.
 pub trait Row {
     /// The value of a property; `None` if the row lacks it.
     ///
@@ -173,28 +167,24 @@ impl Filter {
                 Some(ValueRef::Boolean(true))
             )),
             Self::Constant(value) => Ok(*value),
-            Self::And(filters) => {
-                for filter in filters {
-                    if !filter.matches(row)? {
-                        return Ok(false);
-                    }
-                }
-                Ok(true)
-            }
-            Self::Or(filters) => {
-                for filter in filters {
-                    if filter.matches(row)? {
-                        return Ok(true);
-                    }
-                }
-                Ok(false)
-            }
+            Self::And(filters) => Ok(!any_is(false, filters, row)?),
+            Self::Or(filters) => any_is(true, filters, row),
             Self::Not(filter) => Ok(!filter.matches(row)?),
         }
     }
 }
 
-/// How a property's value stands to a literal; `None` for NaN.
+/// Whether one of the filters has this outcome for the row; those after it are not evaluated.
+fn any_is(outcome: bool, filters: &[Filter], row: &impl Row) -> Result<bool, StoredError> {
+    for filter in filters {
+        if filter.matches(row)? == outcome {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The order of a property's value and a literal; `None` for NaN.
 fn compare(value: ValueRef<'_>, literal: ValueRef<'_>) -> Option<Ordering> {
     match (value, literal) {
         (ValueRef::String(value), ValueRef::String(literal)) => Some(compare_utf16(value, literal)),
@@ -214,7 +204,7 @@ fn compare(value: ValueRef<'_>, literal: ValueRef<'_>) -> Option<Ordering> {
     }
 }
 
-/// Exact, where a conversion of the integer to a double would round (beyond 2^53).
+/// Compares exactly: converting the integer to a double would round it beyond 2^53.
 fn compare_double_int64(value: f64, literal: i64) -> Option<Ordering> {
     const TWO_63: f64 = 9_223_372_036_854_775_808.0;
     if value.is_nan() {
@@ -231,7 +221,7 @@ fn compare_double_int64(value: f64, literal: i64) -> Option<Ordering> {
 }
 
 impl fmt::Display for Filter {
-    /// The filter in OData text, every operand of `and`, `or` and `not` in parentheses where it needs them.
+    /// Writes the filter as OData text, with parentheses only where they are needed.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Compare {
@@ -260,16 +250,12 @@ fn write_joined(
     if filters.is_empty() {
         return f.write_str(empty);
     }
-    for (at, filter) in filters.iter().enumerate() {
-        if at > 0 {
-            f.write_str(word)?;
-        }
-        match filter {
-            Filter::And(_) | Filter::Or(_) => write!(f, "({filter})")?,
-            other => write!(f, "{other}")?,
-        }
-    }
-    Ok(())
+    let operand = |filter: &Filter| match filter {
+        Filter::And(_) | Filter::Or(_) => format!("({filter})"),
+        other => other.to_string(),
+    };
+    let operands: Vec<String> = filters.iter().map(operand).collect();
+    f.write_str(&operands.join(word))
 }
 
 fn write_literal(f: &mut fmt::Formatter<'_>, literal: &Value) -> fmt::Result {

@@ -1,16 +1,22 @@
 //! GUID values: sixteen bytes in the order of their text.
 //!
-//! Digits are read and written by the `uuid` crate; this type fixes which texts are a GUID of the Table service, and their
-//! order.
+//! The `uuid` crate reads and writes the digits. This type decides which texts are a GUID of the Table service, and the
+//! order of GUIDs.
 
-use std::cmp::Ordering;
+use crate::stack_text::StackText;
 use std::fmt;
 use thiserror::Error;
 use uuid::Uuid;
 
 /// A GUID; the bytes are in the order of the hex digits of its text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+///
+/// The order is that of .NET's `Guid.CompareTo`: the first three groups as numbers, then the other bytes. Because the bytes
+/// stand in text order, that is the order of the bytes. (The order of the live service is unconfirmed: `docs/compat.md`.)
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Guid(pub [u8; 16]);
+
+/// The text of a GUID.
+pub type GuidText = StackText<36>;
 
 /// The text is not a GUID.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
@@ -27,7 +33,7 @@ impl Guid {
             [b'{', inner @ .., b'}'] => inner,
             other => other,
         };
-        // In other lengths `uuid` would accept more, such as URNs and a second pair of braces.
+        // At other lengths `uuid` accepts more forms, such as URNs and a second pair of braces.
         if !matches!(digits.len(), 32 | 36) {
             return Err(ParseGuidError);
         }
@@ -36,55 +42,18 @@ impl Guid {
     }
 
     /// The lower-case hyphenated text, on the stack.
-    #[must_use]
     pub fn text(self) -> GuidText {
         let mut text = [0; 36];
         Uuid::from_bytes(self.0)
             .hyphenated()
             .encode_lower(&mut text);
-        GuidText(text)
-    }
-}
-
-impl Ord for Guid {
-    /// The order of .NET's `Guid.CompareTo`: the first three groups as numbers, then the other bytes. With the bytes in
-    /// text order, the groups as big-endian numbers, that is the order of the bytes. (Whether the live service orders
-    /// GUIDs so is unconfirmed: `docs/compat.md`.)
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.0.cmp(&other.0)
-    }
-}
-
-impl PartialOrd for Guid {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
+        GuidText::new(text, 36)
     }
 }
 
 impl fmt::Display for Guid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text())
-    }
-}
-
-/// A GUID's text, on the stack.
-#[derive(Debug, Clone, Copy)]
-pub struct GuidText([u8; 36]);
-
-impl GuidText {
-    /// The text as bytes. Unlike [`str::as_bytes`] after a deref, this does not validate UTF-8 first.
-    #[must_use]
-    #[inline]
-    pub fn as_bytes(&self) -> &[u8] {
-        &self.0
-    }
-}
-
-impl std::ops::Deref for GuidText {
-    type Target = str;
-
-    fn deref(&self) -> &str {
-        std::str::from_utf8(&self.0).expect("hex digits and hyphens are ASCII")
     }
 }
 

@@ -1,8 +1,8 @@
 //! The data model of the Table service: names, limits, typed values, entities in their stored form, ETags, filters and
 //! the ordered key codec.
 //!
-//! This room is pure: it does no I/O, reads no clock and knows no protocol text beyond the few forms that are part of
-//! the data itself (date-times, GUIDs, ETags).
+//! This crate is pure: it does no I/O and reads no clock. Of the protocol's text it holds only the forms of the data itself:
+//! date-times, GUIDs, ETags.
 
 mod access_policy;
 mod continuation;
@@ -17,6 +17,7 @@ pub mod limits;
 mod names;
 mod serde_text;
 mod service_properties;
+mod stack_text;
 mod stored;
 mod time_to_live;
 mod utf16;
@@ -31,17 +32,18 @@ pub use etag::{ETag, ETagText, ParseETagError};
 pub use filter::{Comparison, Filter, Property, Row};
 pub use guid::{Guid, GuidText, ParseGuidError};
 pub use key::{
-    Field, KeyError, KeyKind, KeyKinds, KeyReader, KeyWriter, TableId, TableSpace, account_of,
-    container_prefix, indivisible_prefix,
+    KeyError, KeyKind, KeyReader, KeyWriter, TableId, TableSpace, account_of, container_prefix,
+    indivisible_prefix,
 };
 pub use limits::LimitError;
 pub use names::{AccountName, InvalidKey, InvalidName, TableName, check_key, check_property_name};
 pub use serde_text::{DATE_TIME_NEWTYPE, GUID_NEWTYPE};
 pub use service_properties::{CorsRule, Logging, Metrics, ServiceProperties};
+pub use stack_text::StackText;
 pub use stored::{
     Properties, PropertiesBuilder, PropertyIter, PropertyRef, Stored, StoredError, is_plain,
     restamped,
 };
 pub use time_to_live::{InvalidTimeToLive, TimeToLive};
 pub use utf16::{compare as compare_utf16, len as utf16_len, successor};
-pub use value::{EdmType, Value, ValueRef};
+pub use value::{EdmType, TypedValue, Value, ValueRef};

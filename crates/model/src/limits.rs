@@ -1,11 +1,11 @@
 //! The limits of the service's data model.
 //!
 //! Sources: service documents "Understanding the Table service data model" and "Scalability and performance targets for
-//! Table storage"; points where the live service is unconfirmed are listed in `docs/compat.md`.
+//! Table storage". `docs/compat.md` lists limits that the live service has not confirmed.
 
 use thiserror::Error;
 
-/// Custom properties of an entity; PartitionKey, RowKey and Timestamp come on top (255 in all).
+/// Custom properties of an entity; with PartitionKey, RowKey and Timestamp it has up to 255.
 pub const PROPERTIES_MAX: usize = 252;
 /// Length of a property name, in UTF-16 code units.
 pub const PROPERTY_NAME_UNITS_MAX: usize = 255;
@@ -26,7 +26,7 @@ pub const BODY_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Stored access policies of a table.
 pub const POLICIES_MAX: usize = 5;
 
-/// A limit of the data model that an entity breaks.
+/// The limit of the data model that an entity exceeds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum LimitError {
     /// More than [`PROPERTIES_MAX`] custom properties.
@@ -35,7 +35,7 @@ pub enum LimitError {
     /// A property name longer than [`PROPERTY_NAME_UNITS_MAX`].
     #[error("a property name is longer than {PROPERTY_NAME_UNITS_MAX} characters")]
     PropertyNameTooLong,
-    /// A property name that is no identifier.
+    /// A property name that is not an identifier.
     #[error("a property name is not an identifier")]
     PropertyNameInvalid,
     /// A String, Binary or key value over its limit.

@@ -4,16 +4,16 @@ use crate::limits::{LimitError, PROPERTY_NAME_UNITS_MAX};
 use std::fmt;
 use thiserror::Error;
 
-/// Why a name is none.
+/// Why a name is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum InvalidName {
     /// Too short or too long.
     #[error("the length is not allowed")]
     Length,
-    /// A character that is not allowed (there).
+    /// A character that is not allowed, or not allowed in this place.
     #[error("a character is not allowed")]
     Characters,
-    /// The name is the service's own.
+    /// A name that the service reserves.
     #[error("the name is reserved")]
     Reserved,
 }
@@ -39,7 +39,6 @@ impl AccountName {
     }
 
     /// The name.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -51,7 +50,8 @@ impl fmt::Display for AccountName {
     }
 }
 
-/// The name of a table: a letter, then 2 to 62 letters and digits; the case is kept, but does not tell two tables apart.
+/// The name of a table: a letter, then 2 to 62 letters and digits. Names that differ only in case name the same table; the
+/// case is kept.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct TableName(String);
 
@@ -76,14 +76,12 @@ impl TableName {
         Ok(Self(name.to_owned()))
     }
 
-    /// The name in the case it was given.
-    #[must_use]
+    /// The name in its original case.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The name in lower case: what tells tables apart, orders them, and is signed in a SAS.
-    #[must_use]
+    /// The name in lower case: this form identifies the table, orders tables, and is signed in a SAS.
     pub fn folded(&self) -> String {
         self.0.to_ascii_lowercase()
     }
@@ -111,7 +109,7 @@ pub fn check_property_name(name: &str) -> Result<(), LimitError> {
     Ok(())
 }
 
-/// Why a text is no PartitionKey or RowKey.
+/// Why a text cannot be a PartitionKey or RowKey.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum InvalidKey {
     /// `/`, `\`, `#`, `?`, U+0000 to U+001F or U+007F to U+009F.
@@ -122,7 +120,7 @@ pub enum InvalidKey {
     TooLong,
 }
 
-/// Checks a PartitionKey or RowKey that is to be stored. The empty key is legal.
+/// Checks a PartitionKey or RowKey before it is stored. The empty key is valid.
 ///
 /// # Errors
 /// [`InvalidKey`].

@@ -1,7 +1,7 @@
-//! Date-times and GUIDs for serde: as their text, inside a newtype of a name of ours.
+//! Date-times and GUIDs for serde: their text inside a newtype with a name of our own.
 //!
-//! To a format that looks through newtypes (JSON, CSV, and most others) they are strings. A serializer that knows the
-//! names below keeps the type: that is how a Rust structure becomes an entity, and back, without losing it.
+//! Formats that ignore newtypes (JSON, CSV, and most others) see strings. A serializer that recognizes the names below keeps
+//! the type, so that a Rust structure becomes an entity and comes back with the same types.
 
 use crate::{DateTime, Guid};
 use serde::de::{self, Deserialize, Deserializer, Visitor};
@@ -39,7 +39,7 @@ impl<'de> Deserialize<'de> for Guid {
     }
 }
 
-/// Reads a value from its text: what is expected, and how to read it.
+/// Reads a value from its text: the expectation for error messages, and the parser.
 struct Text<T>(&'static str, fn(&str) -> Option<T>);
 
 impl<'de, T> Visitor<'de> for Text<T> {

@@ -1,7 +1,12 @@
 //! The service properties of an account: analytics settings and CORS rules.
+//!
+//! As JSON they are the stored form of `docs/format/catalog.md`.
 
-/// All sections; the service always answers with all four.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+use serde::{Deserialize, Serialize};
+
+/// All four sections; the service always returns every one.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ServiceProperties {
     /// Request logging.
     pub logging: Logging,
@@ -9,12 +14,13 @@ pub struct ServiceProperties {
     pub hour_metrics: Metrics,
     /// Metrics by the minute.
     pub minute_metrics: Metrics,
-    /// Cross-origin rules, at most five, tried in order.
+    /// Cross-origin rules, at most five; the first match applies.
     pub cors: Vec<CorsRule>,
 }
 
-/// Settings of request logging. Kept and given back; Partita has its own logs.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Settings of request logging. Partita stores and returns them but has its own logs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Logging {
     /// `1.0`.
     pub version: String,
@@ -40,14 +46,15 @@ impl Default for Logging {
     }
 }
 
-/// Settings of metrics. Kept and given back; Partita has its own metrics.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Settings of metrics. Partita stores and returns them but has its own metrics.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Metrics {
     /// `1.0`.
     pub version: String,
-    /// Whether they are enabled; then `include_apis` is given.
+    /// Whether metrics are enabled; then `include_apis` is present.
     pub enabled: bool,
-    /// A summary for each API too.
+    /// Whether to add a summary for each API.
     pub include_apis: Option<bool>,
     /// Days to keep metrics, 1 to 365; `None` when the policy is not enabled.
     pub retention_days: Option<u16>,
@@ -65,16 +72,17 @@ impl Default for Metrics {
 }
 
 /// A cross-origin rule.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct CorsRule {
-    /// Origins allowed, or `*`.
+    /// Allowed origins, or `*`.
     pub allowed_origins: Vec<String>,
-    /// HTTP methods allowed.
+    /// Allowed HTTP methods.
     pub allowed_methods: Vec<String>,
-    /// Request headers allowed; `prefix*` matches by prefix.
+    /// Allowed request headers; `prefix*` matches by prefix.
     pub allowed_headers: Vec<String>,
-    /// Response headers shown to the script; `prefix*` matches by prefix.
+    /// Response headers that the browser shows to scripts; `prefix*` matches by prefix.
     pub exposed_headers: Vec<String>,
-    /// For how many seconds a browser may keep the preflight's answer.
+    /// How many seconds a browser may cache the answer to a preflight.
     pub max_age_seconds: u32,
 }

@@ -1,14 +1,14 @@
 //! The stored form of an entity: its Timestamp and its custom properties; the keys are in the engine's key.
 //!
-//! It is binary and typed, in the order in which the properties were given, and made so that writing JSON is nearly a
-//! copy: strings that need no escaping are marked. Single properties are read without decoding the others.
-//! `docs/format/entity.md` has the bytes.
+//! The form is binary and typed, and keeps the order of the properties. Strings that need no escape in JSON are marked,
+//! so that writing JSON is nearly a copy. A single property can be read without decoding the others.
+//! `docs/format/entity.md` describes the bytes.
 //!
 //! Invariants:
-//! - the first byte is the version; an unknown one is refused, not guessed;
-//! - [`Properties`] within one value obey every limit of `limits` except the size of the whole entity, which needs the
-//!   keys and is asked for with [`Properties::entity_bytes`];
-//! - reading never panics, whatever the bytes.
+//! - the first byte is the version; an unknown version is an error;
+//! - [`Properties`] obey every limit of `limits` except the size of the whole entity: that needs the keys, so callers check
+//!   it with [`Properties::entity_bytes`];
+//! - reading never panics, for any bytes.
 
 use crate::limits::{BINARY_BYTES_MAX, LimitError, PROPERTIES_MAX, STRING_UNITS_MAX};
 use crate::{DateTime, ETag, Guid, ValueRef, check_property_name};
@@ -33,18 +33,17 @@ const TAG_GUID: u8 = 10;
 /// A stored entity that this version cannot read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum StoredError {
-    /// Written by a version that is not known here.
+    /// Written by a later version.
     #[error("stored entity has unknown version {0}")]
     UnknownVersion(u8),
-    /// Cut short, or with bytes that no writer makes.
+    /// Truncated or damaged bytes.
     #[error("stored entity is malformed")]
     Malformed,
 }
 
-/// Whether a string can stand in JSON between quotes as it is.
-#[must_use]
+/// Whether a string needs no escapes between the quotes of JSON.
 pub fn is_plain(text: &str) -> bool {
-    // Without early exit the loop is turned into vector instructions.
+    // Without an early exit the compiler vectorizes the loop.
     let mut escapes = 0_u8;
     for byte in text.bytes() {
         escapes |= u8::from(byte < 0x20) | u8::from(byte == b'"') | u8::from(byte == b'\\');
@@ -52,7 +51,7 @@ pub fn is_plain(text: &str) -> bool {
     escapes == 0
 }
 
-/// The stored entity with another Timestamp: the one place of it that is not the client's.
+/// The stored entity with another Timestamp. All other parts come from the client.
 ///
 /// # Errors
 /// [`StoredError`] when it cannot be read.
@@ -71,38 +70,45 @@ fn stamp(bytes: &mut [u8], timestamp: DateTime) {
     }
 }
 
-/// The custom properties of an entity, encoded, not yet given a Timestamp.
+/// The custom properties of an entity, encoded, without a Timestamp.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Properties {
-    /// The header's room, then the properties.
+    /// Space for the header, then the properties.
     bytes: Vec<u8>,
     count: usize,
-    /// Their share in the entity's size.
+    /// Their part of the entity's size.
     size_bytes: usize,
 }
 
 impl Properties {
-    /// None at all.
-    #[must_use]
+    /// No properties.
     pub fn empty() -> Self {
-        PropertiesBuilder::new(0).finish()
+        Self::with_capacity(0)
     }
 
-    /// How many there are.
-    #[must_use]
+    fn with_capacity(capacity: usize) -> Self {
+        let mut bytes = Vec::with_capacity(HEADER_BYTES + capacity);
+        bytes.push(VERSION);
+        bytes.resize(HEADER_BYTES, 0);
+        Self {
+            bytes,
+            count: 0,
+            size_bytes: 0,
+        }
+    }
+
+    /// The number of properties.
     pub const fn count(&self) -> usize {
         self.count
     }
 
     /// The entity's size by the service's formula, in bytes: 4 + 2 × the keys' code units + for each property 8 + 2 ×
     /// its name's code units + its value ([`ValueRef::size_bytes`]). The limit is [`crate::limits::ENTITY_BYTES_MAX`].
-    #[must_use]
     pub fn entity_bytes(&self, partition_key: &str, row_key: &str) -> usize {
         4 + 2 * (crate::utf16_len(partition_key) + crate::utf16_len(row_key)) + self.size_bytes
     }
 
-    /// The properties as a stored entity's view, for reading them back before they are stored.
-    #[must_use]
+    /// The properties as a stored entity, to read them before they are stored.
     pub fn view(&self, timestamp: DateTime) -> Stored<'_> {
         Stored {
             timestamp,
@@ -110,16 +116,15 @@ impl Properties {
         }
     }
 
-    /// What the engine stores. The bytes are not copied.
-    #[must_use]
+    /// The bytes for the engine, with the Timestamp. They are not copied.
     pub fn into_stored(self, timestamp: DateTime) -> Bytes {
         let mut bytes = self.bytes;
         stamp(&mut bytes, timestamp);
         Bytes::from(bytes)
     }
 
-    /// The properties of `current` with those of `patch` set over them: the meaning of MERGE. A property that stays
-    /// keeps its place; new ones follow.
+    /// The properties of `current` with those of `patch` set over them, as MERGE does. Properties of `current` keep their
+    /// places; new ones follow.
     ///
     /// # Errors
     /// [`StoredError`] when `current` cannot be read; the inner error when the result breaks a limit.
@@ -128,96 +133,26 @@ impl Properties {
         patch: &Self,
     ) -> Result<Result<Self, LimitError>, StoredError> {
         let patch_view = patch.view(current.timestamp);
-        let mut builder = PropertiesBuilder::new(current.properties.len() + patch.bytes.len());
+        let capacity = current.properties.len() + patch.bytes.len();
+        let mut merged = Self::with_capacity(capacity);
         for property in current.iter() {
             let property = property?;
             let value = patch_view.get(property.name)?.unwrap_or(property.value);
-            builder.push_known(property.name, value);
+            merged.push_known(property.name, value);
         }
         for property in patch_view.iter() {
             let property = property?;
             if current.get(property.name)?.is_none() {
-                builder.push_known(property.name, property.value);
+                merged.push_known(property.name, property.value);
             }
         }
-        if builder.count > PROPERTIES_MAX {
+        if merged.count > PROPERTIES_MAX {
             return Ok(Err(LimitError::TooManyProperties));
         }
-        Ok(Ok(builder.finish()))
-    }
-}
-
-/// Collects properties, checking each.
-#[derive(Debug)]
-pub struct PropertiesBuilder {
-    bytes: Vec<u8>,
-    count: usize,
-    size_bytes: usize,
-    /// A 64-bit set of name hashes: tells most names apart without looking back.
-    seen: u64,
-}
-
-impl PropertiesBuilder {
-    /// With room for about `capacity` bytes of properties.
-    #[must_use]
-    pub fn new(capacity: usize) -> Self {
-        let mut bytes = Vec::with_capacity(HEADER_BYTES + capacity);
-        bytes.push(VERSION);
-        bytes.extend_from_slice(&[0; HEADER_BYTES - 1]);
-        Self {
-            bytes,
-            count: 0,
-            size_bytes: 0,
-            seen: 0,
-        }
+        Ok(Ok(merged))
     }
 
-    /// Adds a property.
-    ///
-    /// # Errors
-    /// [`LimitError`] for a bad name, a value over its limit, a name given before, or one property too many.
-    pub fn push(&mut self, name: &str, value: ValueRef<'_>) -> Result<(), LimitError> {
-        check_property_name(name)?;
-        let too_large = match value {
-            ValueRef::String(text) => {
-                text.len() > STRING_UNITS_MAX && crate::utf16_len(text) > STRING_UNITS_MAX
-            }
-            ValueRef::Binary(bytes) => bytes.len() > BINARY_BYTES_MAX,
-            _ => false,
-        };
-        if too_large {
-            return Err(LimitError::PropertyValueTooLarge);
-        }
-        let bit = 1_u64 << (name_hash(name) & 63);
-        if self.seen & bit != 0 && self.contains(name) {
-            return Err(LimitError::DuplicateProperty);
-        }
-        self.seen |= bit;
-        if self.count == PROPERTIES_MAX {
-            return Err(LimitError::TooManyProperties);
-        }
-        self.push_known(name, value);
-        Ok(())
-    }
-
-    /// The collected properties.
-    #[must_use]
-    pub fn finish(self) -> Properties {
-        Properties {
-            bytes: self.bytes,
-            count: self.count,
-            size_bytes: self.size_bytes,
-        }
-    }
-
-    fn contains(&self, name: &str) -> bool {
-        let bytes = self.bytes.get(HEADER_BYTES..).unwrap_or_default();
-        PropertyIter { rest: bytes }
-            .flatten()
-            .any(|property| property.name == name)
-    }
-
-    /// Adds a property whose name and value are known to be good.
+    /// Appends a property whose name and value the caller has checked.
     fn push_known(&mut self, name: &str, value: ValueRef<'_>) {
         self.count += 1;
         self.size_bytes += 8 + 2 * crate::utf16_len(name) + value.size_bytes();
@@ -259,7 +194,61 @@ impl PropertiesBuilder {
     }
 }
 
-/// FNV-1a: spreads short names well enough for a 64-bit set, and costs nothing.
+/// Collects properties, checking each.
+#[derive(Debug)]
+pub struct PropertiesBuilder {
+    properties: Properties,
+    /// A 64-bit set of name hashes: most new names are found to be new without a search.
+    seen: u64,
+}
+
+impl PropertiesBuilder {
+    /// An empty builder with room for about `capacity` bytes of properties.
+    pub fn new(capacity: usize) -> Self {
+        Self {
+            properties: Properties::with_capacity(capacity),
+            seen: 0,
+        }
+    }
+
+    /// Adds a property.
+    ///
+    /// # Errors
+    /// [`LimitError`] for a bad name, a value over its limit, a name given before, or one property too many.
+    pub fn push(&mut self, name: &str, value: ValueRef<'_>) -> Result<(), LimitError> {
+        check_property_name(name)?;
+        let too_large = match value {
+            ValueRef::String(text) => {
+                text.len() > STRING_UNITS_MAX && crate::utf16_len(text) > STRING_UNITS_MAX
+            }
+            ValueRef::Binary(bytes) => bytes.len() > BINARY_BYTES_MAX,
+            _ => false,
+        };
+        if too_large {
+            return Err(LimitError::PropertyValueTooLarge);
+        }
+        let bit = 1_u64 << (name_hash(name) & 63);
+        if self.seen & bit != 0 {
+            let known = self.properties.view(DateTime::MIN);
+            if matches!(known.get(name), Ok(Some(_))) {
+                return Err(LimitError::DuplicateProperty);
+            }
+        }
+        self.seen |= bit;
+        if self.properties.count == PROPERTIES_MAX {
+            return Err(LimitError::TooManyProperties);
+        }
+        self.properties.push_known(name, value);
+        Ok(())
+    }
+
+    /// The collected properties.
+    pub fn finish(self) -> Properties {
+        self.properties
+    }
+}
+
+/// FNV-1a: cheap, and spreads short names well enough for a 64-bit set.
 fn name_hash(name: &str) -> u32 {
     let hash = name.bytes().fold(0x811C_9DC5_u32, |hash, byte| {
         (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
@@ -267,7 +256,7 @@ fn name_hash(name: &str) -> u32 {
     hash ^ (hash >> 16)
 }
 
-/// A stored entity, lent.
+/// A stored entity, borrowed.
 #[derive(Debug, Clone, Copy)]
 pub struct Stored<'a> {
     timestamp: DateTime,
@@ -275,10 +264,10 @@ pub struct Stored<'a> {
 }
 
 impl<'a> Stored<'a> {
-    /// Opens what the engine returned.
+    /// Reads the header of stored bytes. The properties are checked when they are read.
     ///
     /// # Errors
-    /// [`StoredError`] for an unknown version or an impossible header. The properties are checked as they are read.
+    /// [`StoredError`] for an unknown version or a malformed header.
     pub fn open(bytes: &'a [u8]) -> Result<Self, StoredError> {
         let (&version, rest) = bytes.split_first().ok_or(StoredError::Malformed)?;
         if version != VERSION {
@@ -296,19 +285,16 @@ impl<'a> Stored<'a> {
     }
 
     /// When the entity was last written.
-    #[must_use]
     pub const fn timestamp(&self) -> DateTime {
         self.timestamp
     }
 
-    /// Its version.
-    #[must_use]
+    /// Its ETag.
     pub const fn etag(&self) -> ETag {
         ETag(self.timestamp)
     }
 
-    /// Its custom properties, in the order they were given.
-    #[must_use]
+    /// Its custom properties, in the order in which they were given.
     pub const fn iter(&self) -> PropertyIter<'a> {
         PropertyIter {
             rest: self.properties,
@@ -318,7 +304,7 @@ impl<'a> Stored<'a> {
     /// One property, if the entity has it. Names are case-sensitive.
     ///
     /// # Errors
-    /// [`StoredError::Malformed`] when the bytes before it cannot be read.
+    /// [`StoredError::Malformed`] when a property before it cannot be read.
     pub fn get(&self, name: &str) -> Result<Option<ValueRef<'a>>, StoredError> {
         for property in self.iter() {
             let property = property?;
@@ -330,18 +316,18 @@ impl<'a> Stored<'a> {
     }
 }
 
-/// One property, lent.
+/// One property, borrowed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PropertyRef<'a> {
     /// Its name.
     pub name: &'a str,
     /// Its value.
     pub value: ValueRef<'a>,
-    /// For a string: JSON needs no escape in it.
+    /// Whether it is a string that needs no escapes in JSON.
     pub plain: bool,
 }
 
-/// The properties of a stored entity. After an error it ends.
+/// Iterates over the properties of a stored entity; ends after an error.
 #[derive(Debug, Clone)]
 pub struct PropertyIter<'a> {
     rest: &'a [u8],
@@ -493,7 +479,7 @@ mod tests {
     }
 
     #[test]
-    fn size_is_that_of_the_formula() {
+    fn size_follows_the_formula_of_the_service() {
         let model = vec![
             ("ab".to_owned(), Value::String("é".into())),
             ("c".to_owned(), Value::Int64(1)),
@@ -515,7 +501,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_those_of_the_format_document() {
+    fn bytes_match_the_format_document() {
         let model = vec![
             ("S".to_owned(), Value::String("a\"".into())),
             ("P".to_owned(), Value::String("a".into())),

@@ -6,18 +6,18 @@ use thiserror::Error;
 
 const TICKS_PER_SECOND: u64 = 10_000_000;
 
-/// A time to live: an entity that was last written that long ago, or longer, is no more. Whole seconds, from one second to a
-/// hundred years. Not of the Table service: an extension of ours.
+/// A time to live: an entity expires this long after its last write. Whole seconds, from one second to a hundred years.
+/// An extension of Partita, which the Table service does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TimeToLive(u64);
 
 impl TimeToLive {
-    /// A second.
+    /// One second.
     pub const MIN: Self = Self(1);
     /// 36,500 days.
     pub const MAX: Self = Self(36_500 * 86_400);
 
-    /// From seconds.
+    /// The time to live of so many seconds.
     ///
     /// # Errors
     /// [`InvalidTimeToLive`] outside [`TimeToLive::MIN`] to [`TimeToLive::MAX`].
@@ -29,14 +29,12 @@ impl TimeToLive {
         }
     }
 
-    /// In seconds.
-    #[must_use]
+    /// The same in seconds.
     pub const fn seconds(self) -> u64 {
         self.0
     }
 
-    /// Entities with this Timestamp or an earlier one have expired by `now`; `None` when none can have.
-    #[must_use]
+    /// The latest Timestamp of entities that have expired by `now`; `None` if no entity can have expired.
     pub const fn expired_until(self, now: DateTime) -> Option<DateTime> {
         match now.ticks().checked_sub(self.0 * TICKS_PER_SECOND) {
             Some(ticks) => DateTime::from_ticks(ticks),
@@ -51,7 +49,7 @@ impl fmt::Display for TimeToLive {
     }
 }
 
-/// Not a time to live.
+/// Why a number is not a time to live: it is out of range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("a time to live is 1 s to 36,500 days")]
 pub struct InvalidTimeToLive;

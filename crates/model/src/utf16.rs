@@ -1,4 +1,4 @@
-//! Strings as the service sees them: sequences of UTF-16 code units, in ordinal order.
+//! Strings in the order of the service: by UTF-16 code unit.
 //!
 //! UTF-8 bytes order by code point; UTF-16 code units order a supplementary character (a surrogate pair, D800..DFFF)
 //! below U+E000..U+FFFF. The two differ only there, and in UTF-8 the difference sits in the lead byte: EE and EF lead
@@ -8,7 +8,7 @@
 
 use std::cmp::Ordering;
 
-/// Lifts the lead bytes EE and EF above F0..F4; every other byte stays.
+/// Moves the lead bytes EE and EF above F0..F4; every other byte stays.
 pub(crate) const fn lift(byte: u8) -> u8 {
     match byte {
         0xEE => 0xF5,
@@ -27,7 +27,6 @@ pub(crate) const fn lower(byte: u8) -> u8 {
 }
 
 /// Compares two strings by UTF-16 code units, ordinally (case-sensitive), as the service orders keys and strings.
-#[must_use]
 pub fn compare(a: &str, b: &str) -> Ordering {
     let (a, b) = (a.as_bytes(), b.as_bytes());
     match a.iter().zip(b).position(|(x, y)| x != y) {
@@ -39,9 +38,8 @@ pub fn compare(a: &str, b: &str) -> Ordering {
     }
 }
 
-/// The least text behind all that begin with `prefix`, in that order; `None` if nothing lies behind them. Surrogates, which are no
-/// characters alone, stand between U+D7FF and U+E000: behind U+D7FF comes U+10000, behind U+10FFFF comes U+E000.
-#[must_use]
+/// The least text after every text that begins with `prefix`; `None` if no text lies after them. Surrogates, which are not
+/// characters on their own, lie between U+D7FF and U+E000: U+10000 follows U+D7FF, and U+E000 follows U+10FFFF.
 pub fn successor(prefix: &str) -> Option<String> {
     let mut chars = prefix.chars();
     while let Some(last) = chars.next_back() {
@@ -64,9 +62,8 @@ fn next_char(c: char) -> Option<char> {
 }
 
 /// The number of UTF-16 code units of a string: the unit of the service's length limits.
-#[must_use]
 pub fn len(text: &str) -> usize {
-    // One unit for each byte that begins a character, and one more for each four-byte sequence.
+    // One unit for each byte that begins a character, and another one for each four-byte sequence.
     let bytes = text.as_bytes();
     if bytes.is_ascii() {
         return bytes.len();
@@ -95,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_behind_a_prefix() {
+    fn successors_of_prefixes() {
         let cases = [
             ("D", Some("E")),
             ("ab\u{FFFF}", Some("ac")),
@@ -121,7 +118,7 @@ mod tests {
     proptest! {
         /// A text lies from a prefix up to its successor exactly if it begins with it.
         #[test]
-        fn what_begins_with_a_prefix_lies_together(prefix in text(), tail in text(), other in text()) {
+        fn texts_with_a_prefix_are_contiguous(prefix in text(), tail in text(), other in text()) {
             for key in [format!("{prefix}{tail}"), other, format!("{prefix}\u{FFFF}{tail}")] {
                 let from = compare(&key, &prefix).is_ge();
                 let before = successor(&prefix).is_none_or(|end| compare(&key, &end).is_lt());

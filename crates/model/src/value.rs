@@ -17,14 +17,14 @@ pub enum EdmType {
     Int64,
     /// 64-bit floating point number, NaN and infinities included.
     Double,
-    /// Date and time, 100 ns, UTC, from 1601 on.
+    /// Date and time in UTC, in steps of 100 ns, from 1601 on.
     DateTime,
     /// 128-bit identifier.
     Guid,
 }
 
 impl EdmType {
-    /// Every type.
+    /// All types.
     pub const ALL: [Self; 8] = [
         Self::String,
         Self::Binary,
@@ -36,8 +36,7 @@ impl EdmType {
         Self::Guid,
     ];
 
-    /// The name as in annotations, e.g. `Edm.Int64`.
-    #[must_use]
+    /// The name in annotations, such as `Edm.Int64`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::String => "Edm.String",
@@ -51,20 +50,19 @@ impl EdmType {
         }
     }
 
-    /// The type of that name, if it is one of the service's.
-    #[must_use]
+    /// The type of this name; `None` for any other text.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|edm| edm.name() == name)
     }
 }
 
-/// A value that owns its data.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Value {
+/// A value of one of the eight types, whose text is a `T` and whose bytes are a `B`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum TypedValue<T, B> {
     /// [`EdmType::String`].
-    String(String),
+    String(T),
     /// [`EdmType::Binary`].
-    Binary(Vec<u8>),
+    Binary(B),
     /// [`EdmType::Boolean`].
     Boolean(bool),
     /// [`EdmType::Int32`].
@@ -79,30 +77,30 @@ pub enum Value {
     Guid(Guid),
 }
 
-/// A value that lends its data.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum ValueRef<'a> {
-    /// [`EdmType::String`].
-    String(&'a str),
-    /// [`EdmType::Binary`].
-    Binary(&'a [u8]),
-    /// [`EdmType::Boolean`].
-    Boolean(bool),
-    /// [`EdmType::Int32`].
-    Int32(i32),
-    /// [`EdmType::Int64`].
-    Int64(i64),
-    /// [`EdmType::Double`].
-    Double(f64),
-    /// [`EdmType::DateTime`].
-    DateTime(DateTime),
-    /// [`EdmType::Guid`].
-    Guid(Guid),
+/// A value that owns its data.
+pub type Value = TypedValue<String, Vec<u8>>;
+
+/// A value that borrows its data.
+pub type ValueRef<'a> = TypedValue<&'a str, &'a [u8]>;
+
+impl<T, B> TypedValue<T, B> {
+    /// The type of the value.
+    pub const fn edm_type(&self) -> EdmType {
+        match self {
+            Self::String(_) => EdmType::String,
+            Self::Binary(_) => EdmType::Binary,
+            Self::Boolean(_) => EdmType::Boolean,
+            Self::Int32(_) => EdmType::Int32,
+            Self::Int64(_) => EdmType::Int64,
+            Self::Double(_) => EdmType::Double,
+            Self::DateTime(_) => EdmType::DateTime,
+            Self::Guid(_) => EdmType::Guid,
+        }
+    }
 }
 
 impl Value {
-    /// The value, lent.
-    #[must_use]
+    /// The value, borrowed.
     pub fn as_ref(&self) -> ValueRef<'_> {
         match self {
             Self::String(text) => ValueRef::String(text),
@@ -116,14 +114,7 @@ impl Value {
         }
     }
 
-    /// Its type.
-    #[must_use]
-    pub fn edm_type(&self) -> EdmType {
-        self.as_ref().edm_type()
-    }
-
-    /// Whether one is stored as the other: type and value are the same, NaN is NaN, and minus zero is zero.
-    #[must_use]
+    /// Whether both have the same type and are stored alike: NaN equals NaN, minus zero equals zero.
     pub fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Double(one), Self::Double(other)) if one.is_nan() => other.is_nan(),
@@ -132,7 +123,7 @@ impl Value {
     }
 }
 
-/// What a Rust value of the type is in the data model: nothing is guessed, nothing is rounded.
+/// Rust types with an exact counterpart in the data model.
 macro_rules! from {
     ($($type:ty => $variant:ident),+ $(,)?) => {$(
         impl From<$type> for Value {
@@ -157,23 +148,7 @@ from! {
 }
 
 impl ValueRef<'_> {
-    /// Its type.
-    #[must_use]
-    pub const fn edm_type(&self) -> EdmType {
-        match self {
-            Self::String(_) => EdmType::String,
-            Self::Binary(_) => EdmType::Binary,
-            Self::Boolean(_) => EdmType::Boolean,
-            Self::Int32(_) => EdmType::Int32,
-            Self::Int64(_) => EdmType::Int64,
-            Self::Double(_) => EdmType::Double,
-            Self::DateTime(_) => EdmType::DateTime,
-            Self::Guid(_) => EdmType::Guid,
-        }
-    }
-
     /// A copy that owns its data.
-    #[must_use]
     pub fn to_value(&self) -> Value {
         match *self {
             Self::String(text) => Value::String(text.to_owned()),
@@ -187,9 +162,8 @@ impl ValueRef<'_> {
         }
     }
 
-    /// The bytes that the value adds to an entity's size in the service's formula (without its name): String 4 plus two
-    /// a code unit, Binary 4 plus its length, Int32 4, Int64, Double and DateTime 8, Guid 16, Boolean 1.
-    #[must_use]
+    /// The bytes that the value, without its name, adds to an entity's size by the service's formula: String 4 plus 2 for
+    /// each UTF-16 code unit, Binary 4 plus its length, Int32 4, Int64, Double and DateTime 8, Guid 16, Boolean 1.
     pub fn size_bytes(&self) -> usize {
         match self {
             Self::String(text) => 4 + 2 * crate::utf16_len(text),

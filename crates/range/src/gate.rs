@@ -5,7 +5,6 @@
 
 use crate::follow::Follow;
 use partita_engine::{Write, WriteError};
-use partita_rt::{Bug, is_planted};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::Notify;
@@ -30,8 +29,7 @@ impl Gate {
             gate: Arc::clone(self),
         };
         // Dropping the pass takes the count back.
-        let is_let_in = before & FROZEN == 0 || (before == FROZEN && is_planted(Bug::StaleMap));
-        is_let_in.then_some(pass)
+        (before & FROZEN == 0).then_some(pass)
     }
 
     /// Issues no more passes, and waits until all are returned. Cancel safe: dropped early, the gate stays frozen.

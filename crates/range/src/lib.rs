@@ -21,6 +21,8 @@ mod follow;
 mod gate;
 mod key_filter;
 mod lock_table;
+#[cfg(feature = "planted-bugs")]
+mod planted;
 mod range;
 mod row_memory;
 

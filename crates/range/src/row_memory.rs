@@ -1,7 +1,10 @@
 //! The entity cache and key filter of a process, shared by its ranges: one limit for all of them.
 
-use crate::cache::{CacheStats, EntityCache};
-use crate::key_filter::KeyFilter;
+use crate::cache::CacheStats;
+#[cfg(feature = "planted-bugs")]
+use crate::planted::{EntityCache, KeyFilter};
+#[cfg(not(feature = "planted-bugs"))]
+use crate::{cache::EntityCache, key_filter::KeyFilter};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The entity cache and the key filter, shared by all ranges of a process.

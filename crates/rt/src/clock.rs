@@ -1,12 +1,14 @@
 //! Time, behind a trait.
 //!
-//! Wall time stamps entities and checks signatures; it may jump. Monotonic time measures how long something took; it never
-//! goes back. Nothing outside this module asks the operating system for either.
+//! Wall time stamps entities and checks signatures; it may jump. Monotonic time measures durations; it never goes back. Only this module
+//! reads the operating system's wall clock.
 
 use std::fmt::Debug;
+#[cfg(any(test, feature = "testing"))]
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
+#[cfg(any(test, feature = "testing"))]
 use parking_lot::Mutex;
 
 /// A source of wall time and of monotonic time. Cheap: a call takes some tens of nanoseconds.
@@ -17,7 +19,7 @@ pub trait Clock: Debug + Send + Sync + 'static {
     /// A reading of the monotonic clock. Never smaller than an earlier reading.
     fn monotonic(&self) -> Instant;
 
-    /// The processor time that this process has used, all threads together; zero where the system does not say.
+    /// The processor time that all threads of this process have used.
     fn processor(&self) -> Duration;
 }
 
@@ -38,26 +40,22 @@ impl Clock for SystemClock {
         Instant::now()
     }
 
-    #[cfg(unix)]
     fn processor(&self) -> Duration {
         let used = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
         // It is never negative.
         used.try_into().unwrap_or_default()
     }
-
-    #[cfg(not(unix))]
-    fn processor(&self) -> Duration {
-        Duration::ZERO
-    }
 }
 
-/// A clock that moves only when told to. Clones share the same time.
+/// A clock that a test sets by hand. Clones share the same time.
+#[cfg(any(test, feature = "testing"))]
 #[derive(Clone, Debug)]
 pub struct ManualClock {
     time: Arc<Mutex<(SystemTime, Instant)>>,
     processor: Arc<Mutex<Duration>>,
 }
 
+#[cfg(any(test, feature = "testing"))]
 impl ManualClock {
     /// A clock that stands at `now`.
     #[must_use]
@@ -75,17 +73,18 @@ impl ManualClock {
         time.1 += by;
     }
 
-    /// Uses processor time.
+    /// Adds processor time.
     pub fn work(&self, time: Duration) {
         *self.processor.lock() += time;
     }
 
-    /// Sets the wall time, forward or back, as an operator setting the machine's clock would; monotonic time stands still.
+    /// Sets the wall time, forward or back, as when an operator sets the machine's clock. Monotonic time does not change.
     pub fn set_wall(&self, now: SystemTime) {
         self.time.lock().0 = now;
     }
 }
 
+#[cfg(any(test, feature = "testing"))]
 impl Clock for ManualClock {
     fn now(&self) -> SystemTime {
         self.time.lock().0
@@ -105,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_manual_clock_moves_only_when_told_to() {
+    fn a_manual_clock_moves_only_when_set() {
         let start = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000);
         let clock = ManualClock::new(start);
         let shared = clock.clone();

@@ -1,14 +1,14 @@
 //! Seeds of hash tables.
 //!
-//! foldhash's own random states take their seeds from addresses, which no seed of a simulation decides. These take them from
-//! [`crate::random`]. The standard library's `RandomState` asks the operating system, which a simulation answers.
+//! foldhash's own random states take their seeds from memory addresses, which differ between two runs of a simulation. These take them
+//! from [`crate::random`]. The standard library's `RandomState` reads the operating system's randomness, which a simulation controls.
 
 use std::hash::BuildHasher;
 use std::sync::OnceLock;
 
 use foldhash::{SharedSeed, fast, quality};
 
-/// The state of a hash table whose keys come from outside: fast, and good in all its bits.
+/// The state of a hash table that uses all bits of a hash, such as a concurrent cache.
 #[derive(Clone, Debug)]
 pub struct RandomState(quality::SeedableRandomState);
 
@@ -54,7 +54,7 @@ impl BuildHasher for FastRandomState {
     }
 }
 
-/// The part of the seed that all states of the process share, because it is slow to make.
+/// The part of the seed that all states of the process share, because making it is slow.
 fn shared() -> &'static SharedSeed {
     static SHARED: OnceLock<SharedSeed> = OnceLock::new();
     SHARED.get_or_init(|| SharedSeed::from_u64(crate::random::u64()))

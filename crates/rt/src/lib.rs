@@ -1,32 +1,31 @@
 //! The only doors to the world: time, randomness, tasks and the place where bytes are kept.
 //!
-//! Everything above this crate takes its clock, its random bytes, its background tasks and its object store from here, so
-//! that a test (and later a simulation) can put another world behind the same doors. The crate knows nothing of tables,
-//! entities or the protocol.
+//! All other crates take their clock, random bytes, background tasks and object store from here, so that a test or a simulation can
+//! replace them. The crate does not depend on tables, entities or the protocol.
 //!
-//! - [`clock`]: wall time and monotonic time, real or set by hand.
-//! - [`random`]: bytes from the operating system, and a fast generator for ids that need no secrecy.
+//! - [`clock`]: wall time and monotonic time, of the machine or set by a test.
+//! - [`random`]: random bytes of the operating system, and a fast generator for ids that are not secret.
 //! - [`hash`]: seeds of hash tables.
 //! - [`tasks`]: named background tasks, and the signal that ends them.
 //! - [`threads`]: threads with runtimes of their own, and blocking work.
-//! - [`world`]: the machine's world or a simulated one, in which nothing starts a thread.
+//! - [`world`]: the machine's world, or a simulated one, in which no thread starts.
 //! - [`net`]: listeners and connections, of the machine or of a simulation.
-//! - [`place`]: directories and object stores elsewhere, by path or URL.
-//! - [`data_dir`]: the data directory: locked, versioned, swept, with the object store in it.
+//! - [`place`]: other directories and object stores, by path or URL.
+//! - [`data_dir`]: the data directory, with its lock, its format version and its object store.
 
 pub mod clock;
 pub mod data_dir;
 pub mod hash;
 pub mod net;
 pub mod place;
-pub mod planted;
 pub mod random;
 pub mod tasks;
 pub mod threads;
 pub mod world;
 
-pub use clock::{Clock, ManualClock, SystemClock};
+#[cfg(any(test, feature = "testing"))]
+pub use clock::ManualClock;
+pub use clock::{Clock, SystemClock};
 pub use data_dir::DataDir;
 pub use place::Place;
-pub use planted::{Bug, is_planted};
 pub use tasks::{Shutdown, Tasks};

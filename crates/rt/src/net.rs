@@ -1,36 +1,36 @@
 //! The network: listeners and connections, of the machine or of a simulation.
 //!
-//! A server takes its listeners from a [`Network`]. [`MachineNetwork`] opens TCP sockets. A simulation gives listeners of its own,
-//! whose connections are [`Stream::simulated`].
+//! A server takes its listeners from a [`Network`]. [`MachineNetwork`] opens TCP sockets. A simulation implements the traits itself and
+//! makes its connections with [`simulated`].
 
 use std::fmt::Debug;
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
-use std::task::{Context, Poll};
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
+use tokio_util::either::Either;
 
-/// An answer that is awaited.
+/// The future of an operation of the network.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = io::Result<T>> + Send + 'a>>;
 
-/// Gives listeners.
+/// Opens listeners.
 pub trait Network: Debug + Send + Sync + 'static {
-    /// Listens on a port of a host's address or name; port 0 picks a free one.
+    /// Listens on a port of `host`, an address or a name; port 0 picks a free port.
     fn listen<'a>(&'a self, host: &'a str, port: u16) -> Answer<'a, Box<dyn Listener>>;
 }
 
-/// Takes connections.
+/// Accepts connections.
 pub trait Listener: Send + Sync + 'static {
-    /// Where it listens.
+    /// The address it listens on.
     ///
     /// # Errors
-    /// What the system says.
+    /// Those of the operating system.
     fn address(&self) -> io::Result<SocketAddr>;
 
-    /// Waits for the next connection, and says who made it. Cancel safe.
+    /// Waits for the next connection, and returns it with the address of the peer. Cancel safe.
     fn accept(&self) -> Answer<'_, (Stream, SocketAddr)>;
 }
 
@@ -39,22 +39,13 @@ pub trait SimulatedStream: AsyncRead + AsyncWrite + Debug + Send + Unpin + 'stat
 
 impl<S: AsyncRead + AsyncWrite + Debug + Send + Unpin + 'static> SimulatedStream for S {}
 
-/// A connection.
-#[derive(Debug)]
-pub struct Stream(Kind);
+/// A connection: of the machine, or of a simulation.
+pub type Stream = Either<TcpStream, Box<dyn SimulatedStream>>;
 
-#[derive(Debug)]
-enum Kind {
-    Tcp(TcpStream),
-    Simulated(Box<dyn SimulatedStream>),
-}
-
-impl Stream {
-    /// A connection of a simulation.
-    #[must_use]
-    pub fn simulated(stream: impl SimulatedStream) -> Self {
-        Self(Kind::Simulated(Box::new(stream)))
-    }
+/// A connection of a simulation.
+#[must_use]
+pub fn simulated(stream: impl SimulatedStream) -> Stream {
+    Either::Right(Box::new(stream))
 }
 
 /// The machine's network.
@@ -82,74 +73,10 @@ impl Listener for TcpListener {
     fn accept(&self) -> Answer<'_, (Stream, SocketAddr)> {
         Box::pin(async move {
             let (stream, peer) = Self::accept(self).await?;
-            // What is written is whole; waiting for more would only delay it.
+            // Each write is a whole answer: Nagle's algorithm would only delay it.
             let _ = stream.set_nodelay(true);
-            Ok((Stream(Kind::Tcp(stream)), peer))
+            Ok((Either::Left(stream), peer))
         })
-    }
-}
-
-impl AsyncRead for Stream {
-    #[inline]
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        match &mut self.0 {
-            Kind::Tcp(stream) => Pin::new(stream).poll_read(context, buffer),
-            Kind::Simulated(stream) => Pin::new(stream).poll_read(context, buffer),
-        }
-    }
-}
-
-impl AsyncWrite for Stream {
-    #[inline]
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        match &mut self.0 {
-            Kind::Tcp(stream) => Pin::new(stream).poll_write(context, bytes),
-            Kind::Simulated(stream) => Pin::new(stream).poll_write(context, bytes),
-        }
-    }
-
-    #[inline]
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        pieces: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        match &mut self.0 {
-            Kind::Tcp(stream) => Pin::new(stream).poll_write_vectored(context, pieces),
-            Kind::Simulated(stream) => Pin::new(stream).poll_write_vectored(context, pieces),
-        }
-    }
-
-    #[inline]
-    fn is_write_vectored(&self) -> bool {
-        match &self.0 {
-            Kind::Tcp(stream) => stream.is_write_vectored(),
-            Kind::Simulated(stream) => stream.is_write_vectored(),
-        }
-    }
-
-    #[inline]
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut self.0 {
-            Kind::Tcp(stream) => Pin::new(stream).poll_flush(context),
-            Kind::Simulated(stream) => Pin::new(stream).poll_flush(context),
-        }
-    }
-
-    #[inline]
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut self.0 {
-            Kind::Tcp(stream) => Pin::new(stream).poll_shutdown(context),
-            Kind::Simulated(stream) => Pin::new(stream).poll_shutdown(context),
-        }
     }
 }
 
@@ -166,13 +93,13 @@ mod tests {
             stream.write_all(&bytes).await.unwrap();
             stream.shutdown().await.unwrap();
         };
-        let asking = async {
+        let sending = async {
             client.write_all(b"ping").await.unwrap();
             let mut answer = Vec::new();
             client.read_to_end(&mut answer).await.unwrap();
             answer
         };
-        let ((), answer) = tokio::join!(echoing, asking);
+        let ((), answer) = tokio::join!(echoing, sending);
         assert_eq!(answer, b"ping");
     }
 
@@ -191,6 +118,6 @@ mod tests {
     #[tokio::test]
     async fn a_simulated_connection_carries_bytes_and_its_end() {
         let (stream, client) = tokio::io::duplex(16);
-        echoes(Stream::simulated(stream), client).await;
+        echoes(simulated(stream), client).await;
     }
 }

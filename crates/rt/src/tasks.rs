@@ -1,10 +1,10 @@
-//! Background tasks that somebody owns.
+//! Background tasks with an owner.
 //!
-//! A task outlives the call that started it, so somebody must know of it: [`Tasks`] names every task, tells all of them when
-//! it is time to end, waits for them, and says which ones did not. Clones share one set.
+//! A task outlives the call that started it. So [`Tasks`] names every task, signals shutdown to all, waits for them, and returns the names
+//! of those that did not end. Clones share one set.
 //!
-//! Timeline of an orderly end: [`Tasks::shut_down`] → every [`Shutdown::requested`] returns → tasks finish their work →
-//! [`Tasks::drain`] returns the names of those that took longer than the deadline (they are aborted when the runtime goes).
+//! Timeline of a shutdown: [`Tasks::shut_down`] → every [`Shutdown::requested`] returns → tasks finish their work → [`Tasks::drain`]
+//! returns the names of those that took longer than the deadline (the end of the runtime aborts them).
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -16,7 +16,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// The tasks of a part of the process.
+/// A set of named tasks.
 #[derive(Clone, Debug, Default)]
 pub struct Tasks {
     inner: Arc<Inner>,
@@ -53,7 +53,7 @@ impl Tasks {
         })
     }
 
-    /// Starts blocking work on the runtime's blocking threads and keeps it under `name`.
+    /// Starts blocking work on a blocking thread and keeps it under `name`.
     ///
     /// # Panics
     /// When called outside a tokio runtime.
@@ -71,7 +71,7 @@ impl Tasks {
         })
     }
 
-    /// A view of the end signal, for a task or a part to watch.
+    /// The shutdown signal.
     #[must_use]
     pub fn shutdown(&self) -> Shutdown {
         Shutdown {
@@ -79,17 +79,17 @@ impl Tasks {
         }
     }
 
-    /// Tells every task that it is time to end. Does not wait.
+    /// Signals shutdown to every task. Does not wait.
     pub fn shut_down(&self) {
         self.inner.shutdown.cancel();
         self.inner.tracker.close();
     }
 
-    /// Asks all tasks to end and waits for them, at most for `deadline`. Returns the names of the tasks still running, each
-    /// as often as it runs: empty when all is done. Cancel safe.
+    /// Signals shutdown and waits until all tasks have ended, at most for `deadline`. Returns the names of the tasks that still run, one
+    /// for each task. Cancel safe.
     pub async fn drain(&self, deadline: Duration) -> Vec<&'static str> {
         self.shut_down();
-        // A timeout is not an error here: the answer is what is left.
+        // A timeout is not an error: the result names the tasks that are left.
         let _ = tokio::time::timeout(deadline, self.inner.tracker.wait()).await;
         let running = self.inner.running.lock();
         running
@@ -99,26 +99,26 @@ impl Tasks {
     }
 }
 
-/// The end signal of a set of tasks.
+/// The shutdown signal of a set of tasks.
 #[derive(Clone, Debug)]
 pub struct Shutdown {
     token: CancellationToken,
 }
 
 impl Shutdown {
-    /// Waits until the end was asked for. Cancel safe.
+    /// Waits until shutdown is requested. Cancel safe.
     pub async fn requested(&self) {
         self.token.cancelled().await;
     }
 
-    /// Whether the end was asked for.
+    /// Whether shutdown was requested.
     #[must_use]
     pub fn is_requested(&self) -> bool {
         self.token.is_cancelled()
     }
 }
 
-/// Counts a task while it lives, also when it panics or is aborted.
+/// Counts a task until it ends, also by a panic or an abort.
 struct Running {
     inner: Arc<Inner>,
     name: &'static str,
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn tasks_see_the_end_and_are_waited_for() {
+    async fn tasks_see_the_shutdown_and_are_awaited() {
         let tasks = Tasks::new();
         let shutdown = tasks.shutdown();
         let watcher = tasks.spawn("watcher", async move {

@@ -1,7 +1,7 @@
 //! Threads: one with a runtime of its own, a pool of them, and blocking work.
 //!
 //! In a [simulated world](crate::world) no thread starts: the same work runs as tasks of the current runtime, and blocking work
-//! runs when its task is polled. Callers see no difference except in time.
+//! runs when its task is polled. Only the timing differs for callers.
 
 use std::future::Future;
 use std::io;
@@ -13,7 +13,7 @@ use tokio::task::JoinHandle;
 
 use crate::world;
 
-/// How much a pool's threads give way to others: a tenth of the weight when there is not enough for all.
+/// The nice value of a pool's threads: on a busy machine they get a tenth of the processor time of other threads.
 #[cfg(target_os = "linux")]
 const NICE: i32 = 10;
 
@@ -32,10 +32,10 @@ enum Running {
 
 impl OwnThread {
     /// Starts a thread called `name` that runs `work`, and the tasks of its [`OwnThread::runtime`] until `work` ends. The runtime
-    /// has time and no I/O.
+    /// has timers and no I/O.
     ///
     /// # Errors
-    /// When the system has no thread to give.
+    /// When the system cannot start a thread.
     ///
     /// # Panics
     /// In a simulated world, when called outside a tokio runtime.
@@ -78,7 +78,7 @@ impl OwnThread {
     /// Waits until the work has ended. A panic of the work ends the wait too. A second call returns at once.
     pub async fn join(&self) {
         let running = self.running.lock().take();
-        // An error is a panic of the work, which has ended then.
+        // An error means that the work panicked: it has ended.
         match running {
             Some(Running::Thread(thread)) => drop(spawn_blocking(move || thread.join()).await),
             Some(Running::Task(task)) => drop(task.await),
@@ -87,7 +87,7 @@ impl OwnThread {
     }
 }
 
-/// What a pool of threads is made of.
+/// The settings of a pool of threads.
 #[derive(Clone, Copy, Debug)]
 pub struct PoolSettings {
     /// The name of its threads.
@@ -98,7 +98,7 @@ pub struct PoolSettings {
     pub blocking_threads_max: usize,
 }
 
-/// Threads for background work. They give way to all others: when the machine is busy, requests come first.
+/// Threads for background work, of a lower priority: on a busy machine requests come first.
 #[derive(Debug)]
 pub struct Pool {
     handle: Handle,
@@ -107,10 +107,10 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// Starts the threads. Their runtime has time and no I/O.
+    /// Starts the threads. Their runtime has timers and no I/O.
     ///
     /// # Errors
-    /// When the system has no threads to give.
+    /// When the system cannot start the threads.
     ///
     /// # Panics
     /// In a simulated world, when called outside a tokio runtime.
@@ -129,7 +129,7 @@ impl Pool {
             .worker_threads(settings.threads)
             .max_blocking_threads(settings.blocking_threads_max)
             .thread_name(settings.name)
-            .on_thread_start(give_way)
+            .on_thread_start(lower_priority)
             .enable_time()
             .build()?;
         Ok(Self {
@@ -158,7 +158,7 @@ impl Drop for Pool {
     }
 }
 
-/// How many threads the machine runs at the same time. In a simulated world always the same, whatever machine simulates it.
+/// The number of the machine's cores. Constant in a simulated world, so that runs do not differ between machines.
 #[allow(
     clippy::disallowed_methods,
     reason = "this is the door to the number of cores"
@@ -191,9 +191,8 @@ where
     tokio::task::spawn_blocking(work)
 }
 
-/// Lowers the priority of this thread (on Linux it is the thread's own, not the process's). Without the right to do so the
-/// priority stays.
-fn give_way() {
+/// Lowers the priority of this thread. Linux has a priority for each thread. Without permission the priority stays.
+fn lower_priority() {
     #[cfg(target_os = "linux")]
     let _ = rustix::process::nice(NICE);
 }

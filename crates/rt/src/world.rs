@@ -1,8 +1,8 @@
 //! Which world a thread lives in: the machine's, or a simulated one.
 //!
-//! In the machine's world, [`crate::threads`] starts threads. In a simulated world everything runs on the one thread that
-//! simulates it, in an order that a seed decides, so nothing may start a thread: what would run on a thread of its own runs as a
-//! task of the runtime that is current. A thread lives in the machine's world until it calls [`simulate`].
+//! In the machine's world, [`crate::threads`] starts threads. In a simulated world everything runs on one thread, in an order that a
+//! seed decides: work for other threads runs as a task of the current runtime. A thread lives in the machine's world until it calls
+//! [`simulate`].
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -14,14 +14,14 @@ thread_local! {
 /// The simulated world of this thread; dropping it ends the simulation.
 #[derive(Debug)]
 pub struct Simulated {
-    /// It belongs to the thread that made it.
+    /// Keeps it on the thread that made it.
     thread: PhantomData<*const ()>,
 }
 
-/// Makes this thread live in a simulated world.
+/// Moves this thread into a simulated world.
 ///
 /// # Panics
-/// When it already does.
+/// When it is in one already.
 #[must_use]
 pub fn simulate() -> Simulated {
     let before = SIMULATED.replace(true);

@@ -27,8 +27,8 @@ impl Explained {
     /// # Errors
     /// The error that the service would answer.
     pub fn new(filter: &str) -> Result<Explained, InvalidFilter> {
-        let filter =
-            parse_filter(filter).map_err(|failure| InvalidFilter(failure.text().to_owned()))?;
+        let filter = parse_filter(filter);
+        let filter = filter.map_err(|failure| InvalidFilter(failure.text().to_owned()))?;
         Ok(Explained(Plan::new(Some(&filter))))
     }
 
@@ -41,7 +41,7 @@ impl Explained {
     pub fn as_text(&self) -> String {
         let plan = &self.0;
         let class = plan.class();
-        let mut text = format!("class  {class}: {}\n", meaning(class));
+        let mut text = format!("class  {}: {}\n", class.name(), meaning(class));
         if plan.spans.is_empty() {
             text.push_str("reads  nothing: no row can match\n");
         }
@@ -49,11 +49,9 @@ impl Explained {
             let label = if index == 0 { "reads" } else { "" };
             text.push_str(&format!("{label:5}  {}\n", span_text(span)));
         }
-        if plan.spans.len() > SPANS_LISTED {
-            text.push_str(&format!(
-                "       and {} more key ranges\n",
-                plan.spans.len() - SPANS_LISTED
-            ));
+        let more = plan.spans.len().saturating_sub(SPANS_LISTED);
+        if more > 0 {
+            text.push_str(&format!("       and {more} more key ranges\n"));
         }
         match &plan.residual {
             Some(residual) => text.push_str(&format!("tests  {residual}, on each row read\n")),
@@ -92,38 +90,29 @@ fn span_text(span: &EntityRange) -> String {
 }
 
 fn bound_text(bound: &EntityBound) -> String {
+    let partition_text = |partition| format!("partition {}", quoted(partition));
+    let row_text = |partition, row| format!("row {} of {}", quoted(row), partition_text(partition));
     match bound {
         EntityBound::TableStart => "the start of the table".to_owned(),
         EntityBound::TableEnd => "the end of the table".to_owned(),
-        EntityBound::BeforePartition(partition) => {
-            format!("before partition {}", quoted(partition))
-        }
-        EntityBound::AfterPartition(partition) => format!("after partition {}", quoted(partition)),
-        EntityBound::Before(partition, row) => format!(
-            "before row {} of partition {}",
-            quoted(row),
-            quoted(partition)
-        ),
-        EntityBound::After(partition, row) => format!(
-            "after row {} of partition {}",
-            quoted(row),
-            quoted(partition)
-        ),
+        EntityBound::BeforePartition(partition) => format!("before {}", partition_text(partition)),
+        EntityBound::AfterPartition(partition) => format!("after {}", partition_text(partition)),
+        EntityBound::Before(partition, row) => format!("before {}", row_text(partition, row)),
+        EntityBound::After(partition, row) => format!("after {}", row_text(partition, row)),
     }
 }
 
 /// A key as a literal of the filter language, with control characters escaped.
 fn quoted(key: &str) -> String {
-    let mut text = String::from("'");
-    for letter in key.chars() {
-        match letter {
-            '\'' => text.push_str("''"),
-            letter if letter.is_control() => text.extend(letter.escape_unicode()),
-            letter => text.push(letter),
+    let escaped = key.replace('\'', "''");
+    let mut text = String::new();
+    for letter in escaped.chars() {
+        match letter.is_control() {
+            true => text.extend(letter.escape_unicode()),
+            false => text.push(letter),
         }
     }
-    text.push('\'');
-    text
+    format!("'{text}'")
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Work that takes longer than a request of the admin port: one request starts a job, others poll it.
+//! Jobs: work that takes longer than a request of the admin port. One request starts a job, others poll it.
 //!
 //! - A job goes on when its caller disconnects. It ends with an error when the server stops.
 //! - The last [`JOBS_MAX`] jobs are remembered, until the process ends.
@@ -36,14 +36,8 @@ pub(crate) struct Job {
     pub(crate) rows: AtomicU64,
     /// Bytes so far.
     pub(crate) bytes: AtomicU64,
-    state: Mutex<State>,
-}
-
-#[derive(Debug)]
-enum State {
-    Running,
-    Done(JobResult),
-    Failed(String),
+    /// `None` while it runs.
+    result: Mutex<Option<Result<JobResult, String>>>,
 }
 
 impl Job {
@@ -55,10 +49,10 @@ impl Job {
 
     /// The job as the admin API shows it.
     pub(crate) fn describe(&self) -> admin::Job {
-        let (state, result, error) = match &*self.state.lock() {
-            State::Running => (JobState::Running, None, None),
-            State::Done(result) => (JobState::Done, Some(result.clone()), None),
-            State::Failed(error) => (JobState::Failed, None, Some(error.clone())),
+        let (state, result, error) = match &*self.result.lock() {
+            None => (JobState::Running, None, None),
+            Some(Ok(result)) => (JobState::Done, Some(result.clone()), None),
+            Some(Err(error)) => (JobState::Failed, None, Some(error.clone())),
         };
         admin::Job {
             id: self.id,
@@ -73,7 +67,7 @@ impl Job {
     }
 
     fn is_running(&self) -> bool {
-        matches!(*self.state.lock(), State::Running)
+        self.result.lock().is_none()
     }
 }
 
@@ -100,7 +94,7 @@ impl Jobs {
             params,
             rows: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
-            state: Mutex::new(State::Running),
+            result: Mutex::new(None),
         });
         jobs.insert(job.id, Arc::clone(&job));
         let finished = jobs.iter().find(|(_, job)| !job.is_running());
@@ -109,23 +103,18 @@ impl Jobs {
             jobs.remove(&oldest);
         }
         drop(jobs);
-        let (shutdown, work, started) =
-            (tasks.shutdown(), work(Arc::clone(&job)), Arc::clone(&job));
+        let (shutdown, started) = (tasks.shutdown(), Arc::clone(&job));
+        let work = work(Arc::clone(&job));
         tasks.spawn(kind, async move {
             let ended = tokio::select! {
                 ended = work => ended,
                 () = shutdown.requested() => Err("the server stopped".to_owned()),
             };
-            *started.state.lock() = match ended {
-                Ok(result) => {
-                    tracing::info!(job = started.id, kind, "job done");
-                    State::Done(result)
-                }
-                Err(error) => {
-                    tracing::warn!(job = started.id, kind, error, "job failed");
-                    State::Failed(error)
-                }
-            };
+            match &ended {
+                Ok(_) => tracing::info!(job = started.id, kind, "job done"),
+                Err(error) => tracing::warn!(job = started.id, kind, error, "job failed"),
+            }
+            *started.result.lock() = Some(ended);
         });
         Some(job)
     }

@@ -1,5 +1,6 @@
 //! The server: HTTP front, settings, TLS, logging, metrics and the admin port. See ARCHITECTURE.md.
 
+mod accept;
 pub mod admin;
 pub mod backup;
 pub mod config;

@@ -46,10 +46,10 @@ const DROP_GRACE_SPARE: Duration = Duration::from_secs(20);
 /// The folder of the store for the heat history.
 const HEAT_FOLDER: &str = "heat";
 
-/// Why a server does not start. None of these goes away by a retry.
+/// Why a server does not start. A retry does not help.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// An address cannot be listened on.
+    /// An address is not available for listening.
     #[error("cannot listen on {host}:{port}; --{flag} chooses another port")]
     Bind {
         /// As in the settings.
@@ -75,7 +75,7 @@ pub enum Error {
     Jwks {
         /// The file of `--oauth-jwks`.
         path: PathBuf,
-        /// Why not.
+        /// The system's reason, or the parser's.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// A setting has characters that are not allowed in the header that carries it.
@@ -94,7 +94,7 @@ pub enum Error {
     Ranges {
         /// The data directory.
         path: PathBuf,
-        /// Why not.
+        /// The cluster's reason.
         source: StartError,
     },
 }
@@ -110,8 +110,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts a server on the machine, on the current runtime; it serves when this returns. Not cancel safe: if the future is dropped,
-    /// tasks already started run until the runtime ends.
+    /// Starts a server on the machine, on the current runtime; it serves when this returns. Not cancel safe: if the future is
+    /// dropped, tasks already started run until the runtime ends.
     ///
     /// # Errors
     /// See [`Error`].
@@ -133,14 +133,13 @@ impl Server {
         settings: Settings,
     ) -> BoxFuture<'static, Result<Server, Error>> {
         Box::pin(async move {
-            let (settings, metrics) = (Arc::new(settings), Arc::new(Metrics::new()));
+            let (settings, metrics) = (Arc::new(settings), Arc::new(Metrics::default()));
             let (requests, background) = (Tasks::new(), Tasks::new());
             let TableListener { host, port, .. } = &settings.table;
             let (table_listener, table) = bind(&*network, host, *port, "table-port").await?;
+            let host = &settings.admin.host;
             let admin_listener = match settings.admin.port {
-                Some(port) => {
-                    Some(bind(&*network, &settings.admin.host, port, "admin-port").await?)
-                }
+                Some(port) => Some(bind(&*network, host, port, "admin-port").await?),
                 None => None,
             };
             let listening = Listening {
@@ -162,21 +161,18 @@ impl Server {
             let loaded = tls::load(&settings, &*clock)?;
             let (cluster, snapshots) =
                 open_ranges(&settings.store, objects, &clock, background.clone()).await?;
-            let service = Service::new(
-                storage(&cluster, Arc::clone(&clock), &settings.targets),
-                service_settings(&settings.limits),
-                settings.targets.clone(),
-            );
-            let service = Arc::new(service);
+            let storage = storage(&cluster, Arc::clone(&clock), &settings.targets);
+            let (limits, targets) = (service_settings(&settings.limits), settings.targets.clone());
+            let service = Arc::new(Service::new(storage, limits, targets));
             service.start(&background);
             status.opened(OpenStore {
                 cluster: Arc::clone(&cluster),
                 snapshots,
                 service: Arc::clone(&service),
             });
-            let (tls_config, authority) = loaded.map_or((None, None), |loaded| {
-                (Some(loaded.config), loaded.authority)
-            });
+            let (tls, authority) = loaded
+                .map(|loaded| (loaded.config, loaded.authority))
+                .unzip();
             let front = Front::new(FrontParts {
                 accounts: accounts(&settings.accounts)?,
                 hosts: Hosts::new(
@@ -187,7 +183,7 @@ impl Server {
                 authorization_uri: authorization_uri(&settings.oauth),
                 limits: settings.limits.clone(),
                 keep_alive: settings.table.keep_alive,
-                tls: tls_config,
+                tls,
                 metrics,
                 clock,
             })?;
@@ -195,7 +191,7 @@ impl Server {
             requests.spawn("table port", front.listen(table_listener, requests.clone()));
             Ok(Server {
                 status,
-                authority,
+                authority: authority.flatten(),
                 requests,
                 background,
                 cluster,
@@ -208,7 +204,7 @@ impl Server {
         &self.status
     }
 
-    /// Where it listens.
+    /// The addresses it listens on.
     pub fn listening(&self) -> Listening {
         self.status.listening
     }
@@ -228,10 +224,8 @@ impl Server {
     /// of tasks that did not end in time; even then no acknowledged write is lost.
     pub fn stop(self) -> BoxFuture<'static, Vec<&'static str>> {
         Box::pin(async move {
-            let mut late = self
-                .requests
-                .drain(self.status.settings.limits.drain_timeout)
-                .await;
+            let timeout = self.status.settings.limits.drain_timeout;
+            let mut late = self.requests.drain(timeout).await;
             late.extend(self.background.drain(BACKGROUND_DRAIN).await);
             self.cluster.close().await;
             if !late.is_empty() {
@@ -244,11 +238,11 @@ impl Server {
 
 /// The storage that all services share.
 fn storage(cluster: &Cluster, clock: Arc<dyn Clock>, targets: &TargetSettings) -> Arc<Storage> {
-    let mut storage = Storage::new(Arc::clone(cluster.map()), clock);
-    if !targets.is_off() {
-        storage = storage.with_targets(targets.account);
-    }
-    Arc::new(storage)
+    let storage = Storage::new(Arc::clone(cluster.map()), clock);
+    Arc::new(match targets.is_off() {
+        true => storage,
+        false => storage.with_targets(targets.account),
+    })
 }
 
 fn service_settings(limits: &Limits) -> ServiceSettings {
@@ -269,19 +263,14 @@ fn bearer_rules(oauth: &Oauth) -> Result<Option<BearerRules>, Error> {
             issuer,
             audiences,
             jwks,
-        } => (issuer, audiences, jwks),
+        } => (issuer.clone(), audiences.clone(), jwks),
     };
-    let failed = |source: Box<dyn std::error::Error + Send + Sync>| Error::Jwks {
+    let read = || Ok(Jwks::parse(&std::fs::read(path)?)?);
+    let keys = read().map_err(|source| Error::Jwks {
         path: path.clone(),
         source,
-    };
-    let json = std::fs::read(path).map_err(|error| failed(error.into()))?;
-    let keys = Jwks::parse(&json).map_err(|error| failed(error.into()))?;
-    Ok(Some(BearerRules::verified(
-        issuer.clone(),
-        audiences.clone(),
-        keys,
-    )))
+    })?;
+    Ok(Some(BearerRules::verified(issuer, audiences, keys)))
 }
 
 /// The URL in the challenge where clients get a token: the issuer's, or the one that Azurite sends.
@@ -307,16 +296,17 @@ async fn bind(
         let address = listener.address()?;
         Ok((listener, address))
     };
+    let host = host.to_owned();
     bound.await.map_err(|source| Error::Bind {
-        host: host.to_owned(),
+        host,
         port,
         flag,
         source,
     })
 }
 
-/// Opens the data: its databases, the ranges of its partition map, and its snapshots. The heat history survives a restart if the data
-/// does.
+/// Opens the data: its databases, the ranges of its partition map, and its snapshots. A data directory keeps the heat
+/// history too.
 async fn open_ranges(
     store: &Store,
     objects: Option<Arc<dyn ObjectStore>>,
@@ -330,18 +320,17 @@ async fn open_ranges(
             (Arc::new(MemoryEngineSet::new()), objects, PathBuf::new())
         }
         Place::Directory(path) => {
-            let data = DataDir::open(path)?;
-            let data = Arc::new(match objects {
-                Some(objects) => data.with_store(objects),
-                None => data,
-            });
-            let objects = data.store();
+            let mut home = slate::Home::in_directory(Arc::new(DataDir::open(path)?));
+            if let Some(objects) = objects {
+                home.store = objects;
+            }
+            let objects = Arc::clone(&home.store);
             let settings = slate::Settings {
                 cache_bytes: store.block_cache_bytes,
                 garbage_age: store.garbage_age,
                 ..slate::Settings::default()
             };
-            let opened = SlateEngineSet::new(data, settings).await;
+            let opened = SlateEngineSet::in_home(home, settings).await;
             let databases = opened.map_err(|source| Error::Open {
                 path: path.clone(),
                 source,
@@ -349,8 +338,8 @@ async fn open_ranges(
             (Arc::new(databases), objects, path.clone())
         }
     };
-    let lasts = matches!(store.place, Place::Directory(_));
-    let heat = lasts.then(|| Archive::new(Arc::clone(&objects), HEAT_FOLDER.into()));
+    let is_durable = matches!(store.place, Place::Directory(_));
+    let heat = is_durable.then(|| Archive::new(Arc::clone(&objects), HEAT_FOLDER.into()));
     let records = Arc::new(ObjectSnapshotStore::new(Arc::clone(&objects)));
     let opened = Cluster::open(ClusterParts {
         engines: databases,

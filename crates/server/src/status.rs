@@ -86,9 +86,9 @@ impl ServerStatus {
         self.open.get().map(|store| &store.cluster)
     }
 
-    /// The table service, once the data is open.
-    pub(crate) fn service(&self) -> Option<&Arc<Service>> {
-        self.open.get().map(|store| &store.service)
+    /// Whether the server splits and merges ranges automatically.
+    pub(crate) fn balances(&self) -> bool {
+        self.settings.store.balance.is_some()
     }
 
     /// The store, once its data is open.

@@ -1,4 +1,4 @@
-//! What every service can answer when storage does not do what was asked.
+//! The errors that every service can answer when storage fails or refuses an operation.
 
 use partita_cluster::LockError;
 use partita_engine::{ReadError, Refusal, WriteError};
@@ -7,16 +7,16 @@ use std::sync::Arc;
 use std::time::Duration;
 use thiserror::Error;
 
-/// Why storage did not do what was asked.
+/// Why storage did not complete an operation. A failed write either did not happen, or has an unknown outcome.
 #[derive(Debug, Clone, Error)]
 pub enum Error {
-    /// It was not done, and can be tried again.
+    /// It did not happen, and a retry may succeed.
     #[error(transparent)]
     Busy(#[from] Busy),
-    /// A write has more bytes than one may have.
+    /// The write exceeds the largest size; it did not happen.
     #[error("the write is too large")]
     TooLarge,
-    /// It may have been done.
+    /// It may have happened.
     #[error("the outcome is unknown")]
     OutcomeUnknown,
     /// Stored bytes cannot be read.
@@ -24,15 +24,15 @@ pub enum Error {
     Corrupt(Arc<str>),
 }
 
-/// A request that was not executed, and can be tried again.
+/// A request that was not executed; a retry may succeed.
 #[derive(Debug, Clone, Error)]
 #[error("not executed: {detail}")]
 pub struct Busy {
-    /// The reason in a word.
+    /// The reason code.
     pub reason: BusyReason,
-    /// After how long another attempt may succeed.
+    /// Time until a retry may succeed.
     pub retry_after: Duration,
-    /// The reason in more words, for the log.
+    /// The details, for the log.
     pub detail: Arc<str>,
 }
 
@@ -41,7 +41,7 @@ pub struct Busy {
 pub enum BusyReason {
     /// The range of the keys is being split or merged.
     RangeInTransit,
-    /// No room in the pipeline or on the disk, the data is being opened, or the request waited too long for admission.
+    /// The commit pipeline or the disk is full, the data is being opened, or the request waited too long for admission.
     Overloaded,
     /// The partition is over its target.
     PartitionTarget,
@@ -63,7 +63,7 @@ pub enum AccountLimit {
 }
 
 impl BusyReason {
-    /// All words, in the order of metrics.
+    /// All reason codes, in the order of the metrics.
     pub const WORDS: [&'static str; 5] = [
         "range-in-transit",
         "overloaded",
@@ -72,7 +72,7 @@ impl BusyReason {
         "account-target",
     ];
 
-    /// Its word in the header `x-partita-reason`.
+    /// Its code in the header `x-partita-reason`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         let [in_transit, overloaded, partition, table, account] = Self::WORDS;
@@ -85,7 +85,7 @@ impl BusyReason {
         }
     }
 
-    /// Whether a target that an operator set was exceeded; the server itself is well.
+    /// Whether the request exceeded a target; the server itself is healthy.
     #[must_use]
     pub const fn is_target(self) -> bool {
         match self {
@@ -99,7 +99,7 @@ impl BusyReason {
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 impl Busy {
-    /// For want of room.
+    /// The server is overloaded.
     pub(crate) fn overloaded(detail: impl Into<Arc<str>>) -> Self {
         Self {
             reason: BusyReason::Overloaded,
@@ -123,7 +123,7 @@ impl From<ReadError> for Error {
 impl From<WriteError> for Error {
     fn from(error: WriteError) -> Self {
         match error {
-            // Another attempt would be refused again.
+            // A retry would be refused again.
             WriteError::Refused(Refusal::TooLarge) => Self::TooLarge,
             WriteError::Refused(refusal) => Busy::overloaded(refusal.to_string()).into(),
             WriteError::Unknown => Self::OutcomeUnknown,

@@ -1,11 +1,11 @@
-//! What all storage services share, whatever their protocol: accounts, fair admission, scalability targets, Timestamps,
-//! service properties with CORS rules, stored access policies.
+//! The parts that all storage services share: accounts, fair admission, scalability targets, Timestamps, service properties
+//! with CORS rules, stored access policies.
 //!
-//! A service (tables; later queues and blobs) is a crate above this one. It gives meaning to keys and rows; this crate
-//! knows neither a protocol nor the rows of a service, only their keys' prefixes.
+//! A service (tables; later queues and blobs) is a crate above this one and defines its keys and rows. This crate depends on
+//! no protocol, and uses only the prefixes of keys.
 //!
-//! One [`Storage`] serves all services of a process: they write through the same pipeline, so they wait in the same
-//! admission queues and are charged to the same accounts.
+//! One [`Storage`] serves all services of a process: they share the commit pipeline, so they share its admission queues and
+//! the targets of accounts.
 
 mod accounts;
 mod admission;

@@ -1,4 +1,4 @@
-//! Stored access policies as data: what a shared access signature with `si` takes its permissions and times from.
+//! Stored access policies as records: a shared access signature with `si` takes its permissions and times from one.
 
 use partita_model::{AccessPolicy, DateTime, SignedIdentifier};
 use serde::{Deserialize, Serialize};
@@ -18,38 +18,24 @@ pub struct PolicyRecord {
 
 impl From<&SignedIdentifier> for PolicyRecord {
     fn from(identifier: &SignedIdentifier) -> Self {
-        let SignedIdentifier {
-            id,
-            policy:
-                AccessPolicy {
-                    start,
-                    expiry,
-                    permission,
-                },
-        } = identifier;
+        let policy = &identifier.policy;
         Self {
-            id: id.clone(),
-            start: start.map(DateTime::ticks),
-            expiry: expiry.map(DateTime::ticks),
-            permission: permission.clone(),
+            id: identifier.id.clone(),
+            start: policy.start.map(DateTime::ticks),
+            expiry: policy.expiry.map(DateTime::ticks),
+            permission: policy.permission.clone(),
         }
     }
 }
 
 impl From<&PolicyRecord> for SignedIdentifier {
     fn from(record: &PolicyRecord) -> Self {
-        let PolicyRecord {
-            id,
-            start,
-            expiry,
-            permission,
-        } = record;
         Self {
-            id: id.clone(),
+            id: record.id.clone(),
             policy: AccessPolicy {
-                start: start.and_then(DateTime::from_ticks),
-                expiry: expiry.and_then(DateTime::from_ticks),
-                permission: permission.clone(),
+                start: record.start.and_then(DateTime::from_ticks),
+                expiry: record.expiry.and_then(DateTime::from_ticks),
+                permission: record.permission.clone(),
             },
         }
     }

@@ -1,14 +1,9 @@
 //! Service properties: analytics settings and CORS rules, one row for each account and service.
-//!
-//! Fields are destructured one by one, so that a new one in the model fails to compile here.
 
 use crate::{Error, Storage, decode_record, encode_record};
 use bytes::Bytes;
 use partita_engine::Batch;
-use partita_model::{
-    AccountName, CorsRule, KeyKind, KeyWriter, Logging, Metrics, ServiceProperties,
-};
-use serde::{Deserialize, Serialize};
+use partita_model::{AccountName, KeyKind, KeyWriter, ServiceProperties};
 
 fn key(kind: KeyKind, account: &AccountName) -> Bytes {
     KeyWriter::new(kind, 32)
@@ -17,10 +12,10 @@ fn key(kind: KeyKind, account: &AccountName) -> Bytes {
 }
 
 fn read(row: Option<Bytes>) -> Result<ServiceProperties, Error> {
-    match row {
-        Some(row) => Ok(decode_record::<PropertiesRecord>(&row)?.into()),
-        None => Ok(ServiceProperties::default()),
-    }
+    row.map_or_else(
+        || Ok(ServiceProperties::default()),
+        |row| decode_record(&row),
+    )
 }
 
 impl Storage {
@@ -54,189 +49,20 @@ impl Storage {
         let mut properties = read(locked.read(&key).await?)?;
         change(&mut properties);
         let mut batch = Batch::with_capacity(1);
-        batch.put(key, encode_record(&PropertiesRecord::from(&properties)));
+        batch.put(key, encode_record(&properties));
         locked.commit(batch).await?;
         Ok(())
-    }
-}
-
-/// The service properties of an account.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct PropertiesRecord {
-    logging: LoggingRecord,
-    hour_metrics: MetricsRecord,
-    minute_metrics: MetricsRecord,
-    cors: Vec<CorsRecord>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct LoggingRecord {
-    version: String,
-    delete: bool,
-    read: bool,
-    write: bool,
-    retention_days: Option<u16>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct MetricsRecord {
-    version: String,
-    enabled: bool,
-    include_apis: Option<bool>,
-    retention_days: Option<u16>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct CorsRecord {
-    allowed_origins: Vec<String>,
-    allowed_methods: Vec<String>,
-    allowed_headers: Vec<String>,
-    exposed_headers: Vec<String>,
-    max_age_seconds: u32,
-}
-
-impl From<&ServiceProperties> for PropertiesRecord {
-    fn from(properties: &ServiceProperties) -> Self {
-        let ServiceProperties {
-            logging,
-            hour_metrics,
-            minute_metrics,
-            cors,
-        } = properties;
-        let Logging {
-            version,
-            delete,
-            read,
-            write,
-            retention_days,
-        } = logging;
-        Self {
-            logging: LoggingRecord {
-                version: version.clone(),
-                delete: *delete,
-                read: *read,
-                write: *write,
-                retention_days: *retention_days,
-            },
-            hour_metrics: hour_metrics.into(),
-            minute_metrics: minute_metrics.into(),
-            cors: cors.iter().map(CorsRecord::from).collect(),
-        }
-    }
-}
-
-impl From<PropertiesRecord> for ServiceProperties {
-    fn from(record: PropertiesRecord) -> Self {
-        let PropertiesRecord {
-            logging,
-            hour_metrics,
-            minute_metrics,
-            cors,
-        } = record;
-        let LoggingRecord {
-            version,
-            delete,
-            read,
-            write,
-            retention_days,
-        } = logging;
-        Self {
-            logging: Logging {
-                version,
-                delete,
-                read,
-                write,
-                retention_days,
-            },
-            hour_metrics: hour_metrics.into(),
-            minute_metrics: minute_metrics.into(),
-            cors: cors.into_iter().map(CorsRule::from).collect(),
-        }
-    }
-}
-
-impl From<&Metrics> for MetricsRecord {
-    fn from(metrics: &Metrics) -> Self {
-        let Metrics {
-            version,
-            enabled,
-            include_apis,
-            retention_days,
-        } = metrics.clone();
-        Self {
-            version,
-            enabled,
-            include_apis,
-            retention_days,
-        }
-    }
-}
-
-impl From<MetricsRecord> for Metrics {
-    fn from(record: MetricsRecord) -> Self {
-        let MetricsRecord {
-            version,
-            enabled,
-            include_apis,
-            retention_days,
-        } = record;
-        Self {
-            version,
-            enabled,
-            include_apis,
-            retention_days,
-        }
-    }
-}
-
-impl From<&CorsRule> for CorsRecord {
-    fn from(rule: &CorsRule) -> Self {
-        let CorsRule {
-            allowed_origins,
-            allowed_methods,
-            allowed_headers,
-            exposed_headers,
-            max_age_seconds,
-        } = rule.clone();
-        Self {
-            allowed_origins,
-            allowed_methods,
-            allowed_headers,
-            exposed_headers,
-            max_age_seconds,
-        }
-    }
-}
-
-impl From<CorsRecord> for CorsRule {
-    fn from(record: CorsRecord) -> Self {
-        let CorsRecord {
-            allowed_origins,
-            allowed_methods,
-            allowed_headers,
-            exposed_headers,
-            max_age_seconds,
-        } = record;
-        Self {
-            allowed_origins,
-            allowed_methods,
-            allowed_headers,
-            exposed_headers,
-            max_age_seconds,
-        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use partita_model::CorsRule;
 
+    /// The stored form must not change: servers read the rows of older versions.
     #[test]
-    fn properties_round_trip() {
+    fn the_stored_form_is_as_documented() {
         let properties = ServiceProperties {
             cors: vec![CorsRule {
                 allowed_origins: vec!["*".into()],
@@ -245,10 +71,17 @@ mod tests {
             }],
             ..ServiceProperties::default()
         };
-        let row = encode_record(&PropertiesRecord::from(&properties));
-        assert_eq!(
-            ServiceProperties::from(decode_record::<PropertiesRecord>(&row).unwrap()),
-            properties
-        );
+        let metrics =
+            r#"{"version":"1.0","enabled":false,"include_apis":null,"retention_days":null}"#;
+        let stored = [
+            "\u{1}",
+            r#"{"logging":{"version":"1.0","delete":false,"read":false,"write":false,"retention_days":null},"#,
+            &format!(r#""hour_metrics":{metrics},"minute_metrics":{metrics},"#),
+            r#""cors":[{"allowed_origins":["*"],"allowed_methods":[],"allowed_headers":[],"#,
+            r#""exposed_headers":[],"max_age_seconds":5}]}"#,
+        ];
+        let row = encode_record(&properties);
+        assert_eq!(row, stored.concat());
+        assert_eq!(read(Some(row)).unwrap(), properties);
     }
 }

@@ -1,5 +1,5 @@
-//! The stored form of small rows, such as those of a catalog: a version byte, then JSON. They are few and rarely written, and
-//! people can read them.
+//! The stored form of small rows, such as those of a catalog: a version byte, then JSON. These rows are few and rarely written,
+//! so a readable form costs little.
 //!
 //! Unknown versions and fields are refused. `docs/format/catalog.md` lists the records.
 
@@ -13,7 +13,7 @@ const VERSION: u8 = 1;
 /// The row of a record.
 ///
 /// # Panics
-/// Where JSON cannot represent the record: records are made of numbers, texts, lists and options.
+/// If JSON cannot represent the record. Records consist of numbers, texts, lists and options, which it can.
 #[must_use]
 pub fn encode_record(record: &impl Serialize) -> Bytes {
     let mut bytes = vec![VERSION];

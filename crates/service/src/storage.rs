@@ -1,4 +1,4 @@
-//! The storage below all services of a process.
+//! The storage below all services of a process: routing, locks, Timestamps, admission, targets.
 
 use crate::admission::Admission;
 use crate::targets::{Charged, Cost, Direction, Limited, Rates, ScopeNames, Targets};
@@ -11,14 +11,14 @@ use partita_range::{Locked, RequestStats};
 use partita_rt::Clock;
 use std::sync::Arc;
 
-/// The ranges of all keys, with what every request to them passes: Timestamps, admission, targets.
+/// The ranges of all keys, with the Timestamps, admission queues and targets that all requests share.
 #[derive(Debug)]
 pub struct Storage {
     map: Arc<PartitionMap>,
     clock: Arc<dyn Clock>,
     timestamps: Timestamps,
     admission: Admission,
-    /// Without them nothing is limited.
+    /// `None` for no limits.
     targets: Option<Box<Targets>>,
 }
 
@@ -35,7 +35,7 @@ impl Storage {
         }
     }
 
-    /// Keeps scalability targets: those of each account here, those of its containers as each request names them.
+    /// Enforces scalability targets: `account` for each account; the targets of containers come with each request.
     #[must_use]
     pub fn with_targets(mut self, account: Rates) -> Self {
         self.targets = Some(Box::new(Targets::new(account, self.clock.monotonic())));
@@ -95,7 +95,7 @@ impl Storage {
         Ok(self.map.route(key).range.get(key).await?)
     }
 
-    /// Locks the keys of a write, which lie in one range.
+    /// Locks the keys of a write. All keys must belong to one range.
     ///
     /// # Errors
     /// [`Error::Busy`].
@@ -103,7 +103,7 @@ impl Storage {
         Ok(self.map.lock(keys).await?)
     }
 
-    /// The same, without waiting for a range in transit.
+    /// As [`Self::lock`], but refuses instead of waiting for a range in transit.
     ///
     /// # Errors
     /// [`Error::Busy`].
@@ -111,8 +111,8 @@ impl Storage {
         Ok(self.map.lock_at_once(keys).await?)
     }
 
-    /// Charges a request on the row at `key` to its targets; without targets it costs nothing. A refusal counts in the
-    /// heat of the range, so that heat shows where the demand is.
+    /// Charges a request on the row at `key` to its targets, if there are any. A refusal counts in the heat of the range, so
+    /// that heat shows the demand.
     ///
     /// # Errors
     /// [`Busy`]: nothing was charged.

@@ -5,9 +5,8 @@ use partita_rt::Clock;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Gives each write its own Timestamp, later than all before, also when the clock is set back or two writes fall into one
-/// tick. (It must also be later than the entity's last one, which another process may have given: that is left to the
-/// caller.)
+/// Gives each write its own Timestamp, later than all earlier ones, even if the clock is set back or two writes fall into one
+/// tick. The caller ensures that it is later than the entity's last one, which another process may have given.
 #[derive(Debug)]
 pub struct Timestamps {
     clock: Arc<dyn Clock>,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
 use hyper::client::conn::http1::{SendRequest, handshake};
@@ -10,7 +10,7 @@ use hyper::{HeaderMap, Request};
 use hyper_util::rt::TokioIo;
 use turmoil::net::TcpStream;
 
-/// A whole answer.
+/// A complete answer.
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -24,13 +24,22 @@ impl Answer {
         self.headers.get(name)?.to_str().ok()
     }
 
+    /// Checks the status.
+    ///
+    /// # Errors
+    /// The status and the body of another answer.
+    pub(crate) fn expect(&self, status: u16) -> anyhow::Result<()> {
+        ensure!(self.status == status, "{} {}", self.status, self.text());
+        Ok(())
+    }
+
     /// The body as text, for messages.
     pub(crate) fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 }
 
-/// A connection, made when it is needed.
+/// A connection that opens with the first request.
 pub(crate) struct Client {
     host: &'static str,
     port: u16,
@@ -52,10 +61,10 @@ impl Client {
         self.connection = None;
     }
 
-    /// Sends a request, to be relative to the host, and takes the whole answer.
+    /// Sends a request whose URI has no host, and reads the complete answer.
     ///
     /// # Errors
-    /// When the connection breaks off. The request may have been executed.
+    /// When the connection breaks. The request may have been executed.
     pub(crate) async fn send(
         &mut self,
         mut request: Request<Full<Bytes>>,
@@ -78,7 +87,7 @@ impl Client {
         let body = body
             .collect()
             .await
-            .context("the answer breaks off")?
+            .context("the answer is incomplete")?
             .to_bytes();
         self.connection = Some(connection);
         Ok(Answer {
@@ -88,7 +97,7 @@ impl Client {
         })
     }
 
-    /// Connects, as soon as the server listens.
+    /// Connects once the server listens.
     async fn connect(&self) -> anyhow::Result<SendRequest<Full<Bytes>>> {
         const TRIES: u32 = 1_000;
         let mut tries = 0;
@@ -96,13 +105,13 @@ impl Client {
             match TcpStream::connect((self.host, self.port)).await {
                 Ok(stream) => break stream,
                 Err(error) if tries == TRIES => return Err(error).context("cannot connect"),
-                Err(_not_yet) => tries += 1,
+                Err(_not_listening) => tries += 1,
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
         };
         let (sender, connection) = handshake(TokioIo::new(stream)).await?;
         tokio::task::spawn_local(async move {
-            // Who waits for an answer hears of it.
+            // An error reaches the task that waits for an answer.
             let _ = connection.await;
         });
         Ok(sender)

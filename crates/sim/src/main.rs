@@ -1,22 +1,18 @@
 //! The simulation of Partita: a server and its clients in one thread, with virtual time, decided by a seed.
 //!
 //! `partita-sim --seed S` runs the world of one seed and checks every answer. The same seed gives the same trace, byte for byte. A
-//! process runs one world. `cargo xtask sim` builds this program and runs many seeds; `docs/design/0003-simulation.md` says how it works.
+//! process runs one world. `cargo xtask sim` builds this program and runs many seeds; `docs/design/0003-simulation.md` explains the design.
 //!
 //! ```text
 //!  scenario ──▶ world: turmoil, virtual clock, object store in memory
-//!                 ├─ host "server": the real server, and an operator who splits and merges
+//!                 ├─ host "server": the real server, and an operator that splits and merges
 //!                 └─ host "clients": sessions, each with a model of its rows
-//!  everything that happens ──▶ trace
+//!  every event ──▶ trace
 //! ```
 
 #![allow(
     clippy::print_stdout,
     reason = "a command-line program: stdout is its result"
-)]
-#![allow(
-    clippy::print_stderr,
-    reason = "a command-line program: stderr is its progress"
 )]
 
 mod client;
@@ -30,89 +26,57 @@ mod workload;
 mod world;
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
+use clap::Parser as _;
 
 use crate::scenario::Scenario;
 use crate::seed::Seed;
 use crate::trace::Trace;
 use crate::workload::Plant;
 
-const USAGE: &str = "partita-sim --seed S [--operations N] [--trace FILE] [--plant lost-write]";
-
-/// What is simulated when nothing is said.
-const OPERATIONS: u64 = 10_000;
-
+/// Simulate a server and its clients, decided by a seed, and check every answer
+#[derive(Debug, clap::Parser)]
+#[command(name = "partita-sim")]
 struct Arguments {
-    seed: Seed,
+    /// The seed
+    #[arg(long)]
+    seed: u64,
+    /// Operations of all clients together
+    #[arg(long, default_value_t = 10_000)]
     operations: u64,
+    /// Write the trace to this file
+    #[arg(long)]
     trace: Option<PathBuf>,
+    /// Plant a fault, which the simulation must find
+    #[arg(long)]
     plant: Option<Plant>,
 }
 
-fn arguments() -> anyhow::Result<Arguments> {
-    let mut seed = None;
-    let (mut operations, mut trace, mut plant) = (OPERATIONS, None, None);
-    let mut words = std::env::args().skip(1);
-    while let Some(name) = words.next() {
-        let value = words
-            .next()
-            .with_context(|| format!("{name} needs a value; usage: {USAGE}"))?;
-        match name.as_str() {
-            "--seed" => seed = Some(Seed(value.parse().context("--seed takes a number")?)),
-            "--operations" => operations = value.parse().context("--operations takes a number")?,
-            "--trace" => trace = Some(PathBuf::from(value)),
-            "--plant" if value == "lost-write" => plant = Some(Plant::LostWrite),
-            _ => bail!("unknown argument {name} {value}; usage: {USAGE}"),
-        }
-    }
-    Ok(Arguments {
-        seed: seed.with_context(|| format!("no seed; usage: {USAGE}"))?,
-        operations,
-        trace,
-        plant,
-    })
-}
-
-fn main() -> ExitCode {
-    match run() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("partita-sim: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
-fn run() -> anyhow::Result<()> {
-    let Arguments {
-        seed,
-        operations,
-        trace: file,
-        plant,
-    } = arguments()?;
-    let trace = Trace::new(file.as_deref()).context("cannot write the trace")?;
-    let scenario = Scenario::of(seed, operations);
-    let outcome = world::run(&scenario, &trace, plant);
+fn main() -> anyhow::Result<()> {
+    let arguments = Arguments::parse();
+    let seed = arguments.seed;
+    let trace = Trace::new(arguments.trace.as_deref()).context("cannot write the trace")?;
+    let scenario = Scenario::of(Seed(seed), arguments.operations);
+    let outcome = world::run(&scenario, &trace, arguments.plant);
     let summary = trace.finish().context("cannot write the trace")?;
-    let outcome = outcome.with_context(|| format!("seed {} failed", seed.0))?;
+    let outcome = outcome.with_context(|| format!("seed {seed} failed"))?;
+    let (work, changes) = (outcome.work, outcome.changes);
     println!(
-        "seed {}: {} operations, {} requests ({} busy), {} refused, {} rows read, {} left; {} splits, {} merges, {} other \
-         actions, {} refused; {:.1} s of virtual time; trace {} of {} lines",
-        seed.0,
-        outcome.work.operations,
-        outcome.work.requests,
-        outcome.work.busy,
-        outcome.work.refused,
-        outcome.work.rows,
-        outcome.work.rows_left,
-        outcome.changes.splits,
-        outcome.changes.merges,
-        outcome.changes.others,
-        outcome.changes.refused,
+        "seed {seed}: {} operations, {} requests ({} busy), {} refused, {} rows read, {} left; {} splits, {} merges, {} other \
+         actions, {} refused; {:.1} s of virtual time; trace {:016x} of {} lines",
+        work.operations,
+        work.requests,
+        work.busy,
+        work.refused,
+        work.rows,
+        work.rows_left,
+        changes.splits,
+        changes.merges,
+        changes.others,
+        changes.refused,
         outcome.elapsed.as_secs_f64(),
-        &summary.digest[..16],
+        summary.digest,
         summary.lines,
     );
     Ok(())

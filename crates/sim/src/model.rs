@@ -1,12 +1,12 @@
-//! What a session knows of its rows: the plain model that every answer is compared with.
+//! The model of a session's rows, which every answer is compared with.
 //!
-//! A session owns its rows and sends one request at a time, so what it was answered fixes every row exactly.
+//! A session owns its rows and sends one request at a time, so the answers determine every row exactly.
 
 use std::collections::BTreeMap;
 
 use partita_model::DateTime;
 
-/// The name of a row.
+/// The keys of a row.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
     pub(crate) table: String,
@@ -14,23 +14,23 @@ pub(crate) struct Key {
     pub(crate) row: String,
 }
 
-/// The properties of a row, those that it has.
+/// The properties of a row; `None` for an absent one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Values {
     pub(crate) number: Option<i64>,
     pub(crate) text: Option<String>,
 }
 
-/// A row as the server shows it.
+/// A row as the server returns it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Row {
     pub(crate) etag: String,
     pub(crate) values: Values,
 }
 
-/// What a write does.
+/// The kind of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Change {
+pub(crate) enum RowChange {
     Insert,
     Replace,
     Merge,
@@ -43,13 +43,13 @@ pub(crate) enum Change {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Write {
     pub(crate) key: Key,
-    pub(crate) change: Change,
+    pub(crate) change: RowChange,
     pub(crate) values: Values,
-    /// The ETag that the row must have, `*` for any; only where `change` takes one.
+    /// The condition, `*` for any ETag; only for changes with one.
     pub(crate) if_match: Option<String>,
 }
 
-/// An answer that refuses a write.
+/// An error answer to a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
     pub(crate) status: u16,
@@ -57,8 +57,9 @@ pub(crate) struct Refusal {
 }
 
 impl Refusal {
+    pub(crate) const TABLE_EXISTS: Self = Self::new(409, "TableAlreadyExists");
+    pub(crate) const NOT_FOUND: Self = Self::new(404, "ResourceNotFound");
     const EXISTS: Self = Self::new(409, "EntityAlreadyExists");
-    const NOT_FOUND: Self = Self::new(404, "ResourceNotFound");
     const NOT_MATCHED: Self = Self::new(412, "UpdateConditionNotSatisfied");
 
     const fn new(status: u16, code: &'static str) -> Self {
@@ -66,9 +67,14 @@ impl Refusal {
     }
 }
 
-impl Change {
-    /// The status of an answer that did it.
-    pub(crate) fn done(self) -> u16 {
+impl RowChange {
+    /// Whether the row must exist and match an ETag.
+    pub(crate) fn has_condition(self) -> bool {
+        matches!(self, Self::Replace | Self::Merge | Self::Delete)
+    }
+
+    /// The status of a success.
+    pub(crate) fn success(self) -> u16 {
         if self == Self::Insert { 201 } else { 204 }
     }
 }
@@ -80,7 +86,7 @@ pub(crate) struct Model {
 }
 
 impl Model {
-    /// The row, if it is there.
+    /// A row.
     pub(crate) fn get(&self, key: &Key) -> Option<&Row> {
         self.rows.get(key)
     }
@@ -90,10 +96,10 @@ impl Model {
         self.rows.iter()
     }
 
-    /// What the write must leave of its row: nothing after a deletion.
+    /// The row after the write: `None` after a deletion.
     ///
     /// # Errors
-    /// How the server must refuse it.
+    /// The refusal that the server must answer.
     pub(crate) fn expect(&self, write: &Write) -> Result<Option<Values>, Refusal> {
         let row = self.rows.get(&write.key);
         let given = write.values.clone();
@@ -104,28 +110,22 @@ impl Model {
                 text: given.text.clone().or(before.text),
             }
         };
-        match (write.change, row) {
-            (Change::Insert, Some(_)) => return Err(Refusal::EXISTS),
-            (Change::Insert, None) | (Change::InsertOrReplace, _) => return Ok(Some(given)),
-            (Change::InsertOrMerge, _) => return Ok(Some(merged())),
-            (Change::Replace | Change::Merge | Change::Delete, None) => {
-                return Err(Refusal::NOT_FOUND);
-            }
-            (Change::Replace | Change::Merge | Change::Delete, Some(row)) => {
-                let asked = write.if_match.as_deref();
-                if !matches!(asked, Some("*")) && asked != Some(&row.etag) {
-                    return Err(Refusal::NOT_MATCHED);
-                }
+        if write.change.has_condition() {
+            let row = row.ok_or(Refusal::NOT_FOUND)?;
+            let condition = write.if_match.as_deref();
+            if condition != Some("*") && condition != Some(&row.etag) {
+                return Err(Refusal::NOT_MATCHED);
             }
         }
-        Ok(match write.change {
-            Change::Replace => Some(given),
-            Change::Delete => None,
-            _ => Some(merged()),
-        })
+        match write.change {
+            RowChange::Insert if row.is_some() => Err(Refusal::EXISTS),
+            RowChange::Insert | RowChange::InsertOrReplace | RowChange::Replace => Ok(Some(given)),
+            RowChange::InsertOrMerge | RowChange::Merge => Ok(Some(merged())),
+            RowChange::Delete => Ok(None),
+        }
     }
 
-    /// Takes a write that was done: its row, with the ETag that was answered.
+    /// Takes an acknowledged write: its row, with the answered ETag.
     ///
     /// # Errors
     /// An ETag that is not later than the row's last one.
@@ -176,7 +176,7 @@ mod tests {
         }
     }
 
-    fn write(change: Change, if_match: Option<&str>) -> Write {
+    fn write(change: RowChange, if_match: Option<&str>) -> Write {
         Write {
             key: key(),
             change,
@@ -199,16 +199,16 @@ mod tests {
     fn writes_of_an_absent_row() {
         let model = Model::default();
         for change in [
-            Change::Insert,
-            Change::InsertOrReplace,
-            Change::InsertOrMerge,
+            RowChange::Insert,
+            RowChange::InsertOrReplace,
+            RowChange::InsertOrMerge,
         ] {
             assert_eq!(
                 model.expect(&write(change, None)),
                 Ok(Some(values(2, None)))
             );
         }
-        for change in [Change::Replace, Change::Merge, Change::Delete] {
+        for change in [RowChange::Replace, RowChange::Merge, RowChange::Delete] {
             let refused = model.expect(&write(change, Some("*")));
             assert_eq!(refused, Err(Refusal::NOT_FOUND));
         }
@@ -223,16 +223,16 @@ mod tests {
         let (replaced, merged) = (Ok(Some(values(2, None))), Ok(Some(values(2, Some("a")))));
         let not_matched = Err(Refusal::NOT_MATCHED);
         for (change, if_match, expected) in [
-            (Change::Insert, None, Err(Refusal::EXISTS)),
-            (Change::InsertOrReplace, None, replaced.clone()),
-            (Change::InsertOrMerge, None, merged.clone()),
-            (Change::Replace, Some(now), replaced.clone()),
-            (Change::Replace, Some("*"), replaced),
-            (Change::Replace, Some(before), not_matched.clone()),
-            (Change::Merge, Some(now), merged),
-            (Change::Merge, Some(before), not_matched.clone()),
-            (Change::Delete, Some(now), Ok(None)),
-            (Change::Delete, Some(before), not_matched),
+            (RowChange::Insert, None, Err(Refusal::EXISTS)),
+            (RowChange::InsertOrReplace, None, replaced.clone()),
+            (RowChange::InsertOrMerge, None, merged.clone()),
+            (RowChange::Replace, Some(now), replaced.clone()),
+            (RowChange::Replace, Some("*"), replaced),
+            (RowChange::Replace, Some(before), not_matched.clone()),
+            (RowChange::Merge, Some(now), merged),
+            (RowChange::Merge, Some(before), not_matched.clone()),
+            (RowChange::Delete, Some(now), Ok(None)),
+            (RowChange::Delete, Some(before), not_matched),
         ] {
             assert_eq!(
                 model.expect(&write(change, if_match)),

@@ -1,4 +1,4 @@
-//! The operator: splits, merges and other actions on ranges, while clients are at work.
+//! The operator: splits, merges and other actions on ranges while clients work.
 
 use anyhow::{Context as _, ensure};
 use bytes::Bytes;
@@ -8,15 +8,14 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::client::{Answer, Client};
-use crate::scenario::Scenario;
+use crate::scenario::{ADMIN_PORT, Scenario};
 use crate::trace::Trace;
 use crate::workload::Progress;
-use crate::world::ADMIN_PORT;
 
-/// Beyond so many ranges none is split.
+/// Number of ranges from which on none is split.
 const RANGES_MAX: usize = 10;
 
-/// What was done.
+/// The actions so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Changes {
     pub(crate) splits: u64,
@@ -27,10 +26,10 @@ pub(crate) struct Changes {
     pub(crate) refused: u64,
 }
 
-/// Changes ranges in random order until the clients are done, every few operations of theirs.
+/// Acts on random ranges every few operations of the clients, until they have finished.
 ///
 /// # Errors
-/// An answer that should not be, or ranges that leave a gap.
+/// An undocumented answer, or a gap between ranges.
 pub(crate) async fn operate(
     scenario: &Scenario,
     trace: &Trace,
@@ -74,21 +73,21 @@ impl Operator<'_> {
             ),
         };
         let path = format!("/admin/v1/ranges/{range}/{action}");
-        let answer = self.ask("POST", &path, body).await?;
+        let answer = self.send("POST", &path, body).await?;
         match (answer.status, action) {
             (200, "split") => self.changes.splits += 1,
             (200, "merge") => self.changes.merges += 1,
             (200, _) => self.changes.others += 1,
-            // No key to split at, no neighbour, gone meanwhile, or rolled back.
+            // No key to split at, no neighbour, no such range any more, or rolled back.
             (404 | 409 | 503, _) => self.changes.refused += 1,
             (status, _) => anyhow::bail!("{action} of range {range}: {status} {}", answer.text()),
         }
         Ok(())
     }
 
-    /// The ids of the ranges, which must follow each other without a gap.
+    /// The ids of the ranges; checks that they leave no gap.
     async fn ranges(&mut self) -> anyhow::Result<Vec<u64>> {
-        let answer = self.ask("GET", "/admin/v1/ranges", String::new()).await?;
+        let answer = self.send("GET", "/admin/v1/ranges", String::new()).await?;
         let list: Value = serde_json::from_slice(&answer.body).context("the list of ranges")?;
         let ranges = list["ranges"].as_array().context("no ranges")?;
         for (left, right) in ranges.iter().zip(ranges.iter().skip(1)) {
@@ -100,15 +99,15 @@ impl Operator<'_> {
             .context("ranges without ids")
     }
 
-    async fn ask(&mut self, method: &str, path: &str, body: String) -> anyhow::Result<Answer> {
+    async fn send(&mut self, method: &str, path: &str, body: String) -> anyhow::Result<Answer> {
         let request = Request::builder()
             .method(method)
             .uri(path)
             .header("x-partita-admin", "1")
             .body(Full::new(Bytes::from(body)))?;
         let answer = self.client.send(request).await?;
-        let what = format!("{method} {path} {} {}", answer.status, answer.text());
-        self.trace.note("operator", &what.replace('\n', " "));
+        let event = format!("{method} {path} {} {}", answer.status, answer.text());
+        self.trace.note("operator", &event.replace('\n', " "));
         Ok(answer)
     }
 }

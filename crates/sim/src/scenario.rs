@@ -1,11 +1,19 @@
-//! What a seed decides before the world begins: sizes, latencies, memory.
+//! The choices of a seed before the world begins: sizes, latencies, memory.
 //!
-//! Small and large values of everything come in all combinations, so that a run of many seeds meets cases that no fixed choice
-//! would.
+//! Small and large values come in all combinations, so that many seeds reach cases that no fixed choice would.
 
 use std::time::Duration;
 
 use crate::seed::Seed;
+
+/// The server's name on the network.
+pub(crate) const SERVER: &str = "server";
+
+/// The port of the table service.
+pub(crate) const TABLE_PORT: u16 = 10_002;
+
+/// The admin port.
+pub(crate) const ADMIN_PORT: u16 = 10_010;
 
 /// The sizes of a simulation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,9 +31,9 @@ pub(crate) struct Scenario {
     pub(crate) rows: u64,
     /// Characters of a row's text, at most.
     pub(crate) text_max: usize,
-    /// The longest a message takes from host to host.
+    /// Longest latency of a message between hosts.
     pub(crate) message_latency_max: Duration,
-    /// The longest a call of the object store takes.
+    /// Longest latency of a call of the object store.
     pub(crate) store_latency_max: Duration,
     /// Operations between two actions of the operator, at most.
     pub(crate) operator_pause_max: u64,

@@ -1,10 +1,10 @@
-//! A seed, and the independent streams of random numbers that come from it.
+//! A seed, and its independent streams of random numbers.
 //!
-//! Every part of a simulation draws from a stream of its own, by name. So one more draw in one part changes nothing in the others.
+//! Every part of a simulation draws from a stream of its own, by name. So one more draw in one part does not change the others.
 
-use ring::digest::{SHA256, digest};
+use ring::digest::{Digest, SHA256, digest};
 
-/// What decides everything in a simulation.
+/// The number that decides everything in a simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Seed(pub(crate) u64);
 
@@ -17,9 +17,14 @@ impl Seed {
     /// The number of this name.
     pub(crate) fn number(self, name: &str) -> u64 {
         let hash = digest(&SHA256, format!("{} {name}", self.0).as_bytes());
-        let first = hash.as_ref().first_chunk();
-        first.map_or(0, |first| u64::from_le_bytes(*first))
+        first_number(&hash).swap_bytes()
     }
+}
+
+/// The first eight bytes of a hash.
+pub(crate) fn first_number(hash: &Digest) -> u64 {
+    let first = hash.as_ref().first_chunk();
+    first.map_or(0, |first| u64::from_be_bytes(*first))
 }
 
 #[cfg(test)]

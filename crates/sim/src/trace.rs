@@ -1,6 +1,6 @@
-//! The trace: everything that happened, in order, with the virtual time.
+//! The trace: all requests, store calls and warnings, in order, with the virtual time.
 //!
-//! Two runs of a seed must give the same bytes. So a line holds what was asked and what came of it, and nothing of the machine.
+//! Two runs of a seed must give the same bytes. So a line has the call and its outcome, and nothing of the machine.
 
 use std::fmt::{Debug, Formatter};
 use std::fs::File;
@@ -10,6 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use ring::digest::{Context, SHA256};
+
+use crate::seed::first_number;
 
 /// Collects lines. Clones share one trace.
 #[derive(Clone)]
@@ -24,12 +26,12 @@ struct Inner {
     failure: Option<std::io::Error>,
 }
 
-/// A trace that ended.
+/// The summary of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Summary {
     pub(crate) lines: u64,
-    /// SHA-256 of all lines, hexadecimal.
-    pub(crate) digest: String,
+    /// The first bytes of the SHA-256 of all lines.
+    pub(crate) digest: u64,
 }
 
 impl Debug for Trace {
@@ -39,10 +41,10 @@ impl Debug for Trace {
 }
 
 impl Trace {
-    /// A trace that is written to `file`, or only digested.
+    /// A trace that goes to `file`, or is only hashed.
     ///
     /// # Errors
-    /// When the file cannot be made.
+    /// When the file cannot be created.
     pub(crate) fn new(file: Option<&Path>) -> std::io::Result<Self> {
         let file = file.map(File::create).transpose()?.map(BufWriter::new);
         let inner = Inner {
@@ -56,11 +58,10 @@ impl Trace {
         })
     }
 
-    /// Adds a line: what `who` did or saw now.
-    pub(crate) fn note(&self, who: &str, what: &str) {
+    /// Adds a line: an event of `source` now.
+    pub(crate) fn note(&self, source: &str, event: &str) {
         let now = turmoil::sim_elapsed().unwrap_or(Duration::ZERO);
-        let line = format!("{:.6} {who} {what}\n", now.as_secs_f64());
-        // A panic elsewhere spoils no line.
+        let line = format!("{:.6} {source} {event}\n", now.as_secs_f64());
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         inner.lines += 1;
         inner.digest.update(line.as_bytes());
@@ -71,7 +72,7 @@ impl Trace {
         }
     }
 
-    /// Writes out what is buffered, and sums up.
+    /// Flushes the file, and sums up.
     ///
     /// # Errors
     /// When a line could not be written.
@@ -86,11 +87,7 @@ impl Trace {
         let digest = inner.digest.clone().finish();
         Ok(Summary {
             lines: inner.lines,
-            digest: digest
-                .as_ref()
-                .iter()
-                .map(|byte| format!("{byte:02x}"))
-                .collect(),
+            digest: first_number(&digest),
         })
     }
 }

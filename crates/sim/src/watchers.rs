@@ -1,4 +1,4 @@
-//! Watches for what no client sees: panics of the server's tasks, and errors in its log.
+//! Watches for faults that no client sees: panics of the server's tasks, and errors in its log.
 
 use std::io;
 use std::panic;
@@ -14,13 +14,13 @@ use tracing_subscriber::{Layer, fmt};
 
 use crate::trace::Trace;
 
-/// What was seen, the first few.
+/// The first few faults.
 static SEEN: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// As many say what is wrong.
+/// Number of faults kept.
 const SEEN_MAX: usize = 5;
 
-/// Puts warnings of the server and of the store's library into the trace, and watches for panics and errors, from now on.
+/// Traces the warnings of the server and of SlateDB, and watches for panics and errors, from now on.
 pub(crate) fn watch(trace: &Trace) {
     let trace = trace.clone();
     let lines = fmt::layer()
@@ -33,7 +33,7 @@ pub(crate) fn watch(trace: &Trace) {
     let shown = Targets::new()
         .with_default(Level::WARN)
         .with_target("partita", Level::INFO);
-    // A second world in one process would be a mistake that `mad_turmoil::rand::set_rng` has found before.
+    // It fails only in a second world of the process, which `mad_turmoil::rand::set_rng` refuses before.
     let _ = tracing_subscriber::registry()
         .with(lines.with_filter(shown))
         .with(Errors)
@@ -45,20 +45,20 @@ pub(crate) fn watch(trace: &Trace) {
     }));
 }
 
-/// Whether nothing was seen.
+/// Checks that there were no faults.
 ///
 /// # Errors
-/// What was seen.
+/// The first few.
 pub(crate) fn check() -> anyhow::Result<()> {
     let seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
     ensure!(seen.is_empty(), "the server's log: {}", seen.join("; "));
     Ok(())
 }
 
-fn see(what: String) {
+fn see(fault: String) {
     let mut seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
     if seen.len() < SEEN_MAX {
-        seen.push(what);
+        seen.push(fault);
     }
 }
 

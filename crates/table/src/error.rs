@@ -1,4 +1,4 @@
-//! What an operation on tables answers besides success.
+//! Errors of operations on tables.
 
 use partita_cluster::LockError;
 use partita_engine::{ReadError, WriteError};
@@ -51,7 +51,7 @@ pub enum Error {
     /// The entity exceeds a limit of the data model.
     #[error(transparent)]
     Limit(#[from] LimitError),
-    /// A key with a character that keys cannot have.
+    /// A key has a forbidden character.
     #[error("a key has a forbidden character")]
     KeyCharacters {
         /// Which key.
@@ -59,7 +59,7 @@ pub enum Error {
         /// Its value.
         value: String,
     },
-    /// A key that is too long.
+    /// A key is too long.
     #[error("a key is too long")]
     KeyTooLong(KeyName),
     /// Two operations of a transaction name the same entity.
@@ -71,19 +71,19 @@ pub enum Error {
     /// The transaction writes too many bytes. The limits of the data model rule this out.
     #[error("the transaction writes too many bytes")]
     TransactionTooLarge,
-    /// It was not done, and can be tried again.
+    /// It was not executed and can be retried.
     #[error(transparent)]
     Busy(#[from] Busy),
-    /// It may have been done.
+    /// It may have been executed.
     #[error("the outcome is unknown")]
     OutcomeUnknown,
-    /// Stored bytes cannot be read.
+    /// Stored bytes cannot be decoded.
     #[error("stored data cannot be read: {0}")]
     Corrupt(Arc<str>),
 }
 
 impl Error {
-    /// Whether the request itself is invalid, whatever is stored. (Within a transaction of one operation, only such errors
+    /// Whether the request is invalid by itself, independent of stored data. (In a transaction of one operation, only such errors
     /// name the operation's index.)
     #[must_use]
     pub const fn is_invalid_request(&self) -> bool {
@@ -118,7 +118,7 @@ impl From<partita_service::Error> for Error {
     }
 }
 
-/// Errors of the rooms below become what they are for every service.
+/// Converts errors of the crates below as all services do.
 macro_rules! from_below {
     ($($error:ty),+) => {$(
         impl From<$error> for Error {
@@ -131,7 +131,7 @@ macro_rules! from_below {
 
 from_below!(ReadError, WriteError, LockError, StoredError, KeyError);
 
-/// Why a transaction failed: the first failed operation.
+/// The first failed operation of a transaction.
 #[derive(Debug, Clone, Error)]
 #[error("operation {index} of the transaction: {error}")]
 pub struct BatchError {

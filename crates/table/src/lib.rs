@@ -1,13 +1,14 @@
 //! The Table service: the semantics of its operations on the storage that all services share.
 //!
-//! It takes and returns `model` types and knows neither HTTP nor status codes. Every operation has a file of its name, in
-//! `catalog` or `entity`.
+//! It takes and returns `model` types and has no HTTP and no status codes. Each operation has a file of its name, in `catalog` or
+//! `entity`.
 //!
 //! Invariants:
-//! - an answer depends on durable state only, also a refusal (not found, exists, condition not met);
+//! - an answer depends on durable state only, also an error (not found, exists, condition not met);
 //! - a refused request has changed nothing;
 //! - two writes of an entity never have the same Timestamp, and a later write has a later one.
 
+mod background;
 mod catalog;
 mod entity;
 mod error;

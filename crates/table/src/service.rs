@@ -1,16 +1,14 @@
 //! The service: what all operations on tables share.
 
-use crate::catalog::{CatalogMemo, expire, sweep};
+use crate::catalog::CatalogMemo;
 use crate::{Error, Table, TargetSettings};
 use bytes::Bytes;
 use parking_lot::Mutex;
 use partita_cluster::{PartitionMap, Route};
 use partita_model::TableId;
 use partita_range::Locked;
-use partita_rt::{Clock, Tasks};
-use partita_service::{
-    Admission, AdmissionQueue, Charged, Cost, Direction, Storage, Targets, Timestamps,
-};
+use partita_rt::Clock;
+use partita_service::{AdmissionQueue, Charged, Cost, Direction, Storage, Timestamps};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,14 +17,14 @@ use tokio::sync::Notify;
 /// Settings of the Table service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServiceSettings {
-    /// How long a query runs before it ends its page.
+    /// How long a query reads one page.
     pub page_time_max: Duration,
-    /// How many bytes of stored rows end a page.
+    /// Bytes of stored rows on a page.
     pub page_bytes_max: usize,
-    /// How long after a table's deletion a write that started before it can still commit: its rows are swept once more
-    /// after that. Longer than any request takes.
+    /// How long after a table's deletion an earlier write can still commit: then the table's rows are swept once more. Longer than any
+    /// request takes.
     pub drop_grace: Duration,
-    /// Entity group transactions under way at once; further ones wait for admission.
+    /// Concurrent entity group transactions; more wait for admission.
     pub transactions_max: usize,
 }
 
@@ -46,20 +44,23 @@ impl Default for ServiceSettings {
 #[derive(Debug)]
 pub struct Service {
     storage: Arc<Storage>,
-    settings: ServiceSettings,
+    pub(crate) settings: ServiceSettings,
     targets: TargetSettings,
-    /// Before the queue of writes, so that transactions do not fill it: their number is limited.
-    transactions: AdmissionQueue,
-    /// Before the commit, for transactions with more bytes than the queue of writes admits at a time: one.
-    long_transactions: AdmissionQueue,
-    memo: CatalogMemo,
-    table_deleted: Arc<Notify>,
-    restoring: Mutex<HashSet<TableId>>,
-    ttl_changed: Notify,
+    /// Limits the number of transactions that wait for the queue of writes, so that they do not fill it.
+    pub(crate) transactions: AdmissionQueue,
+    /// Admits one transaction at a time that has more bytes than the queue of writes admits.
+    pub(crate) long_transactions: AdmissionQueue,
+    pub(crate) memo: CatalogMemo,
+    /// Notified when a table was deleted.
+    pub(crate) table_deleted: Notify,
+    /// Tables that are being restored from a snapshot: they are recorded as deleted until they are complete.
+    pub(crate) restoring: Mutex<HashSet<TableId>>,
+    /// Notified when the time to live of a table was set.
+    pub(crate) ttl_changed: Notify,
 }
 
 impl Service {
-    /// The Table service over storage. Its `targets` take effect where the storage keeps targets.
+    /// The Table service over `storage`. The `targets` take effect if the storage keeps targets.
     #[must_use]
     pub fn new(storage: Arc<Storage>, settings: ServiceSettings, targets: TargetSettings) -> Self {
         Self {
@@ -69,25 +70,13 @@ impl Service {
             transactions: AdmissionQueue::new(settings.transactions_max as u64),
             long_transactions: AdmissionQueue::new(1),
             memo: CatalogMemo::default(),
-            table_deleted: Arc::default(),
+            table_deleted: Notify::new(),
             restoring: Mutex::default(),
             ttl_changed: Notify::new(),
         }
     }
 
-    /// Starts the background work: removing the rows of deleted tables, and expired entities.
-    pub fn start(self: &Arc<Self>, tasks: &Tasks) {
-        tasks.spawn(
-            "sweep dropped tables",
-            sweep(Arc::clone(self), tasks.shutdown()),
-        );
-        tasks.spawn(
-            "remove expired entities",
-            expire(Arc::clone(self), tasks.shutdown()),
-        );
-    }
-
-    /// The storage below.
+    /// The storage.
     #[must_use]
     pub fn storage(&self) -> &Storage {
         &self.storage
@@ -113,28 +102,7 @@ impl Service {
         Ok(self.storage.lock(keys).await?)
     }
 
-    /// The same, without waiting for a range in transit.
-    pub(crate) async fn lock_at_once(&self, keys: &[Bytes]) -> Result<Locked, Error> {
-        Ok(self.storage.lock_at_once(keys).await?)
-    }
-
-    pub(crate) fn admission(&self) -> &Admission {
-        self.storage.admission()
-    }
-
-    pub(crate) const fn transactions(&self) -> &AdmissionQueue {
-        &self.transactions
-    }
-
-    pub(crate) const fn long_transactions(&self) -> &AdmissionQueue {
-        &self.long_transactions
-    }
-
-    pub(crate) fn targets(&self) -> Option<&Targets> {
-        self.storage.targets()
-    }
-
-    /// What a request on a key of a table, or on the whole table by its prefix, is charged to.
+    /// The targets that a request on a key of a table, or on the whole table by its prefix, is charged to.
     pub(crate) fn charged<'a>(&self, table: &'a Table, key: &'a [u8]) -> Charged<'a> {
         Charged {
             key,
@@ -161,38 +129,11 @@ impl Service {
         Ok(())
     }
 
-    pub(crate) fn note_throttled(&self, key: &Bytes, rows: u64) {
-        self.storage.note_throttled(key, rows);
-    }
-
     pub(crate) fn clock(&self) -> &dyn Clock {
         self.storage.clock()
     }
 
     pub(crate) fn timestamps(&self) -> &Timestamps {
         self.storage.timestamps()
-    }
-
-    pub(crate) fn settings(&self) -> &ServiceSettings {
-        &self.settings
-    }
-
-    pub(crate) fn memo(&self) -> &CatalogMemo {
-        &self.memo
-    }
-
-    /// Tables that are being restored from a snapshot: they are recorded as deleted until they are complete.
-    pub(crate) fn restoring(&self) -> &Mutex<HashSet<TableId>> {
-        &self.restoring
-    }
-
-    /// Notified when a table was deleted.
-    pub(crate) fn table_deleted(&self) -> &Notify {
-        &self.table_deleted
-    }
-
-    /// Notified when the time to live of a table was set.
-    pub(crate) fn ttl_changed(&self) -> &Notify {
-        &self.ttl_changed
     }
 }

@@ -15,7 +15,7 @@ pub struct TableTargets {
 /// All targets of a server. The default is none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TargetSettings {
-    /// Of tables that are not named.
+    /// Of tables that are not in `named`.
     pub tables: TableTargets,
     /// Of each account.
     pub account: Rates,
@@ -24,7 +24,7 @@ pub struct TargetSettings {
 }
 
 impl TargetSettings {
-    /// The documented targets of today: 2,000 entities/s a partition, 20,000 an account, of 1 KiB each ("Scalability and performance
+    /// The documented current targets: 2,000 entities/s a partition, 20,000 an account, of 1 KiB each ("Scalability and performance
     /// targets for Table storage").
     #[must_use]
     pub fn azure() -> Self {
@@ -49,7 +49,7 @@ impl TargetSettings {
         }
     }
 
-    /// Whether there is no target at all.
+    /// Whether all rates are unlimited.
     #[must_use]
     pub fn is_off(&self) -> bool {
         let is_off = |of: &TableTargets| of.partition.is_unlimited() && of.table.is_unlimited();

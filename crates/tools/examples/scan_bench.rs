@@ -156,11 +156,7 @@ async fn measure(
         ..QueryOptions::default()
     })?;
     let steps = strategy.plan(&Bounds::default(), &setup.split_points(), jobs);
-    let options = RunOptions {
-        jobs,
-        order,
-        buffer_rows_max: None,
-    };
+    let options = RunOptions { jobs, order };
     let begin = Instant::now();
     let mut scan = Scan::new(Arc::new(TableSource::new(table)), query, steps, options);
     let mut rows = 0_usize;

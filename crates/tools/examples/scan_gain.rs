@@ -5,9 +5,13 @@
 //! server can do at most.
 #![allow(clippy::print_stdout, reason = "a measuring program prints")]
 
+#[path = "../src/scan/tests/memory.rs"]
+mod memory;
+
+use memory::{MemoryRow, MemoryTable};
 use partita_tools::scan::{
-    Bounds, Emit, LongPartitions, MemoryRow, MemoryTable, Order, Page, PageRequest, PageSource,
-    Query, QueryOptions, RunOptions, Scan, SourceError, Strategy, Tokens,
+    Bounds, Emit, Keyed, Order, Page, PageRequest, PageSource, Query, QueryOptions, RunOptions,
+    Scan, SourceError, Strategy, Tokens,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -54,14 +58,6 @@ fn ways() -> Vec<Way> {
     };
     let (opaque, next_row) = (Tokens::Opaque, Tokens::NextRow);
     let (every, first) = (Emit::EveryRow, Emit::FirstOfPartition);
-    let mut long = way(
-        "prefix, long ones cut",
-        Strategy::Prefix,
-        Order::Any,
-        next_row,
-        every,
-    );
-    long.options.long_partitions = LongPartitions::ByRowKey;
     vec![
         way("serial", Strategy::Serial, Order::Table, opaque, every),
         way("prefix", Strategy::Prefix, Order::Any, opaque, every),
@@ -79,7 +75,6 @@ fn ways() -> Vec<Way> {
             next_row,
             every,
         ),
-        long,
         way("ranges", Strategy::Ranges, Order::Any, opaque, every),
         way(
             "keys, serial",
@@ -146,7 +141,6 @@ async fn measure(source: &Arc<Distant>, way: &Way, jobs: usize) -> Result<(), Fa
     let run = RunOptions {
         jobs,
         order: way.order,
-        buffer_rows_max: None,
     };
     let query = Query::new(way.options.clone())?;
     let begin = Instant::now();

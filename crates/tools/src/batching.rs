@@ -1,18 +1,18 @@
-//! Rows in transactions: of one partition, each key once, at most 100 of them and 4 MiB.
+//! Groups rows into transactions: of one partition, each key once, at most 100 rows and 4 MiB.
 
 use crate::transfer::{BATCH_BYTES_MAX, size::operation_bytes_max};
 use partita_client::Entity;
 use partita_model::limits::BATCH_OPERATIONS_MAX;
 use std::collections::HashSet;
 
-/// Cuts rows into transactions. Rows of one partition keep their order; partitions come in the order of their first rows. The same
-/// rows are always cut in the same way.
+/// Groups rows into transactions. Rows of one partition keep their order; partitions come in the order of their first rows. The same
+/// rows always give the same transactions.
 #[must_use]
 pub fn batches(rows: Vec<Entity>) -> Vec<Vec<Entity>> {
     let mut by_partition: Vec<(String, Vec<Entity>)> = Vec::new();
     let mut places = std::collections::HashMap::new();
     for row in rows {
-        // Mostly a row is of the partition of the one before it.
+        // Most rows belong to the partition of the row before.
         let last = by_partition.len().saturating_sub(1);
         let at = match by_partition.last() {
             Some((key, _)) if key == row.partition_key() => last,
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn no_batch_is_smaller_than_it_has_to_be() {
+    fn batches_are_as_large_as_possible() {
         let rows = (0..250).map(|n| Entity::new("p", n.to_string())).collect();
         let sizes: Vec<_> = batches(rows).iter().map(Vec::len).collect();
         assert_eq!(sizes, [100, 100, 50]);

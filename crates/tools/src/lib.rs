@@ -1,15 +1,14 @@
-//! The toolbox: what people who live on tables do with them, everything through the public protocol, so that it works on any
-//! server that speaks it.
+//! The toolbox for tables. Everything uses the public protocol, so it works on any server that implements it.
 //!
-//! - [`scan`]: every row of a table, or of a part of it, read by many requests at once.
+//! - [`scan`]: reads every row of a table, or of a part of it, with parallel requests.
 //! - [`source`]: tables behind HTTP, for scans.
 //! - [`admin`]: Partita's admin port.
-//! - [`split_points`]: where a server says that a table is cut.
-//! - [`purge`]: deletes of many rows, in as few requests as can be.
+//! - [`split_points`]: the begins of a server's ranges within a table.
+//! - [`purge`]: deletes of many rows, in as few requests as possible.
 //! - [`formats`]: rows as files: CSV, JSON lines, Parquet.
 //! - [`migrate`]: versioned changes of tables, run once each.
-//! - [`stress`]: load on a table, what it comes to, and what that says about the table's keys.
-//! - [`transfer`]: tables to files and back, tables to tables, and what two tables differ in.
+//! - [`stress`]: load on a table, its metrics, and a verdict on the table's keys.
+//! - [`transfer`]: export, import, copy and comparison of tables.
 
 pub mod admin;
 mod batching;

@@ -1,13 +1,13 @@
-//! Where a server's ranges begin within a table: `GET /admin/v1/ranges` of Partita's admin port.
+//! The begins of a server's ranges within a table, from `GET /admin/v1/ranges` of Partita's admin port.
 //!
-//! Split points are an optimisation: a scan returns the same rows whatever they are, so a caller may go on without them.
+//! Split points are an optimisation: a scan returns the same rows without them.
 
 use crate::admin::{AdminError, AdminOptions, AdminPort};
 use partita_wire::admin::Ranges;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// For the whole answer: a scan goes on without it.
+/// The timeout of the whole request: a scan works without it.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The PartitionKeys at which ranges begin within a table, in key order. `admin` is the URL of the admin port,

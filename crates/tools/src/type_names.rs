@@ -1,8 +1,8 @@
-//! Names of types as people write them, on the command line and in files of migrations.
+//! Names of types on the command line and in migration files.
 
 use partita_model::EdmType;
 
-/// The type of a word: its protocol name with or without `Edm.`, in any case, or the short forms that people write.
+/// The type of a name: its protocol name with or without `Edm.`, in any case, or `int`, `long` or `bool`.
 #[must_use]
 pub fn type_of(word: &str) -> Option<EdmType> {
     let word = word.to_ascii_lowercase();

@@ -1,4 +1,4 @@
-//! What can go wrong, by what the caller must do about it.
+//! Errors, by what the caller must do about them.
 
 use std::io;
 use std::sync::Arc;
@@ -6,8 +6,8 @@ use std::sync::Arc;
 /// Why a record or a group was not appended.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum AppendError {
-    /// An earlier append failed, or a later life of the process has opened the WAL. Nothing was written.
-    #[error("the WAL takes no more records after an earlier failure")]
+    /// An earlier append failed, or the WAL was opened again. Nothing was written.
+    #[error("the WAL is closed after an earlier failure")]
     Poisoned,
     /// The write or the sync failed. The group may be durable or not.
     #[error("failed to append to the WAL")]

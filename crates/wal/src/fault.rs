@@ -1,4 +1,4 @@
-//! How an append fails when a test asks for it.
+//! Faults that tests inject into appends.
 
 /// What happens to the group whose append fails. The caller sees the same error in each case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// The identity of a range, and of the database that keeps it. Never used again for another.
+/// The identity of a range and of its database. Never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RangeId(pub u64);
 

@@ -1,4 +1,4 @@
-//! Records: what a group writes in one range.
+//! Records: the part of a group that belongs to one range.
 
 use bytes::Bytes;
 
@@ -12,7 +12,7 @@ pub struct WalId(
     pub u64,
 );
 
-/// Which record it is.
+/// The identity of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordHeader {
     /// The range whose rows it holds.
@@ -35,7 +35,8 @@ pub struct RecordSize {
 /// A record read back. Its rows are decoded on demand.
 #[derive(Clone, Debug)]
 pub struct Record {
-    header: RecordHeader,
+    /// Its identity.
+    pub header: RecordHeader,
     row_count: u32,
     body: Bytes,
 }
@@ -47,24 +48,6 @@ impl Record {
             row_count,
             body,
         }
-    }
-
-    /// The range whose rows it holds.
-    #[must_use]
-    pub fn range(&self) -> RangeId {
-        self.header.range
-    }
-
-    /// Its number in that range.
-    #[must_use]
-    pub fn wal_id(&self) -> WalId {
-        self.header.wal_id
-    }
-
-    /// The sequence number of all its rows.
-    #[must_use]
-    pub fn seq(&self) -> u64 {
-        self.header.seq
     }
 
     /// Bytes of its encoded rows.

@@ -22,16 +22,16 @@ impl Contents {
     }
 }
 
-/// What retention needs to know of a segment.
+/// A segment, as retention sees it.
 pub(crate) trait Retained {
-    /// What it holds.
+    /// The last record of each range in it.
     fn contents(&self) -> &Contents;
 
     /// Its length.
     fn bytes(&self) -> u64;
 }
 
-/// How long a WAL may become.
+/// The limits of a WAL's length.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     /// A range is due for a flush when it keeps this many bytes of sealed segments.
@@ -41,8 +41,8 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    /// Whether a WAL of this length is too long to take another group. The segment that is written to does not count by itself: only
-    /// the next one makes it one that can be removed.
+    /// Whether a WAL of this length is too long for another group. A lone segment never is: it can be removed only once the next one
+    /// exists.
     pub(crate) fn are_exceeded(&self, segments: u64, bytes: u64) -> bool {
         segments > 1 && bytes >= self.live_bytes_max
     }
@@ -56,7 +56,7 @@ pub(crate) struct Retention {
     released_up_to: BTreeMap<RangeId, WalId>,
     /// Up to which record the database of each range was flushing when it last wrote.
     flushing_up_to: BTreeMap<RangeId, WalId>,
-    /// The last record of each range since the WAL was opened, or that it held then.
+    /// The last record of each range: appended, or found when the WAL was opened.
     last: BTreeMap<RangeId, WalId>,
 }
 
@@ -81,13 +81,13 @@ impl Retention {
         self.last.get(&range).copied()
     }
 
-    /// Notes that the records of `range` up to `wal_id` are flushed.
+    /// Releases the records of `range` up to `wal_id`.
     pub(crate) fn release(&mut self, range: RangeId, wal_id: WalId) {
         let up_to = self.released_up_to.entry(range).or_default();
         *up_to = wal_id.max(*up_to);
     }
 
-    /// Notes that no record of any range but `known` is needed.
+    /// Releases the records of all ranges except `known`.
     pub(crate) fn retain(&mut self, known: &BTreeSet<RangeId>) {
         let unknown = self.last.keys().filter(|range| !known.contains(range));
         let unknown: Vec<RangeId> = unknown.copied().collect();

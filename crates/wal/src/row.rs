@@ -9,31 +9,24 @@ const FLAG_DELETE: u8 = 1;
 const FLAG_CREATED: u8 = 2;
 const FLAG_EXPIRES: u8 = 4;
 
-/// A row to be written, lent by the caller.
+/// A row, in bytes that are lent ([`RowRef`]) or owned ([`Row`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RowRef<'r> {
+pub struct RowOf<B> {
     /// The key: at most 65,535 bytes.
-    pub key: &'r [u8],
-    /// The new value, or nothing for a deletion.
-    pub value: Option<&'r [u8]>,
-    /// When it was written, in milliseconds since 1970.
+    pub key: B,
+    /// The value; `None` for a deletion.
+    pub value: Option<B>,
+    /// The time of the write, in milliseconds since 1970.
     pub create_ts: Option<i64>,
-    /// When it expires, likewise.
+    /// The time of its expiry, likewise.
     pub expire_ts: Option<i64>,
 }
 
-/// A row read back. The fields are those of [`RowRef`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
-    /// The key.
-    pub key: Bytes,
-    /// The value, or nothing for a deletion.
-    pub value: Option<Bytes>,
-    /// When it was written, in milliseconds since 1970.
-    pub create_ts: Option<i64>,
-    /// When it expires, likewise.
-    pub expire_ts: Option<i64>,
-}
+/// A row to be written, lent by the caller.
+pub type RowRef<'r> = RowOf<&'r [u8]>;
+
+/// A row read back.
+pub type Row = RowOf<Bytes>;
 
 impl Row {
     /// The same row, lent.
@@ -48,7 +41,7 @@ impl Row {
     }
 }
 
-/// The rows of a record that passed its checksum are not encoded as this version encodes them.
+/// A record passed its checksum, but its rows have an unknown encoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a WAL record has rows that this version of partita cannot read")]
 pub struct MalformedRows;
@@ -57,7 +50,7 @@ pub struct MalformedRows;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RowTooLong;
 
-/// Appends the rows to `buffer` and returns how many there were. After an error the buffer holds some of them.
+/// Appends the rows to `buffer` and returns their number. After an error the buffer holds some of them.
 pub(crate) fn encode_rows(
     buffer: &mut Vec<u8>,
     rows: &mut dyn Iterator<Item = RowRef<'_>>,
@@ -141,7 +134,7 @@ impl Iterator for Rows {
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.left == 0 {
-            // Bytes behind the last row are not what the header promised.
+            // The header promised no bytes after the last row.
             return if self.body.is_empty() {
                 None
             } else {
@@ -158,7 +151,7 @@ impl Iterator for Rows {
     }
 }
 
-/// A time that is there if its flag is set. The outer option is `None` when the bytes end before it.
+/// Reads a time if its flag is set. The outer option is `None` when the bytes end too early.
 #[allow(
     clippy::option_option,
     reason = "absent and unreadable are different outcomes"
@@ -188,7 +181,7 @@ mod tests {
             prop_assert_eq!(read.unwrap(), rows);
         }
 
-        /// A body that passed its checksum, yet is not what this version writes: an error, not a panic.
+        /// A body that passed its checksum, but was not written by this version, gives an error and no panic.
         #[test]
         fn other_bytes_are_errors_or_rows(bytes in proptest::collection::vec(any::<u8>(), 0..2_000), count in any::<u32>()) {
             let read: Vec<_> = Rows::new(bytes.into(), count).collect();

@@ -1,4 +1,4 @@
-//! The seam between a commit loop and its WAL, wherever that lies.
+//! The seam between a commit loop and its WAL.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::io;
@@ -13,7 +13,7 @@ use crate::{
 /// A future that an implementation may complete before it returns: then nothing is allocated and no thread is changed.
 pub type WalFuture<'w, T> = Either<Ready<T>, BoxFuture<'w, T>>;
 
-/// Where a WAL lies. Used as `Arc<dyn WalStorage>`.
+/// The place of a WAL. Used as `Arc<dyn WalStorage>`.
 pub trait WalStorage: Send + Sync + 'static {
     /// Opens the WAL, made empty when there is none, and fences the one that was opened before: that one can append no more.
     ///
@@ -42,8 +42,8 @@ pub enum Resume {
 /// - **Durability.** [`Wal::append_group`] returns `Ok` only after the group would survive a crash. A record is read back whole or
 ///   not at all.
 /// - **Order.** Of groups that were not acknowledged at most the last one is read back, and only together with all before it.
-/// - **Failure.** After an append that failed the WAL is *poisoned*: it takes no more records, because the fate of the group is
-///   unknown. Opening it again tells.
+/// - **Failure.** A failed append *poisons* the WAL: it takes no more records, because the outcome of the group is unknown. Opening
+///   the WAL again shows the outcome.
 /// - **Room.** After [`Wal::make_room`] the group that follows does not run out of space.
 /// - **Retention.** A record is kept until its range has released it.
 /// - **No silent loss.** Damage before an acknowledged record is an error when the WAL is opened.
@@ -54,8 +54,7 @@ pub trait Wal: Send + Sync + 'static {
     /// Takes the records of `range` that the WAL held when it was opened, in order. The second call returns none.
     fn take_recovered(&self, range: RangeId) -> VecDeque<Record>;
 
-    /// Takes space for the next group, whose records are at most as large as these. Writes none of it. A local WAL blocks the
-    /// thread.
+    /// Reserves space for the next group, whose records are at most as large as these. Writes no record. A local WAL blocks the thread.
     fn make_room(
         &self,
         records: &mut dyn Iterator<Item = RecordSize>,
@@ -80,17 +79,17 @@ pub trait Wal: Send + Sync + 'static {
     /// The last record of `range` that was appended or recovered.
     fn last_of(&self, range: RangeId) -> Option<WalId>;
 
-    /// Notes that `range` needs no records up to `wal_id`; `u64::MAX` means that it needs none ever again. Cheap.
+    /// Releases the records of `range` up to `wal_id`; `u64::MAX` releases later ones too. Cheap.
     fn release(&self, range: RangeId, wal_id: WalId);
 
-    /// Notes that no other ranges exist than `known`: releases the records of all others and drops their recovered records.
+    /// Releases the records of all ranges except `known`, and drops their recovered records.
     fn retain(&self, known: &BTreeSet<RangeId>);
 
-    /// Whether `range`, which has just written and is flushing up to the record `flushing_up_to`, keeps so much of the WAL beyond
-    /// that record that it should flush everything. Expects that a range that should flush does.
+    /// Whether `range` should flush all its rows. It has just written, and its running flush ends at the record `flushing_up_to`: records
+    /// after that one keep too much of the WAL. The caller must flush when this returns `true`.
     fn is_due(&self, range: RangeId, flushing_up_to: WalId) -> bool;
 
-    /// Ranges that keep much of the WAL, are not flushing, and write too seldom for [`Wal::is_due`] to notice in time.
+    /// Ranges that keep much of the WAL, are not flushing, and write too seldom for [`Wal::is_due`] to flush them in time.
     fn stragglers(&self) -> Vec<RangeId>;
 
     /// Whether the WAL is so long that no group should be appended before some range has flushed.
@@ -99,13 +98,13 @@ pub trait Wal: Send + Sync + 'static {
     /// Bytes that a start would have to read.
     fn live_bytes(&self) -> u64;
 
-    /// Whether [`Wal::maintain`] should run soon, because the next groups may otherwise wait. Resets itself.
+    /// Whether [`Wal::maintain`] should run soon, so that the next groups need not wait. Reading it resets it.
     fn wants_maintenance(&self) -> bool;
 
     /// Removes or recycles released segments, and prepares space for later groups. Runs beside groups.
     ///
     /// # Errors
-    /// Space could not be prepared. Nothing else suffers than the time of later groups.
+    /// Space could not be prepared, so later groups may take longer.
     fn maintain(&self) -> BoxFuture<'_, io::Result<()>>;
 
     /// Refuses every further record and append.

@@ -1,23 +1,22 @@
-//! `Content-MD5`: what a client says of the body that it sent.
+//! `Content-MD5`: the digest that a client sends with a body.
 
 use crate::{ErrorCode, Failure};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use md5::{Digest as _, Md5};
 
-/// Compares a body with the value of its `Content-MD5`. An empty value says nothing: clients that sign an empty one may send it.
+/// Compares a body with the value of its `Content-MD5`. An empty value is ignored: clients may send the header that they sign.
 ///
 /// # Errors
-/// 400 InvalidMd5 for what is not 16 bytes in base64, 400 Md5Mismatch for another body's (document "Common REST API error
-/// codes").
+/// 400 InvalidMd5 for a value that is not 16 bytes in Base64, 400 Md5Mismatch for the digest of another body (document
+/// "Common REST API error codes").
 pub fn check_content_md5(value: &str, body: &[u8]) -> Result<(), Failure> {
     if value.is_empty() {
         return Ok(());
     }
-    let said = STANDARD.decode(value).ok();
-    let said = said.filter(|said| said.len() == 16);
-    let said = said.ok_or(ErrorCode::InvalidMd5)?;
-    if said == Md5::digest(body).as_slice() {
+    let sent = STANDARD.decode(value).ok().filter(|sent| sent.len() == 16);
+    let sent = sent.ok_or(ErrorCode::InvalidMd5)?;
+    if sent == Md5::digest(body).as_slice() {
         Ok(())
     } else {
         Err(ErrorCode::Md5Mismatch.into())

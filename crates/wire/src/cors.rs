@@ -1,28 +1,24 @@
 //! Cross-origin requests from browsers (service documents "Cross-Origin Resource Sharing (CORS) support for the Azure
 //! Storage services", "Preflight Table Request").
 //!
-//! Rules are tried in order; the first whose origin and method fit is the one, and no later rule is tried if its headers
-//! do not fit. Rules only add headers: a request that no rule fits runs all the same, its script just cannot read the answer.
+//! The first rule whose origin and method match applies, even if its headers do not match; later rules are not tried. Rules
+//! only add headers: a request without a matching rule is executed too, but the browser hides the answer from the script.
 
-use crate::{ErrorCode, Failure};
+use crate::{ErrorCode, Failure, Method};
 use partita_model::CorsRule;
 
-/// Rules of an account.
+/// The most rules of an account.
 const RULES_MAX: usize = 5;
-/// Origins of a rule, and literal headers of a rule.
+/// The most origins of a rule, and the most literal headers.
 const ITEMS_MAX: usize = 64;
-/// Header prefixes (`x-ms-meta-*`) of a rule.
+/// The most header prefixes (`x-ms-meta-*`) of a rule.
 const PREFIXES_MAX: usize = 2;
-/// Length of an origin or a header, in characters.
+/// The longest origin or header, in characters.
 const ITEM_CHARS_MAX: usize = 256;
-/// Length of all texts of all rules, in bytes.
+/// The length of all texts of all rules together, in bytes.
 const RULES_BYTES_MAX: usize = 2 * 1024;
-/// The documented methods, and PATCH, which newer services take.
-const METHODS: [&str; 8] = [
-    "DELETE", "GET", "HEAD", "MERGE", "POST", "OPTIONS", "PUT", "PATCH",
-];
 
-/// What a browser asks before a request of its own.
+/// The preflight that a browser sends before a cross-origin request.
 #[derive(Debug, Clone, Copy)]
 pub struct Preflight<'a> {
     /// `Origin`
@@ -40,7 +36,7 @@ pub struct PreflightGrant<'a> {
     pub allow_origin: &'a str,
     /// `Access-Control-Allow-Methods`
     pub allow_methods: &'a str,
-    /// `Access-Control-Allow-Headers`, if any were asked for.
+    /// `Access-Control-Allow-Headers`, if the preflight has request headers.
     pub allow_headers: Option<&'a str>,
     /// `Access-Control-Max-Age`, in seconds.
     pub max_age_seconds: u32,
@@ -48,7 +44,7 @@ pub struct PreflightGrant<'a> {
     pub allow_credentials: bool,
 }
 
-/// What a rule adds to the answer of an actual request.
+/// The headers that a rule adds to the answer of an actual request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CorsGrant<'a> {
     /// `Access-Control-Allow-Origin`
@@ -59,10 +55,10 @@ pub struct CorsGrant<'a> {
 }
 
 impl<'a> Preflight<'a> {
-    /// Answers from the rules of the account addressed.
+    /// Applies the rules of the account addressed.
     ///
     /// # Errors
-    /// 400 InvalidHeaderValue without origin or method, 403 CorsPreflightFailure where no rule fits.
+    /// 400 InvalidHeaderValue without origin or method, 403 CorsPreflightFailure without a matching rule.
     pub fn grant(&self, rules: &'a [CorsRule]) -> Result<PreflightGrant<'a>, Failure> {
         let (Some(origin), Some(method)) = (self.origin, self.method) else {
             return Err(Failure::with_message(
@@ -92,8 +88,7 @@ impl<'a> Preflight<'a> {
 }
 
 impl<'a> CorsGrant<'a> {
-    /// What the rules of the account grant a request with an `Origin`; `method` is that of the request line.
-    #[must_use]
+    /// Applies the rules of the account to a request with an `Origin`; `method` is the method of the request line.
     pub fn of(rules: &'a [CorsRule], origin: &'a str, method: &str) -> Option<Self> {
         let rule = first_rule(rules, origin, method)?;
         let (allow_origin, allow_credentials) = allowed_origin(rule, origin);
@@ -104,9 +99,8 @@ impl<'a> CorsGrant<'a> {
         })
     }
 
-    /// `Access-Control-Expose-Headers`: the rule's literal headers, and those of the answer that fit its prefixes. `None`
-    /// where there are none.
-    #[must_use]
+    /// `Access-Control-Expose-Headers`: the rule's literal headers, and the headers of `answer` that match its prefixes;
+    /// `None` without any.
     pub fn expose_headers<'h>(&self, answer: impl IntoIterator<Item = &'h str>) -> Option<String> {
         let (prefixes, literals): (Vec<&String>, Vec<&String>) = self
             .rule
@@ -126,14 +120,13 @@ impl<'a> CorsGrant<'a> {
     }
 }
 
-/// Whether the answer of a GET or HEAD depends on who asks, and so needs `Vary: Origin`: there are rules, and none that
-/// fits is for all origins.
-#[must_use]
+/// Whether the answer of a GET or HEAD depends on the origin and so needs `Vary: Origin`: the account has rules, and the
+/// matching rule, if any, is not for all origins.
 pub fn varies_by_origin(rules: &[CorsRule], grant: Option<&CorsGrant<'_>>) -> bool {
     !rules.is_empty() && grant.is_none_or(|grant| grant.allow_origin != "*")
 }
 
-/// Whether the rules are such that the service takes them.
+/// Whether the service accepts the rules.
 pub(crate) fn are_within_limits(rules: &[CorsRule]) -> bool {
     let texts = |rule: &CorsRule| -> usize {
         let lists = [
@@ -159,10 +152,8 @@ pub(crate) fn are_within_limits(rules: &[CorsRule]) -> bool {
             (1..=ITEMS_MAX).contains(&rule.allowed_origins.len())
                 && short(&rule.allowed_origins)
                 && !rule.allowed_methods.is_empty()
-                && rule
-                    .allowed_methods
-                    .iter()
-                    .all(|method| METHODS.contains(&method.as_str()))
+                // The documented methods, and PATCH, which newer services accept.
+                && rule.allowed_methods.iter().all(|method| Method::parse(method).is_ok())
                 && headers(&rule.allowed_headers)
                 && headers(&rule.exposed_headers)
         })
@@ -177,7 +168,7 @@ fn first_rule<'a>(rules: &'a [CorsRule], origin: &str, method: &str) -> Option<&
     })
 }
 
-/// A rule for all origins says so, and then browsers take no credentials.
+/// `Access-Control-Allow-Origin`, and whether credentials are allowed: a rule for all origins allows none.
 fn allowed_origin<'a>(rule: &CorsRule, origin: &'a str) -> (&'a str, bool) {
     if rule.allowed_origins.iter().any(|allowed| allowed == "*") {
         ("*", false)
@@ -186,7 +177,7 @@ fn allowed_origin<'a>(rule: &CorsRule, origin: &'a str) -> (&'a str, bool) {
     }
 }
 
-/// Header names compare without regard to case; `x-ms-meta-*` fits by prefix, `*` fits all.
+/// Compares header names without regard to case; `x-ms-meta-*` matches by prefix, `*` matches all.
 fn matches_any<'p>(patterns: impl IntoIterator<Item = &'p String>, name: &str) -> bool {
     patterns
         .into_iter()
@@ -277,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_granted_preflight_says_what_was_asked() {
+    fn a_granted_preflight_repeats_the_request() {
         let rules = rules();
         let grant = ask("http://www.contoso.com", "PUT", Some("x-ms-meta-data1"))
             .grant(&rules)
@@ -301,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_preflight_names_origin_and_method() {
+    fn a_preflight_needs_origin_and_method() {
         for preflight in [
             Preflight {
                 origin: None,
@@ -330,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn actual_requests_get_headers_where_a_rule_fits() {
+    fn actual_requests_get_the_headers_of_the_matching_rule() {
         let rules = rules();
         let grant = CorsGrant::of(&rules, "http://other.example", "GET").unwrap();
         assert_eq!((grant.allow_origin, grant.allow_credentials), ("*", false));

@@ -1,7 +1,6 @@
 //! Dates of HTTP headers (`Date`, `x-ms-date`, `LastSyncTime`): RFC 1123, always GMT.
 
-use partita_model::DateTime;
-use std::fmt;
+use partita_model::{DateTime, StackText};
 
 const DAYS: [&[u8; 3]; 7] = [b"Mon", b"Tue", b"Wed", b"Thu", b"Fri", b"Sat", b"Sun"];
 const MONTHS: [&[u8; 3]; 12] = [
@@ -9,98 +8,47 @@ const MONTHS: [&[u8; 3]; 12] = [
 ];
 const TICKS_PER_DAY: u64 = 864_000_000_000;
 
-/// Reads `Tue, 02 Jan 2024 03:04:05 GMT`. The day of the week is not held against the date.
-///
-/// `None` where the text has another form or is no date from 1601 to 9999.
-#[must_use]
+/// Reads `Tue, 02 Jan 2024 03:04:05 GMT`; `None` for any other form, and outside the years 1601 to 9999. Any three bytes
+/// pass as the day of the week.
 pub fn parse_http_date(text: &str) -> Option<DateTime> {
     let bytes: &[u8; 29] = text.as_bytes().try_into().ok()?;
-    let &[
-        _,
-        _,
-        _,
-        b',',
-        b' ',
-        d1,
-        d2,
-        b' ',
-        m1,
-        m2,
-        m3,
-        b' ',
-        y1,
-        y2,
-        y3,
-        y4,
-        b' ',
-        ref rest @ ..,
-    ] = bytes
-    else {
+    let marks = [bytes[3], bytes[4], bytes[7], bytes[11], bytes[16]];
+    if marks != *b",    " || bytes[25..] != *b" GMT" {
         return None;
-    };
-    let &[h1, h2, b':', n1, n2, b':', s1, s2, b' ', b'G', b'M', b'T'] = rest else {
-        return None;
-    };
-    let month = 1 + MONTHS
-        .iter()
-        .position(|name| name.eq_ignore_ascii_case(&[m1, m2, m3]))?;
-    let (tens, ones) = if month < 10 {
-        (b'0', b'0' + month as u8)
-    } else {
-        (b'1', b'0' + (month % 10) as u8)
-    };
-    // The ISO form has the checks already: field ranges, days of months, leap years.
-    let iso = [
-        y1, y2, y3, y4, b'-', tens, ones, b'-', d1, d2, b'T', h1, h2, b':', n1, n2, b':', s1, s2,
-        b'Z',
-    ];
+    }
+    let is_named = |month: &&[u8; 3]| month.eq_ignore_ascii_case(&bytes[8..11]);
+    let month = MONTHS.iter().position(is_named)? + 1;
+    // `DateTime::parse` checks the ranges of the fields.
+    let mut iso = *b"YYYY-MM-DDThh:mm:ssZ";
+    iso[..4].copy_from_slice(&bytes[12..16]);
+    iso[5..7].copy_from_slice(&two_digits(month as u32));
+    iso[8..10].copy_from_slice(&bytes[5..7]);
+    iso[11..19].copy_from_slice(&bytes[17..25]);
     DateTime::parse(std::str::from_utf8(&iso).ok()?).ok()
 }
 
-/// A date-time in the form of HTTP headers, on the stack. Fractions of a second are cut off.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct HttpDate([u8; 29]);
+/// The text of a date-time in an HTTP header.
+pub type HttpDate = StackText<29>;
 
-impl HttpDate {
-    /// Formats a time.
-    #[must_use]
-    pub fn new(at: DateTime) -> Self {
-        let (year, month, day, hour, minute, second, _) = at.fields();
-        // 0001-01-01, the zero of the ticks, was a Monday.
-        let [w1, w2, w3] = *DAYS[(at.ticks() / TICKS_PER_DAY % 7) as usize];
-        let [m1, m2, m3] = *MONTHS[(month as usize - 1) % 12];
-        let [century, years, day, hour, minute, second] =
-            [year / 100, year % 100, day, hour, minute, second].map(two_digits);
-        Self([
-            w1, w2, w3, b',', b' ', day[0], day[1], b' ', m1, m2, m3, b' ', century[0], century[1],
-            years[0], years[1], b' ', hour[0], hour[1], b':', minute[0], minute[1], b':',
-            second[0], second[1], b' ', b'G', b'M', b'T',
-        ])
-    }
+/// Formats a time for an HTTP header. Fractions of a second are cut off.
+pub fn http_date(at: DateTime) -> HttpDate {
+    let (year, month, day, hour, minute, second, _) = at.fields();
+    let mut text = *b"Www, DD Mmm YYYY hh:mm:ss GMT";
+    // 0001-01-01, the zero of the ticks, was a Monday.
+    text[..3].copy_from_slice(DAYS[(at.ticks() / TICKS_PER_DAY % 7) as usize]);
+    text[5..7].copy_from_slice(&two_digits(day));
+    text[8..11].copy_from_slice(MONTHS[(month as usize - 1) % 12]);
+    text[12..14].copy_from_slice(&two_digits(year / 100));
+    text[14..16].copy_from_slice(&two_digits(year));
+    text[17..19].copy_from_slice(&two_digits(hour));
+    text[20..22].copy_from_slice(&two_digits(minute));
+    text[23..25].copy_from_slice(&two_digits(second));
+    HttpDate::new(text, text.len())
 }
 
+/// The last two digits of a number.
 const fn two_digits(number: u32) -> [u8; 2] {
     [b'0' + (number / 10 % 10) as u8, b'0' + (number % 10) as u8]
-}
-
-impl std::ops::Deref for HttpDate {
-    type Target = str;
-
-    fn deref(&self) -> &str {
-        std::str::from_utf8(&self.0).expect("made of ASCII parts")
-    }
-}
-
-impl fmt::Display for HttpDate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self)
-    }
-}
-
-impl fmt::Debug for HttpDate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self)
-    }
 }
 
 #[cfg(test)]
@@ -118,7 +66,7 @@ mod tests {
         ] {
             let at = DateTime::parse(iso).unwrap();
             assert_eq!(parse_http_date(text), Some(at));
-            assert_eq!(&*HttpDate::new(at), text);
+            assert_eq!(&*http_date(at), text);
         }
     }
 
@@ -143,7 +91,7 @@ mod tests {
         #[test]
         fn text_round_trips(ticks in DateTime::MIN.ticks()..=DateTime::MAX.ticks()) {
             let at = DateTime::from_ticks(ticks - ticks % 10_000_000).unwrap();
-            prop_assert_eq!(parse_http_date(&HttpDate::new(at)), Some(at));
+            prop_assert_eq!(parse_http_date(&http_date(at)), Some(at));
         }
 
         #[test]

@@ -1,9 +1,9 @@
-//! The storage protocols as pure functions: bytes and text to types, and back. Server and client use the same ones.
+//! The storage protocols as pure functions between bytes and types, for server and client.
 //!
-//! At the top is what all storage protocols share: request targets, credentials, CORS, dates, error codes, XML bodies.
-//! Each protocol has a folder of its own ([`table`]); a new one is a folder beside it and changes none of the others.
+//! The top level holds the parts that all storage protocols share: request targets, credentials, CORS, dates, error codes,
+//! XML bodies. Each protocol has its own folder, such as [`table`]; a new protocol does not change the others.
 //!
-//! Nothing here does I/O, waits, or reads a clock, and no HTTP library is known: headers are `&str`, bodies are `&[u8]`.
+//! The crate does no I/O, does not wait, and reads no clock. It uses no HTTP library: headers are `&str`, bodies are `&[u8]`.
 //! Every function that reads untrusted input bounds it and never panics.
 
 pub mod admin;
@@ -12,10 +12,13 @@ mod content_md5;
 mod cors;
 mod date;
 mod error;
+mod error_body;
 mod json;
 mod service_kind;
 mod split;
 pub mod table;
+#[cfg(test)]
+mod testing;
 mod uri;
 mod version;
 mod xml;
@@ -27,8 +30,9 @@ pub use auth::{
 };
 pub use content_md5::check_content_md5;
 pub use cors::{CorsGrant, Preflight, PreflightGrant, varies_by_origin};
-pub use date::{HttpDate, parse_http_date};
-pub use error::{COMMON_ERROR_CODES, ErrorBody, ErrorCode, Failure, Occurrence};
+pub use date::{HttpDate, http_date, parse_http_date};
+pub use error::{COMMON_ERROR_CODES, ErrorCode, Failure, Occurrence};
+pub use error_body::ErrorBody;
 pub use service_kind::ServiceKind;
 pub use uri::{Hosts, Method, Query, Style, TIMEOUT_SECONDS_MAX, Target, push_query_parameter};
 pub use version::Version;

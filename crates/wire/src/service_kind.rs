@@ -1,4 +1,4 @@
-//! The storage services, and how credentials and hosts name them.
+//! The storage services, and their names in credentials and hosts.
 
 /// A storage service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -13,7 +13,6 @@ pub enum ServiceKind {
 
 impl ServiceKind {
     /// Its letter in `ss` of an account SAS.
-    #[must_use]
     pub const fn letter(self) -> &'static str {
         match self {
             Self::Table => "t",
@@ -23,7 +22,6 @@ impl ServiceKind {
     }
 
     /// Its label in hosts (`account.table.core.windows.net`) and in the resource that a service SAS signs.
-    #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
             Self::Table => "table",

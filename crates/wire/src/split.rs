@@ -1,7 +1,7 @@
 //! Splitting text at an ASCII character.
 //!
-//! The standard library's search takes some hundred instructions, most of them before it looks at the first byte. A
-//! request's head is split a dozen times, at texts of about twenty bytes; `memchr` does it in a fifth of that.
+//! The standard library's search takes about a hundred instructions, most of them before it reads the first byte; `memchr` takes
+//! a fifth of that. The head of a request is split a dozen times, into texts of about twenty bytes.
 
 use memchr::memchr;
 
@@ -11,7 +11,7 @@ pub(crate) fn once(text: &str, byte: u8) -> Option<(&str, &str)> {
     Some((text.get(..at)?, text.get(at + 1..)?))
 }
 
-/// The pieces between the `byte`s, which are ASCII: at least one, which may be empty.
+/// The pieces between the separators `byte`, which is ASCII: at least one, which may be empty.
 pub(crate) fn all(text: &str, byte: u8) -> impl Iterator<Item = &str> {
     let mut rest = Some(text);
     std::iter::from_fn(move || {

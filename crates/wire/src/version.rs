@@ -11,19 +11,17 @@ impl Version {
     pub const OLDEST: Self = Self(20_090_414);
     /// The first version with JSON (2013-08-15).
     pub const JSON: Self = Self(20_130_815);
-    /// The first version that returns the client's request id with every answer; recordings of 2018-03-28 lack it.
+    /// The first version that returns the client's request id with every answer; recordings of version 2018-03-28 lack it.
     pub const CLIENT_REQUEST_ID: Self = Self(20_190_202);
     /// The first version that challenges a request without credentials with 401 (2020-12-06).
     pub const CHALLENGE: Self = Self(20_201_206);
 
     /// The version of a date known at compile time, as the number YYYYMMDD.
-    #[must_use]
     pub const fn from_date(date: u32) -> Self {
         Self(date)
     }
 
     /// Reads `YYYY-MM-DD`.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let bytes: &[u8; 10] = text.as_bytes().try_into().ok()?;
         let mut date = 0;

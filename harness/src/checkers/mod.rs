@@ -1,10 +1,10 @@
-//! Clients that know what they were promised: their load, and the comparison with what is there.
+//! Clients with a model of their rows: their load, and the comparison with the stored rows.
 //!
-//! What must hold, whatever happened to the server:
-//! - every acknowledged write is there, with the tag that was answered;
+//! Invariants, also after kills and changes of ranges:
+//! - every acknowledged write is stored, with the answered ETag;
 //! - a request under way at a kill happened wholly or not at all, also a batch;
 //! - every stored value was written by a writer, and none is cut short;
-//! - a 409, a 412 or a row shown to a reader rests on what is still there.
+//! - a 409, a 412 or a row shown to a reader rests on rows that are still stored.
 //!
 //! The choice of operations follows from the seed.
 
@@ -27,13 +27,13 @@ use self::race::Races;
 use self::reader::Reader;
 use self::writer::Writer;
 
-/// The table everything happens in.
+/// The table of all tests with checkers.
 pub(crate) const TABLE: &str = "crash";
 
 /// Connections that write.
 const WRITERS: u64 = 6;
 
-/// Six writers and a reader, who live through kills.
+/// Six writers and a reader, which outlive the server's processes.
 #[derive(Debug)]
 pub(crate) struct Checkers {
     account: Account,
@@ -61,13 +61,13 @@ impl Checkers {
         }
     }
 
-    /// Reads everything back and compares. The table is there.
+    /// Reads all rows of the table and compares them with the models.
     pub(crate) fn compare(&mut self, client: &mut Client) -> anyhow::Result<()> {
         let stored = stored::scan(client)?;
         let mut faults = Vec::new();
         for writer in &mut self.writers {
-            faults.extend(self.reader.settle(&writer.ledger, &stored));
-            faults.extend(writer.ledger.settle(&stored));
+            faults.extend(self.reader.compare(&writer.ledger, &stored));
+            faults.extend(writer.ledger.compare(&stored));
             let keys = &writer.ledger.keys;
             let key = &keys[self.random.below(keys.len() as u64) as usize];
             let by_get = stored::get(client, key)?;
@@ -75,11 +75,11 @@ impl Checkers {
                 faults.push(format!("{key:?}: get and scan differ: {by_get:?}"));
             }
         }
-        faults.extend(self.races.settle(&stored));
+        faults.extend(self.races.compare(&stored));
         fail_on(&faults)
     }
 
-    /// Starts their load, each on a thread of its own, which ends when the server does.
+    /// Starts the load of all clients, each on a thread of its own, which ends with the server.
     pub(crate) fn load<'scope>(
         &'scope mut self,
         scope: &'scope Scope<'scope, '_>,
@@ -92,7 +92,7 @@ impl Checkers {
         scope.spawn(move || reader.run(addr, account));
     }
 
-    /// What the server did wrong while it was up, once.
+    /// Takes the faults that the clients found under load.
     pub(crate) fn take_faults(&mut self) -> Vec<String> {
         let mut faults = std::mem::take(&mut self.reader.faults);
         for writer in &mut self.writers {
@@ -107,7 +107,7 @@ impl Checkers {
     }
 }
 
-/// An error when there are faults, which are printed.
+/// Prints the faults, and fails if there are any.
 pub(crate) fn fail_on(faults: &[String]) -> anyhow::Result<()> {
     if faults.is_empty() {
         return Ok(());
@@ -118,9 +118,9 @@ pub(crate) fn fail_on(faults: &[String]) -> anyhow::Result<()> {
     bail!("{} faults", faults.len());
 }
 
-/// The same for what went wrong while a server was up, which may say why.
+/// The same for faults found while a server was up; the error has the server's log.
 pub(crate) fn fail_with_log(faults: &[String], server: &ServerProcess) -> anyhow::Result<()> {
-    fail_on(faults).with_context(|| format!("the server's last words:\n{}", server.log()))
+    fail_on(faults).with_context(|| format!("the server's log:\n{}", server.log()))
 }
 
 /// The JSON of an entity with one property.

@@ -1,28 +1,28 @@
-//! Rows that all writers fight for: a writer that was told "409, it exists already" or "412, it changed" must find that true
-//! after the crash, though the write that beat it was another's and perhaps never answered.
+//! Rows that all writers race for: after a 409 ("already exists") or a 412 ("has changed"), the row of the winning write must be
+//! stored after the crash, although the winner may have got no answer.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use partita_bench::client::{Client, Request, Response};
+use partita_bench::client::{Client, Response};
 
-use super::model::{Key, Rows, Stamp, next_stamp, payload};
+use super::model::{Key, Rows, WriteId, next_write_id, payload};
 
-/// Rows that may be won in one round; each is read back ever after.
+/// Largest number of races in one round; each row is compared in all later rounds.
 const RACES_MAX: usize = 8;
 
 /// The state of one contested row.
 #[derive(Clone, Debug, Default)]
 struct Race {
-    /// Stamps of the inserts sent.
-    inserts: Vec<Stamp>,
+    /// Ids of the inserts sent.
+    inserts: Vec<WriteId>,
     /// The acknowledged insert.
-    inserted: Option<(String, Stamp)>,
+    inserted: Option<(String, WriteId)>,
     /// A writer was answered 409.
     conflict_seen: bool,
-    /// Stamps of the updates sent, all with the inserted row's tag.
-    updates: Vec<Stamp>,
+    /// Ids of the updates sent, all with the inserted row's ETag.
+    updates: Vec<WriteId>,
     /// The acknowledged update.
-    updated: Option<(String, Stamp)>,
+    updated: Option<(String, WriteId)>,
     /// A writer was answered 412.
     mismatch_seen: bool,
 }
@@ -31,14 +31,14 @@ struct Race {
 #[derive(Debug, Default)]
 pub(crate) struct Races {
     board: Mutex<Vec<Race>>,
-    /// The first row that is still open in this round.
+    /// The first row of this round.
     open_from: usize,
 }
 
-/// A move in a race, decided under the lock and made without it.
+/// A move in a race, chosen under the lock and made without it.
 enum Move {
-    Insert(Stamp),
-    Update(Stamp, String),
+    Insert(WriteId),
+    Update(WriteId, String),
 }
 
 impl Races {
@@ -53,18 +53,14 @@ impl Races {
         };
         let key = key(index);
         let answer = match &next {
-            Move::Insert(stamp) => client.send(&Request {
-                headers: &[("Prefer", "return-no-content")],
-                content_type: "application/json",
-                body: super::entity_json(&key, "A", &payload(*stamp)).as_bytes(),
-                ..Request::new("POST", &format!("/{}", super::TABLE))
-            })?,
-            Move::Update(stamp, etag) => client.send(&Request {
-                headers: &[("If-Match", etag)],
-                content_type: "application/json",
-                body: super::entity_json(&key, "A", &payload(*stamp)).as_bytes(),
-                ..Request::new("PUT", &key.path())
-            })?,
+            Move::Insert(id) => {
+                let json = super::entity_json(&key, "A", &payload(*id));
+                client.post(&format!("/{}", super::TABLE), &json)?
+            }
+            Move::Update(id, etag) => {
+                let json = super::entity_json(&key, "A", &payload(*id));
+                client.put(&key.path(), &[("If-Match", etag)], json.as_bytes())?
+            }
         };
         let mut board = self.board();
         let Some(race) = board.get_mut(index) else {
@@ -89,23 +85,23 @@ impl Races {
         }
         let index = board.len() - 1;
         let race = board.last_mut()?;
-        let stamp = next_stamp();
+        let id = next_write_id();
         let next = match &race.inserted {
             // Another writer has to lose the insert first.
             Some((etag, _)) if race.conflict_seen => {
-                race.updates.push(stamp);
-                Move::Update(stamp, etag.clone())
+                race.updates.push(id);
+                Move::Update(id, etag.clone())
             }
             _ => {
-                race.inserts.push(stamp);
-                Move::Insert(stamp)
+                race.inserts.push(id);
+                Move::Insert(id)
             }
         };
         Some((index, next))
     }
 
-    /// Compares every contested row with what is stored, and closes the races.
-    pub(crate) fn settle(&mut self, stored: &Rows) -> Vec<String> {
+    /// Compares every contested row with the stored one, and closes the races.
+    pub(crate) fn compare(&mut self, stored: &Rows) -> Vec<String> {
         let mut board = self.board();
         let mut faults = Vec::new();
         for (index, race) in board.iter_mut().enumerate() {
@@ -113,9 +109,8 @@ impl Races {
             let row = stored
                 .get(&key)
                 .map(|row| (row.etag.clone().unwrap_or_default(), row.a));
-            match race.settle(row) {
-                Ok(()) => {}
-                Err(fault) => faults.push(format!("{key:?}: {fault}; {race:?}")),
+            if let Err(fault) = race.compare(row) {
+                faults.push(format!("{key:?}: {fault}; {race:?}"));
             }
         }
         let count = board.len();
@@ -129,12 +124,12 @@ impl Race {
     fn judge(&mut self, made: &Move, answer: &Response) -> Option<String> {
         let etag = answer.header("etag").unwrap_or_default().to_owned();
         match (made, answer.status) {
-            (Move::Insert(stamp), 201 | 204) if self.inserted.is_none() => {
-                self.inserted = Some((etag, *stamp));
+            (Move::Insert(id), 201 | 204) if self.inserted.is_none() => {
+                self.inserted = Some((etag, *id));
             }
             (Move::Insert(_), 409) => self.conflict_seen = true,
-            (Move::Update(stamp, _), 204) if self.updated.is_none() => {
-                self.updated = Some((etag, *stamp));
+            (Move::Update(id, _), 204) if self.updated.is_none() => {
+                self.updated = Some((etag, *id));
             }
             (Move::Update(..), 412) => self.mismatch_seen = true,
             (_, 503) => {}
@@ -145,39 +140,42 @@ impl Race {
         None
     }
 
-    /// Checks the stored row, its tag and stamp, and takes it as decided.
-    fn settle(&mut self, stored: Option<(String, Option<Stamp>)>) -> Result<(), String> {
-        let Some((etag, stamp)) = stored else {
+    /// Checks the stored row, its ETag and id, which decide the race.
+    fn compare(&mut self, stored: Option<(String, Option<WriteId>)>) -> Result<(), String> {
+        let Some((etag, id)) = stored else {
             let promised = self.inserted.is_some() || self.conflict_seen || self.mismatch_seen;
             return if promised {
-                Err("was promised to exist".to_owned())
+                Err(
+                    "the row is missing, although it was acknowledged or answered with 409"
+                        .to_owned(),
+                )
             } else {
                 Ok(())
             };
         };
-        let stamp = stamp.ok_or("has no value")?;
-        let fits = |known: &Option<(String, Stamp)>| {
+        let id = id.ok_or("has no value")?;
+        let fits = |known: &Option<(String, WriteId)>| {
             known
                 .as_ref()
-                .is_none_or(|known| *known == (etag.clone(), stamp))
+                .is_none_or(|known| *known == (etag.clone(), id))
         };
-        if self.updates.contains(&stamp) {
+        if self.updates.contains(&id) {
             if !fits(&self.updated) {
-                return Err(format!("holds {stamp}, not the acknowledged update"));
+                return Err(format!("holds {id}, not the acknowledged update"));
             }
-            self.updated = Some((etag, stamp));
-        } else if self.inserts.contains(&stamp) {
+            self.updated = Some((etag, id));
+        } else if self.inserts.contains(&id) {
             if self.updated.is_some() || self.mismatch_seen {
-                return Err("was promised to have changed".to_owned());
+                return Err("the row has not changed, although the update was acknowledged or answered with 412".to_owned());
             }
             if !fits(&self.inserted) {
-                return Err(format!("holds {stamp}, not the acknowledged insert"));
+                return Err(format!("holds {id}, not the acknowledged insert"));
             }
-            self.inserted = Some((etag, stamp));
-            // What was in flight and did not happen must not happen later.
+            self.inserted = Some((etag, id));
+            // An update in flight that did not happen must not happen later.
             self.updates.clear();
         } else {
-            return Err(format!("holds {stamp}, which no writer wrote"));
+            return Err(format!("holds {id}, which no writer wrote"));
         }
         Ok(())
     }
@@ -194,8 +192,8 @@ fn key(index: usize) -> Key {
 mod tests {
     use super::*;
 
-    fn etag(text: &str, stamp: Stamp) -> Option<(String, Option<Stamp>)> {
-        Some((text.to_owned(), Some(stamp)))
+    fn etag(text: &str, id: WriteId) -> Option<(String, Option<WriteId>)> {
+        Some((text.to_owned(), Some(id)))
     }
 
     #[test]
@@ -205,14 +203,14 @@ mod tests {
             conflict_seen: true,
             ..Race::default()
         };
-        assert!(race.clone().settle(None).is_err());
-        assert!(race.clone().settle(etag("e", 2)).is_ok());
-        assert!(race.clone().settle(etag("e", 3)).is_err());
+        assert!(race.clone().compare(None).is_err());
+        assert!(race.clone().compare(etag("e", 2)).is_ok());
+        assert!(race.clone().compare(etag("e", 3)).is_err());
         let unanswered = Race {
             inserts: vec![1],
             ..Race::default()
         };
-        assert!(unanswered.clone().settle(None).is_ok());
+        assert!(unanswered.clone().compare(None).is_ok());
     }
 
     #[test]
@@ -225,8 +223,8 @@ mod tests {
             mismatch_seen: true,
             ..Race::default()
         };
-        assert!(race.clone().settle(etag("e1", 1)).is_err());
-        assert!(race.clone().settle(etag("e2", 4)).is_ok());
+        assert!(race.clone().compare(etag("e1", 1)).is_err());
+        assert!(race.clone().compare(etag("e2", 4)).is_ok());
     }
 
     #[test]
@@ -235,9 +233,9 @@ mod tests {
             inserts: vec![1, 2],
             ..Race::default()
         };
-        race.settle(etag("e1", 1)).unwrap();
-        assert!(race.settle(etag("e1", 1)).is_ok());
-        assert!(race.settle(etag("e2", 2)).is_err());
-        assert!(race.settle(None).is_err());
+        race.compare(etag("e1", 1)).unwrap();
+        assert!(race.compare(etag("e1", 1)).is_ok());
+        assert!(race.compare(etag("e2", 2)).is_err());
+        assert!(race.compare(None).is_err());
     }
 }

@@ -1,10 +1,10 @@
-//! Reads rows while they are written: what a reader was shown must not be gone after the crash.
+//! Reads rows while they are written: a row shown to a reader must still be stored after the crash.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use partita_bench::Account;
-use partita_bench::client::Client;
+use partita_bench::client::{Client, is_disconnect};
 use partita_load::Random;
 
 use super::model::{Key, Ledger, Rows};
@@ -15,9 +15,9 @@ use super::stored;
 pub(crate) struct Reader {
     keys: Vec<Key>,
     random: Random,
-    /// The tag last seen of each row.
+    /// The ETag last seen of each row.
     seen: BTreeMap<Key, String>,
-    /// What the server did wrong while it was up.
+    /// Faults of the server's answers.
     pub(crate) faults: Vec<String>,
 }
 
@@ -45,9 +45,7 @@ impl Reader {
                     self.seen.insert(key.clone(), row.etag.unwrap_or_default());
                 }
                 Ok(None) => {}
-                // A broken connection has an I/O error at its root; everything else is the server's fault.
-                Err(error) if error.root_cause().is::<std::io::Error>() => return,
-                Err(error) if error.to_string().contains("closed the connection") => return,
+                Err(error) if is_disconnect(&error) => return,
                 Err(error) => {
                     self.faults.push(format!("reader: {error:#}"));
                     return;
@@ -56,17 +54,15 @@ impl Reader {
         }
     }
 
-    /// Checks, before the ledgers are settled, that no tag was shown which neither was acknowledged nor is stored now.
-    pub(crate) fn settle(&mut self, ledger: &Ledger, stored: &Rows) -> Vec<String> {
+    /// Checks that every ETag shown was acknowledged or is stored. To be called before [`Ledger::compare`].
+    pub(crate) fn compare(&mut self, ledger: &Ledger, stored: &Rows) -> Vec<String> {
         let mut faults = Vec::new();
         for key in &ledger.keys {
             let Some(seen) = self.seen.remove(key) else {
                 continue;
             };
-            let acknowledged = ledger
-                .etags
-                .get(key)
-                .is_some_and(|etags| etags.contains(&seen));
+            let etags = ledger.etags.get(key);
+            let acknowledged = etags.is_some_and(|etags| etags.contains(&seen));
             let now = stored.get(key).and_then(|row| row.etag.as_ref());
             if !acknowledged && now != Some(&seen) {
                 faults.push(format!(
@@ -104,7 +100,7 @@ mod tests {
             b: None,
         };
         let stored: Rows = [(key.clone(), row)].into();
-        assert_eq!(reader("new").settle(&ledger, &stored).len(), 0);
-        assert_eq!(reader("new").settle(&ledger, &Rows::new()).len(), 1);
+        assert_eq!(reader("new").compare(&ledger, &stored).len(), 0);
+        assert_eq!(reader("new").compare(&ledger, &Rows::new()).len(), 1);
     }
 }

@@ -8,27 +8,27 @@ use partita_bench::client::{Client, Request, Response};
 use partita_load::Random;
 
 use super::TABLE;
-use super::model::{Change, Key, Ledger, Row, Stamp, next_stamp, payload};
+use super::model::{EntityChange, Key, Ledger, WriteId, next_write_id, payload};
 use super::race::Races;
 
 /// Partitions of one writer.
 const PARTITIONS: u64 = 2;
 
-/// Keys in each.
+/// Keys in each partition.
 const KEYS: u64 = 40;
 
 /// Operations of the largest batch.
 const BATCH_MAX: u64 = 20;
 
-/// A tag of the right form that no row has.
+/// An ETag of the right form that no row has.
 const STALE_ETAG: &str = "W/\"datetime'2001-01-01T00%3A00%3A00Z'\"";
 
-/// A writer with all it knows; it lives through the crashes.
+/// A writer and its model, which outlive the server's processes.
 #[derive(Debug)]
 pub(crate) struct Writer {
     pub(crate) ledger: Ledger,
     random: Random,
-    /// What the server did wrong while it was up.
+    /// Faults of the server's answers.
     pub(crate) faults: Vec<String>,
     /// Writes acknowledged.
     pub(crate) acknowledged: u64,
@@ -37,9 +37,9 @@ pub(crate) struct Writer {
 /// One operation about to be sent.
 struct Step {
     key: Key,
-    change: Change,
-    stamp: Stamp,
-    /// The tag sent, for changes that need one.
+    change: EntityChange,
+    id: WriteId,
+    /// The ETag sent, for changes that need one.
     if_match: Option<String>,
 }
 
@@ -60,7 +60,7 @@ impl Writer {
         }
     }
 
-    /// Writes until the connection breaks. A fault ends it too.
+    /// Writes until the connection breaks or a fault is found.
     pub(crate) fn run(&mut self, addr: SocketAddr, account: &Account, races: &Races) {
         let Ok(mut client) = Client::connect(addr, account.clone()) else {
             return;
@@ -74,7 +74,7 @@ impl Writer {
             match outcome {
                 Ok(Some(fault)) => self.faults.push(fault),
                 Ok(None) => {}
-                // The server was killed; what was under way is in doubt.
+                // The server was killed; the request under way is in doubt.
                 Err(_) => return,
             }
         }
@@ -85,30 +85,20 @@ impl Writer {
         let step = self.step(index);
         let expected = self.expect(&[&step]);
         let body = step.body();
-        let headers = step.headers();
-        let headers: Vec<(&str, &str)> = headers
-            .iter()
-            .map(|(name, value)| (*name, value.as_str()))
-            .collect();
         let (method, path) = step.line();
+        let content_type = match step.change {
+            EntityChange::Delete => "",
+            _ => "application/json",
+        };
         let answer = client.send(&Request {
-            headers: &headers,
-            content_type: if body.is_empty() {
-                ""
-            } else {
-                "application/json"
-            },
+            headers: &step.headers(),
+            content_type,
             body: body.as_bytes(),
             ..Request::new(method, &path)
         })?;
         let etag = answer.header("etag").map(str::to_owned);
-        Ok(self.judge(
-            expected,
-            answer.status,
-            vec![etag],
-            &step.describe(),
-            &answer.text(),
-        ))
+        let what = format!("{:?} of {:?}", step.change, step.key);
+        Ok(self.judge(expected, answer.status, vec![etag], &what, &answer.text()))
     }
 
     fn batch(
@@ -127,23 +117,16 @@ impl Writer {
         let expected = self.expect(&steps.iter().collect::<Vec<_>>());
         let mut batch = Batch::new(account, addr);
         for step in &steps {
-            let headers = step.headers();
-            let headers: Vec<(&str, &str)> = headers
-                .iter()
-                .map(|(name, value)| (*name, value.as_str()))
-                .collect();
             let (method, path) = step.line();
-            batch.push(method, &path, &headers, &step.body());
+            batch.push(method, &path, &step.headers(), &step.body());
         }
         let answer = client.send(&Request {
             content_type: batch::CONTENT_TYPE,
-            body: &batch.finish(),
+            body: batch.finish().as_bytes(),
             ..Request::new("POST", "/$batch")
         })?;
-        let what = format!(
-            "batch of {count} from {:?}",
-            steps.first().map(|step| &step.key)
-        );
+        let first = steps.first().map(|step| &step.key);
+        let what = format!("batch of {count} from {first:?}");
         Ok(self.judge_batch(expected, &answer, steps.len(), &what))
     }
 
@@ -168,25 +151,28 @@ impl Writer {
         }
     }
 
-    /// A random change of one of the keys; mostly one that will be accepted.
+    /// A random change of one of the keys; mostly an acceptable one.
     fn step(&mut self, index: u64) -> Step {
         let keys = &self.ledger.keys;
         let key = keys[index as usize % keys.len()].clone();
         let row = self.ledger.rows.get(&key);
         let change = match (self.random.below(100), row.is_some()) {
-            (0..3, _) => Change::Insert,
+            (0..3, _) => EntityChange::Insert,
             (_, false) if self.random.chance(96) => match self.random.below(4) {
-                0 => Change::UpsertMerge,
-                1 => Change::UpsertReplace,
-                _ => Change::Insert,
+                0 => EntityChange::UpsertMerge,
+                1 => EntityChange::UpsertReplace,
+                _ => EntityChange::Insert,
             },
-            (3..30, _) => Change::Replace,
-            (30..60, _) => Change::Merge,
-            (60..75, _) => Change::UpsertReplace,
-            (75..85, _) => Change::UpsertMerge,
-            _ => Change::Delete,
+            (3..30, _) => EntityChange::Replace,
+            (30..60, _) => EntityChange::Merge,
+            (60..75, _) => EntityChange::UpsertReplace,
+            (75..85, _) => EntityChange::UpsertMerge,
+            _ => EntityChange::Delete,
         };
-        let needs_tag = matches!(change, Change::Replace | Change::Merge | Change::Delete);
+        let needs_tag = matches!(
+            change,
+            EntityChange::Replace | EntityChange::Merge | EntityChange::Delete
+        );
         let stale = self.random.chance(4);
         let if_match = needs_tag.then(|| match row.and_then(|row| row.etag.clone()) {
             Some(etag) if !stale => etag,
@@ -195,27 +181,24 @@ impl Writer {
         Step {
             key,
             change,
-            stamp: next_stamp(),
+            id: next_write_id(),
             if_match,
         }
     }
 
-    /// What the model says of these operations; notes the rows they would leave as being in doubt.
+    /// The model's answer to these operations; marks their resulting rows as in doubt.
     fn expect(&mut self, steps: &[&Step]) -> Result<(), u16> {
-        let mut after: Vec<(Key, Option<Row>)> = Vec::new();
-        for step in steps {
-            let matching = step.if_match.as_deref() != Some(STALE_ETAG);
+        let after = steps.iter().map(|step| {
+            let is_matching = step.if_match.as_deref() != Some(STALE_ETAG);
             let row = self.ledger.rows.get(&step.key);
-            after.push((
-                step.key.clone(),
-                step.change.apply(row, step.stamp, matching)?,
-            ));
-        }
-        self.ledger.doubt = Some(after);
+            let row = step.change.apply(row, step.id, is_matching)?;
+            Ok((step.key.clone(), row))
+        });
+        self.ledger.doubt = Some(after.collect::<Result<_, u16>>()?);
         Ok(())
     }
 
-    /// Compares the answer with the model and takes over what was acknowledged.
+    /// Compares the answer with the model and takes over acknowledged rows.
     fn judge(
         &mut self,
         expected: Result<(), u16>,
@@ -229,7 +212,7 @@ impl Writer {
                 self.acknowledged += 1;
                 self.ledger.acknowledge(etags).err()
             }
-            // Not executed, by the meaning of the code.
+            // 503 means "not executed".
             (_, 503) => {
                 self.ledger.doubt = None;
                 None
@@ -245,35 +228,28 @@ impl Writer {
 impl Step {
     fn line(&self) -> (&'static str, String) {
         match self.change {
-            Change::Insert => ("POST", format!("/{TABLE}")),
-            Change::Replace | Change::UpsertReplace => ("PUT", self.key.path()),
-            Change::Merge => ("MERGE", self.key.path()),
-            Change::UpsertMerge => ("PATCH", self.key.path()),
-            Change::Delete => ("DELETE", self.key.path()),
+            EntityChange::Insert => ("POST", format!("/{TABLE}")),
+            EntityChange::Replace | EntityChange::UpsertReplace => ("PUT", self.key.path()),
+            EntityChange::Merge => ("MERGE", self.key.path()),
+            EntityChange::UpsertMerge => ("PATCH", self.key.path()),
+            EntityChange::Delete => ("DELETE", self.key.path()),
         }
     }
 
-    fn headers(&self) -> Vec<(&'static str, String)> {
-        let mut headers = Vec::new();
-        if let Some(etag) = &self.if_match {
-            headers.push(("If-Match", etag.clone()));
-        }
-        if self.change == Change::Insert {
-            headers.push(("Prefer", "return-no-content".to_owned()));
-        }
-        headers
+    fn headers(&self) -> Vec<(&'static str, &str)> {
+        let if_match = self.if_match.iter();
+        let if_match = if_match.map(|etag| ("If-Match", etag.as_str()));
+        let is_insert = self.change == EntityChange::Insert;
+        let prefer = is_insert.then_some(("Prefer", "return-no-content"));
+        if_match.chain(prefer).collect()
     }
 
     fn body(&self) -> String {
         let property = match self.change {
-            Change::Delete => return String::new(),
-            Change::Merge | Change::UpsertMerge => "B",
-            Change::Insert | Change::Replace | Change::UpsertReplace => "A",
+            EntityChange::Delete => return String::new(),
+            EntityChange::Merge | EntityChange::UpsertMerge => "B",
+            EntityChange::Insert | EntityChange::Replace | EntityChange::UpsertReplace => "A",
         };
-        super::entity_json(&self.key, property, &payload(self.stamp))
-    }
-
-    fn describe(&self) -> String {
-        format!("{:?} of {:?}", self.change, self.key)
+        super::entity_json(&self.key, property, &payload(self.id))
     }
 }

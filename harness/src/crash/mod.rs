@@ -1,121 +1,81 @@
-//! `cargo xtask crash`: kills the server at random moments and compares what it kept with what it promised.
+//! `cargo harness crash`: kills the server at random moments and compares the stored rows with the acknowledged ones.
 //!
 //! One data directory lives through all rounds. In each round:
 //! 1. the server starts (in some rounds it is first killed while starting) and must be ready within a second;
-//! 2. everything is read back and compared with what the clients know;
+//! 2. everything is read back and compared with the clients' models;
 //! 3. six writers and a reader load it over connections of their own, until it is killed (`SIGKILL`) a random time
 //!    later.
 //!
-//! What must hold is said in [`crate::checkers`]. The moment of the kill in the server's work does not follow from the seed.
+//! [`crate::checkers`] lists the invariants. The point in the server's work at which the kill strikes does not follow from the seed.
 
 mod sustained;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
-use partita_bench::client::Client;
-use partita_bench::{Account, ServerProcess, create_table, partita_command};
-use partita_load::Random;
+use partita_bench::{ServerProcess, partita_command};
 
-use crate::checkers::{Checkers, TABLE, fail_with_log};
-use crate::setup::{ServerProgram, scratch};
+use crate::checkers::fail_with_log;
+use crate::kill_test::{KillTest, KillTestArguments};
+use crate::setup::{self, scratch};
 
-/// Time from start to ready after a kill (issue: "ready within 1 s").
+/// Longest time from start to ready after a kill (issue: "ready within 1 s").
 const READY_MAX: Duration = Duration::from_secs(1);
-
-/// Time the server is given to say that it is ready before the run is given up.
-const START_DEADLINE: Duration = Duration::from_secs(30);
 
 /// Longest load of one round, milliseconds.
 const LOAD_MS_MAX: u64 = 500;
 
-/// Kill the server at random moments and compare what it kept with what it promised.
+/// Kill the server at random moments and compare the stored rows with the acknowledged ones
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Times to kill
+    /// Number of kills
     #[arg(long, default_value_t = 25)]
     rounds: u64,
-    /// Seed of the operations; random without it, and printed
-    #[arg(long)]
-    seed: Option<u64>,
-    /// Instead of rounds: full write load for so long, then one kill; ready within a second, nothing lost
+    /// Instead of rounds: full write load for this long, then one kill
     #[arg(long, value_name = "SECONDS")]
     load_seconds: Option<u64>,
     #[command(flatten)]
-    server: ServerProgram,
+    test: KillTestArguments,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    let program = arguments.server.path()?;
-    let directory = scratch("crash")?;
     if let Some(seconds) = arguments.load_seconds {
+        let program = arguments.test.server.path()?;
+        let directory = scratch("crash")?;
         return sustained::run(&program, directory.path(), Duration::from_secs(seconds));
     }
-    let seed = arguments
-        .seed
-        .unwrap_or_else(|| u64::from(std::process::id()));
-    let outcome = Run::new(program, directory.path().to_owned(), seed).rounds(arguments.rounds);
-    if outcome.is_err() {
-        let kept = directory.keep();
-        eprintln!("crash: the data is kept in {}", kept.display());
-    }
-    outcome.with_context(|| format!("--seed {seed}"))
+    let rounds = |mut test: KillTest| test.rounds(arguments.rounds);
+    arguments.test.run("crash", rounds)
 }
 
-/// Everything that lives through the crashes.
-struct Run {
-    program: PathBuf,
-    directory: PathBuf,
-    account: Account,
-    random: Random,
-    checkers: Checkers,
-    slowest_start: Duration,
-}
-
-impl Run {
-    fn new(program: PathBuf, directory: PathBuf, seed: u64) -> Self {
-        let mut random = Random::new(seed);
-        let account = Account::well_known();
-        Self {
-            program,
-            directory,
-            checkers: Checkers::new(&account, &mut random),
-            account,
-            random,
-            slowest_start: Duration::ZERO,
-        }
-    }
-
-    fn rounds(mut self, rounds: u64) -> anyhow::Result<()> {
-        let started = Instant::now();
+impl KillTest {
+    fn rounds(&mut self, rounds: u64) -> anyhow::Result<()> {
+        let began = Instant::now();
         for round in 0..rounds {
             if self.random.chance(20) {
                 self.kill_while_starting()?;
             }
-            let mut server = self.start()?;
-            self.compare(&server)
-                .with_context(|| format!("after {round} kills"))?;
+            let mut server = self.start_and_compare(round)?;
             self.load_and_kill(&mut server)
                 .with_context(|| format!("in round {round}"))?;
         }
-        let server = self.start()?;
-        self.compare(&server)
-            .with_context(|| format!("after {rounds} kills"))?;
-        let acknowledged = self.checkers.acknowledged();
+        self.start_and_compare(rounds)?;
         println!(
-            "crash: {rounds} kills, {acknowledged} acknowledged writes, nothing lost; slowest start {} ms, {:.1} s in all",
+            "crash: {rounds} kills, {} acknowledged writes, nothing lost; slowest start {} ms, {:.1} s in all",
+            self.checkers.acknowledged(),
             self.slowest_start.as_millis(),
-            started.elapsed().as_secs_f64()
+            began.elapsed().as_secs_f64()
         );
         Ok(())
     }
 
-    /// Starts the server and kills it before it may be ready.
+    /// Starts the server and kills it, usually before it is ready.
     fn kill_while_starting(&mut self) -> anyhow::Result<()> {
         let mut child = partita_command(&self.program, &self.directory)
-            .stdout(std::process::Stdio::null())
-            .stderr(std::process::Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
             .spawn()?;
         std::thread::park_timeout(Duration::from_millis(self.random.below(60)));
         child.kill()?;
@@ -123,22 +83,19 @@ impl Run {
         Ok(())
     }
 
-    fn start(&mut self) -> anyhow::Result<ServerProcess> {
+    /// Starts the server, reads everything back and compares.
+    fn start_and_compare(&mut self, kills: u64) -> anyhow::Result<ServerProcess> {
         let server = start(&self.program, &self.directory)?;
-        self.slowest_start = self.slowest_start.max(server.ready_after());
+        let server = self.started(server);
+        let mut client = self.connect(&server)?;
+        let compared = self.checkers.compare(&mut client);
+        compared.with_context(|| format!("after {kills} kills"))?;
         Ok(server)
-    }
-
-    /// Reads everything back and compares.
-    fn compare(&mut self, server: &ServerProcess) -> anyhow::Result<()> {
-        let mut client = Client::connect(server.addr(), self.account.clone())?;
-        create_table(&mut client, TABLE)?;
-        self.checkers.compare(&mut client)
     }
 
     fn load_and_kill(&mut self, server: &mut ServerProcess) -> anyhow::Result<()> {
         let addr = server.addr();
-        let load = Duration::from_millis(10 + self.random.below(LOAD_MS_MAX));
+        let load = self.load_time(10, LOAD_MS_MAX);
         let checkers = &mut self.checkers;
         std::thread::scope(|scope| {
             checkers.load(scope, addr);
@@ -150,7 +107,7 @@ impl Run {
 }
 
 fn start(program: &Path, directory: &Path) -> anyhow::Result<ServerProcess> {
-    let server = ServerProcess::start(partita_command(program, directory), START_DEADLINE)?;
+    let server = setup::start(program, directory)?;
     let ready_after = server.ready_after();
     ensure!(
         ready_after <= READY_MAX,

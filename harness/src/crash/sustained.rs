@@ -5,37 +5,20 @@ use std::time::{Duration, Instant};
 
 use anyhow::ensure;
 use partita_bench::client::Client;
-use partita_bench::{Account, LoadRun, LoadShape, Workload, WorkloadKind, create_table};
+use partita_bench::{Account, LoadRun, Workload, WorkloadKind, create_table};
 
 use crate::rows;
 
 /// Connections of the load.
 const CONNECTIONS: usize = 64;
 
-pub(crate) fn run(program: &Path, directory: &Path, load: Duration) -> anyhow::Result<()> {
+pub(super) fn run(program: &Path, directory: &Path, load: Duration) -> anyhow::Result<()> {
     let account = Account::well_known();
+    let table = WorkloadKind::InsertMany.table();
     let mut server = super::start(program, directory)?;
-    let addr = server.addr();
-    let mut client = Client::connect(addr, account.clone())?;
-    create_table(&mut client, WorkloadKind::InsertMany.table())?;
-    let workload = Workload::new(WorkloadKind::InsertMany, &account, addr, 1);
-    let shape = LoadShape {
-        connections: CONNECTIONS,
-        threads: 1,
-        warm_up: Duration::ZERO,
-        measured: load,
-    };
-    let mut edges = 0;
-    let result = LoadRun {
-        addr,
-        workload: &workload,
-        shape,
-    }
-    .run(|| {
-        edges += 1;
-        // The second edge is the end of the load, with a request under way on every connection.
-        if edges == 2 { server.kill() } else { Ok(()) }
-    })?;
+    create_table(&mut Client::connect(server.addr(), account.clone())?, table)?;
+    let workload = Workload::new(WorkloadKind::InsertMany, &account, server.addr(), 1);
+    let result = rows::load_and_kill(&LoadRun::new(&workload, CONNECTIONS, load), &mut server)?;
     ensure!(
         result.errors + result.refusals() == 0,
         "the load had errors: {:?}, {:?}",
@@ -44,20 +27,15 @@ pub(crate) fn run(program: &Path, directory: &Path, load: Duration) -> anyhow::R
     );
     let server = super::start(program, directory)?;
     let ready_ms = server.ready_after().as_millis();
-    let started = Instant::now();
-    let mut client = Client::connect(server.addr(), account)?;
-    let rows = rows::count(&mut client, WorkloadKind::InsertMany.table())?;
-    let scan_s = started.elapsed().as_secs_f64();
+    let began = Instant::now();
+    let rows = rows::count(&mut Client::connect(server.addr(), account)?, table)?;
+    let scan_s = began.elapsed().as_secs_f64();
     let acknowledged = result.requests;
-    ensure!(
-        rows >= acknowledged,
-        "{acknowledged} rows were acknowledged, {rows} are there"
-    );
     // Answers not yet read by the driver, and requests not yet answered: two for each connection at most.
     let unknown_max = 2 * CONNECTIONS as u64;
     ensure!(
-        rows <= acknowledged + unknown_max,
-        "{rows} rows are there, only {acknowledged} were acknowledged"
+        (acknowledged..=acknowledged + unknown_max).contains(&rows),
+        "{acknowledged} rows were acknowledged, {rows} are stored"
     );
     println!(
         "crash: killed after {} s and {acknowledged} acknowledged inserts; ready after {ready_ms} ms, \

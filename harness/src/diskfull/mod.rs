@@ -1,10 +1,10 @@
-//! `cargo xtask diskfull`: what the server does when its disk is full, on a small file system in memory.
+//! `cargo harness diskfull`: writes, reads, snapshots and backups while the server's disk is full, on a small file system in memory.
 //!
 //! 1. Writes go on until the server refuses one with 500 or 503.
-//! 2. While it is full, rows are read all the same, and writes are answered, not left hanging; snapshots are refused, and a backup
-//!    onto the same disk is broken off, with nothing half-made to be seen.
-//! 3. A ballast file is deleted: writing resumes by itself, and snapshot and backup are done when asked for again.
-//! 4. Then, and again after a kill and a restart, every acknowledged row is there and none that was answered with 503,
+//! 2. While the disk is full, the server answers reads and writes in time, refuses snapshots, and aborts a backup to the same disk,
+//!    leaving no visible snapshot and no finished backup.
+//! 3. The test deletes a ballast file: writing resumes by itself, and a snapshot and a backup succeed on the next try.
+//! 4. Then, and again after a kill and a restart, every acknowledged row is stored and no row that was answered with 503,
 //!    which means "not executed".
 
 mod mount;
@@ -16,58 +16,57 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
-use partita_bench::client::{Client, Request};
-use partita_bench::{Account, ServerProcess, admin, create_table, partita_command, project};
+use partita_bench::client::Client;
+use partita_bench::{
+    Account, ServerProcess, create_table, open_admin_port, partita_command, project,
+};
 use partita_load::mix;
 use serde_json::Value;
 
 use self::mount::SmallDisk;
 use self::snapshots::Snapshots;
-use crate::setup::ServerProgram;
+use crate::setup::{self, ServerProgram};
 
-/// The table everything happens in.
+/// The table of the test.
 const TABLE: &str = "diskfull";
 
 /// Size of the file system, MiB.
 const DISK_MIB: u64 = 544;
 
-/// Size of the file that is deleted to make room, MiB: more than the rest of the disk, because a compaction writes everything once
-/// more, and what it replaces stays for a while, and for the snapshot.
+/// Size of the file that is deleted to make room, MiB: more than the rest of the disk, because a compaction writes all rows once
+/// more, and the replaced files stay for a while, and for the snapshot.
 const BALLAST_MIB: u64 = 320;
 
 /// Characters of one row's text: large, so that the disk is full soon.
 const TEXT_LEN: u64 = 24 * 1_024;
 
-/// Rows in the snapshot that is taken while there is room: more than fits in what a full disk has left.
+/// Rows in the snapshot that is created while there is room: more than the free space of a full disk holds.
 const SNAPSHOT_ROWS: u64 = 2_000;
 
-/// Time from start to ready.
-const START_DEADLINE: Duration = Duration::from_secs(30);
-
-/// Time a write may take to be answered, also with a full disk.
+/// Longest time to a write's answer, also with a full disk.
 const ANSWER_MAX: Duration = Duration::from_secs(35);
 
-/// Time after which writing must have resumed.
+/// Longest time until writing resumes.
 const RESUME_MAX: Duration = Duration::from_secs(60);
 
-/// Refusals after which the disk counts as full for good.
+/// Refusals one after the other that mean that the disk stays full.
 const REFUSALS: u32 = 20;
 
-/// Show what the server does when its disk is full, on a small file system in memory.
+/// Fill the server's disk, on a small file system in memory
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     server: ServerProgram,
 }
 
-/// What became of a row.
+/// The outcome of a row's insert.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
-    /// Acknowledged: must be there.
+    /// Acknowledged: must be stored.
     Written,
-    /// Answered with 503: must not be there.
+    /// Answered with 503: must not be stored.
     Refused,
-    /// Answered with 500: may be there.
+    /// Answered with 500: may be stored.
     Unknown,
 }
 
@@ -77,8 +76,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         Ok(disk) => disk,
         Err(reason) => {
             println!(
-                "diskfull: skipped, a file system cannot be mounted here: {reason:#}. The engine's own tests fill a disk that \
-                 fails when told to"
+                "diskfull: skipped, cannot mount a file system: {reason:#}. The engine's own tests simulate a full disk"
             );
             return Ok(());
         }
@@ -87,27 +85,26 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     std::fs::write(&ballast, vec![0; (BALLAST_MIB << 20) as usize])
         .context("writing the ballast")?;
     let (data, place) = (disk.path().join("data"), disk.path().join("backups"));
-    let admin = admin::free_port()?;
     let mut command = partita_command(&program, &data);
-    command.args(["--admin-port", &admin.port().to_string(), "--backup-place"]);
-    command.arg(&place);
-    let mut server = ServerProcess::start(command, START_DEADLINE)?;
+    let admin = open_admin_port(&mut command)?;
+    command.arg("--backup-place").arg(&place);
+    let mut server = setup::start_command(command)?;
     let mut trial = Trial::connect(&server)?;
     let snapshots = Snapshots::new(&program, admin, &place);
     let outcome = trial.run(&snapshots, disk.path(), || {
         std::fs::remove_file(&ballast).context("deleting the ballast")
     });
     let faults = outcome.and_then(|()| trial.compare());
-    faults.with_context(|| format!("the server's last words:\n{}", server.log()))?;
+    faults.with_context(|| format!("the server's log:\n{}", server.log()))?;
     server.kill()?;
-    let server = ServerProcess::start(partita_command(&program, &data), START_DEADLINE)?;
+    let server = setup::start(&program, &data)?;
     trial.client = Client::connect(server.addr(), Account::well_known())?;
     trial.compare().context("after a kill and a restart")?;
     println!("diskfull: {}", trial.summary());
     Ok(())
 }
 
-/// The writer and what it knows.
+/// The writer and its rows.
 struct Trial {
     client: Client,
     rows: BTreeMap<u64, Fate>,
@@ -135,7 +132,10 @@ impl Trial {
     ) -> anyhow::Result<()> {
         for _ in 0..SNAPSHOT_ROWS {
             let fate = self.write()?;
-            ensure!(fate == Fate::Written, "the disk is full at once: {fate:?}");
+            ensure!(
+                fate == Fate::Written,
+                "the disk is full too early: {fate:?}"
+            );
         }
         snapshots.before()?;
         self.fill()?;
@@ -145,7 +145,7 @@ impl Trial {
         self.read_some(200)
             .context("reading while the disk is full")?;
         snapshots.while_full()?;
-        std::fs::remove_file(rest).context("deleting what filled the disk up")?;
+        std::fs::remove_file(rest).context("deleting the file that filled the disk")?;
         make_room()?;
         let started = Instant::now();
         while self.write()? != Fate::Written {
@@ -160,7 +160,7 @@ impl Trial {
         snapshots.after()
     }
 
-    /// Writes until the disk is full for good.
+    /// Writes until the disk stays full.
     fn fill(&mut self) -> anyhow::Result<()> {
         let enough = 4 * (DISK_MIB << 20) / TEXT_LEN;
         let mut refusals = 0;
@@ -170,7 +170,7 @@ impl Trial {
                 "{enough} rows fit on a full disk"
             );
             if self.write()? == Fate::Written {
-                // Compaction made room once more.
+                // Compaction has made room.
                 refusals = 0;
             } else {
                 refusals += 1;
@@ -187,12 +187,7 @@ impl Trial {
             text(number)
         );
         let started = Instant::now();
-        let answer = self.client.send(&Request {
-            headers: &[("Prefer", "return-no-content")],
-            content_type: "application/json",
-            body: body.as_bytes(),
-            ..Request::new("POST", &format!("/{TABLE}"))
-        })?;
+        let answer = self.client.post(&format!("/{TABLE}"), &body)?;
         let took = started.elapsed();
         ensure!(
             took <= ANSWER_MAX,
@@ -215,21 +210,9 @@ impl Trial {
         let rows = self.rows.len() as u64;
         for index in 0..count {
             let number = mix(index) % rows;
-            if self.rows.get(&number) != Some(&Fate::Written) {
-                continue;
+            if self.rows.get(&number) == Some(&Fate::Written) {
+                check_row(&mut self.client, number, Fate::Written)?;
             }
-            let path = format!("/{TABLE}(PartitionKey='p',RowKey='{number:08}')");
-            let answer = self.client.send(&Request::new("GET", &path))?;
-            ensure!(
-                answer.status == 200,
-                "row {number}: {} {}",
-                answer.status,
-                answer.text()
-            );
-            ensure!(
-                answer.text().contains(&text(number)),
-                "row {number} has another text"
-            );
         }
         Ok(())
     }
@@ -237,19 +220,7 @@ impl Trial {
     /// Reads every row and compares it with its fate.
     fn compare(&mut self) -> anyhow::Result<()> {
         for (&number, &fate) in &self.rows {
-            let path = format!("/{TABLE}(PartitionKey='p',RowKey='{number:08}')");
-            let answer = self.client.send(&Request::new("GET", &path))?;
-            match (fate, answer.status) {
-                (Fate::Written | Fate::Unknown, 200) => {
-                    let entity: Value = serde_json::from_slice(&answer.body)?;
-                    ensure!(
-                        entity["Text"] == text(number),
-                        "row {number} has another text"
-                    );
-                }
-                (Fate::Refused | Fate::Unknown, 404) => {}
-                (fate, status) => bail!("row {number} was {fate:?}, reading it gives {status}"),
-            }
+            check_row(&mut self.client, number, fate)?;
         }
         Ok(())
     }
@@ -257,8 +228,8 @@ impl Trial {
     fn summary(&self) -> String {
         let count = |fate| self.rows.values().filter(|other| **other == fate).count();
         format!(
-            "{} rows written, {} refused (503), {} unknown (500); reads went on, a snapshot was refused and a backup broken off, slowest answer {} ms, writing resumed \
-             {} ms after there was room, nothing lost",
+            "{} rows written, {} refused (503), {} unknown (500); reads went on, a snapshot was refused and a backup aborted; slowest \
+             answer {} ms, writing resumed {} ms after there was room, nothing lost",
             count(Fate::Written),
             count(Fate::Refused),
             count(Fate::Unknown),
@@ -268,15 +239,30 @@ impl Trial {
     }
 }
 
-/// Takes all that is left of a disk, for this file.
+/// Reads a row and compares it with its fate.
+fn check_row(client: &mut Client, number: u64, fate: Fate) -> anyhow::Result<()> {
+    let answer = client.get(&format!("/{TABLE}(PartitionKey='p',RowKey='{number:08}')"))?;
+    match (fate, answer.status) {
+        (Fate::Written | Fate::Unknown, 200) => {
+            let entity: Value = serde_json::from_slice(&answer.body)?;
+            let is_same = entity["Text"] == text(number);
+            ensure!(is_same, "row {number} has another text");
+        }
+        (Fate::Refused | Fate::Unknown, 404) => {}
+        (_, status) => bail!("row {number} was {fate:?}, reading it gives {status}"),
+    }
+    Ok(())
+}
+
+/// Fills a disk with this file.
 fn fill_up(path: &Path) -> anyhow::Result<()> {
-    let mut file = std::fs::File::create(path).context("filling the disk up")?;
+    let mut file = std::fs::File::create(path).context("filling the disk")?;
     let piece = vec![0; 64 << 10];
     loop {
         match file.write(&piece) {
             Ok(_) => {}
             Err(error) if error.kind() == ErrorKind::StorageFull => return Ok(()),
-            Err(error) => return Err(error).context("filling the disk up"),
+            Err(error) => return Err(error).context("filling the disk"),
         }
     }
 }

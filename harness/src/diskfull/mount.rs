@@ -1,4 +1,4 @@
-//! A small file system in memory, mounted for a while.
+//! A small file system in memory.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -33,11 +33,9 @@ impl SmallDisk {
 
 impl Drop for SmallDisk {
     fn drop(&mut self) {
-        // Lazily: the server may be ending just now. A failure leaves a folder in memory, which a restart clears.
-        let _ = Command::new("umount")
-            .arg("--lazy")
-            .arg(&self.path)
-            .status();
+        // Lazily, because the server may still be ending. A failure leaves a folder in memory, which a restart clears.
+        let mut command = Command::new("umount");
+        let _ = command.arg("--lazy").arg(&self.path).status();
         let _ = std::fs::remove_dir(&self.path);
     }
 }

@@ -1,5 +1,5 @@
-//! Snapshots and backups while the disk is full: refused or broken off with a reason, nothing half-made to be seen, and done when asked
-//! again once there is room. Asked for by the verbs, as an operator does.
+//! Snapshots and backups by the operator's commands: refused or aborted with a reason while the disk is full, and successful on the
+//! next try once there is room.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -8,12 +8,12 @@ use std::process::Command;
 use anyhow::{Context, ensure};
 use serde_json::Value;
 
-/// The snapshot that is taken while there is room.
+/// The snapshot that is created while there is room.
 const BEFORE: &str = "before";
-/// The one that is tried when there is none.
+/// The snapshot that is refused while there is none.
 const FULL: &str = "full";
 
-/// The verbs, and where the backup is to go.
+/// The commands, and the place of the backup.
 pub(super) struct Snapshots {
     program: PathBuf,
     admin: String,
@@ -21,7 +21,7 @@ pub(super) struct Snapshots {
 }
 
 impl Snapshots {
-    /// Verbs of that program, for the server with that admin port; backups go into a place on the same disk.
+    /// Commands of that program, for the server with that admin port; backups go to a place on the same disk.
     pub(super) fn new(program: &Path, admin: SocketAddr, place: &Path) -> Self {
         Self {
             program: program.to_owned(),
@@ -30,15 +30,16 @@ impl Snapshots {
         }
     }
 
-    /// There is room.
+    /// Before the disk is full.
     pub(super) fn before(&self) -> anyhow::Result<()> {
-        self.done(&["snapshot", "create", BEFORE])
+        self.done(&["snapshot", "create", BEFORE])?;
+        Ok(())
     }
 
-    /// There is none.
+    /// While the disk is full.
     pub(super) fn while_full(&self) -> anyhow::Result<()> {
         let refused = self.refused(&["snapshot", "create", FULL])?;
-        // What stops writes first: the log without room, or files without room behind it.
+        // Either the log or the files behind it run out of room first.
         ensure!(
             ["disk_full", "backlogged"]
                 .iter()
@@ -46,30 +47,31 @@ impl Snapshots {
             "a snapshot on a full disk: {refused}"
         );
         self.is_only(BEFORE)?;
-        let broken_off = self.refused(&self.backing_up())?;
+        let aborted = self.refused(&self.backing_up())?;
         ensure!(
-            broken_off.contains("is not finished") && broken_off.contains("No space left"),
-            "a backup on a full disk: {broken_off}"
+            aborted.contains("is not finished") && aborted.contains("No space left"),
+            "a backup on a full disk: {aborted}"
         );
         let unfinished = self.refused(&["backup", "verify", self.place()])?;
         ensure!(
             unfinished.contains("no finished backup"),
-            "a backup that was broken off: {unfinished}"
+            "an aborted backup: {unfinished}"
         );
         self.is_only(BEFORE)
     }
 
-    /// There is room again.
+    /// After the disk has room again.
     pub(super) fn after(&self) -> anyhow::Result<()> {
         self.done(&["snapshot", "create", FULL])?;
         self.done(&self.backing_up())?;
-        let verified = self.run(&["backup", "verify", self.place(), "--output", "json"])?;
-        let verified: Value = serde_json::from_str(&verified.1)?;
+        let verify = ["backup", "verify", self.place(), "--output", "json"];
+        let verified: Value = serde_json::from_str(&self.done(&verify)?)?;
+        // Findings about its own files, and files that are not its own.
+        let mut lists = verified.as_object().into_iter().flatten();
+        let is_clean = lists.all(|(_, list)| list.as_array().is_none_or(Vec::is_empty));
         ensure!(
-            verified["findings"] == Value::Array(Vec::new())
-                && verified["strangers"] == Value::Array(Vec::new())
-                && verified["rows"].as_u64() > Some(0),
-            "the backup that went on: {verified}"
+            is_clean && verified["rows"].as_u64() > Some(0),
+            "the backup after its second try: {verified}"
         );
         for name in [BEFORE, FULL] {
             self.done(&["snapshot", "delete", name, "--yes"])?;
@@ -85,45 +87,41 @@ impl Snapshots {
         ["backup", BEFORE, "--to", self.place()]
     }
 
+    /// Checks that there is one snapshot, of this name.
     fn is_only(&self, name: &str) -> anyhow::Result<()> {
-        let (code, listed, talk) = self.run(&["snapshot", "list", "--output", "json"])?;
-        ensure!(code == Some(0), "listing snapshots: {talk}");
+        let listed = self.done(&["snapshot", "list", "--output", "json"])?;
         let listed: Value = serde_json::from_str(&listed)?;
-        let names: Vec<_> = listed["snapshots"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .map(|snapshot| snapshot["name"].clone())
-            .collect();
+        let snapshots = listed["snapshots"].as_array().into_iter().flatten();
+        let names: Vec<_> = snapshots.map(|snapshot| &snapshot["name"]).collect();
         ensure!(names == [name], "snapshots on a full disk: {names:?}");
         Ok(())
     }
 
-    fn done(&self, words: &[&str]) -> anyhow::Result<()> {
-        let (code, _, talk) = self.run(words)?;
-        ensure!(code == Some(0), "{}: {talk}", words.join(" "));
-        Ok(())
+    /// Runs a command that must succeed; returns its stdout.
+    fn done(&self, words: &[&str]) -> anyhow::Result<String> {
+        let (stdout, _) = self.run(words, 0)?;
+        Ok(stdout)
     }
 
+    /// Runs a command that must fail; returns its stderr.
     fn refused(&self, words: &[&str]) -> anyhow::Result<String> {
-        let (code, _, talk) = self.run(words)?;
-        ensure!(code == Some(2), "{}: {code:?}, {talk}", words.join(" "));
-        Ok(talk)
+        let (_, stderr) = self.run(words, 2)?;
+        Ok(stderr)
     }
 
-    /// Exit code, stdout, stderr.
-    fn run(&self, words: &[&str]) -> anyhow::Result<(Option<i32>, String, String)> {
+    /// Runs a command that must end with this code; returns stdout and stderr.
+    fn run(&self, words: &[&str], code: i32) -> anyhow::Result<(String, String)> {
         let mut command = Command::new(&self.program);
-        let output = command
-            .args(words)
-            .env("PARTITA_ADMIN", &self.admin)
-            .output()
-            .context("starting a verb")?;
+        command.args(words).env("PARTITA_ADMIN", &self.admin);
+        let output = command.output().context("starting a command")?;
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        Ok((
-            output.status.code(),
-            text(&output.stdout),
-            text(&output.stderr),
-        ))
+        let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+        ensure!(
+            output.status.code() == Some(code),
+            "{}: {}, {stderr}",
+            words.join(" "),
+            output.status
+        );
+        Ok((stdout, stderr))
     }
 }

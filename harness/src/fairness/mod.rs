@@ -1,11 +1,12 @@
-//! `cargo xtask fairness`: what one abusive tenant costs ten modest ones.
+//! `cargo harness fairness`: the latency of ten modest tenants beside an abusive one.
 //!
 //! The modest tenants insert and read 50 times a second each, one request at a time. They are measured alone, and then beside an
 //! abuser that keeps some hundred requests waiting, of one kind after the other: transactions of 100 rows into many partitions,
-//! single rows into one partition, pages of 1,000 rows, point reads. And once more with the tenants as partitions of the abuser's own account.
+//! single rows into one partition, pages of 1,000 rows, point reads. Each kind is measured a second time with the tenants as
+//! partitions of the abuser's own account.
 //!
-//! Driver and server share the machine's cores, so part of what the abuser costs is the driver's. `--program` measures another
-//! server in the same way, to compare with.
+//! Driver and server share the machine's cores, so part of the abuser's cost is the driver's. `--program` measures another server
+//! in the same way, to compare with.
 
 mod tenants;
 
@@ -14,15 +15,12 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use partita_bench::{
-    Account, LoadResult, LoadRun, LoadShape, ServerProcess, Workload, WorkloadKind, park_for,
-    partita_command, prepare,
+    Account, LoadResult, LoadRun, Workload, WorkloadKind, park_for, partita_command, prepare,
 };
 use partita_load::{Stage, StageCell};
 
-use self::tenants::{Seen, Tenant};
-use crate::setup::{ServerProgram, scratch};
-
-const START_DEADLINE: Duration = Duration::from_secs(30);
+use self::tenants::{Tenant, TenantResults};
+use crate::setup::{self, ServerProgram, scratch};
 
 /// Load before measuring starts.
 const WARM_UP: Duration = Duration::from_secs(1);
@@ -31,7 +29,7 @@ const WARM_UP: Duration = Duration::from_secs(1);
 const KEY: &str = "ZmFpcm5lc3M=";
 const ABUSER: &str = "abuser";
 
-/// Measure what one abusive tenant costs ten modest ones
+/// Measure the latency of ten modest tenants beside an abusive one
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// Length of each measurement, seconds
@@ -43,7 +41,7 @@ pub(crate) struct Arguments {
     /// Modest tenants
     #[arg(long, default_value_t = 10)]
     tenants: u64,
-    /// Fail when the tenants' slowest hundredth of inserts took longer than this beside any abuser, milliseconds
+    /// Fail when the p99 of the tenants' inserts exceeds this beside any abuser, milliseconds
     #[arg(long, value_name = "MS")]
     p99_max_ms: Option<f64>,
     #[command(flatten)]
@@ -56,7 +54,7 @@ struct Row {
     tenants: &'static str,
     load: Option<LoadResult>,
     entities: u64,
-    seen: Seen,
+    results: TenantResults,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
@@ -64,23 +62,16 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let directory = scratch("fairness")?;
     let mut command = partita_command(&program, directory.path());
     let names = (0..arguments.tenants).map(|number| format!("tenant{number}"));
-    let accounts: Vec<String> = std::iter::once(ABUSER.to_owned()).chain(names).collect();
-    let listed: Vec<String> = accounts
-        .iter()
-        .map(|name| format!("{name}:{KEY}"))
-        .collect();
-    command.args(["--accounts", &listed.join(";")]);
-    let server = ServerProcess::start(command, START_DEADLINE)?;
+    let others: Vec<String> = names.collect();
+    let own = vec![ABUSER.to_owned(); others.len()];
+    let accounts = own.iter().take(1).chain(&others);
+    let accounts: Vec<String> = accounts.map(|name| format!("{name}:{KEY}")).collect();
+    command.args(["--accounts", &accounts.join(";")]);
+    let server = setup::start_command(command)?;
     prepare(server.addr(), &Account::new(ABUSER, KEY)?, true)?;
 
-    let others: Vec<&str> = accounts.iter().skip(1).map(String::as_str).collect();
-    let own = vec![ABUSER; others.len()];
-    let mut rows = vec![measure(
-        arguments,
-        server.addr(),
-        None,
-        ("others", &others),
-    )?];
+    let alone = ("others", &others);
+    let mut rows = vec![measure(arguments, server.addr(), None, alone)?];
     let kinds = [
         WorkloadKind::Batch,
         WorkloadKind::InsertOne,
@@ -98,15 +89,15 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     check(arguments, &rows)
 }
 
-/// Lets the tenants work for a while, beside the abuser's load if there is one.
+/// Measures the tenants for a while, beside the abuser's load if there is one.
 fn measure(
     arguments: &Arguments,
     addr: SocketAddr,
     abuse: Option<(WorkloadKind, u64)>,
-    (title, accounts): (&'static str, &Vec<&str>),
+    (title, accounts): (&'static str, &Vec<String>),
 ) -> anyhow::Result<Row> {
     let measured = Duration::from_secs_f64(arguments.seconds);
-    // Numbered on, so that no two measurements write the same row.
+    // Numbers of their own, so that no two measurements write the same row.
     let first = abuse.map_or(0, |(_, run)| run + 1) * arguments.tenants;
     let mut tenants = (first..)
         .zip(accounts)
@@ -128,10 +119,10 @@ fn measure(
             }
         };
         stage.set(Stage::Stopped);
-        let mut seen = Seen::default();
+        let mut results = TenantResults::default();
         for thread in threads {
             let ended = thread.join();
-            seen.add(ended.map_err(|_| anyhow::anyhow!("a tenant panicked"))??);
+            results.add(&ended.map_err(|_| anyhow::anyhow!("a tenant panicked"))??);
         }
         let kind = abuse.map(|(kind, _)| kind);
         Ok(Row {
@@ -139,7 +130,7 @@ fn measure(
             tenants: title,
             load: load.context("the abuser")?,
             entities: kind.map_or(0, WorkloadKind::entities),
-            seen,
+            results,
         })
     })
 }
@@ -152,18 +143,12 @@ fn put_load(
     stage: &StageCell,
 ) -> anyhow::Result<LoadResult> {
     let workload = Workload::new(kind, &Account::new(ABUSER, KEY)?, addr, run);
-    let shape = LoadShape {
-        connections: arguments.connections,
-        threads: 1,
-        warm_up: WARM_UP,
-        measured: Duration::from_secs_f64(arguments.seconds),
-    };
+    let measured = Duration::from_secs_f64(arguments.seconds);
     let load = LoadRun {
-        addr,
-        workload: &workload,
-        shape,
+        warm_up: WARM_UP,
+        ..LoadRun::new(&workload, arguments.connections, measured)
     };
-    // The load is at an edge twice: where measuring begins, and where it ends.
+    // The edges of the load: the beginning and the end of measuring.
     let mut edges = [Stage::Measuring, Stage::Stopped].into_iter();
     load.run(|| {
         edges.next().into_iter().for_each(|next| stage.set(next));
@@ -185,7 +170,7 @@ fn print(arguments: &Arguments, rows: &[Row]) {
             .load
             .as_ref()
             .map_or(0.0, |load| load.requests_per_s() * row.entities as f64);
-        let latencies: Vec<String> = [&row.seen.inserts, &row.seen.gets]
+        let latencies: Vec<String> = [&row.results.inserts, &row.results.gets]
             .into_iter()
             .flat_map(|latencies| [0.5, 0.99, 1.0].map(|at| latencies.quantile_ms(at)))
             .map(|ms| format!("{ms:.1}"))
@@ -195,15 +180,15 @@ fn print(arguments: &Arguments, rows: &[Row]) {
             row.abuser,
             row.tenants,
             latencies.join(" | "),
-            row.seen.refused
+            row.results.refused
         );
     }
 }
 
 fn check(arguments: &Arguments, rows: &[Row]) -> anyhow::Result<()> {
     for row in rows {
-        let p99 = row.seen.inserts.quantile_ms(0.99);
-        if row.seen.inserts.count() == 0 || row.seen.refused > 0 {
+        let p99 = row.results.inserts.quantile_ms(0.99);
+        if row.results.inserts.count() == 0 || row.results.refused > 0 {
             bail!("beside {}, tenants were refused", row.abuser);
         }
         if arguments.p99_max_ms.is_some_and(|max| p99 > max) {

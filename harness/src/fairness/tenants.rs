@@ -1,22 +1,22 @@
-//! Modest tenants: each sends one request at a time, some tens a second, and notes how long the answer took.
+//! Modest tenants: each sends one request at a time, 50 a second, and records the latency.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
-use partita_bench::client::{Client, Request};
+use partita_bench::client::Client;
 use partita_bench::{Account, create_table, entity, park_for};
 use partita_load::{LatencyHistogram, Stage, StageCell};
 
 /// The table of each tenant.
 const TABLE: &str = "modest";
 
-/// From one request of a tenant to the next: 50 a second.
+/// Time between two requests of a tenant: 50 a second.
 const PERIOD: Duration = Duration::from_millis(20);
 
-/// What the tenants saw.
+/// Latencies and refusals of tenants.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct TenantResults {
     /// Latencies of inserts.
     pub(super) inserts: LatencyHistogram,
     /// Latencies of point reads.
@@ -44,8 +44,8 @@ impl Tenant {
     }
 
     /// Inserts and reads in turn until the measurement stops.
-    pub(super) fn work(&mut self, stage: &StageCell) -> anyhow::Result<Seen> {
-        let mut seen = Seen::default();
+    pub(super) fn work(&mut self, stage: &StageCell) -> anyhow::Result<TenantResults> {
+        let mut results = TenantResults::default();
         let mut next = Instant::now();
         for turn in 0_u64.. {
             if stage.get() == Stage::Stopped {
@@ -61,27 +61,22 @@ impl Tenant {
             );
             if stage.get() == Stage::Measuring {
                 match (status, insert) {
-                    (503, _) => seen.refused += 1,
-                    (_, true) => seen.inserts.record(latency),
-                    (_, false) => seen.gets.record(latency),
+                    (503, _) => results.refused += 1,
+                    (_, true) => results.inserts.record(latency),
+                    (_, false) => results.gets.record(latency),
                 }
             }
             next = (next + PERIOD).max(Instant::now());
             park_for(next.saturating_duration_since(Instant::now()));
         }
-        Ok(seen)
+        Ok(results)
     }
 
     fn insert(&mut self) -> anyhow::Result<u16> {
         self.rows += 1;
         let row_key = entity::key('r', self.rows);
         let body = entity::body(&self.partition_key, &row_key, self.rows);
-        let answer = self.client.send(&Request {
-            content_type: "application/json",
-            headers: &[("Prefer", "return-no-content")],
-            body: body.as_bytes(),
-            ..Request::new("POST", &format!("/{TABLE}"))
-        });
+        let answer = self.client.post(&format!("/{TABLE}"), &body);
         Ok(answer.context("a tenant's insert")?.status)
     }
 
@@ -91,20 +86,15 @@ impl Tenant {
             "/{TABLE}(PartitionKey='{}',RowKey='{row_key}')",
             self.partition_key
         );
-        let answer = self.client.send(&Request::new("GET", &path));
+        let answer = self.client.get(&path);
         Ok(answer.context("a tenant's read")?.status)
     }
 }
 
-impl Seen {
-    pub(super) fn add(&mut self, other: Self) {
-        let Self {
-            inserts,
-            gets,
-            refused,
-        } = other;
-        self.inserts.merge(&inserts);
-        self.gets.merge(&gets);
-        self.refused += refused;
+impl TenantResults {
+    pub(super) fn add(&mut self, other: &Self) {
+        self.inserts.merge(&other.inserts);
+        self.gets.merge(&other.gets);
+        self.refused += other.refused;
     }
 }

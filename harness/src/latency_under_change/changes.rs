@@ -3,26 +3,23 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, ensure};
 use partita_bench::{admin, park_for};
-use partita_load::{LatencyHistogram, Random};
+use partita_load::Random;
 
-/// How long changes may be refused one after the other, because ranges still rewrite what they share, before no more are tried.
+use crate::range_changes::RangeChanges;
+
+/// How long the server may refuse all changes, because ranges still rewrite shared files.
 pub(super) const REFUSED_MAX: Duration = Duration::from_secs(120);
 
 /// Splits and merges, one after the other.
 pub(super) struct Changes {
     admin: SocketAddr,
     random: Random,
-    /// As many ranges at most; at least half of that.
+    /// Largest number of ranges; the smallest is half of it.
     pub(super) ranges_max: usize,
-    splits: u64,
-    merges: u64,
-    /// How long writes waited for each of them.
-    waits: LatencyHistogram,
-    refused: u64,
-    undone: u64,
-    pub(super) took: Duration,
+    pub(super) counts: RangeChanges,
+    took: Duration,
     refused_since: Option<Instant>,
     pub(super) last_refusal: String,
 }
@@ -33,99 +30,96 @@ impl Changes {
             admin,
             random: Random::new(seed),
             ranges_max,
-            splits: 0,
-            merges: 0,
-            waits: LatencyHistogram::default(),
-            refused: 0,
-            undone: 0,
+            counts: RangeChanges::default(),
             took: Duration::ZERO,
             refused_since: None,
             last_refusal: String::new(),
         }
     }
 
-    /// What was done until now does not count.
-    pub(super) fn forget(&mut self) {
-        (self.splits, self.merges, self.refused, self.undone) = (0, 0, 0, 0);
-        self.waits = LatencyHistogram::default();
-    }
-
-    pub(super) fn done(&self) -> u64 {
-        self.splits + self.merges
-    }
-
-    /// Whether none has been made for long.
+    /// Whether the server has refused all changes for too long.
     pub(super) fn are_stuck(&self) -> bool {
         self.refused_since
             .is_some_and(|since| since.elapsed() > REFUSED_MAX)
     }
 
-    /// Tries a split that leaves the ranges more alike.
-    pub(super) fn split_largest(&mut self) -> anyhow::Result<()> {
-        let ranges = admin::ranges(self.admin)?.ranges;
-        let largest = ranges.iter().max_by_key(|range| range.bytes);
-        self.change(largest.context("there are no ranges")?.id, true)
+    /// Splits the store into as many ranges as allowed, and waits until they have rewritten shared files. Not counted.
+    pub(super) fn split_store(&mut self) -> anyhow::Result<()> {
+        loop {
+            let ranges = admin::ranges(self.admin)?.ranges;
+            if ranges.len() >= self.ranges_max {
+                break;
+            }
+            let largest = ranges.iter().max_by_key(|range| range.bytes);
+            self.change(largest.context("there are no ranges")?.id, "split")?;
+            ensure!(
+                !self.are_stuck(),
+                "ranges cannot be split: {}",
+                self.last_refusal
+            );
+        }
+        admin::await_rewriting(self.admin)?;
+        self.counts = RangeChanges::default();
+        Ok(())
     }
 
-    /// Tries a change of some range.
-    pub(super) fn one(&mut self) -> anyhow::Result<()> {
+    /// Makes `count` changes, or as many as possible.
+    pub(super) fn make(&mut self, count: u64) -> anyhow::Result<()> {
+        let began = Instant::now();
+        while self.counts.done() < count && !self.are_stuck() {
+            let before = self.counts.done();
+            self.make_one()?;
+            let done = self.counts.done();
+            if done > before && done.is_multiple_of(20) {
+                let seconds = began.elapsed().as_secs();
+                eprintln!("latency-under-change: {done} changes after {seconds} s");
+            }
+        }
+        self.took = began.elapsed();
+        Ok(())
+    }
+
+    /// Tries to split or merge a random range.
+    fn make_one(&mut self) -> anyhow::Result<()> {
         let ranges = admin::ranges(self.admin)?.ranges;
         let index = self.random.below(ranges.len() as u64) as usize;
         let range = ranges.get(index).context("there are no ranges")?;
-        let split = match ranges.len() {
+        let is_split = match ranges.len() {
             count if count <= self.ranges_max / 2 => true,
             count if count >= self.ranges_max => false,
             _ => self.random.below(2) == 0,
         };
-        self.change(range.id, split)
+        self.change(range.id, if is_split { "split" } else { "merge" })
     }
 
-    fn change(&mut self, range: u64, split: bool) -> anyhow::Result<()> {
-        let action = if split { "split" } else { "merge" };
+    fn change(&mut self, range: u64, action: &str) -> anyhow::Result<()> {
         let (status, answer) = admin::act(self.admin, range, action, "")?;
+        ensure!(
+            self.counts.count(action, status, &answer),
+            "{action} of range {range}: {status} {answer}"
+        );
         match status {
-            200 => {
-                let count = match split {
-                    true => &mut self.splits,
-                    false => &mut self.merges,
-                };
-                *count += 1;
-                let wait_ms = answer["transit_ms"].as_f64().context("no transit_ms")?;
-                self.waits.record_ms(wait_ms);
-                self.refused_since = None;
-            }
-            // Nothing to cut, no neighbour, or too many files shared just now.
+            200 => self.refused_since = None,
             404 | 409 => {
-                self.refused += 1;
                 self.last_refusal = answer.to_string();
                 self.refused_since.get_or_insert_with(Instant::now);
                 park_for(Duration::from_millis(50));
             }
-            503 => {
-                eprintln!("pauses: {action} of range {range}: {answer}");
-                self.undone += 1;
-            }
-            _ => bail!("{action} of range {range}: {status} {answer}"),
+            _ => {}
         }
         Ok(())
     }
 
-    /// How long writes waited for a change, at a quantile.
-    pub(super) fn wait_ms(&self, at: f64) -> f64 {
-        self.waits.quantile_ms(at)
-    }
-
     pub(super) fn print(&self) {
+        let counts = &self.counts;
+        let [p50, p99, max] = [0.5, 0.99, 1.0].map(|at| counts.waits.quantile_ms(at));
         println!(
-            "{} splits and {} merges in {:.0} s ({} were refused, {} undone); writes waited for one p50 {:.0}, p99 {:.0}, at most {:.0} ms",
-            self.splits,
-            self.merges,
+            "{} splits and {} merges in {:.0} s ({} refused, {} rolled back); writes waited for one p50 {p50:.0}, p99 {p99:.0}, at most {max:.0} ms",
+            counts.splits,
+            counts.merges,
             self.took.as_secs_f64(),
-            self.refused,
-            self.undone,
-            self.wait_ms(0.5),
-            self.wait_ms(0.99),
-            self.wait_ms(1.0),
+            counts.refused,
+            counts.rolled_back,
         );
     }
 }

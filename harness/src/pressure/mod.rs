@@ -1,14 +1,14 @@
-//! `cargo xtask pressure`: splits, merges, freezes, compacts and kills under checked traffic.
+//! `cargo harness pressure`: splits, merges, freezes, compacts and kills under checked traffic.
 //!
-//! One data directory lives through all rounds. In each round the server starts, everything is read back and compared with what the
-//! clients know (as `cargo xtask crash` does), and then, until it is killed:
+//! One data directory lives through all rounds. In each round the server starts, everything is read back and compared with the
+//! clients' models (as `cargo harness crash` does), and then, until the kill:
 //! - six writers change rows of their own and race for others, checking every answer;
-//! - a reader notes what it is shown, and a watcher scans everything over and over, in pages of random length; a scan that is cut
-//!   short by the kill goes on with its token in the next round;
+//! - a reader notes the rows it is shown, and a watcher scans everything over and over, in pages of random length; it continues a
+//!   scan that the kill interrupts with its token in the next round;
 //! - the nemesis fires the actions of the admin port in random order.
 //!
-//! Beyond what the crash test demands: no scan misses a row, repeats one or leaves the order; no answer is wrong because a range
-//! moved; and in the end, when the ranges have settled, the files take at most 1.3 times what a fresh copy takes.
+//! Beyond the demands of the crash test: no scan misses a row, repeats one or leaves the order; no answer is wrong because a range
+//! moved; and in the end, once the ranges have released all shared files, the files take at most 1.3 times the bytes of a fresh copy.
 //!
 //! The choice of operations and actions follows from the seed; their interleaving does not.
 
@@ -17,21 +17,18 @@ mod nemesis;
 mod quiesce;
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
-use partita_bench::client::Client;
-use partita_bench::{Account, ServerProcess, admin, create_table, partita_command};
+use partita_bench::{ServerProcess, open_admin_port, partita_command};
 use partita_load::Random;
 
-use self::nemesis::Done;
-use crate::checkers::{Checkers, TABLE, fail_with_log};
-use crate::setup::{ServerProgram, scratch};
-
-/// Time the server is given to say that it is ready.
-const START_DEADLINE: Duration = Duration::from_secs(30);
+use self::nemesis::NemesisActions;
+use crate::checkers::fail_with_log;
+use crate::kill_test::{KillTest, KillTestArguments};
+use crate::setup;
 
 /// How long unused files are kept: longer than a page of a scan takes on a busy machine.
 const GARBAGE_AGE: &str = "4s";
@@ -46,145 +43,109 @@ pub(crate) const TRANSIT_MAX_MS: f64 = 1_000.0;
 /// Split, merge, freeze, compact and kill under checked traffic
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// How long
+    /// Length of the test, minutes
     #[arg(long, default_value_t = 2.0)]
     minutes: f64,
-    /// Seed of operations and actions; random without it, and printed
-    #[arg(long)]
-    seed: Option<u64>,
-    /// Fail when writes waited longer than they may: on a quiet machine
+    /// Fail when writes wait longer than the design allows: on a quiet machine
     #[arg(long)]
     check_times: bool,
     #[command(flatten)]
-    server: ServerProgram,
+    test: KillTestArguments,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    let program = arguments.server.path()?;
-    let directory = scratch("pressure")?;
-    let seed = arguments
-        .seed
-        .unwrap_or_else(|| u64::from(std::process::id()));
     let time = Duration::from_secs_f64(arguments.minutes * 60.0);
-    let mut run = Run::new(program, directory.path().to_owned(), seed);
-    run.check_times = arguments.check_times;
-    let outcome = run.rounds(time);
-    if outcome.is_err() {
-        let kept = directory.keep();
-        eprintln!("pressure: the data is kept in {}", kept.display());
-    }
-    outcome.with_context(|| format!("--seed {seed}"))
+    arguments.test.run("pressure", |test| {
+        let run = Run {
+            test,
+            is_planted: false,
+            actions: NemesisActions::default(),
+            scans: 0,
+            unfinished: None,
+        };
+        run.rounds(time, arguments.check_times)
+    })
 }
 
-/// Everything that lives through the kills.
+/// The state that outlives the kills.
 struct Run {
-    program: PathBuf,
-    directory: PathBuf,
-    account: Account,
-    random: Random,
-    checkers: Checkers,
-    /// Whether the canary rows are there.
-    planted: bool,
-    done: Done,
+    test: KillTest,
+    /// Whether the canary rows are stored.
+    is_planted: bool,
+    actions: NemesisActions,
     scans: u64,
-    /// The scan that the last kill cut short.
+    /// The scan that the last kill interrupted.
     unfinished: Option<canary_rows::Scan>,
-    slowest_start: Duration,
-    check_times: bool,
 }
 
 impl Run {
-    fn new(program: PathBuf, directory: PathBuf, seed: u64) -> Self {
-        let mut random = Random::new(seed);
-        let account = Account::well_known();
-        Self {
-            program,
-            directory,
-            checkers: Checkers::new(&account, &mut random),
-            account,
-            random,
-            planted: false,
-            done: Done::default(),
-            scans: 0,
-            unfinished: None,
-            slowest_start: Duration::ZERO,
-            check_times: false,
-        }
-    }
-
-    fn rounds(mut self, time: Duration) -> anyhow::Result<()> {
-        let started = Instant::now();
+    fn rounds(mut self, time: Duration, check_times: bool) -> anyhow::Result<()> {
+        let began = Instant::now();
         let mut kills = 0;
-        while started.elapsed() < time {
-            let (mut server, admin) = self.start()?;
-            self.compare(&server)
-                .with_context(|| format!("after {kills} kills"))?;
+        while began.elapsed() < time {
+            let (mut server, admin) = self.start_and_compare(kills)?;
             self.load_and_kill(&mut server, admin)
                 .with_context(|| format!("in round {kills}"))?;
             kills += 1;
         }
-        let (server, admin) = self.start()?;
-        self.compare(&server)
-            .with_context(|| format!("after {kills} kills"))?;
-        let settled = quiesce::settle(&server, admin, &self.program, &self.directory)?;
-        self.compare(&server).context("after all has settled")?;
-        self.report(kills, started.elapsed(), &settled)
+        let (server, admin) = self.start_and_compare(kills)?;
+        let usage = quiesce::await_usage(&server, admin, &self.test.program, &self.test.directory)?;
+        let compared = self.compare(&server);
+        compared.context("after all ranges released their shared files")?;
+        self.report(kills, began.elapsed(), &usage, check_times)
     }
 
     fn report(
         &self,
         kills: u64,
         elapsed: Duration,
-        settled: &quiesce::Settled,
+        usage: &quiesce::DiskUsage,
+        check_times: bool,
     ) -> anyhow::Result<()> {
-        let acknowledged = self.checkers.acknowledged();
-        let Done {
-            splits,
-            merges,
-            waits,
-            others,
-            refused,
-            undone,
-            ..
-        } = &self.done;
+        let NemesisActions {
+            changes, others, ..
+        } = &self.actions;
         println!(
-            "pressure: {splits} splits, {merges} merges, {others} other actions, {refused} refused, {undone} undone, {kills} kills in {:.0} s",
+            "pressure: {} splits, {} merges, {others} other actions, {} refused, {} rolled back, {kills} kills in {:.0} s",
+            changes.splits,
+            changes.merges,
+            changes.refused,
+            changes.rolled_back,
             elapsed.as_secs_f64()
         );
-        let [p50, p99, max] = [0.5, 0.99, 1.0].map(|at| waits.quantile_ms(at));
+        let [p50, p99, max] = [0.5, 0.99, 1.0].map(|at| changes.waits.quantile_ms(at));
         println!(
             "pressure: writes waited p50 {p50:.0} ms, p99 {p99:.0} ms, at most {max:.0} ms; slowest start {} ms",
-            self.slowest_start.as_millis()
+            self.test.slowest_start.as_millis()
         );
         println!(
-            "pressure: {acknowledged} acknowledged writes, {} complete scans, nothing lost; {settled}",
+            "pressure: {} acknowledged writes, {} complete scans, nothing lost; {usage}",
+            self.test.checkers.acknowledged(),
             self.scans
         );
-        if self.check_times {
-            ensure!(p99 <= TRANSIT_P99_MS, "p99 is over {TRANSIT_P99_MS} ms");
-            ensure!(
-                max <= TRANSIT_MAX_MS,
-                "the most is over {TRANSIT_MAX_MS} ms"
-            );
-        }
+        ensure!(
+            !check_times || p99 <= TRANSIT_P99_MS && max <= TRANSIT_MAX_MS,
+            "writes waited longer than {TRANSIT_P99_MS} ms (p99) or {TRANSIT_MAX_MS} ms"
+        );
         Ok(())
     }
 
-    fn start(&mut self) -> anyhow::Result<(ServerProcess, SocketAddr)> {
-        let (server, admin) = start(&self.program, &self.directory)?;
-        self.slowest_start = self.slowest_start.max(server.ready_after());
+    /// Starts the server, reads everything back and compares.
+    fn start_and_compare(&mut self, kills: u64) -> anyhow::Result<(ServerProcess, SocketAddr)> {
+        let (server, admin) = start(&self.test.program, &self.test.directory)?;
+        let server = self.test.started(server);
+        self.compare(&server)
+            .with_context(|| format!("after {kills} kills"))?;
         Ok((server, admin))
     }
 
-    /// Reads everything back and compares.
     fn compare(&mut self, server: &ServerProcess) -> anyhow::Result<()> {
-        let mut client = Client::connect(server.addr(), self.account.clone())?;
-        create_table(&mut client, TABLE)?;
-        if !self.planted {
-            canary_rows::plant(&mut client, &mut self.random)?;
-            self.planted = true;
+        let mut client = self.test.connect(server)?;
+        if !self.is_planted {
+            canary_rows::plant(&mut client, &mut self.test.random)?;
+            self.is_planted = true;
         }
-        self.checkers.compare(&mut client)
+        self.test.checkers.compare(&mut client)
     }
 
     fn load_and_kill(
@@ -193,49 +154,41 @@ impl Run {
         admin: SocketAddr,
     ) -> anyhow::Result<()> {
         let addr = server.addr();
-        let load = Duration::from_millis(50 + self.random.below(LOAD_MS_MAX));
-        let (mut pressing, mut watching) = (
-            Random::new(self.random.next_u64()),
-            Random::new(self.random.next_u64()),
-        );
-        let (stop, mut scan_faults) = (AtomicBool::new(false), Vec::new());
+        let load = self.test.load_time(50, LOAD_MS_MAX);
+        let mut random = || Random::new(self.test.random.next_u64());
+        let (mut of_nemesis, mut of_watcher) = (random(), random());
+        let stop = AtomicBool::new(false);
         let Self {
-            account,
-            checkers,
-            done,
+            test,
+            actions,
             scans,
             unfinished,
             ..
         } = self;
-        std::thread::scope(|scope| {
-            checkers.load(scope, addr);
-            scope.spawn(|| nemesis::press(admin, &mut pressing, &stop, done));
-            scope.spawn(|| {
-                let faults = &mut scan_faults;
-                *scans +=
-                    canary_rows::watch(addr, account, &mut watching, &stop, unfinished, faults);
+        let account = &test.account;
+        let scan_faults = std::thread::scope(|scope| {
+            test.checkers.load(scope, addr);
+            scope.spawn(|| nemesis::run(admin, &mut of_nemesis, &stop, actions));
+            let watcher = scope.spawn(|| {
+                canary_rows::watch(addr, account, &mut of_watcher, &stop, unfinished, scans)
             });
             std::thread::park_timeout(load);
             stop.store(true, Ordering::Relaxed);
-            server.kill()
+            server.kill()?;
+            let ended = watcher.join();
+            ended.map_err(|_| anyhow::anyhow!("the watcher panicked"))
         })?;
-        let mut faults = self.checkers.take_faults();
-        faults.append(&mut scan_faults);
-        faults.append(&mut self.done.faults);
+        let mut faults = self.test.checkers.take_faults();
+        faults.extend(scan_faults.err().map(|fault| format!("{fault:#}")));
+        faults.append(&mut self.actions.faults);
         fail_with_log(&faults, server)
     }
 }
 
 /// Starts the server with an admin port and quick garbage collection.
 fn start(program: &Path, directory: &Path) -> anyhow::Result<(ServerProcess, SocketAddr)> {
-    let admin = admin::free_port()?;
     let mut command = partita_command(program, directory);
-    command.args([
-        "--admin-port",
-        &admin.port().to_string(),
-        "--garbage-age",
-        GARBAGE_AGE,
-    ]);
-    let server = ServerProcess::start(command, START_DEADLINE)?;
-    Ok((server, admin))
+    let admin = open_admin_port(&mut command)?;
+    command.args(["--garbage-age", GARBAGE_AGE]);
+    Ok((setup::start_command(command)?, admin))
 }

@@ -5,51 +5,49 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use partita_bench::admin;
-use partita_load::{LatencyHistogram, Random};
+use partita_load::Random;
 
 use super::canary_rows;
 use crate::checkers::TABLE;
+use crate::range_changes::RangeChanges;
 
-/// Beyond so many ranges none is split.
+/// Number of ranges from which on none is split.
 const RANGES_MAX: usize = 12;
 
-/// What was done, and what of it went wrong.
+/// The actions so far.
 #[derive(Debug, Default)]
-pub(super) struct Done {
-    pub(super) splits: u64,
-    pub(super) merges: u64,
-    /// How long writes waited for each split and merge.
-    pub(super) waits: LatencyHistogram,
+pub(super) struct NemesisActions {
+    pub(super) changes: RangeChanges,
     /// Other actions done.
     pub(super) others: u64,
-    /// Actions that the server had a reason to refuse.
-    pub(super) refused: u64,
-    /// Changes that were begun and undone.
-    pub(super) undone: u64,
-    /// Answers that should not be.
+    /// Undocumented answers.
     pub(super) faults: Vec<String>,
 }
 
-/// Fires actions until told to stop, or until the server is gone.
-pub(super) fn press(admin: SocketAddr, random: &mut Random, stop: &AtomicBool, done: &mut Done) {
-    while !stop.load(Ordering::Relaxed) && done.faults.is_empty() {
-        if one(admin, random, done).is_err() {
-            // Killed meanwhile.
+/// Fires actions until `stop` is set or the server is killed. A fault ends it too.
+pub(super) fn run(
+    admin: SocketAddr,
+    random: &mut Random,
+    stop: &AtomicBool,
+    actions: &mut NemesisActions,
+) {
+    while !stop.load(Ordering::Relaxed) && actions.faults.is_empty() {
+        // An error means that the server was killed.
+        if act(admin, random, actions).is_err() {
             return;
         }
         std::thread::park_timeout(Duration::from_millis(random.below(120)));
     }
 }
 
-fn one(admin: SocketAddr, random: &mut Random, done: &mut Done) -> anyhow::Result<()> {
+fn act(admin: SocketAddr, random: &mut Random, actions: &mut NemesisActions) -> anyhow::Result<()> {
     let ranges = admin::ranges(admin)?.ranges;
     let Some(range) = ranges.get(random.below(ranges.len() as u64) as usize) else {
         return Ok(());
     };
-    let choice = random.below(100);
-    let (action, body) = match choice {
+    let (action, body) = match random.below(100) {
         0..30 if ranges.len() < RANGES_MAX => ("split", String::new()),
-        30..45 if ranges.len() < RANGES_MAX => ("split", place(random)),
+        30..45 if ranges.len() < RANGES_MAX => ("split", split_key(random)),
         0..75 => ("merge", String::new()),
         75..78 => ("flush", String::new()),
         // For a second, so that it does not pin files at the end.
@@ -62,32 +60,17 @@ fn one(admin: SocketAddr, random: &mut Random, done: &mut Done) -> anyhow::Resul
         ),
     };
     let (status, answer) = admin::act(admin, range.id, action, &body)?;
-    match (status, action) {
-        (200, "split" | "merge") => {
-            let count = match action {
-                "split" => &mut done.splits,
-                _ => &mut done.merges,
-            };
-            *count += 1;
-            let wait_ms = answer["transit_ms"].as_f64();
-            wait_ms.into_iter().for_each(|ms| done.waits.record_ms(ms));
-        }
-        (200, _) => done.others += 1,
-        // Nothing to cut, no neighbour, gone meanwhile, or too long a lineage.
-        (404 | 409, _) => done.refused += 1,
-        (503, _) => {
-            eprintln!("pressure: {action} of range {}: {answer}", range.id);
-            done.undone += 1;
-        }
-        _ => done
-            .faults
-            .push(format!("{action} of range {}: {status} {answer}", range.id)),
+    if status == 200 && !matches!(action, "split" | "merge") {
+        actions.others += 1;
+    } else if !actions.changes.count(action, status, &answer) {
+        let fault = format!("{action} of range {}: {status} {answer}", range.id);
+        actions.faults.push(fault);
     }
     Ok(())
 }
 
-/// A place somewhere among the rows; mostly outside of the range, which the server has to notice.
-fn place(random: &mut Random) -> String {
+/// A key among the rows; mostly outside of the range, which the server must refuse.
+fn split_key(random: &mut Random) -> String {
     let partition = canary_rows::partition(random.below(canary_rows::COUNT));
     format!(r#"{{"account":"devstoreaccount1","table":"{TABLE}","partition_key":"{partition}"}}"#)
 }

@@ -1,47 +1,45 @@
-//! What is left on the disk once all changes have ended: old databases go, and what remains is little more than a fresh copy
-//! would take.
+//! The disk usage once all changes have ended: old databases are gone, and the files are little larger than a fresh copy.
 
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::{bail, ensure};
-use partita_bench::client::{Client, Request};
-use partita_bench::{Account, ServerProcess, admin, create_table};
+use anyhow::{Context, bail};
+use partita_bench::client::{Client, NO_METADATA};
+use partita_bench::{Account, ServerProcess, admin, create_table, park_for};
 
 use super::start;
 use crate::checkers::TABLE;
 use crate::checkers::model::Key;
-use crate::checkers::stored;
 
-/// How long the ranges are given to rewrite their files and release old ones.
+/// How long the ranges may take to rewrite their files and release old ones.
 const DEADLINE: Duration = Duration::from_secs(300);
 
-/// How much more than a fresh copy the files may take (issue: "returns to within 1.3 times").
+/// Largest ratio of the files' bytes to those of a fresh copy (issue: "returns to within 1.3 times").
 const EXCESS_MAX: f64 = 1.3;
 
-/// What was found.
+/// The files of all ranges, compared with a fresh copy.
 #[derive(Debug)]
-pub(super) struct Settled {
+pub(super) struct DiskUsage {
     ranges: usize,
     bytes: u64,
     fresh_bytes: u64,
     took: Duration,
 }
 
-impl Settled {
+impl DiskUsage {
     #[allow(clippy::cast_precision_loss, reason = "a ratio")]
     fn excess(&self) -> f64 {
         self.bytes as f64 / self.fresh_bytes.max(1) as f64
     }
 }
 
-impl fmt::Display for Settled {
+impl fmt::Display for DiskUsage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "settled in {:.0} s: {} ranges, {} KiB in files, {:.2} times a fresh copy",
+            "after {:.0} s: {} ranges, {} KiB in files, {:.2} times a fresh copy",
             self.took.as_secs_f64(),
             self.ranges,
             self.bytes >> 10,
@@ -50,45 +48,43 @@ impl fmt::Display for Settled {
     }
 }
 
-/// Waits until no range shares files, no old database is left, and the files are as small as they have to become.
+/// Waits until no range shares files, no old database is left, and the files are small enough.
 ///
 /// # Errors
 /// When that takes longer than the deadline.
-pub(super) fn settle(
+pub(super) fn await_usage(
     server: &ServerProcess,
     admin: SocketAddr,
     program: &Path,
     directory: &Path,
-) -> anyhow::Result<Settled> {
+) -> anyhow::Result<DiskUsage> {
     let fresh_bytes = fresh_copy(server, program, &directory.join("fresh-copy"))?;
     let began = Instant::now();
     loop {
         let now = admin::ranges(admin)?;
-        let settled = Settled {
+        let usage = DiskUsage {
             ranges: now.ranges.len(),
             bytes: file_bytes(&directory.join("store"))?,
             fresh_bytes,
             took: began.elapsed(),
         };
         let sharing = now.ranges.iter().filter(|range| range.sources > 0).count();
-        if sharing == 0 && now.orphans == 0 && settled.excess() <= EXCESS_MAX {
-            return Ok(settled);
+        let orphans = now.orphans.len();
+        if sharing == 0 && orphans == 0 && usage.excess() <= EXCESS_MAX {
+            return Ok(usage);
         }
         if began.elapsed() > DEADLINE {
-            bail!(
-                "{settled}; {sharing} ranges share files and {} old databases are left",
-                now.orphans
-            );
+            bail!("{usage}; {sharing} ranges share files and {orphans} old databases are left");
         }
-        // What the ranges do of themselves every minute, and the manager every ten seconds.
+        // Maintenance does it every minute.
         for range in &now.ranges {
             admin::act(admin, range.id, "collect", "")?;
         }
-        std::thread::park_timeout(Duration::from_secs(1));
+        park_for(Duration::from_secs(1));
     }
 }
 
-/// Copies all rows to another server, and says how many bytes its files take.
+/// Copies all rows to another server; returns the bytes of its files.
 fn fresh_copy(server: &ServerProcess, program: &Path, directory: &Path) -> anyhow::Result<u64> {
     let (fresh, admin) = start(program, directory)?;
     copy_rows(server, &fresh)?;
@@ -101,7 +97,7 @@ fn fresh_copy(server: &ServerProcess, program: &Path, directory: &Path) -> anyho
     Ok(bytes)
 }
 
-/// Bytes of the files in `compacted` folders below.
+/// Bytes of the files in all `compacted` folders below a folder.
 fn file_bytes(folder: &Path) -> anyhow::Result<u64> {
     let mut bytes = 0;
     for entry in std::fs::read_dir(folder)? {
@@ -116,24 +112,21 @@ fn file_bytes(folder: &Path) -> anyhow::Result<u64> {
     Ok(bytes)
 }
 
-/// Copies the rows of the table, as they are.
+/// Copies the rows of the table.
 fn copy_rows(from: &ServerProcess, to: &ServerProcess) -> anyhow::Result<()> {
     let mut source = Client::connect(from.addr(), Account::well_known())?;
     let mut target = Client::connect(to.addr(), Account::well_known())?;
     create_table(&mut target, TABLE)?;
-    for Key { partition, row } in stored::scan(&mut source)?.into_keys() {
-        let key = Key { partition, row };
-        let entity = source.send(&Request {
-            headers: &[("Accept", "application/json;odata=nometadata")],
-            ..Request::new("GET", &key.path())
-        })?;
-        ensure!(entity.status == 200, "{key:?}: {}", entity.text());
-        let answer = target.send(&Request {
-            content_type: "application/json",
-            body: &entity.body,
-            ..Request::new("PUT", &key.path())
-        })?;
-        ensure!(answer.status == 204, "{key:?}: {}", answer.text());
-    }
-    Ok(())
+    source.pages(&format!("/{TABLE}()"), NO_METADATA, |page| {
+        for entity in page.entities()? {
+            let text = |name: &str| entity[name].as_str().unwrap_or_default().to_owned();
+            let key = Key {
+                partition: text("PartitionKey"),
+                row: text("RowKey"),
+            };
+            let answer = target.put(&key.path(), &[], entity.to_string().as_bytes())?;
+            answer.expect(204).with_context(|| format!("{key:?}"))?;
+        }
+        Ok(())
+    })
 }

@@ -1,13 +1,12 @@
-//! Who knows whom: read from the manifests, compared with `tidy.toml`.
+//! The dependencies in the manifests, compared with `tidy.toml`.
 
-use anyhow::Context;
 use toml::{Table, Value};
 
 use super::Finding;
 use super::settings::Settings;
-use super::tree::{File, Tree};
+use super::tree::{File, Tree, package_name};
 
-/// The table of what only tests and examples depend on.
+/// The table of the dependencies of tests and examples.
 const TESTS: &str = "dev-dependencies";
 
 /// The tables of a manifest that name dependencies.
@@ -15,25 +14,14 @@ const DEPENDENCY_TABLES: [&str; 3] = ["dependencies", TESTS, "build-dependencies
 
 pub(super) fn check(tree: &Tree, settings: &Settings) -> anyhow::Result<Vec<Finding>> {
     let mut findings = Vec::new();
-    for file in tree.files().filter(|file| is_manifest(&file.path)) {
-        let manifest: Table = file
-            .text
-            .parse()
-            .with_context(|| format!("reading {}", file.path))?;
-        let name = manifest
-            .get("package")
-            .and_then(|package| package.get("name"))
-            .and_then(Value::as_str);
-        // The workspace's own manifest is not a crate's.
-        if let Some(name) = name {
+    let is_manifest = |file: &&File| format!("/{}", file.path).ends_with("/Cargo.toml");
+    for file in tree.files().filter(is_manifest) {
+        let manifest = file.manifest()?;
+        if let Some(name) = package_name(&manifest) {
             check_crate(file, name, &manifest, settings, &mut findings);
         }
     }
     Ok(findings)
-}
-
-fn is_manifest(path: &str) -> bool {
-    path == "Cargo.toml" || path.ends_with("/Cargo.toml")
 }
 
 fn check_crate(
@@ -50,13 +38,10 @@ fn check_crate(
         ));
         return;
     };
-    let in_tests = settings
-        .test_arrows
-        .get(name)
-        .map_or(&[][..], Vec::as_slice);
+    let in_tests = settings.test_arrows.get(name).into_iter().flatten();
     for (table, dependency) in dependencies(manifest) {
         if settings.arrows.contains_key(dependency) {
-            let besides = if table == TESTS { in_tests } else { &[] };
+            let besides = in_tests.clone().filter(|_| table == TESTS);
             if !below
                 .iter()
                 .chain(besides)
@@ -71,9 +56,9 @@ fn check_crate(
         if let Some(rooms) = settings.only.get(dependency)
             && !rooms.iter().any(|room| room == name)
         {
+            let rooms = rooms.join(", ");
             report(format!(
-                "{name} must not know {dependency}: only {} may",
-                rooms.join(", ")
+                "{name} must not know {dependency}: only {rooms} may"
             ));
         }
         if let Some(never) = settings.never.get(name)
@@ -110,6 +95,7 @@ fn real_name<'a>(key: &'a str, value: &'a Value) -> &'a str {
 
 #[cfg(test)]
 mod tests {
+    use super::super::texts;
     use super::*;
 
     fn findings(manifest: &str) -> Vec<String> {
@@ -118,11 +104,7 @@ mod tests {
         )
         .unwrap();
         let tree = Tree::of(&[("crates/x/Cargo.toml", manifest)]);
-        check(&tree, &settings)
-            .unwrap()
-            .into_iter()
-            .map(|finding| finding.text)
-            .collect()
+        texts(check(&tree, &settings).unwrap())
     }
 
     #[test]

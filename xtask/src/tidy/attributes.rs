@@ -1,6 +1,5 @@
-//! Lints are only silenced with a reason.
+//! Every silenced lint has a reason.
 
-use anyhow::Context;
 use syn::punctuated::Punctuated;
 use syn::visit::{self, Visit};
 use syn::{Meta, Token};
@@ -11,13 +10,8 @@ use super::tree::{File, Tree};
 pub(super) fn check(tree: &Tree) -> anyhow::Result<Vec<Finding>> {
     let mut findings = Vec::new();
     for file in tree.rust() {
-        let syntax =
-            syn::parse_file(&file.text).with_context(|| format!("parsing {}", file.path))?;
-        let mut attributes = Attributes {
-            file,
-            findings: &mut findings,
-        };
-        attributes.visit_file(&syntax);
+        let findings = &mut findings;
+        Attributes { file, findings }.visit_file(&file.syntax()?);
     }
     Ok(findings)
 }

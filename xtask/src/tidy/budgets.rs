@@ -1,7 +1,7 @@
-//! Faults that are still there, counted by room against a budget in `tidy.toml` that may only fall.
+//! Budgets in `tidy.toml` for rules that the tree still breaks: faults by room, which may only fall.
 //!
-//! A rule that a large tree breaks in many places cannot be switched on at once. So each room has a budget: more faults than
-//! that fail, and fewer fail too until the number is lowered, by hand or by `cargo xtask tidy --lower-budgets`.
+//! More faults than the budget fail, and fewer fail too until the number is lowered, by hand or by
+//! `cargo xtask tidy --lower-budgets`.
 
 use std::collections::BTreeMap;
 
@@ -52,8 +52,7 @@ pub(super) fn check(rule: &str, counted: &[Counted], budget: &Budget) -> Vec<Fin
                 .map(|one| Finding::new(&one.path, one.line, one.text.as_str()));
             findings.extend(list);
             let count = faults.len();
-            let text =
-                format!("[{rule}] {room} has {count}, its budget is {allowed}: see the list");
+            let text = format!("[{rule}] {room} has {count}, its budget is {allowed}");
             findings.push(Finding::new(FILE, 0, text));
         }
     }
@@ -69,7 +68,7 @@ pub(super) fn check(rule: &str, counted: &[Counted], budget: &Budget) -> Vec<Fin
     findings
 }
 
-/// The text of `tidy.toml` with the budgets of a rule lowered to what is there; none is raised.
+/// The text of `tidy.toml` with the budgets of a rule lowered to the present counts; none is raised.
 pub(super) fn lower(text: &str, rule: &str, counted: &[Counted]) -> String {
     let rooms = by_room(counted);
     let header = format!("[{rule}]");
@@ -79,18 +78,14 @@ pub(super) fn lower(text: &str, rule: &str, counted: &[Counted]) -> String {
         if line.starts_with('[') {
             is_inside = line == header;
         }
-        let entry = is_inside.then(|| entry(line)).flatten();
-        let (room, allowed) = match entry {
-            Some(entry) => entry,
-            None => {
-                lowered += line;
-                lowered.push('\n');
-                continue;
+        match entry(line).filter(|_| is_inside) {
+            None => lowered += &format!("{line}\n"),
+            Some((room, allowed)) => {
+                let count = rooms.get(room).map_or(0, Vec::len).min(allowed);
+                if count > 0 {
+                    lowered += &format!("\"{room}\" = {count}\n");
+                }
             }
-        };
-        let count = rooms.get(room).map_or(0, Vec::len).min(allowed);
-        if count > 0 {
-            lowered += &format!("\"{room}\" = {count}\n");
         }
     }
     lowered
@@ -131,17 +126,11 @@ mod tests {
     #[test]
     fn more_and_fewer_than_the_budget_fail() {
         let budget = Budget::from([("docs".to_owned(), 2)]);
-        let texts = |paths: &[&str]| {
-            let findings = check("idioms", &counted(paths), &budget);
-            findings
-                .into_iter()
-                .map(|finding| finding.text)
-                .collect::<Vec<_>>()
-        };
+        let texts = |paths: &[&str]| super::super::texts(check("idioms", &counted(paths), &budget));
         assert_eq!(texts(&["docs/a.md", "docs/b.md"]), [] as [&str; 0]);
         let over = texts(&["docs/a.md", "docs/b.md", "docs/b.md"]);
         assert_eq!(over.len(), 4);
-        assert!(over.contains(&"[idioms] docs has 3, its budget is 2: see the list".to_owned()));
+        assert!(over.contains(&"[idioms] docs has 3, its budget is 2".to_owned()));
         let under = texts(&["docs/a.md"]);
         assert_eq!(under.len(), 1);
         assert!(

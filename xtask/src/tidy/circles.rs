@@ -10,7 +10,7 @@ use anyhow::Context;
 use syn::visit::{self, Visit};
 
 use super::budgets::Counted;
-use super::tree::{File, Tree};
+use super::tree::{File, Tree, is_test_item};
 
 /// The names that lead to a module from the root of its crate.
 type ModulePath = Vec<String>;
@@ -49,11 +49,8 @@ pub(super) fn count(tree: &Tree) -> anyhow::Result<Vec<Counted>> {
 /// The folder of the crate and the module path of a source file; `None` for tests and for binaries beside a library.
 fn module_path(path: &str) -> Option<(&str, ModulePath)> {
     let (folder, rest) = path.split_once("/src/")?;
-    let mut names: ModulePath = rest
-        .strip_suffix(".rs")?
-        .split('/')
-        .map(str::to_owned)
-        .collect();
+    let names = rest.strip_suffix(".rs")?.split('/');
+    let mut names: ModulePath = names.map(str::to_owned).collect();
     let is_binary = names.first().is_some_and(|name| name == "bin");
     if is_binary || names.iter().any(|name| name == "tests") {
         return None;
@@ -65,7 +62,7 @@ fn module_path(path: &str) -> Option<(&str, ModulePath)> {
     Some((folder, names))
 }
 
-/// What a file says of others.
+/// The paths in a file.
 struct Module {
     file: String,
     /// Names that it imports or re-exports, with their targets.
@@ -76,8 +73,7 @@ struct Module {
 
 impl Module {
     fn read(file: &File, path: &[String]) -> anyhow::Result<Self> {
-        let syntax =
-            syn::parse_file(&file.text).with_context(|| format!("parsing {}", file.path))?;
+        let syntax = file.syntax()?;
         let mut reader = Reader {
             within: path.to_vec(),
             module: Self {
@@ -99,8 +95,8 @@ struct Reader {
 }
 
 impl Reader {
-    /// A path from the root of the crate. One without `crate`, `self` or `super` is taken as a child's; when it is another
-    /// crate's, it leads back to this module, which does not count.
+    /// A path from the root of the crate. A path without `crate`, `self` or `super` counts as a child's; one of another crate
+    /// leads back to this module, which does not count.
     fn absolute(&self, names: &[String]) -> ModulePath {
         let mut base = self.within.clone();
         let is_prefix = |name: &&String| matches!(name.as_str(), "crate" | "self" | "super");
@@ -153,7 +149,7 @@ impl Reader {
 
 impl<'ast> Visit<'ast> for Reader {
     fn visit_item_mod(&mut self, node: &'ast syn::ItemMod) {
-        if !is_test(&node.attrs) && node.content.is_some() {
+        if !is_test_item(&node.attrs) && node.content.is_some() {
             self.within.push(node.ident.to_string());
             visit::visit_item_mod(self, node);
             self.within.pop();
@@ -161,13 +157,13 @@ impl<'ast> Visit<'ast> for Reader {
     }
 
     fn visit_item_use(&mut self, node: &'ast syn::ItemUse) {
-        if !is_test(&node.attrs) {
+        if !is_test_item(&node.attrs) {
             self.import(&mut Vec::new(), &node.tree);
         }
     }
 
     fn visit_item_fn(&mut self, node: &'ast syn::ItemFn) {
-        if !is_test(&node.attrs) {
+        if !is_test_item(&node.attrs) {
             visit::visit_item_fn(self, node);
         }
     }
@@ -185,36 +181,20 @@ impl<'ast> Visit<'ast> for Reader {
     fn visit_visibility(&mut self, _: &'ast syn::Visibility) {}
 }
 
-fn is_test(attributes: &[syn::Attribute]) -> bool {
-    attributes.iter().any(|attribute| {
-        attribute.path().is_ident("cfg")
-            && attribute
-                .parse_args::<syn::Path>()
-                .is_ok_and(|path| path.is_ident("test"))
-    })
-}
-
 /// Which modules each module uses, itself and those above it left out.
 type Uses<'a> = BTreeMap<&'a ModulePath, BTreeSet<&'a ModulePath>>;
 
 fn uses(modules: &Modules) -> Uses<'_> {
-    let of_module = |(path, module): (&'_ ModulePath, &'_ Module)| {
+    let of_module = modules.iter().map(|(path, module)| {
         let targets = module.imports.values().chain(&module.mentions);
         let used = targets.filter_map(|target| defining(modules, target, REEXPORTS_MAX));
-        (path.clone(), used.cloned().collect::<BTreeSet<_>>())
-    };
-    let mut uses = Uses::new();
-    for (path, used) in modules.iter().map(of_module) {
-        let keys = |path: &ModulePath| modules.get_key_value(path).map(|(path, _)| path);
-        let outside = used.iter().filter(|used| !path.starts_with(used));
-        if let Some(key) = keys(&path) {
-            uses.insert(key, outside.filter_map(keys).collect());
-        }
-    }
-    uses
+        let outside = used.filter(|used| !path.starts_with(used));
+        (path, outside.collect())
+    });
+    of_module.collect()
 }
 
-/// The module whose file defines what a path leads to.
+/// The module whose file defines the target of a path.
 fn defining<'a>(
     modules: &'a Modules,
     target: &[String],
@@ -233,7 +213,7 @@ fn defining<'a>(
     }
 }
 
-/// Groups of modules of which each uses every other, directly or not.
+/// Groups of modules in which each module uses all others, directly or indirectly.
 fn circles<'a>(uses: &Uses<'a>) -> Vec<Vec<&'a ModulePath>> {
     let reachable = |from: &ModulePath| {
         let mut seen = BTreeSet::new();

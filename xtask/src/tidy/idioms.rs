@@ -61,7 +61,7 @@ fn count_file(file: &File) -> Vec<Counted> {
     counted
 }
 
-/// How many words an idiom takes that begins here.
+/// The number of words of an idiom at the beginning.
 fn idiom(words: &[Word]) -> Option<usize> {
     let matches = |idiom: &&[&str]| {
         words.len() >= idiom.len()

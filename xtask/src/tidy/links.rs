@@ -1,4 +1,4 @@
-//! Links between the documents resolve: to a file of the project and, where they name one, to a heading in it.
+//! Links between documents lead to an existing file and, with an anchor, to an existing heading.
 
 use super::Finding;
 use super::tree::{File, Tree};

@@ -1,4 +1,4 @@
-//! The map in `ARCHITECTURE.md`: its table has a row for every crate, and says of each what `tidy.toml` says.
+//! The map in `ARCHITECTURE.md`: its table has a row for every crate, and its column *may know* agrees with `tidy.toml`.
 //!
 //! The column *may know* is read as a list between commas:
 //!
@@ -6,18 +6,17 @@
 //! | --- | --- |
 //! | `–` | no crate of ours |
 //! | names in backquotes | these |
-//! | names, then `and below` | these, and what their own rows list |
+//! | names, then `and below` | these, and the crates in their own rows |
 //! | `not`, then names | not these |
 //! | `all of the above` | the crates of all rows before |
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Context;
-use toml::Table;
 
 use super::Finding;
 use super::settings::Settings;
-use super::tree::Tree;
+use super::tree::{Tree, package_name};
 
 const FILE: &str = "ARCHITECTURE.md";
 
@@ -109,19 +108,15 @@ fn packages(tree: &Tree) -> anyhow::Result<BTreeMap<String, String>> {
         let Some(folder) = folder.and_then(|path| path.strip_suffix("/Cargo.toml")) else {
             continue;
         };
-        let manifest: Table = file
-            .text
-            .parse()
-            .with_context(|| format!("reading {}", file.path))?;
-        let package = manifest.get("package").and_then(|table| table.get("name"));
-        let package = package.and_then(|name| name.as_str());
+        let manifest = file.manifest()?;
+        let package = package_name(&manifest);
         let package = package.with_context(|| format!("{} names no package", file.path))?;
         packages.insert(folder.to_owned(), package.to_owned());
     }
     Ok(packages)
 }
 
-/// The crates that `tidy.toml` lets a package know.
+/// The crates that a package may know by `tidy.toml`.
 fn arrows(settings: &Settings, package: &str, packages: &BTreeMap<String, String>) -> Names {
     let below = settings.arrows.get(package).map_or(&[][..], Vec::as_slice);
     let is_below = |(_, package): &(&String, &String)| below.contains(*package);
@@ -194,8 +189,7 @@ mod tests {
             .collect();
         files.push((FILE, &map));
         let settings = Settings::parse(ARROWS).unwrap();
-        let findings = check(&Tree::of(&files), &settings).unwrap();
-        findings.into_iter().map(|finding| finding.text).collect()
+        super::super::texts(check(&Tree::of(&files), &settings).unwrap())
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! `cargo xtask tidy`: the house rules that no compiler lint checks.
 //!
 //! Each rule is a pure function from the project's files to findings, so that a test can show it failing. The data of
-//! the rules (who may know whom, budgets, exceptions with their reasons) is in `tidy.toml`.
+//! the rules (dependencies, budgets, exceptions with their reasons) is in `tidy.toml`.
 //!
-//! | rule | what it holds |
+//! | rule | promise |
 //! | --- | --- |
 //! | arrows | crates know only the rooms below them; HTTP, storage and runtime crates stay in their rooms |
 //! | map | the table of crates in `ARCHITECTURE.md` names every crate with its arrows |
@@ -11,8 +11,8 @@
 //! | names | no `util`, no `foo.rs` beside `foo/` |
 //! | operations | a file of its name for every operation, in each room |
 //! | words | no mark of unfinished work without an issue, no registry hosts, no paths of one machine |
-//! | idioms | no riddles in comments, texts and documents; what is left has a budget by room |
-//! | circles | no files of a crate that use each other; what is left has a budget by crate |
+//! | idioms | no riddles in comments, texts and documents, beyond a budget by room |
+//! | circles | no files of a crate that use each other, beyond a budget by crate |
 //! | attributes | every `allow` and `expect` gives its reason |
 //! | links | links between documents resolve |
 //! | commits | subjects are `room: imperative`; only with `--commits`, as it needs the history |
@@ -32,7 +32,7 @@ mod sizes;
 mod tree;
 mod words;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, ensure};
 use partita_bench::project;
 
 use self::budgets::Counted;
@@ -45,12 +45,12 @@ pub(crate) struct Arguments {
     /// Check the subjects of these commits instead of the files
     #[arg(long, value_name = "REV..", conflicts_with = "lower_budgets")]
     commits: Option<String>,
-    /// Lower the budgets in tidy.toml to what is there; raises none
+    /// Lower the budgets in tidy.toml to the present counts; raises none
     #[arg(long)]
     lower_budgets: bool,
 }
 
-/// A broken rule: where, and what to do.
+/// A broken rule: its place, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Finding {
     path: String,
@@ -69,6 +69,12 @@ impl Finding {
     }
 }
 
+/// The texts of findings.
+#[cfg(test)]
+fn texts(findings: Vec<Finding>) -> Vec<String> {
+    findings.into_iter().map(|finding| finding.text).collect()
+}
+
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     if let Some(range) = &arguments.commits {
         return check_commits(range);
@@ -79,15 +85,17 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         return lower_budgets(&tree, &rules);
     }
     let settings = Settings::read(&tree)?;
-    let mut findings = Vec::new();
-    findings.extend(arrows::check(&tree, &settings)?);
-    findings.extend(map::check(&tree, &settings)?);
-    findings.extend(sizes::check(&tree, &settings)?);
-    findings.extend(names::check(&tree));
-    findings.extend(operations::check(&tree, &settings));
-    findings.extend(words::check(&tree));
-    findings.extend(attributes::check(&tree)?);
-    findings.extend(links::check(&tree));
+    let mut findings = [
+        arrows::check(&tree, &settings)?,
+        map::check(&tree, &settings)?,
+        sizes::check(&tree, &settings)?,
+        names::check(&tree),
+        operations::check(&tree, &settings),
+        words::check(&tree),
+        attributes::check(&tree)?,
+        links::check(&tree),
+    ]
+    .concat();
     for (rule, counted) in &rules {
         findings.extend(budgets::check(rule, counted, settings.budget(rule)));
     }
@@ -98,11 +106,9 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     for note in sizes::notes(&tree) {
         eprintln!("note: {}: {}", note.path, note.text);
     }
-    if findings.is_empty() {
-        println!("tidy: {} files are in order", tree.len());
-        return Ok(());
-    }
-    bail!("tidy: {} findings", findings.len());
+    ensure!(findings.is_empty(), "tidy: {} findings", findings.len());
+    println!("tidy: {} files are in order", tree.len());
+    Ok(())
 }
 
 /// The faults of the rules that have a budget, by the rule's name in `tidy.toml`.
@@ -128,9 +134,7 @@ fn check_commits(range: &str) -> anyhow::Result<()> {
     for finding in &findings {
         println!("{finding}");
     }
-    if findings.is_empty() {
-        println!("tidy: the subjects of {range} are in order");
-        return Ok(());
-    }
-    bail!("tidy: {} findings", findings.len());
+    ensure!(findings.is_empty(), "tidy: {} findings", findings.len());
+    println!("tidy: the subjects of {range} are in order");
+    Ok(())
 }

@@ -3,7 +3,7 @@
 use super::Finding;
 use super::tree::Tree;
 
-/// Names that say nothing about what is inside.
+/// Names without meaning.
 const BANNED: [&str; 7] = [
     "util", "utils", "common", "helper", "helpers", "misc", "shared",
 ];

@@ -44,8 +44,7 @@ mod tests {
         )
         .unwrap();
         let files: Vec<(&str, &str)> = paths.iter().map(|path| (*path, "")).collect();
-        let found = check(&Tree::of(&files), &settings);
-        found.into_iter().map(|finding| finding.text).collect()
+        super::super::texts(check(&Tree::of(&files), &settings))
     }
 
     #[test]

@@ -8,29 +8,29 @@ use serde::Deserialize;
 use super::budgets::Budget;
 use super::tree::Tree;
 
-/// Where it is.
+/// Path of the file.
 pub(super) const FILE: &str = "tidy.toml";
 
 /// The whole file.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Settings {
-    /// For each of our crates, those of ours it may know.
+    /// The crates of ours that each of our crates may know.
     #[serde(default)]
     pub(super) arrows: BTreeMap<String, Vec<String>>,
-    /// For each of our crates, those of ours that its tests may know besides.
+    /// The crates of ours that the tests of each of our crates may know besides.
     #[serde(default)]
     pub(super) test_arrows: BTreeMap<String, Vec<String>>,
-    /// For an outside crate, the only ones of ours that may know it.
+    /// The only crates of ours that may know an outside crate.
     #[serde(default)]
     pub(super) only: BTreeMap<String, Vec<String>>,
-    /// For one of our crates, the outside ones it must never know.
+    /// The outside crates that a crate of ours must never know.
     #[serde(default)]
     pub(super) never: BTreeMap<String, Vec<String>>,
-    /// Idioms that are still there, by room.
+    /// Idioms that are left, by room.
     #[serde(default)]
     idioms: Budget,
-    /// Circles between files that are still there, by crate.
+    /// Circles between files that are left, by crate.
     #[serde(default)]
     circles: Budget,
     /// For each protocol, the files of its operations.
@@ -38,10 +38,10 @@ pub(super) struct Settings {
     pub(super) operations: BTreeMap<String, Operations>,
     /// Files that are longer than 1,000 lines.
     #[serde(default)]
-    pub(super) long_file: Vec<LongFile>,
+    pub(super) long_file: Vec<SizeException>,
     /// Functions that are longer than a screen.
     #[serde(default)]
-    pub(super) long_function: Vec<LongFunction>,
+    pub(super) long_function: Vec<SizeException>,
 }
 
 /// The files of a protocol's operations.
@@ -56,21 +56,13 @@ pub(super) struct Operations {
     pub(super) files: BTreeMap<String, Vec<String>>,
 }
 
-/// An exception from the size of files.
+/// An exception from the size of files or functions.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct LongFile {
+pub(super) struct SizeException {
     pub(super) path: String,
-    /// Why it must not be cut.
-    pub(super) reason: String,
-}
-
-/// An exception from the size of functions.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct LongFunction {
-    pub(super) path: String,
-    pub(super) name: String,
+    /// The function; absent for a file.
+    pub(super) name: Option<String>,
     /// Why it must not be cut.
     pub(super) reason: String,
 }

@@ -1,13 +1,12 @@
 //! Files and functions of a usual size.
 //!
-//! What counts are lines of code outside tests: neither blank nor comment, so that explaining is never punished.
+//! Counts lines of code outside tests, neither blanks nor comments, so that a comment never makes a function too long.
 
-use anyhow::Context;
 use syn::visit::{self, Visit};
 
 use super::Finding;
-use super::settings::Settings;
-use super::tree::{File, Tree};
+use super::settings::{self, Settings, SizeException};
+use super::tree::{File, Tree, is_test_item};
 
 /// Lines of code from which a file is named in a note: look for the seam.
 const FILE_LINES_NOTE: usize = 600;
@@ -20,30 +19,27 @@ const FUNCTION_LINES_MAX: usize = 70;
 
 pub(super) fn check(tree: &Tree, settings: &Settings) -> anyhow::Result<Vec<Finding>> {
     let mut findings = Vec::new();
-    let mut needed = Needed::default();
+    let mut report = |exception: &SizeException, text: &str| {
+        let name = exception.name.as_ref();
+        let name = name.map_or_else(String::new, |name| format!(", {name}"));
+        let text = format!("the exception for {}{name} {text}", exception.path);
+        findings.push(Finding::new(settings::FILE, 0, text));
+    };
+    let mut long = Vec::new();
     for file in tree.rust().filter(|file| !is_test(&file.path)) {
-        check_file(file, settings, &mut needed, &mut findings)?;
+        long.extend(long_parts(file)?);
     }
-    for exception in &settings.long_file {
-        if !needed.files.contains(&exception.path) {
-            findings.push(unneeded(&exception.path));
+    let exceptions = settings.long_file.iter().chain(&settings.long_function);
+    for exception in exceptions.clone() {
+        if !long.iter().any(|part| part.matches(exception)) {
+            report(exception, "is no longer needed");
+        }
+        if exception.reason.trim().is_empty() {
+            report(exception, "has no reason");
         }
     }
-    for exception in &settings.long_function {
-        let key = (exception.path.clone(), exception.name.clone());
-        if !needed.functions.contains(&key) {
-            findings.push(unneeded(&format!("{}, {}", exception.path, exception.name)));
-        }
-    }
-    let reasons = settings.long_file.iter().map(|entry| &entry.reason);
-    let reasons = reasons.chain(settings.long_function.iter().map(|entry| &entry.reason));
-    if reasons.into_iter().any(|reason| reason.trim().is_empty()) {
-        findings.push(Finding::new(
-            "tidy.toml",
-            0,
-            "an exception without a reason",
-        ));
-    }
+    long.retain(|part| !exceptions.clone().any(|exception| part.matches(exception)));
+    findings.extend(long.into_iter().map(|part| part.finding));
     Ok(findings)
 }
 
@@ -59,72 +55,46 @@ pub(super) fn notes(tree: &Tree) -> Vec<Finding> {
         .collect()
 }
 
-/// Exceptions that were made use of.
-#[derive(Default)]
-struct Needed {
-    files: Vec<String>,
-    functions: Vec<(String, String)>,
+/// A file or a function that is too long.
+struct LongPart {
+    /// Name of the function; `None` for a file.
+    name: Option<String>,
+    finding: Finding,
 }
 
-fn unneeded(what: &str) -> Finding {
-    Finding::new(
-        "tidy.toml",
-        0,
-        format!("the exception for {what} is no longer needed"),
-    )
+impl LongPart {
+    fn matches(&self, exception: &SizeException) -> bool {
+        self.name == exception.name && self.finding.path == exception.path
+    }
 }
 
 fn is_test(path: &str) -> bool {
     path.ends_with("/tests.rs") || path.contains("/tests/")
 }
 
-fn check_file(
-    file: &File,
-    settings: &Settings,
-    needed: &mut Needed,
-    findings: &mut Vec<Finding>,
-) -> anyhow::Result<()> {
-    let lines = code_lines(&file.text);
-    if lines > FILE_LINES_MAX {
-        if settings
-            .long_file
-            .iter()
-            .any(|entry| entry.path == file.path)
-        {
-            needed.files.push(file.path.clone());
-        } else {
-            let text = format!("{lines} lines of code: cut it, or say why not in tidy.toml");
-            findings.push(Finding::new(&file.path, 0, text));
-        }
-    }
-    let syntax = syn::parse_file(&file.text).with_context(|| format!("parsing {}", file.path))?;
+/// The file itself and its functions, those that are too long.
+fn long_parts(file: &File) -> anyhow::Result<Vec<LongPart>> {
     let mut functions = Functions {
         file,
         found: Vec::new(),
     };
-    functions.visit_file(&syntax);
-    for (name, line, lines) in functions.found {
-        let key = (file.path.clone(), name.clone());
-        if settings
-            .long_function
-            .iter()
-            .any(|entry| entry.path == key.0 && entry.name == key.1)
-        {
-            needed.functions.push(key);
-        } else {
-            let text = format!("fn {name} has {lines} lines of code, more than a screen");
-            findings.push(Finding::new(&file.path, line, text));
-        }
+    let lines = code_lines(&file.text);
+    if lines > FILE_LINES_MAX {
+        let text = format!("{lines} lines of code: cut it, or say why not in tidy.toml");
+        functions.found.push(LongPart {
+            name: None,
+            finding: Finding::new(&file.path, 0, text),
+        });
     }
-    Ok(())
+    functions.visit_file(&file.syntax()?);
+    Ok(functions.found)
 }
 
 /// Lines of code before the tests at a file's end.
 fn code_lines(text: &str) -> usize {
-    let code = text
-        .split("\n#[cfg(test)]\nmod tests {")
-        .next()
-        .unwrap_or_default();
+    let (code, _) = text
+        .split_once("\n#[cfg(test)]\nmod tests {")
+        .unwrap_or((text, ""));
     code.lines().filter(|line| is_code(line)).count()
 }
 
@@ -136,22 +106,22 @@ fn is_code(line: &str) -> bool {
 /// Finds the functions that are too long.
 struct Functions<'a> {
     file: &'a File,
-    found: Vec<(String, usize, usize)>,
+    found: Vec<LongPart>,
 }
 
 impl Functions<'_> {
     fn measure(&mut self, name: &syn::Ident, block: &syn::Block) {
         let braces = block.brace_token.span;
         let (start, end) = (braces.open().start().line, braces.close().end().line);
-        let body = self
-            .file
-            .text
-            .lines()
-            .skip(start.saturating_sub(1))
-            .take(end + 1 - start);
+        let lines = self.file.text.lines().skip(start.saturating_sub(1));
+        let body = lines.take(end + 1 - start);
         let lines = body.filter(|line| is_code(line)).count();
         if lines > FUNCTION_LINES_MAX {
-            self.found.push((name.to_string(), start, lines));
+            let text = format!("fn {name} has {lines} lines of code, more than a screen");
+            self.found.push(LongPart {
+                name: Some(name.to_string()),
+                finding: Finding::new(&self.file.path, start, text),
+            });
         }
     }
 }
@@ -168,13 +138,7 @@ impl<'ast> Visit<'ast> for Functions<'_> {
     }
 
     fn visit_item_mod(&mut self, node: &'ast syn::ItemMod) {
-        let is_test = |attribute: &syn::Attribute| {
-            attribute.path().is_ident("cfg")
-                && attribute
-                    .parse_args::<syn::Ident>()
-                    .is_ok_and(|word| word == "test")
-        };
-        if !node.attrs.iter().any(is_test) {
+        if !is_test_item(&node.attrs) {
             visit::visit_item_mod(self, node);
         }
     }
@@ -194,11 +158,7 @@ mod tests {
     fn texts(path: &str, text: &str, settings: &str) -> Vec<String> {
         let tree = Tree::of(&[(path, text)]);
         let settings = Settings::parse(settings).unwrap();
-        check(&tree, &settings)
-            .unwrap()
-            .into_iter()
-            .map(|finding| finding.text)
-            .collect()
+        super::super::texts(check(&tree, &settings).unwrap())
     }
 
     #[test]
@@ -238,7 +198,7 @@ mod tests {
         let exception = "[[long_file]]\npath='src/a.rs'\nreason=' '";
         assert_eq!(
             texts("src/a.rs", &file(1_001), exception),
-            ["an exception without a reason"]
+            ["the exception for src/a.rs has no reason"]
         );
     }
 }

@@ -13,6 +13,34 @@ pub(super) struct File {
     pub(super) text: String,
 }
 
+impl File {
+    /// The parsed Rust source.
+    pub(super) fn syntax(&self) -> anyhow::Result<syn::File> {
+        syn::parse_file(&self.text).with_context(|| format!("parsing {}", self.path))
+    }
+
+    /// The parsed manifest.
+    pub(super) fn manifest(&self) -> anyhow::Result<toml::Table> {
+        let manifest = self.text.parse();
+        manifest.with_context(|| format!("reading {}", self.path))
+    }
+}
+
+/// The package name of a manifest; the workspace's own manifest has none.
+pub(super) fn package_name(manifest: &toml::Table) -> Option<&str> {
+    manifest.get("package")?.get("name")?.as_str()
+}
+
+/// Whether an item is compiled for tests only.
+pub(super) fn is_test_item(attributes: &[syn::Attribute]) -> bool {
+    let is_cfg = |one: &&syn::Attribute| one.path().is_ident("cfg");
+    let mut cfgs = attributes.iter().filter(is_cfg);
+    cfgs.any(|cfg| {
+        cfg.parse_args::<syn::Path>()
+            .is_ok_and(|path| path.is_ident("test"))
+    })
+}
+
 /// All text files that are tracked or about to be.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tree {
@@ -22,26 +50,19 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    /// The files git knows or would add: what a clone will have.
+    /// The files that git tracks or would add.
     pub(super) fn of_repository(root: &Path) -> anyhow::Result<Self> {
         let output = Command::new("git")
             .current_dir(root)
-            .args([
-                "ls-files",
-                "-z",
-                "--cached",
-                "--others",
-                "--exclude-standard",
-            ])
+            .args(["ls-files", "-z", "--cached", "--others"])
+            .arg("--exclude-standard")
             .output()
             .context("starting git")?;
         ensure!(output.status.success(), "git ls-files failed");
         let mut tree = Self::default();
-        for path in String::from_utf8(output.stdout)?
-            .split('\0')
-            .filter(|path| !path.is_empty())
-        {
-            // A file deleted but not yet committed is listed and not there; one that is not text has no rules.
+        let paths = String::from_utf8(output.stdout)?;
+        for path in paths.split_terminator('\0') {
+            // git lists files that are deleted but not committed.
             let Ok(bytes) = std::fs::read(root.join(path)) else {
                 continue;
             };
@@ -56,17 +77,15 @@ impl Tree {
         Ok(tree)
     }
 
-    /// A made-up tree.
+    /// A tree of these files.
     #[cfg(test)]
     pub(super) fn of(files: &[(&str, &str)]) -> Self {
+        let file = |(path, text): &(&str, &str)| File {
+            path: (*path).to_owned(),
+            text: (*text).to_owned(),
+        };
         Self {
-            files: files
-                .iter()
-                .map(|(path, text)| File {
-                    path: (*path).to_owned(),
-                    text: (*text).to_owned(),
-                })
-                .collect(),
+            files: files.iter().map(file).collect(),
             paths: files.iter().map(|(path, _)| (*path).to_owned()).collect(),
         }
     }
@@ -91,7 +110,7 @@ impl Tree {
         self.files.iter().find(|file| file.path == path)
     }
 
-    /// Whether a file or folder is there.
+    /// Whether a file or folder exists.
     pub(super) fn exists(&self, path: &str) -> bool {
         let path = path.trim_end_matches('/');
         path.is_empty()

@@ -1,4 +1,4 @@
-//! Words that must not stand in a tracked file.
+//! Words banned from tracked files.
 
 use super::Finding;
 use super::tree::{File, Tree};
@@ -10,7 +10,7 @@ const UNFINISHED: [&str; 3] = [
     concat!("X", "XX"),
 ];
 
-/// Hosts of package registries: packages are named by name, so that every mirror works.
+/// Hosts of package registries: files name packages without a host, so that every mirror works.
 const REGISTRY_HOSTS: [&str; 9] = [
     concat!("crates", ".io"),
     concat!("pypi", ".org"),
@@ -23,10 +23,10 @@ const REGISTRY_HOSTS: [&str; 9] = [
     concat!("proxy.golang", ".org"),
 ];
 
-/// What Cargo writes into every entry of its lock file, whatever mirror is in use.
+/// The source of every entry of a lock file, independent of the mirror.
 const PUBLIC_INDEX: &str = concat!("registry+https://github.com/rust-lang/crates", ".io-index");
 
-/// Folders of the machines this is written on; others do not have them.
+/// Folders of development machines, which do not exist elsewhere.
 const MACHINE_PATHS: [&str; 3] = [
     concat!("/wo", "rk/"),
     concat!("/ro", "ot/"),

@@ -1,34 +1,33 @@
-//! `partita admin checkpoint RANGE`
+//! `partita admin checkpoint RANGE`: keeps the files of a range, for a copy of them.
 
-use super::RangeArgs;
-use crate::error::{CommandError, Outcome};
-use crate::output::Field;
+use super::{Answer, RangeAction};
+use crate::error::CommandError;
+use crate::output::{Field, Output};
 use clap::value_parser;
 use partita_wire::admin::{CheckpointResult, RangeActionParams};
 
+/// Flush a range, and keep the files with its rows from being deleted for a while
 #[derive(clap::Args)]
-#[command(about = "Flush a range, and keep the files with its rows from being deleted for a while")]
 pub(crate) struct CheckpointCommand {
     /// How long files are kept, 1 to 86,400 [default: 60]
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..=86_400))]
     seconds: Option<u64>,
-    #[command(flatten)]
-    range: RangeArgs,
 }
 
-impl CheckpointCommand {
-    pub(super) async fn run(self) -> Result<Outcome, CommandError> {
-        let params = RangeActionParams {
-            seconds: self.seconds,
-            ..RangeActionParams::default()
-        };
-        self.range
-            .act("checkpoint", &params, |made: &CheckpointResult, fields| {
-                fields.write(&[
-                    ("checkpoint", Field::text(&made.checkpoint)),
-                    ("seconds", Field::count(made.seconds)),
-                ])
-            })
-            .await
+impl RangeAction for CheckpointCommand {
+    const NAME: &str = "checkpoint";
+    type Answer = CheckpointResult;
+
+    fn set(self, params: &mut RangeActionParams) {
+        params.seconds = self.seconds;
+    }
+}
+
+impl Answer for CheckpointResult {
+    fn write(&self, output: &mut Output) -> Result<(), CommandError> {
+        output.record(&[
+            ("checkpoint", Field::text(&self.checkpoint)),
+            ("seconds", Field::count(self.seconds)),
+        ])
     }
 }

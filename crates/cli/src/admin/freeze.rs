@@ -1,27 +1,22 @@
-//! `partita admin freeze RANGE`
+//! `partita admin freeze RANGE`: delays writes, to see what clients do during a split.
 
-use super::RangeArgs;
-use super::maintenance::act;
-use crate::error::{CommandError, Outcome};
+use super::RangeAction;
 use clap::value_parser;
-use partita_wire::admin::RangeActionParams;
+use partita_wire::admin::{ActionDone, RangeActionParams};
 
+/// Make writes to a range wait for a moment, as a split does
 #[derive(clap::Args)]
-#[command(about = "Make writes to a range wait for a moment, as a split does")]
 pub(crate) struct FreezeCommand {
     /// How long writes wait, at most 1,000 [default: 100]
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..=1000))]
     milliseconds: Option<u64>,
-    #[command(flatten)]
-    range: RangeArgs,
 }
 
-impl FreezeCommand {
-    pub(super) async fn run(self) -> Result<Outcome, CommandError> {
-        let params = RangeActionParams {
-            milliseconds: self.milliseconds,
-            ..RangeActionParams::default()
-        };
-        act(self.range, "freeze", &params).await
+impl RangeAction for FreezeCommand {
+    const NAME: &str = "freeze";
+    type Answer = ActionDone;
+
+    fn set(self, params: &mut RangeActionParams) {
+        params.milliseconds = self.milliseconds;
     }
 }

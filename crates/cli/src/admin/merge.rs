@@ -1,33 +1,32 @@
-//! `partita admin merge RANGE`
+//! `partita admin merge RANGE`: one range in place of two neighbours.
 
-use super::RangeArgs;
-use crate::error::{CommandError, Outcome};
-use crate::output::{Field, tenths};
+use super::{Answer, RangeAction};
+use crate::error::CommandError;
+use crate::output::{Field, Output};
 use partita_wire::admin::{MergeResult, RangeActionParams};
 
+/// Merge two neighbouring ranges
 #[derive(clap::Args)]
-#[command(about = "Merge two neighbouring ranges")]
 pub(crate) struct MergeCommand {
     /// Neighbour to merge with [default: the next range]
     #[arg(long, value_name = "RANGE")]
     with: Option<u64>,
-    #[command(flatten)]
-    range: RangeArgs,
 }
 
-impl MergeCommand {
-    pub(super) async fn run(self) -> Result<Outcome, CommandError> {
-        let params = RangeActionParams {
-            with: self.with,
-            ..RangeActionParams::default()
-        };
-        self.range
-            .act("merge", &params, |merge: &MergeResult, fields| {
-                fields.write(&[
-                    ("into", Field::count(merge.into)),
-                    ("transit_ms", Field::Plain(tenths(merge.transit_ms))),
-                ])
-            })
-            .await
+impl RangeAction for MergeCommand {
+    const NAME: &str = "merge";
+    type Answer = MergeResult;
+
+    fn set(self, params: &mut RangeActionParams) {
+        params.with = self.with;
+    }
+}
+
+impl Answer for MergeResult {
+    fn write(&self, output: &mut Output) -> Result<(), CommandError> {
+        output.record(&[
+            ("into", Field::count(self.into)),
+            ("transit_ms", Field::tenths(self.transit_ms)),
+        ])
     }
 }

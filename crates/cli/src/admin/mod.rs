@@ -7,42 +7,54 @@ mod merge;
 mod split;
 
 use crate::args::AdminPortArgs;
-use crate::error::{CommandError, Outcome};
-use crate::output::{self, Field, Format, Output, OutputArgs, Shape};
-use clap::Subcommand;
-use partita_wire::admin::RangeActionParams;
+use crate::command::{Command, CommandError, CommandResult, Outcome, With, block_on, commands};
+use crate::output::{Field, Output, OutputArgs, Shape};
+use partita_client::ValueRef;
+use partita_tools::admin::Page;
+use partita_wire::admin::{ActionDone, RangeActionParams};
 use serde::de::DeserializeOwned;
 
-#[derive(Subcommand)]
-pub(crate) enum AdminCommand {
-    Split(split::SplitCommand),
-    Merge(merge::MergeCommand),
-    Flush(maintenance::FlushCommand),
-    Checkpoint(checkpoint::CheckpointCommand),
-    Compact(maintenance::CompactCommand),
-    Collect(maintenance::CollectCommand),
-    Freeze(freeze::FreezeCommand),
-}
-
-impl AdminCommand {
-    pub(crate) async fn run(self) -> Result<Outcome, CommandError> {
-        match self {
-            Self::Split(command) => command.run().await,
-            Self::Merge(command) => command.run().await,
-            Self::Flush(command) => command.run().await,
-            Self::Checkpoint(command) => command.run().await,
-            Self::Compact(command) => command.run().await,
-            Self::Collect(command) => command.run().await,
-            Self::Freeze(command) => command.run().await,
-        }
+commands! {
+    pub(crate) enum AdminCommand {
+        Split(OnRange<split::SplitCommand>),
+        Merge(OnRange<merge::MergeCommand>),
+        Flush(OnRange<maintenance::FlushCommand>),
+        Checkpoint(OnRange<checkpoint::CheckpointCommand>),
+        Compact(OnRange<maintenance::CompactCommand>),
+        Collect(OnRange<maintenance::CollectCommand>),
+        Freeze(OnRange<freeze::FreezeCommand>),
     }
 }
 
-/// A range, and the server that has it.
+/// An action on a range.
+pub(crate) trait RangeAction: clap::Args {
+    /// Its name in the admin API.
+    const NAME: &str;
+    /// The document that the server answers.
+    type Answer: Answer;
+
+    /// Sets the parameters that its flags give.
+    fn set(self, _params: &mut RangeActionParams) {}
+}
+
+/// The answer to an action.
+pub(crate) trait Answer: DeserializeOwned {
+    /// Writes it in a format other than JSON.
+    fn write(&self, output: &mut Output) -> Result<(), CommandError>;
+}
+
+/// The answer to actions without a result.
+impl Answer for ActionDone {
+    fn write(&self, output: &mut Output) -> Result<(), CommandError> {
+        let done = ValueRef::Boolean(self.done);
+        output.record(&[("done", Field::Plain(done))])
+    }
+}
+
+/// A range, and the server that serves it.
 #[derive(clap::Args)]
-struct RangeArgs {
+pub(crate) struct RangeArgs {
     /// Number of the range, as `partita ranges` shows it
-    #[arg(value_name = "RANGE")]
     range: u64,
     #[command(flatten)]
     output: OutputArgs,
@@ -50,33 +62,26 @@ struct RangeArgs {
     admin: AdminPortArgs,
 }
 
-impl RangeArgs {
-    /// Runs an action, and writes what it answered: the whole document as JSON, the fields that `fields` takes out of it otherwise.
-    async fn act<T: DeserializeOwned>(
-        self,
-        action: &str,
-        params: &RangeActionParams,
-        fields: impl FnOnce(&T, &mut Fields) -> Result<(), CommandError>,
-    ) -> Result<Outcome, CommandError> {
-        let (port, progress) = self.admin.open()?;
-        let page = port.range_action::<T>(self.range, action, params).await?;
-        if self.output.format() == Format::Json {
-            output::print(&page.text)?;
-        } else {
-            let mut written = Fields(Output::stdout(self.output, Shape::Single, None));
-            fields(&page.document, &mut written)?;
-            written.0.finish()?;
-        }
-        progress.finish(&format!("{action} of range {} done", self.range));
-        Ok(Outcome::Done)
-    }
-}
+/// An action with the flags of its range.
+type OnRange<A> = With<A, RangeArgs>;
 
-/// The answer to an action.
-struct Fields(Output);
-
-impl Fields {
-    fn write(&mut self, fields: &[(&str, Field<'_>)]) -> Result<(), CommandError> {
-        self.0.measured(fields)
+impl<A: RangeAction> Command for OnRange<A> {
+    fn run(self) -> CommandResult {
+        let RangeArgs {
+            range,
+            output,
+            admin,
+        } = self.flags;
+        let (port, progress) = admin.open()?;
+        let mut params = RangeActionParams::default();
+        self.command.set(&mut params);
+        block_on(async move {
+            let Page { document, text } = port
+                .range_action::<A::Answer>(range, A::NAME, &params)
+                .await?;
+            output.write_document(&text, Shape::Single, |output| document.write(output))?;
+            progress.finish(&format!("{} of range {range} done", A::NAME));
+            Ok(Outcome::Done)
+        })
     }
 }

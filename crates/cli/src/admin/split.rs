@@ -1,13 +1,13 @@
-//! `partita admin split RANGE`
+//! `partita admin split RANGE`: two ranges in place of one.
 
-use super::RangeArgs;
-use crate::error::{CommandError, Outcome};
-use crate::output::{Field, tenths};
+use super::{Answer, RangeAction};
+use crate::error::CommandError;
+use crate::output::{Field, Output};
 use crate::server::DEFAULT_ACCOUNT;
 use partita_wire::admin::{NamedKey, RangeActionParams, SplitResult};
 
+/// Split a range in two
 #[derive(clap::Args)]
-#[command(about = "Split a range in two")]
 pub(crate) struct SplitCommand {
     /// Table of --at [default: split in the middle of the range's bytes]
     #[arg(long, value_name = "TABLE", requires = "at")]
@@ -18,29 +18,27 @@ pub(crate) struct SplitCommand {
     /// Account of the table
     #[arg(long, value_name = "NAME", default_value = DEFAULT_ACCOUNT)]
     account: String,
-    #[command(flatten)]
-    range: RangeArgs,
 }
 
-impl SplitCommand {
-    pub(super) async fn run(self) -> Result<Outcome, CommandError> {
-        let account = self.at.is_some().then_some(self.account);
-        let params = RangeActionParams {
-            account,
-            table: self.table,
-            partition_key: self.at,
-            ..RangeActionParams::default()
-        };
-        self.range
-            .act("split", &params, |split: &SplitResult, fields| {
-                let at = split.at.as_ref().map(NamedKey::to_string);
-                fields.write(&[
-                    ("at", Field::text(at.as_deref().unwrap_or_default())),
-                    ("left", Field::count(split.left)),
-                    ("right", Field::count(split.right)),
-                    ("transit_ms", Field::Plain(tenths(split.transit_ms))),
-                ])
-            })
-            .await
+impl RangeAction for SplitCommand {
+    const NAME: &str = "split";
+    type Answer = SplitResult;
+
+    fn set(self, params: &mut RangeActionParams) {
+        params.account = self.at.is_some().then_some(self.account);
+        params.table = self.table;
+        params.partition_key = self.at;
+    }
+}
+
+impl Answer for SplitResult {
+    fn write(&self, output: &mut Output) -> Result<(), CommandError> {
+        let at = self.at.as_ref().map(NamedKey::to_string);
+        output.record(&[
+            ("at", Field::text(at.as_deref().unwrap_or_default())),
+            ("left", Field::count(self.left)),
+            ("right", Field::count(self.right)),
+            ("transit_ms", Field::tenths(self.transit_ms)),
+        ])
     }
 }

@@ -7,12 +7,11 @@
 //! | `--account` alone | `https://ACCOUNT.table.core.windows.net` | `--key` or `--sas` |
 //! | nothing | `AZURE_STORAGE_CONNECTION_STRING`, else the server on this machine | from it, else the emulators' account |
 //!
-//! The emulators' account needs no key: its key is public.
+//! The emulators' account needs no `--key`: its key is public.
 //!
 //! Commands with two tables have the same flags with the prefix `--to-` for the second: [`super::DestinationArgs`].
 
-use super::admin_port;
-use crate::error::CommandError;
+use crate::error::{Because as _, CommandError};
 use clap::value_parser;
 use partita_client::{
     ClientOptions, ConnectionString, Credential, Endpoint, Proxy, RetryPolicy, TableServiceClient,
@@ -23,8 +22,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 const LOCAL: &str = "UseDevelopmentStorage=true";
+/// The admin port of a server on this machine with default settings.
+pub(super) const LOCAL_ADMIN_PORT: &str = "http://127.0.0.1:10010";
 const VARIABLE: &str = "AZURE_STORAGE_CONNECTION_STRING";
-/// How long to try to connect to a server that has never answered.
+/// How long a command tries to connect before the first answer of a server.
 const FIRST_CONNECTION: Duration = Duration::from_millis(1500);
 
 /// Where the tables are, and how to reach them.
@@ -70,7 +71,7 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// The connection of flags and environment. Does not connect yet.
+    /// The connection that flags and environment describe. Does not connect yet.
     pub(crate) fn new(args: &ConnectionArgs) -> Result<Self, CommandError> {
         Self::tuned(args, &Arc::default(), |_| {})
     }
@@ -85,46 +86,32 @@ impl Connection {
             Some(place) => place,
             None => parse(LOCAL)?,
         };
-        Self::open(place, args, Arc::clone(traffic), tune)
+        Self::open(place, args, traffic, tune)
     }
 
-    /// A connection elsewhere with the same options, counted together with this one.
-    pub(super) fn sibling(
-        &self,
+    /// A connection to `place`. Everything else is as the flags say, and as `tune` changes it.
+    pub(super) fn open(
         place: ConnectionString,
         args: &ConnectionArgs,
-    ) -> Result<Self, CommandError> {
-        Self::open(place, args, Arc::clone(&self.traffic), |_| {})
-    }
-
-    fn open(
-        place: ConnectionString,
-        args: &ConnectionArgs,
-        traffic: Arc<Traffic>,
+        traffic: &Arc<Traffic>,
         tune: impl FnOnce(&mut ClientOptions),
     ) -> Result<Self, CommandError> {
-        let ConnectionString {
-            endpoint,
-            credential,
-            ..
-        } = place;
         let authorities_pem = args.authorities_pem()?;
+        let timeout = args.timeout.map(u64::from);
         let mut options = ClientOptions {
             application: format!("partita-tools/{}", env!("CARGO_PKG_VERSION")),
-            observer: Some(Arc::<Traffic>::clone(&traffic)),
+            observer: Some(Arc::<Traffic>::clone(traffic)),
             retry: args.retry_policy(),
             first_connection_timeout: Some(FIRST_CONNECTION),
-            operation_timeout: args
-                .timeout
-                .map(|seconds| Duration::from_secs(seconds.into())),
+            operation_timeout: timeout.map(Duration::from_secs),
             proxy: args.proxy.clone().unwrap_or_default(),
             authorities_pem: authorities_pem.clone(),
             ..ClientOptions::default()
         };
         tune(&mut options);
         Ok(Self {
-            service: TableServiceClient::new(endpoint, credential, options)?,
-            traffic,
+            service: TableServiceClient::new(place.endpoint, place.credential, options)?,
+            traffic: Arc::clone(traffic),
             authorities_pem,
         })
     }
@@ -135,19 +122,14 @@ impl Connection {
         let endpoint = self.service.endpoint().to_string();
         let local = ["http://127.0.0.1:10002/", "http://localhost:10002/"];
         let is_local = local.iter().any(|url| endpoint.starts_with(url));
-        is_local.then_some(admin_port::LOCAL)
+        is_local.then_some(LOCAL_ADMIN_PORT)
     }
 }
 
 impl ConnectionArgs {
     fn place_flags(&self) -> PlaceFlags<'_> {
         PlaceFlags {
-            names: FlagNames {
-                endpoint: "endpoint",
-                account: "account",
-                key: "key",
-                sas: "sas",
-            },
+            prefix: "",
             string: self.connection_string.as_deref(),
             endpoint: self.endpoint.as_deref(),
             account: self.account.as_deref(),
@@ -158,13 +140,12 @@ impl ConnectionArgs {
 
     fn authorities_pem(&self) -> Result<Vec<Vec<u8>>, CommandError> {
         let read = |path: &PathBuf| {
-            let failed = CommandError::because(format!("cannot read --ca {}", path.display()));
-            std::fs::read(path).map_err(failed)
+            std::fs::read(path).because(format!("cannot read --ca {}", path.display()))
         };
         self.ca.as_ref().map(read).into_iter().collect()
     }
 
-    /// The usual waits, as often as the flag says.
+    /// The client's usual waits between retries, as many as the flag says.
     fn retry_policy(&self) -> RetryPolicy {
         let mut policy = RetryPolicy::MODERN;
         if let RetryPolicy::Exponential { retries, .. } = &mut policy {
@@ -174,18 +155,10 @@ impl ConnectionArgs {
     }
 }
 
-/// How the flags of a place are called in messages.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct FlagNames {
-    pub(super) endpoint: &'static str,
-    pub(super) account: &'static str,
-    pub(super) key: &'static str,
-    pub(super) sas: &'static str,
-}
-
 /// The flags that say where a table is.
 pub(super) struct PlaceFlags<'a> {
-    pub(super) names: FlagNames,
+    /// Before the name of each flag, in messages: `to-` for the second table.
+    pub(super) prefix: &'static str,
     pub(super) string: Option<&'a str>,
     pub(super) endpoint: Option<&'a str>,
     pub(super) account: Option<&'a str>,
@@ -199,48 +172,25 @@ impl PlaceFlags<'_> {
         &self,
         variable: Option<String>,
     ) -> Result<Option<ConnectionString>, CommandError> {
-        let Self {
-            names,
-            string,
-            endpoint,
-            account,
-            key,
-            sas,
-        } = *self;
-        if let Some(string) = string {
+        if let Some(string) = self.string {
             return parse(string).map(Some);
         }
-        if [endpoint, account, key, sas].iter().all(Option::is_none) {
+        let flags = [self.endpoint, self.account, self.key, self.sas];
+        if flags.iter().all(Option::is_none) {
             return variable.as_deref().map(parse).transpose();
         }
         let local = parse(LOCAL)?;
-        let is_local = account.is_some_and(|name| name == local.endpoint.account());
-        let endpoint = match (endpoint, account) {
-            (Some(url), _) => {
-                Endpoint::parse(url).map_err(|error| CommandError::usage(error.to_string()))?
-            }
-            (None, Some(_)) if is_local => local.endpoint.clone(),
-            (None, Some(name)) => Endpoint::parse(&format!(
-                "https://{name}.table.core.windows.net"
-            ))
-            .map_err(|_| CommandError::usage(format!("{name:?} is not a valid account name")))?,
-            (None, None) => {
-                return Err(CommandError::usage(format!(
-                    "--{} and --{} need --{} or --{}",
-                    names.key, names.sas, names.account, names.endpoint
-                )));
-            }
-        };
-        let account = account.unwrap_or(endpoint.account());
-        let credential = match (key, sas) {
+        let endpoint = self.endpoint(&local.endpoint)?;
+        let account = self.account.unwrap_or(endpoint.account());
+        let prefix = self.prefix;
+        let credential = match (self.key, self.sas) {
             (Some(key), _) => Credential::shared_key(account, key)
-                .map_err(|error| CommandError::usage(format!("--{}: {error}", names.key)))?,
+                .map_err(|error| CommandError::usage(format!("--{prefix}key: {error}")))?,
             (None, Some(sas)) => Credential::sas(sas),
             (None, None) if account == local.endpoint.account() => local.credential,
             (None, None) => {
                 return Err(CommandError::usage(format!(
-                    "account {account} needs --{} or --{}",
-                    names.key, names.sas
+                    "account {account} needs --{prefix}key or --{prefix}sas"
                 )));
             }
         };
@@ -250,12 +200,33 @@ impl PlaceFlags<'_> {
             credential,
         }))
     }
+
+    /// The endpoint of the flags: by its URL, or by its account.
+    fn endpoint(&self, local: &Endpoint) -> Result<Endpoint, CommandError> {
+        match (self.endpoint, self.account) {
+            (Some(url), _) => {
+                Endpoint::parse(url).map_err(|error| CommandError::usage(error.to_string()))
+            }
+            (None, Some(name)) if name == local.account() => Ok(local.clone()),
+            (None, Some(name)) => {
+                Endpoint::parse(&format!("https://{name}.table.core.windows.net")).map_err(|_| {
+                    CommandError::usage(format!("{name:?} is not a valid account name"))
+                })
+            }
+            (None, None) => {
+                let prefix = self.prefix;
+                Err(CommandError::usage(format!(
+                    "--{prefix}key and --{prefix}sas need --{prefix}account or --{prefix}endpoint"
+                )))
+            }
+        }
+    }
 }
 
 /// A variable that is set and not empty.
 pub(super) fn variable(name: &str) -> Option<String> {
-    let text = std::env::var(name).ok();
-    text.filter(|text| !text.trim().is_empty())
+    let text = std::env::var(name).ok()?;
+    (!text.trim().is_empty()).then_some(text)
 }
 
 fn parse(text: &str) -> Result<ConnectionString, CommandError> {

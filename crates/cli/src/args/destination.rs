@@ -1,7 +1,7 @@
 //! The connection of the second table, for commands that work on two.
 
 use super::ConnectionArgs;
-use super::connection::{Connection, FlagNames, PlaceFlags};
+use super::connection::{self, Connection, PlaceFlags};
 use crate::error::CommandError;
 
 /// Where the second table is. Without any of these flags and without the variable, it is in the account of the first.
@@ -25,14 +25,6 @@ pub(crate) struct DestinationArgs {
     to_sas: Option<String>,
 }
 
-/// As the flags are called in messages.
-const NAMES: FlagNames = FlagNames {
-    endpoint: "to-endpoint",
-    account: "to-account",
-    key: "to-key",
-    sas: "to-sas",
-};
-
 const VARIABLE: &str = "AZURE_STORAGE_CONNECTION_STRING_TO";
 
 impl DestinationArgs {
@@ -42,18 +34,15 @@ impl DestinationArgs {
         args: &ConnectionArgs,
         first: &Connection,
     ) -> Result<Connection, CommandError> {
-        match self
-            .place_flags()
-            .place(super::connection::variable(VARIABLE))?
-        {
-            Some(place) => first.sibling(place, args),
+        match self.place_flags().place(connection::variable(VARIABLE))? {
+            Some(place) => Connection::open(place, args, &first.traffic, |_| {}),
             None => Ok(first.clone()),
         }
     }
 
     pub(super) fn place_flags(&self) -> PlaceFlags<'_> {
         PlaceFlags {
-            names: NAMES,
+            prefix: "to-",
             string: self.to_connection_string.as_deref(),
             endpoint: self.to_endpoint.as_deref(),
             account: self.to_account.as_deref(),

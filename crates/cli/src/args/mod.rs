@@ -1,26 +1,41 @@
 //! Flags that several commands take, as groups to flatten into their arguments.
 //!
-//! The doc comment of a field is its help text. Every command sets its own `about`, as the comment of a flattened group would take
-//! its place.
+//! The doc comments of a command and of its flags are the help texts. The comment of a flattened group is not shown: that of the
+//! command replaces it.
 
 pub(crate) mod admin_port;
+mod choice;
 pub(crate) mod connection;
 pub(crate) mod destination;
 pub(crate) mod scanning;
 pub(crate) mod settings;
 
 pub(crate) use admin_port::AdminPortArgs;
+pub(crate) use choice::choice;
 pub(crate) use connection::ConnectionArgs;
 pub(crate) use destination::DestinationArgs;
-pub(crate) use scanning::{ResumeArgs, ScanArgs};
+pub(crate) use scanning::{ResumableScanArgs, ResumeArgs, ScanArgs};
 pub(crate) use settings::SettingsArgs;
+
+use crate::error::CommandError;
+use crate::progress::Progress;
 
 /// Confirmation given beforehand.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ConfirmArgs {
     /// Do not ask for confirmation
     #[arg(long, short)]
-    pub(crate) yes: bool,
+    yes: bool,
+}
+
+impl ConfirmArgs {
+    /// Asks before the command does `what`, unless the flag confirms it.
+    pub(crate) fn confirm(&self, what: &str, progress: &mut Progress) -> Result<(), CommandError> {
+        if self.yes {
+            return Ok(());
+        }
+        progress.confirm(what)
+    }
 }
 
 /// Which properties of an entity are returned.

@@ -1,6 +1,8 @@
-//! Which partitions of a table are read, and how.
+//! Flags of commands that read whole tables: which partitions, with how many parallel requests, and where to resume.
 
-use clap::{ValueEnum, value_parser};
+use super::choice;
+use clap::builder::TypedValueParser;
+use clap::value_parser;
 use partita_tools::scan::{Bounds, Lower, Strategy, Upper};
 
 /// Which partitions of a table are read, and how.
@@ -8,9 +10,9 @@ use partita_tools::scan::{Bounds, Lower, Strategy, Upper};
 #[command(next_help_heading = "Scan")]
 pub(crate) struct ScanArgs {
     /// How the table is divided into parallel reads: serial does not, prefix divides by key prefixes, ranges by the server's ranges, auto
-    /// uses ranges where the server tells them
-    #[arg(long, value_name = "HOW", value_enum, default_value_t = StrategyArg::Auto)]
-    strategy: StrategyArg,
+    /// uses ranges if the server has them
+    #[arg(long, value_name = "HOW", value_parser = strategies(), default_value = "auto")]
+    pub(crate) strategy: Strategy,
     /// Parallel requests, 1 to 256
     #[arg(long, short, value_name = "N", value_parser = value_parser!(u16).range(1..=256), default_value_t = 4)]
     jobs: u16,
@@ -32,7 +34,7 @@ pub(crate) struct ScanArgs {
     /// Rows of a page, 1 to 1,000
     #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..=1000), default_value_t = 1000)]
     pub(crate) page_rows: u16,
-    /// Expected number of rows, to show the time left: the protocol does not tell it
+    /// Expected number of rows, to show the time left: the protocol has no row count
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..))]
     pub(crate) total: Option<u64>,
     /// URL of Partita's admin port, for its ranges [default: http://127.0.0.1:10010 for tables on port 10002 of this machine]
@@ -40,25 +42,16 @@ pub(crate) struct ScanArgs {
     pub(crate) admin: Option<String>,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum StrategyArg {
-    Auto,
-    Serial,
-    Prefix,
-    Ranges,
+fn strategies() -> impl TypedValueParser<Value = Strategy> {
+    choice([
+        ("auto", Strategy::Auto),
+        ("serial", Strategy::Serial),
+        ("prefix", Strategy::Prefix),
+        ("ranges", Strategy::Ranges),
+    ])
 }
 
 impl ScanArgs {
-    /// How the table is divided.
-    pub(crate) fn strategy(&self) -> Strategy {
-        match self.strategy {
-            StrategyArg::Auto => Strategy::Auto,
-            StrategyArg::Serial => Strategy::Serial,
-            StrategyArg::Prefix => Strategy::Prefix,
-            StrategyArg::Ranges => Strategy::Ranges,
-        }
-    }
-
     /// Parallel requests.
     pub(crate) fn jobs(&self) -> usize {
         self.jobs.into()
@@ -78,6 +71,15 @@ impl ScanArgs {
             upper: before.or(through).unwrap_or_default(),
         }
     }
+}
+
+/// A scan that can be resumed.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ResumableScanArgs {
+    #[command(flatten)]
+    pub(crate) resume: ResumeArgs,
+    #[command(flatten)]
+    pub(crate) scan: ScanArgs,
 }
 
 /// Where to resume.

@@ -53,9 +53,9 @@ impl Args for SettingsArgs {
                 "Settings file, TOML [env: {}]",
                 config::FILE_VARIABLE
             ));
-        let accepted = ACCEPTED.iter().map(|accepted| {
-            let flag = Arg::new(accepted.flag).long(accepted.flag).hide(true);
-            takes(flag, accepted.takes)
+        let accepted = ACCEPTED.iter().map(|(flag, value)| {
+            let flag = Arg::new(*flag).long(*flag).hide(true);
+            takes(flag, *value)
         });
         command
             .arg(file)
@@ -103,7 +103,7 @@ fn flag(setting: &'static Setting) -> Arg {
     takes(flag, setting.takes)
 }
 
-/// The last of several wins, as with Azurite; lists add up. `=false` switches a switch off again.
+/// Sets the values of a flag. The last of several wins, as with Azurite; lists add up. `=false` turns a switch off again.
 fn takes(flag: Arg, takes: Takes) -> Arg {
     let id = flag.get_id().clone();
     match takes {

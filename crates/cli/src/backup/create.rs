@@ -2,19 +2,24 @@
 
 use super::parse_place;
 use crate::args::AdminPortArgs;
-use crate::error::{CommandError, Outcome};
-use crate::output::{self, Field, Format, Output, OutputArgs, Shape};
+use crate::command::{Command, CommandResult, Outcome, Progress, block_on};
+use crate::error::Because as _;
+use crate::output::{Field, OutputArgs, Shape, to_json};
 use crate::progress::message;
 use crate::snapshot::parse_name;
 use crate::units::{bytes, many};
 use partita_server::backup::Place;
 use partita_tools::admin::{AdminError, AdminPort};
-use partita_wire::admin::{BackupResult, JobResult, SnapshotActionParams};
+use partita_wire::admin::{JobResult, SnapshotActionParams};
 
-/// A backup to make. It is given if its destination is: clap leaves the group of a structure with flattened fields empty.
+/// Copy a snapshot into a directory or an object store
+// Derived groups leave out flattened fields: this one tells clap that --to alone makes the command complete.
 #[derive(clap::Args)]
 #[group(args = ["to"])]
-pub(super) struct CreateArgs {
+#[command(
+    after_help = "To resume after an interruption, run the command again with the same NAME: complete parts are not copied again.\n`partita restore` makes a data directory from a backup."
+)]
+pub(crate) struct CreateCommand {
     /// Snapshot name [default: a snapshot that is created now, and deleted after the copy]
     #[arg(value_name = "NAME", value_parser = parse_name)]
     name: Option<String>,
@@ -30,9 +35,15 @@ pub(super) struct CreateArgs {
     output: OutputArgs,
 }
 
-impl CreateArgs {
-    pub(super) async fn run(self) -> Result<Outcome, CommandError> {
+impl Command for CreateCommand {
+    fn run(self) -> CommandResult {
         let (port, progress) = self.admin.open()?;
+        block_on(self.create(port, progress))
+    }
+}
+
+impl CreateCommand {
+    async fn create(self, port: AdminPort, progress: Progress) -> CommandResult {
         let temporary = self.temporary || self.name.is_none();
         let name = match self.name {
             Some(name) => name,
@@ -49,17 +60,25 @@ impl CreateArgs {
             ..SnapshotActionParams::default()
         };
         let result = port.snapshot_job(&name, "backup", &params).await;
-        let result = result.map_err(|error| not_finished(&name, place, temporary, error))?;
-        if self.output.format() == Format::Json {
-            output::print_json(&result)?;
-        }
-        let JobResult::BackedUp(backup) = result else {
+        let result = result.because(not_finished(&name, place, temporary))?;
+        let json = to_json(&result)?;
+        self.output.write_document(&json, Shape::Single, |output| {
+            let JobResult::BackedUp(backup) = &result else {
+                return Ok(());
+            };
+            output.record(&[
+                ("Snapshot", Field::text(&name)),
+                ("Parts", Field::count(backup.parts)),
+                ("Kept", Field::count(backup.kept)),
+                ("Rows", Field::count(backup.rows)),
+                ("RowBytes", Field::Bytes(backup.row_bytes)),
+                ("Bytes", Field::Bytes(backup.bytes)),
+            ])
+        })?;
+        let JobResult::BackedUp(backup) = &result else {
             progress.finish(&format!("snapshot {name} copied to {place}"));
             return Ok(Outcome::Done);
         };
-        if self.output.format() != Format::Json {
-            write_backup(self.output, &name, &backup)?;
-        }
         if let Some(warning) = &backup.warning {
             message(&format!("warning: {warning}"));
         }
@@ -77,29 +96,15 @@ impl CreateArgs {
     }
 }
 
-/// Says how to go on.
-fn not_finished(name: &str, place: &Place, temporary: bool, error: AdminError) -> CommandError {
-    let what = if temporary {
+/// The message for a backup that failed: how to resume it.
+fn not_finished(name: &str, place: &Place, temporary: bool) -> String {
+    if temporary {
         format!(
             "the backup is not finished; to resume: partita backup {name} --to {place} --temporary; to give up: partita snapshot delete {name}"
         )
     } else {
         format!("the backup of {name} is not finished")
-    };
-    CommandError::because(what)(error)
-}
-
-fn write_backup(args: OutputArgs, name: &str, backup: &BackupResult) -> Result<(), CommandError> {
-    let mut output = Output::stdout(args, Shape::Single, None);
-    output.measured(&[
-        ("Snapshot", Field::text(name)),
-        ("Parts", Field::count(backup.parts)),
-        ("Kept", Field::count(backup.kept)),
-        ("Rows", Field::count(backup.rows)),
-        ("RowBytes", Field::Bytes(backup.row_bytes)),
-        ("Bytes", Field::Bytes(backup.bytes)),
-    ])?;
-    output.finish()
+    }
 }
 
 /// Start and uptime of the server as digits: a name that no other snapshot has.

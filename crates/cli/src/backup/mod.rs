@@ -4,36 +4,15 @@ mod create;
 pub(crate) mod restore;
 mod verify;
 
-use crate::error::{CommandError, Outcome};
-use clap::Subcommand;
+use crate::command::{OrSubcommand, commands};
 use partita_server::backup::Place;
 
-#[derive(clap::Args)]
-#[command(
-    about = "Copy a snapshot into a directory or an object store",
-    after_help = "To resume after an interruption, run the command again with the same NAME: complete parts are not copied again.\n`partita restore` makes a data directory from a backup.",
-    args_conflicts_with_subcommands = true,
-    subcommand_negates_reqs = true
-)]
-pub(crate) struct BackupCommand {
-    #[command(subcommand)]
-    of_backup: Option<OfBackupCommand>,
-    #[command(flatten)]
-    create: Option<create::CreateArgs>,
-}
+/// A backup, or a command on one.
+pub(crate) type BackupCommand = OrSubcommand<create::CreateCommand, OfBackupCommand>;
 
-#[derive(Subcommand)]
-enum OfBackupCommand {
-    Verify(verify::VerifyCommand),
-}
-
-impl BackupCommand {
-    pub(crate) async fn run(self) -> Result<Outcome, CommandError> {
-        match (self.of_backup, self.create) {
-            (Some(OfBackupCommand::Verify(command)), _) => command.run().await,
-            (None, Some(args)) => args.run().await,
-            (None, None) => Err(CommandError::usage("--to is missing")),
-        }
+commands! {
+    pub(crate) enum OfBackupCommand {
+        Verify(verify::VerifyCommand),
     }
 }
 
@@ -64,8 +43,11 @@ mod tests {
     fn it_makes_a_backup_or_verifies_one() {
         let parsed = |line: &str| {
             let backup = Backup::try_parse_from(line.split_whitespace()).unwrap();
-            let BackupCommand { of_backup, create } = backup.backup;
-            (of_backup.is_some(), create.is_some())
+            let BackupCommand {
+                subcommand,
+                command,
+            } = backup.backup;
+            (subcommand.is_some(), command.is_some())
         };
         assert_eq!(parsed("backup --to place"), (false, true));
         assert_eq!(parsed("backup nightly --to place"), (false, true));

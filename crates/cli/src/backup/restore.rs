@@ -1,17 +1,18 @@
 //! `partita restore --from URL --location DIR`: a data directory made from a backup.
 
 use super::parse_place;
-use crate::error::{CommandError, Outcome};
-use crate::output::{self, Field, Format, Output, OutputArgs, Shape};
+use crate::command::{Command, CommandResult, Outcome, block_on};
+use crate::error::Because as _;
+use crate::output::{Field, OutputArgs, Shape, to_json};
 use crate::progress::message;
 use crate::units::{bytes, many};
 use partita_server::backup::{Backup, Place, restore};
 use serde::Serialize;
 use std::path::PathBuf;
 
+/// Make a data directory from a backup
 #[derive(clap::Args)]
 #[command(
-    about = "Make a data directory from a backup",
     after_help = "Needs no server. Every file is checked as it is read. Everything is as it was when the snapshot was taken, ETags and\nTimestamps included; serve it with: partita serve --location DIR"
 )]
 pub(crate) struct RestoreCommand {
@@ -34,38 +35,38 @@ struct RestoredDocument {
     bytes: u64,
 }
 
+impl Command for RestoreCommand {
+    fn run(self) -> CommandResult {
+        block_on(self.restore())
+    }
+}
+
 impl RestoreCommand {
-    pub(crate) async fn run(self) -> Result<Outcome, CommandError> {
+    async fn restore(self) -> CommandResult {
         let place = &self.from;
         let what = || format!("cannot restore the backup in {place}");
-        let directory =
-            std::path::absolute(&self.location).map_err(CommandError::because(what()))?;
-        let store = place.store().map_err(CommandError::because(what()))?;
-        let backup = Backup::open(store)
-            .await
-            .map_err(CommandError::because(what()))?;
+        let directory = std::path::absolute(&self.location).because(what())?;
+        let store = place.store().because(what())?;
+        let backup = Backup::open(store).await.because(what())?;
         let origin = backup.origin().clone();
         let restored = restore(&backup, &directory, &|_| {})
             .await
-            .map_err(CommandError::because(what()))?;
+            .because(what())?;
         let document = RestoredDocument {
             snapshot: origin.name.to_string(),
             created: origin.created.to_string(),
             rows: restored.rows,
             bytes: restored.bytes,
         };
-        if self.output.format() == Format::Json {
-            output::print_json(&document)?;
-        } else {
-            let mut output = Output::stdout(self.output, Shape::Single, None);
-            output.measured(&[
+        let json = to_json(&document)?;
+        self.output.write_document(&json, Shape::Single, |output| {
+            output.record(&[
                 ("Snapshot", Field::text(&document.snapshot)),
                 ("Created", Field::text(&document.created)),
                 ("Rows", Field::count(document.rows)),
                 ("Bytes", Field::Bytes(document.bytes)),
-            ])?;
-            output.finish()?;
-        }
+            ])
+        })?;
         message(&format!(
             "snapshot {} of {} restored: {}, {}; to serve it: partita serve --location {}",
             document.snapshot,

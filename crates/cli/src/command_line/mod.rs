@@ -1,5 +1,7 @@
-//! The whole command line, and how a command is run: threads, outcome, exit code.
+//! The whole command line: reads it, runs the command that it names, and reports how the command ended.
 
+mod completions;
+mod man;
 #[cfg(test)]
 mod tests;
 
@@ -7,11 +9,12 @@ use crate::admin::AdminCommand;
 use crate::argv0::Argv0;
 use crate::backup::BackupCommand;
 use crate::backup::restore::RestoreCommand;
+use crate::command::{Command as _, CommandError, CommandResult, OnAccount, OnAdminPort, commands};
 use crate::config::ConfigCommand;
 use crate::entity::EntityCommand;
-use crate::error::{CommandError, Outcome, exit_code};
 use crate::log::LogCommand;
 use crate::migrate::MigrateCommand;
+use crate::progress::message;
 use crate::rows::count::CountCommand;
 use crate::rows::explain::ExplainCommand;
 use crate::rows::partitions::PartitionsCommand;
@@ -23,16 +26,17 @@ use crate::server::hot::HotCommand;
 use crate::server::ranges::RangesCommand;
 use crate::server::serve::ServeCommand;
 use crate::server::status::StatusCommand;
-use crate::shell::completions::CompletionsCommand;
-use crate::shell::man::ManCommand;
 use crate::snapshot::SnapshotCommand;
 use crate::stress::StressCommand;
 use crate::table::TableCommand;
+use crate::transfer::OnTwoTables;
 use crate::transfer::copy::CopyCommand;
 use crate::transfer::diff::DiffCommand;
 use crate::transfer::export::ExportCommand;
 use crate::transfer::import::ImportCommand;
-use clap::{ArgAction, Parser, Subcommand};
+use clap::{ArgAction, Parser};
+use completions::CompletionsCommand;
+use man::ManCommand;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -73,52 +77,53 @@ struct VersionArgs {
     _version: Option<bool>,
 }
 
-#[derive(Subcommand)]
-enum Command {
-    Serve(ServeCommand),
-    Connect(ConnectCommand),
-    #[command(subcommand, about = "Settings of the server")]
-    Config(ConfigCommand),
-    #[command(subcommand, about = "Tables of an account")]
-    Table(TableCommand),
-    #[command(subcommand, about = "Entities of a table")]
-    Entity(EntityCommand),
-    #[command(
-        subcommand,
-        about = "Partitions as logs: rows whose keys count down, so that the newest come first"
-    )]
-    Log(LogCommand),
-    Scan(ScanCommand),
-    Count(CountCommand),
-    Partitions(PartitionsCommand),
-    Purge(PurgeCommand),
-    Explain(ExplainCommand),
-    Export(ExportCommand),
-    Import(ImportCommand),
-    Copy(CopyCommand),
-    Diff(DiffCommand),
-    #[command(
-        subcommand,
-        about = "Versioned changes of tables, from files, each run once"
-    )]
-    Migrate(MigrateCommand),
-    Stress(StressCommand),
-    Status(StatusCommand),
-    Hot(HotCommand),
-    Heat(HeatCommand),
-    Ranges(RangesCommand),
-    #[command(subcommand, about = "Act on a range of a Partita server")]
-    Admin(AdminCommand),
-    #[command(
-        subcommand,
-        about = "Keep the whole store as it is now, and restore tables from it",
-        after_help = "Snapshots are kept by the server, in its own store: for another disk, see `partita backup`."
-    )]
-    Snapshot(SnapshotCommand),
-    Backup(BackupCommand),
-    Restore(RestoreCommand),
-    Completions(CompletionsCommand),
-    Man(ManCommand),
+commands! {
+    enum Command {
+        Serve(ServeCommand),
+        Connect(ConnectCommand),
+        /// Settings of the server
+        #[command(subcommand)]
+        Config(ConfigCommand),
+        /// Tables of an account
+        #[command(subcommand)]
+        Table(TableCommand),
+        /// Entities of a table
+        #[command(subcommand)]
+        Entity(EntityCommand),
+        /// Partitions as logs: rows whose keys count down, so that the newest come first
+        #[command(subcommand)]
+        Log(LogCommand),
+        Scan(OnAccount<ScanCommand>),
+        Count(OnAccount<CountCommand>),
+        Partitions(OnAccount<PartitionsCommand>),
+        Purge(OnAccount<PurgeCommand>),
+        Explain(ExplainCommand),
+        Export(OnAccount<ExportCommand>),
+        Import(OnAccount<ImportCommand>),
+        Copy(OnTwoTables<CopyCommand>),
+        Diff(OnTwoTables<DiffCommand>),
+        /// Versioned changes of tables, from files, each run once
+        #[command(subcommand)]
+        Migrate(MigrateCommand),
+        Stress(StressCommand),
+        Status(OnAdminPort<StatusCommand>),
+        Hot(OnAdminPort<HotCommand>),
+        Heat(OnAdminPort<HeatCommand>),
+        Ranges(OnAdminPort<RangesCommand>),
+        /// Act on a range of a Partita server
+        #[command(subcommand)]
+        Admin(AdminCommand),
+        /// Keep the whole store as it is now, and restore tables from it
+        #[command(
+            subcommand,
+            after_help = "Snapshots are kept by the server, in its own store: for another disk, see `partita backup`."
+        )]
+        Snapshot(SnapshotCommand),
+        Backup(BackupCommand),
+        Restore(RestoreCommand),
+        Completions(CompletionsCommand),
+        Man(ManCommand),
+    }
 }
 
 /// Runs the command line of the process. Errors are reported on stderr; returns the exit code.
@@ -133,51 +138,19 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
     })
 }
 
-impl Command {
-    fn run(self) -> Result<Outcome, CommandError> {
-        match self {
-            // It has threads of its own.
-            Self::Serve(command) => command.run(),
-            Self::Config(command) => command.run(),
-            Self::Explain(command) => command.run(),
-            Self::Completions(command) => command.run(),
-            Self::Man(command) => command.run(),
-            Self::Connect(command) => block_on(command.run()),
-            Self::Table(command) => block_on(command.run()),
-            Self::Entity(command) => block_on(command.run()),
-            Self::Log(command) => block_on(command.run()),
-            Self::Scan(command) => block_on(command.run()),
-            Self::Count(command) => block_on(command.run()),
-            Self::Partitions(command) => block_on(command.run()),
-            Self::Purge(command) => block_on(command.run()),
-            Self::Export(command) => block_on(command.run()),
-            Self::Import(command) => block_on(command.run()),
-            Self::Copy(command) => block_on(command.run()),
-            Self::Diff(command) => block_on(command.run()),
-            Self::Migrate(command) => block_on(command.run()),
-            Self::Stress(command) => block_on(command.run()),
-            Self::Status(command) => block_on(command.run()),
-            Self::Hot(command) => block_on(command.run()),
-            Self::Heat(command) => block_on(command.run()),
-            Self::Ranges(command) => block_on(command.run()),
-            Self::Admin(command) => block_on(command.run()),
-            Self::Snapshot(command) => block_on(command.run()),
-            Self::Backup(command) => block_on(command.run()),
-            Self::Restore(command) => block_on(command.run()),
+/// Reports an error, and returns the exit code.
+fn exit_code(ended: CommandResult) -> ExitCode {
+    match ended {
+        Ok(outcome) => outcome.into(),
+        Err(error) if error.is_closed_pipe() => ExitCode::SUCCESS,
+        Err(error) => {
+            let hint = if error.is_not_connected() {
+                " (is a server running? `partita serve` starts one)"
+            } else {
+                ""
+            };
+            message(&format!("error: {}{hint}", error.chain()));
+            ExitCode::from(2)
         }
     }
-}
-
-/// Runs a command on threads of its own.
-fn block_on(
-    command: impl Future<Output = Result<Outcome, CommandError>>,
-) -> Result<Outcome, CommandError> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build();
-    let runtime = runtime.map_err(CommandError::because("cannot start threads"))?;
-    let ended = runtime.block_on(command);
-    // A transfer that was stopped at once may have a thread that still writes, or waits for input: it ends with the process.
-    runtime.shutdown_background();
-    ended
 }

@@ -17,7 +17,7 @@ fn describe(command: &Command, path: &str, out: &mut String) {
     let is_setting = |arg: &&Arg| {
         let flag = arg.get_long().unwrap_or_default();
         ALL.iter().any(|setting| setting.flag == flag)
-            || ACCEPTED.iter().any(|accepted| accepted.flag == flag)
+            || ACCEPTED.iter().any(|(accepted, _)| *accepted == flag)
     };
     let has_settings = command
         .get_arguments()

@@ -2,18 +2,10 @@
 
 mod show;
 
-use crate::error::{CommandError, Outcome};
-use clap::Subcommand;
+use crate::command::commands;
 
-#[derive(Subcommand)]
-pub(crate) enum ConfigCommand {
-    Show(show::ShowCommand),
-}
-
-impl ConfigCommand {
-    pub(crate) fn run(self) -> Result<Outcome, CommandError> {
-        match self {
-            Self::Show(command) => command.run(),
-        }
+commands! {
+    pub(crate) enum ConfigCommand {
+        Show(show::ShowCommand),
     }
 }

@@ -1,13 +1,11 @@
-//! `partita entity delete TABLE PARTITION-KEY ROW-KEY`
+//! `partita entity delete TABLE PARTITION-KEY ROW-KEY`: deletes one entity, in the version of `--if-match` if given.
 
-use super::{EntityArgs, IfMatchArgs};
-use crate::args::connection::Connection;
-use crate::args::{ConfirmArgs, ConnectionArgs};
-use crate::error::{CommandError, Outcome};
-use crate::progress::{Progress, confirm};
+use super::{EntityArgs, IfMatchArgs, failed};
+use crate::args::ConfirmArgs;
+use crate::command::{AccountCommand, CommandResult, Connection, Outcome, Progress};
 
+/// Delete the entity with these keys
 #[derive(clap::Args)]
-#[command(about = "Delete the entity with these keys")]
 pub(crate) struct DeleteCommand {
     #[command(flatten)]
     entity: EntityArgs,
@@ -15,13 +13,10 @@ pub(crate) struct DeleteCommand {
     if_match: IfMatchArgs,
     #[command(flatten)]
     confirm: ConfirmArgs,
-    #[command(flatten)]
-    connection: ConnectionArgs,
 }
 
-impl DeleteCommand {
-    pub(super) async fn run(self) -> Result<Outcome, CommandError> {
-        let connection = Connection::new(&self.connection)?;
+impl AccountCommand for DeleteCommand {
+    async fn run(self, connection: Connection, mut progress: Progress) -> CommandResult {
         let EntityArgs {
             table,
             partition_key,
@@ -30,21 +25,15 @@ impl DeleteCommand {
         let question = format!(
             "delete the entity with PartitionKey {partition_key:?} and RowKey {row_key:?} of table {table}"
         );
-        confirm(&question, self.confirm.yes)?;
-        let progress = Progress::new(&connection);
+        self.confirm.confirm(&question, &mut progress)?;
         let table = connection.service.table_client(table);
         let if_match = self.if_match.if_match();
-        match table.delete_entity(partition_key, row_key, &if_match).await {
-            Ok(()) => {
-                progress.finish("1 entity deleted");
-                Ok(Outcome::Done)
-            }
-            Err(error) if super::is_missing(&error) => {
-                super::report_missing(partition_key, row_key);
-                progress.finish("0 entities deleted");
-                Ok(Outcome::NothingFound)
-            }
-            Err(error) => Err(error.into()),
+        let deleted = table.delete_entity(partition_key, row_key, &if_match).await;
+        if let Err(error) = deleted {
+            let keys = (&**partition_key, &**row_key);
+            return failed(error, keys, progress, "0 entities deleted");
         }
+        progress.finish("1 entity deleted");
+        Ok(Outcome::Done)
     }
 }

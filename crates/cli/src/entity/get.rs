@@ -1,14 +1,12 @@
-//! `partita entity get TABLE PARTITION-KEY ROW-KEY`
+//! `partita entity get TABLE PARTITION-KEY ROW-KEY`: reads one entity.
 
-use super::EntityArgs;
-use crate::args::connection::Connection;
-use crate::args::{ConnectionArgs, SelectArgs};
-use crate::error::{CommandError, Outcome};
+use super::{EntityArgs, failed};
+use crate::args::SelectArgs;
+use crate::command::{AccountCommand, CommandResult, Connection, Outcome, Progress};
 use crate::output::{Output, OutputArgs, OutputRow, Shape};
-use crate::progress::Progress;
 
+/// Show the entity with these keys
 #[derive(clap::Args)]
-#[command(about = "Show the entity with these keys")]
 pub(crate) struct GetCommand {
     #[command(flatten)]
     entity: EntityArgs,
@@ -19,14 +17,10 @@ pub(crate) struct GetCommand {
     etag: bool,
     #[command(flatten)]
     output: OutputArgs,
-    #[command(flatten)]
-    connection: ConnectionArgs,
 }
 
-impl GetCommand {
-    pub(super) async fn run(self) -> Result<Outcome, CommandError> {
-        let connection = Connection::new(&self.connection)?;
-        let progress = Progress::new(&connection);
+impl AccountCommand for GetCommand {
+    async fn run(self, connection: Connection, progress: Progress) -> CommandResult {
         let EntityArgs {
             table,
             partition_key,
@@ -45,12 +39,7 @@ impl GetCommand {
         };
         let entity = match found {
             Ok(entity) => entity,
-            Err(error) if super::is_missing(&error) => {
-                super::report_missing(partition_key, row_key);
-                progress.finish("0 entities");
-                return Ok(Outcome::NothingFound);
-            }
-            Err(error) => return Err(error.into()),
+            Err(error) => return failed(error, (partition_key, row_key), progress, "0 entities"),
         };
         let mut output = Output::stdout(self.output, Shape::Single, columns.as_deref());
         output.row(&OutputRow::Entity {

@@ -7,33 +7,19 @@ mod query;
 mod stdin;
 mod write;
 
-use crate::error::{CommandError, Outcome};
+use crate::command::{CommandError, CommandResult, OnAccount, Outcome, Progress, commands};
 use crate::progress::message;
-use clap::Subcommand;
 use partita_client::{ETag, ErrorCode, IfMatch};
 
-#[derive(Subcommand)]
-pub(crate) enum EntityCommand {
-    Get(get::GetCommand),
-    Query(query::QueryCommand),
-    Insert(write::InsertCommand),
-    Replace(write::ReplaceCommand),
-    Merge(write::MergeCommand),
-    Upsert(write::UpsertCommand),
-    Delete(delete::DeleteCommand),
-}
-
-impl EntityCommand {
-    pub(crate) async fn run(self) -> Result<Outcome, CommandError> {
-        match self {
-            Self::Get(command) => command.run().await,
-            Self::Query(command) => command.run().await,
-            Self::Insert(command) => command.run().await,
-            Self::Replace(command) => command.run().await,
-            Self::Merge(command) => command.run().await,
-            Self::Upsert(command) => command.run().await,
-            Self::Delete(command) => command.run().await,
-        }
+commands! {
+    pub(crate) enum EntityCommand {
+        Get(OnAccount<get::GetCommand>),
+        Query(OnAccount<query::QueryCommand>),
+        Insert(OnAccount<write::InsertCommand>),
+        Replace(OnAccount<write::ReplaceCommand>),
+        Merge(OnAccount<write::MergeCommand>),
+        Upsert(OnAccount<write::UpsertCommand>),
+        Delete(OnAccount<delete::DeleteCommand>),
     }
 }
 
@@ -41,7 +27,6 @@ impl EntityCommand {
 #[derive(clap::Args)]
 struct EntityArgs {
     /// Table name
-    #[arg(value_name = "TABLE")]
     table: String,
     /// PartitionKey; put -- before keys that begin with a hyphen
     #[arg(value_name = "PARTITION-KEY")]
@@ -68,13 +53,24 @@ impl IfMatchArgs {
     }
 }
 
-/// Whether the server says that there is no such entity, in a table that exists.
+/// Whether the error says that an entity is missing, in a table that exists.
 fn is_missing(error: &partita_client::Error) -> bool {
     error.is_not_found() && error.code() != Some(ErrorCode::TableNotFound)
 }
 
-fn report_missing(partition_key: &str, row_key: &str) {
+/// Ends a command whose request failed. A missing entity is an outcome, with a message and this last line.
+fn failed(
+    error: partita_client::Error,
+    (partition_key, row_key): (&str, &str),
+    progress: Progress,
+    summary: &str,
+) -> CommandResult {
+    if !is_missing(&error) {
+        return Err(CommandError::from(error));
+    }
     message(&format!(
         "there is no entity with PartitionKey {partition_key:?} and RowKey {row_key:?}"
     ));
+    progress.finish(summary);
+    Ok(Outcome::NothingFound)
 }

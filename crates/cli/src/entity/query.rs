@@ -1,26 +1,20 @@
 //! `partita entity query TABLE [FILTER]`: one page after the other, in key order, up to a number of entities.
 
-use crate::args::connection::Connection;
-use crate::args::{ConnectionArgs, SelectArgs};
-use crate::error::{CommandError, Outcome};
+use crate::args::SelectArgs;
+use crate::command::{AccountCommand, CommandResult, Connection, Outcome, Progress};
 use crate::output::{Output, OutputArgs, OutputRow, Shape};
-use crate::progress::Progress;
 use crate::units::many;
 use clap::value_parser;
 use partita_client::{Filter, QueryOptions};
 use partita_model::limits::PAGE_ENTITIES_MAX;
 
+/// Show the entities that pass a filter
 #[derive(clap::Args)]
-#[command(
-    about = "Show the entities that pass a filter",
-    after_help = "Sends one request after the other; `partita scan` sends them in parallel."
-)]
+#[command(after_help = "Sends one request after the other; `partita scan` sends them in parallel.")]
 pub(crate) struct QueryCommand {
     /// Table name
-    #[arg(value_name = "TABLE")]
     table: String,
     /// OData filter, such as "Age ge 18 and PartitionKey eq 'a'"
-    #[arg(value_name = "FILTER")]
     filter: Option<String>,
     #[command(flatten)]
     select: SelectArgs,
@@ -32,14 +26,10 @@ pub(crate) struct QueryCommand {
     etag: bool,
     #[command(flatten)]
     output: OutputArgs,
-    #[command(flatten)]
-    connection: ConnectionArgs,
 }
 
-impl QueryCommand {
-    pub(super) async fn run(self) -> Result<Outcome, CommandError> {
-        let connection = Connection::new(&self.connection)?;
-        let mut progress = Progress::new(&connection);
+impl AccountCommand for QueryCommand {
+    async fn run(self, connection: Connection, progress: Progress) -> CommandResult {
         let table = connection.service.table_client(&self.table);
         let columns = self.select.names();
         let top = self.top.unwrap_or(u64::MAX);

@@ -1,25 +1,23 @@
 //! `partita entity insert|replace|merge|upsert`: one entity from the command line, or any number from stdin.
 
-use super::IfMatchArgs;
 use super::properties::{self, HELP};
 use super::stdin::Entities;
-use crate::args::ConnectionArgs;
-use crate::args::connection::Connection;
-use crate::error::{CommandError, Outcome};
-use crate::output::{Output, OutputArgs, Shape};
-use crate::progress::{Progress, message};
+use super::{IfMatchArgs, failed, is_missing};
+use crate::command::{AccountCommand, CommandError, CommandResult, Connection, Outcome, Progress};
+use crate::output::{Field, Output, OutputArgs, Shape};
+use crate::progress::message;
 use crate::units::many;
-use partita_client::{ETag, Entity, IfMatch, TableClient, UpdateMode, ValueRef};
+use partita_client::{ETag, Entity, IfMatch, TableClient, UpdateMode};
 
+/// Insert an entity that does not exist yet
 #[derive(clap::Args)]
-#[command(about = "Insert an entity that does not exist yet")]
 pub(crate) struct InsertCommand {
     #[command(flatten)]
     write: WriteArgs,
 }
 
+/// Replace an existing entity
 #[derive(clap::Args)]
-#[command(about = "Replace an existing entity")]
 pub(crate) struct ReplaceCommand {
     #[command(flatten)]
     write: WriteArgs,
@@ -27,8 +25,8 @@ pub(crate) struct ReplaceCommand {
     if_match: IfMatchArgs,
 }
 
+/// Set properties of an existing entity
 #[derive(clap::Args)]
-#[command(about = "Set properties of an existing entity")]
 pub(crate) struct MergeCommand {
     #[command(flatten)]
     write: WriteArgs,
@@ -36,8 +34,8 @@ pub(crate) struct MergeCommand {
     if_match: IfMatchArgs,
 }
 
+/// Set properties of an entity, or insert it
 #[derive(clap::Args)]
-#[command(about = "Set properties of an entity, or insert it")]
 pub(crate) struct UpsertCommand {
     #[command(flatten)]
     write: WriteArgs,
@@ -46,42 +44,45 @@ pub(crate) struct UpsertCommand {
     replace: bool,
 }
 
-impl InsertCommand {
-    pub(super) async fn run(self) -> Result<Outcome, CommandError> {
-        self.write.run(WriteKind::Insert, "inserted").await
+impl AccountCommand for InsertCommand {
+    async fn run(self, connection: Connection, progress: Progress) -> CommandResult {
+        self.write
+            .run(connection, progress, WriteKind::Insert)
+            .await
     }
 }
 
-impl ReplaceCommand {
-    pub(super) async fn run(self) -> Result<Outcome, CommandError> {
+impl AccountCommand for ReplaceCommand {
+    async fn run(self, connection: Connection, progress: Progress) -> CommandResult {
         let kind = WriteKind::Update(UpdateMode::Replace, self.if_match.if_match());
-        self.write.run(kind, "replaced").await
+        self.write.run(connection, progress, kind).await
     }
 }
 
-impl MergeCommand {
-    pub(super) async fn run(self) -> Result<Outcome, CommandError> {
+impl AccountCommand for MergeCommand {
+    async fn run(self, connection: Connection, progress: Progress) -> CommandResult {
         let kind = WriteKind::Update(UpdateMode::Merge, self.if_match.if_match());
-        self.write.run(kind, "merged").await
+        self.write.run(connection, progress, kind).await
     }
 }
 
-impl UpsertCommand {
-    pub(super) async fn run(self) -> Result<Outcome, CommandError> {
+impl AccountCommand for UpsertCommand {
+    async fn run(self, connection: Connection, progress: Progress) -> CommandResult {
         let mode = if self.replace {
             UpdateMode::Replace
         } else {
             UpdateMode::Merge
         };
-        self.write.run(WriteKind::Upsert(mode), "upserted").await
+        self.write
+            .run(connection, progress, WriteKind::Upsert(mode))
+            .await
     }
 }
 
-/// What is written: keys and properties, or stdin.
+/// The entities to write: keys and properties of one, or JSON on stdin.
 #[derive(clap::Args)]
 struct WriteArgs {
     /// Table name
-    #[arg(value_name = "TABLE")]
     table: String,
     /// PartitionKey; put -- before keys that begin with a hyphen
     #[arg(value_name = "PARTITION-KEY", requires = "row_key")]
@@ -99,14 +100,15 @@ struct WriteArgs {
     dry_run: bool,
     #[command(flatten)]
     output: OutputArgs,
-    #[command(flatten)]
-    connection: ConnectionArgs,
 }
 
 impl WriteArgs {
-    /// Writes; `done` is what happened to each entity, for the last line.
-    async fn run(self, kind: WriteKind, done: &'static str) -> Result<Outcome, CommandError> {
-        let connection = Connection::new(&self.connection)?;
+    async fn run(
+        self,
+        connection: Connection,
+        progress: Progress,
+        kind: WriteKind,
+    ) -> CommandResult {
         let keys = self.partition_key.as_deref().zip(self.row_key.as_deref());
         let shape = if keys.is_some() {
             Shape::Single
@@ -114,11 +116,10 @@ impl WriteArgs {
             Shape::Rows
         };
         let writer = EntityWriter {
-            progress: Progress::new(&connection),
+            progress,
             table: connection.service.table_client(&self.table),
             kind,
             dry_run: self.dry_run,
-            done,
             output: Output::stdout(self.output, shape, None),
         };
         let words: Vec<&str> = self.property.iter().map(|word| word.trim()).collect();
@@ -158,12 +159,23 @@ enum WriteKind {
     Upsert(UpdateMode),
 }
 
+impl WriteKind {
+    /// The participle of the operation, for messages.
+    fn done(&self) -> &'static str {
+        match self {
+            Self::Insert => "inserted",
+            Self::Update(UpdateMode::Replace, _) => "replaced",
+            Self::Update(UpdateMode::Merge, _) => "merged",
+            Self::Upsert(_) => "upserted",
+        }
+    }
+}
+
 struct EntityWriter {
     progress: Progress,
     table: TableClient,
     kind: WriteKind,
     dry_run: bool,
-    done: &'static str,
     output: Output,
 }
 
@@ -172,37 +184,40 @@ impl EntityWriter {
     async fn write_all(
         mut self,
         mut next: impl FnMut(u64) -> Result<Option<Entity>, CommandError>,
-    ) -> Result<Outcome, CommandError> {
+    ) -> CommandResult {
+        let done = self.kind.done();
+        let summary = |written| format!("{} {done}", many(written, "entity", "entities"));
         let (mut read, mut written) = (0, 0);
         while let Some(entity) = next(read)? {
             read += 1;
             if self.dry_run {
                 continue;
             }
-            match self.write(&entity).await {
-                Ok(etag) => write_etag(&entity, &etag, &mut self.output)?,
+            let (partition_key, row_key) = (entity.partition_key(), entity.row_key());
+            let etag = match self.write(&entity).await {
+                Ok(etag) => etag,
                 Err(error) => {
                     self.output.finish()?;
-                    let summary = summary(written, self.done);
-                    if super::is_missing(&error) {
-                        super::report_missing(entity.partition_key(), entity.row_key());
-                        self.progress.finish(&summary);
-                        return Ok(Outcome::NothingFound);
-                    }
-                    if written > 0 {
+                    let summary = summary(written);
+                    if written > 0 && !is_missing(&error) {
                         message(&format!("{summary} before the error"));
                     }
-                    return Err(error.into());
+                    return failed(error, (partition_key, row_key), self.progress, &summary);
                 }
-            }
+            };
+            self.output.record(&[
+                ("PartitionKey", Field::text(partition_key)),
+                ("RowKey", Field::text(row_key)),
+                ("odata.etag", Field::text(etag.as_str())),
+            ])?;
             written += 1;
         }
         self.output.finish()?;
         if self.dry_run {
             let read = many(read, "entity", "entities");
-            message(&format!("{read} would be {}", self.done));
+            message(&format!("{read} would be {done}"));
         }
-        self.progress.finish(&summary(written, self.done));
+        self.progress.finish(&summary(written));
         Ok(Outcome::of_count(read))
     }
 
@@ -215,16 +230,4 @@ impl EntityWriter {
             WriteKind::Upsert(mode) => self.table.upsert_entity(entity, *mode).await,
         }
     }
-}
-
-fn summary(written: u64, done: &str) -> String {
-    format!("{} {done}", many(written, "entity", "entities"))
-}
-
-fn write_etag(entity: &Entity, etag: &ETag, output: &mut Output) -> Result<(), CommandError> {
-    output.record(&[
-        ("PartitionKey", ValueRef::String(entity.partition_key())),
-        ("RowKey", ValueRef::String(entity.row_key())),
-        ("odata.etag", ValueRef::String(etag.as_str())),
-    ])
 }

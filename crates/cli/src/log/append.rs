@@ -2,8 +2,8 @@
 
 use super::LogArgs;
 use super::lines::{Line, lines};
-use crate::error::{CommandError, Outcome};
-use crate::progress::{Progress, message};
+use crate::command::{AccountCommand, CommandError, CommandResult, Connection, Outcome, Progress};
+use crate::progress::message;
 use crate::signals::stop_requested;
 use crate::units::many;
 use partita_client::{Entity, LogTail};
@@ -11,9 +11,9 @@ use partita_model::check_property_name;
 use partita_model::limits::BATCH_OPERATIONS_MAX;
 use partita_tools::batches;
 
+/// Append the lines of stdin to a log, as they arrive
 #[derive(clap::Args)]
 #[command(
-    about = "Append the lines of stdin to a log, as they arrive",
     after_help = "Up to 100 lines that arrive together share one request. Keys are made of the time of this machine's clock. In JSON,\nPartitionKey, RowKey, Timestamp and odata.etag are ignored."
 )]
 pub(crate) struct AppendCommand {
@@ -33,15 +33,14 @@ pub(crate) struct AppendCommand {
     log: LogArgs,
 }
 
-impl AppendCommand {
-    pub(super) async fn run(self) -> Result<Outcome, CommandError> {
-        let (connection, log) = self.log.open()?;
+impl AccountCommand for AppendCommand {
+    async fn run(self, connection: Connection, progress: Progress) -> CommandResult {
+        let log = self.log.open(&connection);
         let property = self.property.as_str();
         if check_property_name(property).is_err() {
             let what = format!("{property:?} is not a valid property name");
             return Err(CommandError::usage(what));
         }
-        let mut progress = Progress::new(&connection);
         if self.create_table && !self.dry_run {
             let name = log.table().name();
             connection.service.create_table_if_not_exists(name).await?;
@@ -75,7 +74,7 @@ impl AppendCommand {
     }
 }
 
-/// How a line becomes a row.
+/// The conversion of a line to a row.
 struct RowForm<'a> {
     /// The property that holds it; `None` for JSON.
     property: Option<&'a str>,
@@ -103,7 +102,7 @@ struct Appender<'a> {
 }
 
 impl Appender<'_> {
-    /// Appends until stdin ends. A signal lets the current request finish.
+    /// Appends until stdin ends. After a signal, the current request still ends.
     async fn append_stdin(&mut self, row_form: &RowForm<'_>) -> Result<(), CommandError> {
         let mut lines = lines(std::io::stdin())?;
         let mut stop = std::pin::pin!(stop_requested());
@@ -137,7 +136,7 @@ impl Appender<'_> {
         let mut invalid = None;
         for line in lines {
             match row_form.row(line) {
-                // Keys as long as those that the log assigns, so that batches are cut at the right size.
+                // Keys have the length of those that the log assigns, because the size of a batch includes them.
                 Ok(row) => rows.push(row.with_keys("", format!("{:028}", line.0))),
                 Err(error) => {
                     invalid = Some(error);

@@ -1,7 +1,7 @@
 //! Lines of an input, as soon as they arrive.
 //!
-//! Reading blocks until there is input, so it has a thread of its own, which is abandoned when the process ends. The lines of one read
-//! are passed on at once: from a slow writer one by one, from a fast writer many together.
+//! Reading blocks until there is input, so it has its own thread, which ends with the process. The lines of one read are sent
+//! together: few from a slow writer, many from a fast one.
 
 use crate::error::CommandError;
 use std::io::{self, BufRead as _, BufReader, Read};
@@ -17,7 +17,7 @@ const READS_WAITING: usize = 2;
 /// A line and its number, from 1.
 pub(super) type Line = (u64, String);
 
-/// Lines, or why there are no more.
+/// Receives lines, and at the end an error if reading failed.
 pub(super) type Lines = mpsc::Receiver<Result<Vec<Line>, CommandError>>;
 
 /// Splits bytes into lines.

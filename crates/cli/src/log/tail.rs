@@ -1,10 +1,10 @@
-//! `partita log tail TABLE PARTITION`: the newest rows, and those that arrive.
+//! `partita log tail TABLE PARTITION`: the newest rows, and with `--follow` new rows as they arrive.
 
 use super::LogArgs;
 use crate::args::SelectArgs;
-use crate::error::{CommandError, Outcome};
+use crate::command::{AccountCommand, CommandError, CommandResult, Connection, Outcome, Progress};
 use crate::output::{Output, OutputArgs, OutputRow, Shape};
-use crate::progress::{Progress, message};
+use crate::progress::message;
 use crate::signals::stop_requested;
 use crate::units::{Since, many, parse_duration};
 use clap::value_parser;
@@ -21,16 +21,16 @@ const ROWS_MAX: usize = 100_000;
 /// Shortest pause between two polls.
 const WAIT_MIN: Duration = Duration::from_millis(10);
 
+/// Show the newest rows of a log, and those that arrive
 #[derive(clap::Args)]
 #[command(
-    about = "Show the newest rows of a log, and those that arrive",
     after_help = "Rows are shown newest first; with --follow in the order of their times. Times are those in the keys, by the clocks of the\nwriters."
 )]
 pub(crate) struct TailCommand {
     /// Rows at most, 1 to 100,000 [default: 10, or all with --since]
     #[arg(long, short = 'n', value_name = "N", value_parser = value_parser!(u32).range(1..=100_000))]
     lines: Option<u32>,
-    /// Go on with the rows that arrive, until Ctrl-C
+    /// Continue with new rows as they arrive, until Ctrl-C
     #[arg(long, short)]
     follow: bool,
     /// Only rows since a date-time, or since a duration ago, such as 30s, 10m, 2h or 7d
@@ -53,9 +53,9 @@ pub(crate) struct TailCommand {
     log: LogArgs,
 }
 
-impl TailCommand {
-    pub(super) async fn run(self) -> Result<Outcome, CommandError> {
-        let (connection, mut log) = self.log.open()?;
+impl AccountCommand for TailCommand {
+    async fn run(self, connection: Connection, progress: Progress) -> CommandResult {
+        let mut log = self.log.open(&connection);
         let columns = self.select.names();
         if let Some(names) = columns.clone() {
             log = log.select(names);
@@ -72,7 +72,6 @@ impl TailCommand {
             wait_min: FollowOptions::default().wait_min.min(wait_max),
             wait_max,
         };
-        let progress = Progress::new(&connection);
         let form = match self.text {
             Some(name) => SinkForm::Text(name),
             None => {
@@ -142,7 +141,7 @@ async fn follow(
         sink.row(row)?;
     }
     sink.flush()?;
-    // Rows older than --since are never shown, also where no row is so new yet.
+    // Rows older than --since are never shown, even if the log has no newer row yet.
     let from = selection.since.unwrap_or(DateTime::MIN);
     let mut follow = log.follow_from(from, &begin, options);
     loop {
@@ -161,7 +160,7 @@ async fn follow(
     }
 }
 
-/// Where rows go.
+/// The output of rows.
 struct Sink {
     form: SinkForm,
     rows: u64,

@@ -4,36 +4,23 @@ mod plan;
 mod run;
 mod status;
 
-use crate::args::ConnectionArgs;
-use crate::args::connection::Connection;
-use crate::error::{CommandError, Outcome};
+use crate::command::{CommandError, Connection, OnAccount, commands};
 use crate::output::OutputArgs;
-use clap::Subcommand;
 use partita_tools::migrate::{
     LeaseOptions, Migrations, Migrator, MigratorOptions, VERSIONS_TABLE, read_directory,
 };
 use std::path::PathBuf;
 
-#[derive(Subcommand)]
-pub(crate) enum MigrateCommand {
-    Status(status::StatusCommand),
-    Plan(plan::PlanCommand),
-    Up(run::UpCommand),
-    Down(run::DownCommand),
-}
-
-impl MigrateCommand {
-    pub(crate) async fn run(self) -> Result<Outcome, CommandError> {
-        match self {
-            Self::Status(command) => command.run().await,
-            Self::Plan(command) => command.run().await,
-            Self::Up(command) => command.run().await,
-            Self::Down(command) => command.run().await,
-        }
+commands! {
+    pub(crate) enum MigrateCommand {
+        Status(OnAccount<status::StatusCommand>),
+        Plan(OnAccount<plan::PlanCommand>),
+        Up(OnAccount<run::UpCommand>),
+        Down(OnAccount<run::DownCommand>),
     }
 }
 
-/// Where migrations are, and where they are recorded.
+/// Where migrations are read from, and where they are recorded.
 #[derive(clap::Args)]
 struct MigrationArgs {
     /// Directory of the migrations, its files *.toml
@@ -44,27 +31,27 @@ struct MigrationArgs {
     versions_table: String,
     #[command(flatten)]
     output: OutputArgs,
-    #[command(flatten)]
-    connection: ConnectionArgs,
 }
 
 impl MigrationArgs {
-    fn migrations(&self) -> Result<Migrations, CommandError> {
-        Ok(read_directory(&self.directory)?)
-    }
-
-    fn migrator(&self, connection: &Connection, lease: LeaseOptions) -> Migrator {
+    /// The migrations of the directory, and what runs them.
+    fn open(
+        &self,
+        connection: &Connection,
+        lease: LeaseOptions,
+    ) -> Result<(Migrations, Migrator), CommandError> {
         let options = MigratorOptions {
             versions_table: self.versions_table.clone(),
             who: who(),
             lease,
             ..MigratorOptions::default()
         };
-        Migrator::new(connection.service.clone(), options)
+        let migrator = Migrator::new(connection.service.clone(), options);
+        Ok((read_directory(&self.directory)?, migrator))
     }
 }
 
-/// User, host and process, for the record of who ran a migration.
+/// User, host and process: the record of a migration names them.
 fn who() -> String {
     let first = |names: [&str; 2]| {
         let mut values = names.iter().filter_map(|name| std::env::var(name).ok());

@@ -1,16 +1,13 @@
 //! `partita migrate plan`: the steps that would run, with their cost.
 
 use super::MigrationArgs;
-use crate::args::connection::Connection;
-use crate::error::{CommandError, Outcome};
-use crate::output::{Output, OutputArgs, Shape, number};
-use crate::progress::Progress;
+use crate::command::{AccountCommand, CommandError, CommandResult, Connection, Outcome, Progress};
+use crate::output::{Field, OutputArgs, Shape};
 use crate::units::many;
-use partita_client::ValueRef;
 use partita_tools::migrate::{Cost, Direction, LeaseOptions, Planned};
 
+/// Show the steps that would run, with their cost in requests where it is known
 #[derive(clap::Args)]
-#[command(about = "Show the steps that would run, with their cost in requests where it is known")]
 pub(crate) struct PlanCommand {
     /// Up to this version; with --down, back to it
     #[arg(long, value_name = "VERSION")]
@@ -22,14 +19,10 @@ pub(crate) struct PlanCommand {
     migrations: MigrationArgs,
 }
 
-impl PlanCommand {
-    pub(super) async fn run(self) -> Result<Outcome, CommandError> {
-        let connection = Connection::new(&self.migrations.connection)?;
-        let progress = Progress::new(&connection);
-        let migrations = self.migrations.migrations()?;
-        let migrator = self
-            .migrations
-            .migrator(&connection, LeaseOptions::default());
+impl AccountCommand for PlanCommand {
+    async fn run(self, connection: Connection, progress: Progress) -> CommandResult {
+        let lease = LeaseOptions::default();
+        let (migrations, migrator) = self.migrations.open(&connection, lease)?;
         let direction = if self.down {
             Direction::Down
         } else {
@@ -44,27 +37,27 @@ impl PlanCommand {
 
 /// Writes each step that would run.
 pub(super) fn write_plan(args: OutputArgs, planned: &[Planned<'_>]) -> Result<(), CommandError> {
-    let mut output = Output::stdout(args, Shape::Rows, None);
-    for planned in planned {
-        for (step, operation) in (planned.steps_done + 1..).zip(planned.left()) {
-            let text = operation.to_string();
-            let mut fields = vec![
-                ("Version", number(planned.migration.version())),
-                ("Id", ValueRef::String(planned.migration.id())),
-                ("Direction", ValueRef::String(planned.direction.verb())),
-                ("Step", number(step as u64)),
-                ("Operation", ValueRef::String(&text)),
-            ];
-            if let Some(requests) = operation.requests() {
-                fields.push(("Requests", number(requests)));
+    args.write(Shape::Rows, |output| {
+        for planned in planned {
+            for (step, operation) in (planned.steps_done + 1..).zip(planned.left()) {
+                let text = operation.to_string();
+                let mut fields = vec![
+                    ("Version", Field::count(planned.migration.version())),
+                    ("Id", Field::text(planned.migration.id())),
+                    ("Direction", Field::text(planned.direction.verb())),
+                    ("Step", Field::count(step as u64)),
+                    ("Operation", Field::text(&text)),
+                ];
+                let requests = operation.requests().map(Field::count);
+                fields.extend(requests.map(|requests| ("Requests", requests)));
+                output.record(&fields)?;
             }
-            output.record(&fields)?;
         }
-    }
-    output.finish()
+        Ok(())
+    })
 }
 
-/// What would run, for the last line.
+/// The migrations that would run, for the last line.
 pub(super) fn summary(planned: &[Planned<'_>]) -> String {
     if planned.is_empty() {
         return "nothing to do".to_owned();

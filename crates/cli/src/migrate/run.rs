@@ -1,11 +1,10 @@
-//! `partita migrate up` and `down`.
+//! `partita migrate up` and `down`: runs or reverts migrations, step by step under a lease.
 
 use super::MigrationArgs;
 use super::plan::{summary, write_plan};
 use crate::args::ConfirmArgs;
-use crate::args::connection::Connection;
-use crate::error::{CommandError, Outcome};
-use crate::progress::{Bar, Progress, confirm, message};
+use crate::command::{AccountCommand, CommandError, CommandResult, Connection, Outcome, Progress};
+use crate::progress::{Bar, message};
 use crate::signals::stop_requested;
 use crate::units::many;
 use clap::value_parser;
@@ -16,8 +15,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+/// Run every pending migration, in the order of versions
 #[derive(clap::Args)]
-#[command(about = "Run every pending migration, in the order of versions")]
 pub(crate) struct UpCommand {
     /// Only up to this version
     #[arg(long, value_name = "VERSION")]
@@ -26,8 +25,8 @@ pub(crate) struct UpCommand {
     run: RunArgs,
 }
 
+/// Revert the newest migration that ran
 #[derive(clap::Args)]
-#[command(about = "Revert the newest migration that ran")]
 pub(crate) struct DownCommand {
     /// Revert all migrations above this version, newest first
     #[arg(long, value_name = "VERSION")]
@@ -36,15 +35,18 @@ pub(crate) struct DownCommand {
     run: RunArgs,
 }
 
-impl UpCommand {
-    pub(super) async fn run(self) -> Result<Outcome, CommandError> {
-        self.run.run(Direction::Up, self.to).await
+impl AccountCommand for UpCommand {
+    async fn run(self, connection: Connection, progress: Progress) -> CommandResult {
+        let run = self.run;
+        run.run(Direction::Up, self.to, &connection, progress).await
     }
 }
 
-impl DownCommand {
-    pub(super) async fn run(self) -> Result<Outcome, CommandError> {
-        self.run.run(Direction::Down, self.to).await
+impl AccountCommand for DownCommand {
+    async fn run(self, connection: Connection, progress: Progress) -> CommandResult {
+        let run = self.run;
+        run.run(Direction::Down, self.to, &connection, progress)
+            .await
     }
 }
 
@@ -56,7 +58,7 @@ struct RunArgs {
     dry_run: bool,
     #[command(flatten)]
     confirm: ConfirmArgs,
-    /// How long the lease keeps other runs away if this run dies; longer than any request takes
+    /// How long other runs must wait if this run dies; must be longer than any request takes
     #[arg(long, value_name = "SECONDS", value_parser = value_parser!(u32).range(5..=86_400), default_value_t = 60)]
     lease: u32,
     /// Take over the lease of another run before it ends: only if that run is known to be dead
@@ -67,11 +69,14 @@ struct RunArgs {
 }
 
 impl RunArgs {
-    async fn run(self, direction: Direction, to: Option<u64>) -> Result<Outcome, CommandError> {
-        let connection = Connection::new(&self.migrations.connection)?;
-        let progress = Progress::new(&connection);
-        let migrations = self.migrations.migrations()?;
-        let migrator = self.migrations.migrator(&connection, self.lease());
+    async fn run(
+        self,
+        direction: Direction,
+        to: Option<u64>,
+        connection: &Connection,
+        mut progress: Progress,
+    ) -> CommandResult {
+        let (migrations, migrator) = self.migrations.open(connection, self.lease())?;
         let planned = migrator.plan(&migrations, direction, to).await?;
         if self.dry_run {
             write_plan(self.migrations.output, &planned)?;
@@ -84,7 +89,7 @@ impl RunArgs {
             let migrations = many(planned.len() as u64, "migration", "migrations");
             let verb = direction.verb();
             let question = format!("run {migrations} {verb}, with steps that delete or overwrite");
-            confirm(&question, self.confirm.yes)?;
+            self.confirm.confirm(&question, &mut progress)?;
         }
         let migrator = migrator.watched_by(Arc::new(StepMessages {
             migration: Mutex::default(),
@@ -184,7 +189,7 @@ async fn until_stopped(
             }
         }
     };
-    // Also before an error is reported.
+    // Before the last line or an error is written.
     progress.hide_bar();
     match done {
         Err(MigrateError::Stopped) => {

@@ -1,29 +1,23 @@
 //! `partita migrate status`: every migration, and whether it ran.
 
 use super::MigrationArgs;
-use crate::args::connection::Connection;
-use crate::error::{CommandError, Outcome};
-use crate::output::{Output, Shape, number};
-use crate::progress::Progress;
+use crate::command::{AccountCommand, CommandError, CommandResult, Connection, Outcome, Progress};
+use crate::output::{Field, Output, Shape};
 use crate::units::{count, many};
 use partita_client::ValueRef;
 use partita_tools::migrate::{LeaseOptions, Migration, Record, State};
 
+/// Show each migration and whether it ran
 #[derive(clap::Args)]
-#[command(about = "Show each migration and whether it ran")]
 pub(crate) struct StatusCommand {
     #[command(flatten)]
     migrations: MigrationArgs,
 }
 
-impl StatusCommand {
-    pub(super) async fn run(self) -> Result<Outcome, CommandError> {
-        let connection = Connection::new(&self.migrations.connection)?;
-        let progress = Progress::new(&connection);
-        let migrations = self.migrations.migrations()?;
-        let migrator = self
-            .migrations
-            .migrator(&connection, LeaseOptions::default());
+impl AccountCommand for StatusCommand {
+    async fn run(self, connection: Connection, progress: Progress) -> CommandResult {
+        let lease = LeaseOptions::default();
+        let (migrations, migrator) = self.migrations.open(&connection, lease)?;
         let records = migrator.records().await?;
         let record_of = |version| records.iter().find(|record| record.version == version);
         let with_file = migrations
@@ -36,14 +30,15 @@ impl StatusCommand {
         let mut all: Vec<_> = with_file.chain(without_file).collect();
         all.sort_by_key(|(version, ..)| *version);
 
-        let mut output = Output::stdout(self.migrations.output, Shape::Rows, None);
         let mut pending = 0;
-        for (version, migration, record) in &all {
-            let state = state(*migration, *record);
-            pending += u64::from(matches!(&*state, "pending" | "reverted"));
-            write_row(*version, *migration, *record, &state, &mut output)?;
-        }
-        output.finish()?;
+        self.migrations.output.write(Shape::Rows, |output| {
+            for (version, migration, record) in &all {
+                let state = state(*migration, *record);
+                pending += u64::from(matches!(&*state, "pending" | "reverted"));
+                write_row(*version, *migration, *record, &state, output)?;
+            }
+            Ok(())
+        })?;
         let found = all.len() as u64;
         progress.finish(&format!(
             "{}, {} to run",
@@ -78,17 +73,17 @@ fn write_row(
     let id = id.or(record.map(|record| record.id.as_str()));
     let steps = record.map(|record| format!("{} of {}", record.steps_done, record.steps));
     let mut fields = vec![
-        ("Version", number(version)),
-        ("Id", ValueRef::String(id.unwrap_or_default())),
-        ("State", ValueRef::String(state)),
+        ("Version", Field::count(version)),
+        ("Id", Field::text(id.unwrap_or_default())),
+        ("State", Field::text(state)),
     ];
     if let (Some(record), Some(steps)) = (record, &steps) {
-        fields.push(("Steps", ValueRef::String(steps)));
-        let at = record.ended.unwrap_or(record.begun);
-        fields.push(("At", ValueRef::DateTime(at)));
-        fields.push(("Who", ValueRef::String(&record.who)));
+        let at = ValueRef::DateTime(record.ended.unwrap_or(record.begun));
+        fields.push(("Steps", Field::text(steps)));
+        fields.push(("At", Field::Plain(at)));
+        fields.push(("Who", Field::text(&record.who)));
         if let Some(failure) = &record.failure {
-            fields.push(("Failure", ValueRef::String(failure)));
+            fields.push(("Failure", Field::text(failure)));
         }
     }
     output.record(&fields)

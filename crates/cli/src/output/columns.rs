@@ -30,10 +30,10 @@ pub(super) fn named_cells(row: &OutputRow<'_>) -> Result<NamedCells, CommandErro
     Ok(cells)
 }
 
-/// The same for people: measures have units.
+/// The cells of a row for people: sizes and latencies have units.
 pub(super) fn cells_for_people(row: &OutputRow<'_>) -> Result<NamedCells, CommandError> {
     let mut cells = named_cells(row)?;
-    if let OutputRow::Measured(fields) = row {
+    if let OutputRow::Record(fields) = row {
         for ((_, cell), (_, field)) in cells.iter_mut().zip(*fields) {
             if let Some(text) = field.with_unit() {
                 cell.text = text;
@@ -43,8 +43,64 @@ pub(super) fn cells_for_people(row: &OutputRow<'_>) -> Result<NamedCells, Comman
     Ok(cells)
 }
 
+/// Rows that wait for their columns: these are derived from the first rows, unless the user named them.
+#[derive(Debug, Default)]
+pub(super) struct Columns {
+    names: Option<Vec<String>>,
+    /// Whether rows have been written, so that the columns cannot change.
+    are_fixed: bool,
+    waiting: Vec<NamedCells>,
+}
+
+/// Rows in columns.
+pub(super) struct Columned<'c> {
+    pub(super) columns: &'c [String],
+    /// Whether no rows were written before these.
+    pub(super) are_first: bool,
+    /// The cells of each row by column, and the first name of the row that has no column.
+    pub(super) rows: Vec<(Vec<Option<Cell>>, Option<String>)>,
+}
+
+impl Columns {
+    /// The columns for properties that the user named: the keys are always there, and first.
+    pub(super) fn new(names: Option<&[String]>) -> Self {
+        let with_keys = |names: &[String]| {
+            let keys = ["PartitionKey", "RowKey"].map(str::to_owned);
+            let others = names.iter().filter(|name| !keys.contains(name)).cloned();
+            keys.iter().cloned().chain(others).collect()
+        };
+        Self {
+            names: names.map(with_keys),
+            ..Self::default()
+        }
+    }
+
+    /// Adds a row; returns whether the waiting rows are to be written.
+    pub(super) fn push(&mut self, row: NamedCells) -> bool {
+        self.waiting.push(row);
+        self.are_fixed || self.waiting.len() >= ROWS_SAMPLED
+    }
+
+    /// The waiting rows; `None` if no row waits.
+    pub(super) fn take(&mut self) -> Option<Columned<'_>> {
+        if self.waiting.is_empty() {
+            return None;
+        }
+        let rows = std::mem::take(&mut self.waiting);
+        let columns = &*self.names.get_or_insert_with(|| columns_of(&rows));
+        Some(Columned {
+            are_first: !std::mem::replace(&mut self.are_fixed, true),
+            rows: rows
+                .into_iter()
+                .map(|row| in_columns(row, columns))
+                .collect(),
+            columns,
+        })
+    }
+}
+
 /// The names of all cells, in the order in which they first occur.
-pub(super) fn columns_of(rows: &[NamedCells]) -> Vec<String> {
+fn columns_of(rows: &[NamedCells]) -> Vec<String> {
     let mut columns: Vec<String> = Vec::new();
     for row in rows {
         let mut at = 0;
@@ -63,10 +119,7 @@ pub(super) fn columns_of(rows: &[NamedCells]) -> Vec<String> {
 }
 
 /// The cells in the order of the columns, and the first name that has no column.
-pub(super) fn in_columns(
-    row: NamedCells,
-    columns: &[String],
-) -> (Vec<Option<Cell>>, Option<String>) {
+fn in_columns(row: NamedCells, columns: &[String]) -> (Vec<Option<Cell>>, Option<String>) {
     let mut cells = vec![None; columns.len()];
     let mut unknown = None;
     for (name, cell) in row {
@@ -77,11 +130,4 @@ pub(super) fn in_columns(
         }
     }
     (cells, unknown)
-}
-
-/// The columns for properties that the user named: the keys are always there, and first.
-pub(super) fn named_columns(names: &[String]) -> Vec<String> {
-    let keys = ["PartitionKey", "RowKey"].map(str::to_owned);
-    let others = names.iter().filter(|name| !keys.contains(name)).cloned();
-    keys.iter().cloned().chain(others).collect()
 }

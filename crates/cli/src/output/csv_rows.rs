@@ -1,9 +1,7 @@
 //! CSV with the type of each property beside it, as Azure Storage Explorer writes and reads it.
 
 use super::OutputRow;
-use super::columns::{
-    Cell, NamedCells, ROWS_SAMPLED, columns_of, in_columns, named_cells, named_columns,
-};
+use super::columns::{Cell, Columned, Columns, named_cells};
 use crate::error::CommandError;
 use partita_tools::formats::Records;
 use std::io::Write;
@@ -13,19 +11,15 @@ const UNTYPED: [&str; 4] = ["PartitionKey", "RowKey", "Timestamp", "odata.etag"]
 
 /// Writes rows under a header that is fixed once it is written.
 pub(super) struct CsvWriter {
-    columns: Option<Vec<String>>,
+    columns: Columns,
     is_entity: bool,
-    waiting: Vec<NamedCells>,
-    has_header: bool,
 }
 
 impl CsvWriter {
     pub(super) fn new(names: Option<&[String]>) -> Self {
         Self {
-            columns: names.map(named_columns),
+            columns: Columns::new(names),
             is_entity: false,
-            waiting: Vec::new(),
-            has_header: false,
         }
     }
 
@@ -35,28 +29,28 @@ impl CsvWriter {
         to: &mut impl Write,
     ) -> Result<(), CommandError> {
         self.is_entity = row.is_entity();
-        self.waiting.push(named_cells(row)?);
-        if self.has_header || self.waiting.len() >= ROWS_SAMPLED {
+        if self.columns.push(named_cells(row)?) {
             self.flush(to)?;
         }
         Ok(())
     }
 
     pub(super) fn flush(&mut self, to: &mut impl Write) -> Result<(), CommandError> {
-        if self.waiting.is_empty() {
+        let Some(Columned {
+            columns,
+            are_first,
+            rows,
+        }) = self.columns.take()
+        else {
             return Ok(());
-        }
-        let rows = std::mem::take(&mut self.waiting);
-        let columns = self.columns.get_or_insert_with(|| columns_of(&rows));
+        };
         let typed = |name: &String| self.is_entity && !UNTYPED.contains(&&**name);
         let mut records = Records::new(to, csv::Terminator::Any(b'\n'));
-        if !self.has_header {
+        if are_first {
             let names = columns.iter().map(|name| (&**name, typed(name)));
             records.header(names).map_err(CommandError::Output)?;
-            self.has_header = true;
         }
-        for row in rows {
-            let (cells, unknown) = in_columns(row, columns);
+        for (cells, unknown) in rows {
             if let Some(name) = unknown {
                 return Err(CommandError::usage(format!(
                     "property {name} first occurs after the CSV header was written: name the columns with --select, or use --output jsonl"

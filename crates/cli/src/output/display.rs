@@ -1,4 +1,4 @@
-//! What a row is: an entity, a row of a scan, or fields of a command's own.
+//! Rows to write: an entity, a row of a scan, or the fields of a command.
 
 use crate::error::CommandError;
 use crate::units::{bytes, latency};
@@ -13,12 +13,10 @@ pub(crate) enum OutputRow<'a> {
     /// A row of a scan, with or without its ETag.
     Scanned { row: &'a TableRow, etag: bool },
     /// Named fields, whose types are not shown.
-    Record(&'a [(&'a str, ValueRef<'a>)]),
-    /// The same with measures, which a table shows with their units.
-    Measured(&'a [(&'a str, Field<'a>)]),
+    Record(&'a [(&'a str, Field<'a>)]),
 }
 
-/// A value, or a measure.
+/// A value, or a measure, which a table shows with its unit.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Field<'a> {
     /// A value without a unit.
@@ -37,18 +35,28 @@ impl<'a> Field<'a> {
 
     /// A count.
     pub(crate) fn count(count: u64) -> Self {
-        Self::Plain(super::number(count))
+        Self::Plain(number(count))
+    }
+
+    /// A fraction.
+    pub(crate) fn double(value: f64) -> Self {
+        Self::Plain(ValueRef::Double(value))
+    }
+
+    /// A fraction, rounded to a tenth.
+    pub(crate) fn tenths(value: f64) -> Self {
+        Self::double((value * 10.0).round() / 10.0)
     }
 
     /// The value for programs.
     fn plain(self) -> ValueRef<'a> {
         match self {
             Self::Plain(value) => value,
-            Self::Bytes(number) | Self::Latency(number) => super::number(number),
+            Self::Bytes(measure) | Self::Latency(measure) => number(measure),
         }
     }
 
-    /// The text for people, where it differs.
+    /// The text for people, where it differs from the value.
     pub(super) fn with_unit(self) -> Option<String> {
         match self {
             Self::Plain(_) => None,
@@ -58,24 +66,23 @@ impl<'a> Field<'a> {
     }
 }
 
+fn number(number: u64) -> ValueRef<'static> {
+    ValueRef::Int64(i64::try_from(number).unwrap_or(i64::MAX))
+}
+
 impl OutputRow<'_> {
     /// Whether it is an entity, whose values have types.
     pub(super) fn is_entity(&self) -> bool {
-        !matches!(self, Self::Record(_) | Self::Measured(_))
+        !matches!(self, Self::Record(_))
     }
 
-    /// Hands out names and values in their order: keys, Timestamp, ETag, properties.
+    /// Calls `take` for each name and value in this order: keys, Timestamp, ETag, properties.
     pub(super) fn each(
         &self,
         mut take: impl FnMut(&str, ValueRef<'_>),
     ) -> Result<(), CommandError> {
         match self {
             Self::Record(fields) => {
-                for (name, value) in *fields {
-                    take(name, *value);
-                }
-            }
-            Self::Measured(fields) => {
                 for (name, field) in *fields {
                     take(name, field.plain());
                 }

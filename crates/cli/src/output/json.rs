@@ -1,4 +1,4 @@
-//! JSON, by lines or as one array.
+//! JSON, as lines or as one array.
 
 use super::OutputRow;
 use crate::error::CommandError;
@@ -78,7 +78,7 @@ fn push_object(row: &OutputRow<'_>, out: &mut Vec<u8>) -> Result<(), CommandErro
     Ok(())
 }
 
-/// A field of a record: 64-bit integers are numbers, as no type is read from it.
+/// The value of a record's field. 64-bit integers are plain numbers, because records have no types.
 fn untyped(value: ValueRef<'_>) -> serde_json::Value {
     match value {
         ValueRef::Boolean(value) => value.into(),

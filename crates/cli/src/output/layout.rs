@@ -1,19 +1,18 @@
 //! Cells as lines: aligned columns, two spaces between them.
 //!
-//! Of our own, because rows are a stream: widths are fixed by the first rows and kept for all that follow, which table libraries that
-//! lay out a finished table cannot do. Their wrapping of long values over several lines would break one line a row, on which readers
-//! and programs rely; a column that does not fit is truncated instead.
+//! Table libraries lay out finished tables. Rows here are a stream: the first rows fix the widths for all that follow. Libraries also
+//! wrap long values over several lines; here a row is always one line, so a column that does not fit is truncated.
 
-use super::truncate::truncate;
+use crate::screen::truncate;
 use std::fmt::Write as _;
 use unicode_width::UnicodeWidthStr as _;
 
 /// Between two columns.
 const GAP: &str = "  ";
-/// A column is not truncated below this to make a table fit.
+/// Columns are not narrowed below this width.
 const WIDTH_MIN: usize = 8;
 
-/// At which side the texts of a column end.
+/// The side of a column at which its texts are aligned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Align {
     /// Text.

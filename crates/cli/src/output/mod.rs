@@ -16,16 +16,13 @@ mod display;
 mod json;
 mod layout;
 mod table;
-mod truncate;
 
 pub(crate) use display::{Field, OutputRow};
 pub(crate) use layout::{Align, align};
-pub(crate) use truncate::{truncate, truncate_inside};
 
-use crate::error::CommandError;
+use crate::error::{Because as _, CommandError};
 use crate::screen;
 use clap::ValueEnum;
-use partita_client::ValueRef;
 use serde::Serialize;
 use std::io::{self, BufWriter, IsTerminal as _, Write};
 
@@ -52,6 +49,35 @@ impl OutputArgs {
             }
         })
     }
+
+    /// Whether the format is one JSON document.
+    pub(crate) fn is_json(self) -> bool {
+        self.format() == Format::Json
+    }
+
+    /// Writes rows to stdout.
+    pub(crate) fn write(
+        self,
+        shape: Shape,
+        rows: impl FnOnce(&mut Output) -> Result<(), CommandError>,
+    ) -> Result<(), CommandError> {
+        let mut output = Output::stdout(self, shape, None);
+        rows(&mut output)?;
+        output.finish()
+    }
+
+    /// Writes a document to stdout: as JSON its own text, in the other formats the rows that are made of it.
+    pub(crate) fn write_document(
+        self,
+        json: &str,
+        shape: Shape,
+        rows: impl FnOnce(&mut Output) -> Result<(), CommandError>,
+    ) -> Result<(), CommandError> {
+        if self.is_json() {
+            return print(json);
+        }
+        self.write(shape, rows)
+    }
 }
 
 /// How data is written.
@@ -73,7 +99,7 @@ pub(crate) enum Shape {
     Rows,
 }
 
-/// Where rows go.
+/// The output of a command.
 pub(crate) struct Output {
     to: BufWriter<Box<dyn Write + Send>>,
     writer: Writer,
@@ -86,7 +112,7 @@ enum Writer {
 }
 
 impl Output {
-    /// Stdout, in the format of the flag. `columns` are the properties that the user named, if so.
+    /// Stdout, in the format of the flag. `columns` are the properties that the user named, if any.
     pub(crate) fn stdout(args: OutputArgs, shape: Shape, columns: Option<&[String]>) -> Self {
         let width = screen::size().map(|(columns, _)| columns);
         Self::new(args.format(), shape, columns, width, Box::new(io::stdout()))
@@ -121,16 +147,11 @@ impl Output {
     }
 
     /// Writes one row of named fields.
-    pub(crate) fn record(&mut self, fields: &[(&str, ValueRef<'_>)]) -> Result<(), CommandError> {
+    pub(crate) fn record(&mut self, fields: &[(&str, Field<'_>)]) -> Result<(), CommandError> {
         self.row(&OutputRow::Record(fields))
     }
 
-    /// Writes one row of named fields, of which a table shows measures with their units.
-    pub(crate) fn measured(&mut self, fields: &[(&str, Field<'_>)]) -> Result<(), CommandError> {
-        self.row(&OutputRow::Measured(fields))
-    }
-
-    /// Writes the rows so far, for readers that follow.
+    /// Writes all rows so far, for a reader that follows them.
     pub(crate) fn flush(&mut self) -> Result<(), CommandError> {
         match &mut self.writer {
             Writer::Json(_) => {}
@@ -138,6 +159,14 @@ impl Output {
             Writer::Table(writer) => writer.flush(&mut self.to)?,
         }
         self.to.flush().map_err(CommandError::Output)
+    }
+
+    /// Writes the end after an error, unless the error is that the output cannot be written.
+    pub(crate) fn finish_after(self, error: &CommandError) -> Result<(), CommandError> {
+        match error {
+            CommandError::Output(_) => Ok(()),
+            _ => self.finish(),
+        }
     }
 
     /// Writes the end.
@@ -161,26 +190,9 @@ pub(crate) fn print(text: &str) -> Result<(), CommandError> {
     stdout.flush().map_err(CommandError::Output)
 }
 
-/// Writes a document as indented JSON.
-pub(crate) fn print_json(document: &impl Serialize) -> Result<(), CommandError> {
-    let text = serde_json::to_string_pretty(document)
-        .map_err(CommandError::because("cannot write the document as JSON"))?;
-    print(&text)
-}
-
-/// Writes a number, which is the same in all formats.
-pub(crate) fn print_number(number: u64) -> Result<(), CommandError> {
-    print(&number.to_string())
-}
-
-/// A count as a field.
-pub(crate) fn number(number: u64) -> ValueRef<'static> {
-    ValueRef::Int64(i64::try_from(number).unwrap_or(i64::MAX))
-}
-
-/// A value to a tenth, as a field.
-pub(crate) fn tenths(value: f64) -> ValueRef<'static> {
-    ValueRef::Double((value * 10.0).round() / 10.0)
+/// A document as indented JSON.
+pub(crate) fn to_json(document: &impl Serialize) -> Result<String, CommandError> {
+    serde_json::to_string_pretty(document).because("cannot write the document as JSON")
 }
 
 #[cfg(test)]

@@ -1,13 +1,11 @@
 //! A table for people. Long values are truncated and control characters escaped.
 
-use super::columns::{
-    Cell, NamedCells, ROWS_SAMPLED, cells_for_people, columns_of, in_columns, named_columns,
-};
+use super::columns::{Cell, Columned, Columns, NamedCells, cells_for_people};
 use super::layout::{Align, Layout};
-use super::truncate::truncate;
 use super::{OutputRow, Shape};
 use crate::error::CommandError;
 use crate::progress::message;
+use crate::screen::truncate;
 use crate::units::many;
 use partita_client::EdmType;
 use std::io::Write;
@@ -21,14 +19,12 @@ const WIDTH_MAX_ALONE: usize = 200;
 /// Writes rows under columns that are fixed by the first rows; a single object as a line for each value.
 pub(super) struct TableWriter {
     shape: Shape,
-    /// Named by the user, or derived.
-    columns: Vec<String>,
+    columns: Columns,
+    /// Whether the user named the columns.
     are_named: bool,
     /// Columns of the terminal.
     width: Option<usize>,
     layout: Layout,
-    waiting: Vec<NamedCells>,
-    has_header: bool,
     /// Rows with properties that have no column.
     rows_with_hidden: u64,
 }
@@ -37,12 +33,10 @@ impl TableWriter {
     pub(super) fn new(shape: Shape, names: Option<&[String]>, width: Option<usize>) -> Self {
         Self {
             shape,
-            columns: names.map(named_columns).unwrap_or_default(),
+            columns: Columns::new(names),
             are_named: names.is_some(),
             width,
             layout: Layout::default(),
-            waiting: Vec::new(),
-            has_header: false,
             rows_with_hidden: 0,
         }
     }
@@ -56,31 +50,27 @@ impl TableWriter {
         if self.shape == Shape::Single {
             return write_upright(cells, row.is_entity(), to);
         }
-        self.waiting.push(cells);
-        if self.has_header || self.waiting.len() >= ROWS_SAMPLED {
+        if self.columns.push(cells) {
             self.flush(to)?;
         }
         Ok(())
     }
 
     pub(super) fn flush(&mut self, to: &mut impl Write) -> Result<(), CommandError> {
-        if self.waiting.is_empty() {
+        let Some(Columned {
+            columns,
+            are_first,
+            rows,
+        }) = self.columns.take()
+        else {
             return Ok(());
-        }
-        let rows = std::mem::take(&mut self.waiting);
-        if !self.has_header && !self.are_named {
-            self.columns = columns_of(&rows);
-        }
-        let mut lines = Vec::with_capacity(rows.len());
-        for row in rows {
-            let (cells, unknown) = in_columns(row, &self.columns);
-            self.rows_with_hidden += u64::from(unknown.is_some());
-            lines.push(cells);
-        }
-        if !self.has_header {
-            self.layout = layout(&self.columns, &lines, self.width);
-            self.has_header = true;
-            let header: Vec<_> = self.columns.iter().map(|name| cut(name)).collect();
+        };
+        let hidden = rows.iter().filter(|(_, unknown)| unknown.is_some()).count();
+        self.rows_with_hidden += hidden as u64;
+        let lines: Vec<_> = rows.into_iter().map(|(cells, _)| cells).collect();
+        if are_first {
+            self.layout = layout(columns, &lines, self.width);
+            let header: Vec<_> = columns.iter().map(|name| cut(name)).collect();
             write_line(&self.layout.line(&header), to)?;
         }
         for cells in &lines {
@@ -90,7 +80,7 @@ impl TableWriter {
         Ok(())
     }
 
-    /// Says what could not be shown.
+    /// Reports rows with properties that were not shown.
     pub(super) fn report_hidden(&self) {
         if self.rows_with_hidden > 0 && !self.are_named {
             let rows = many(self.rows_with_hidden, "row has", "rows have");

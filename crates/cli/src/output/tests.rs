@@ -1,7 +1,7 @@
 //! Every format.
 
 use super::*;
-use partita_client::{Entity, Value, ValueRef};
+use partita_client::{Entity, Value};
 use std::sync::{Arc, Mutex};
 
 #[derive(Clone, Default)]
@@ -78,8 +78,8 @@ fn entities_keep_their_types_except_in_tables() {
 #[test]
 fn records_have_no_types() {
     let record = [
-        ("PartitionKey", ValueRef::String("p")),
-        ("Rows", ValueRef::Int64(7)),
+        ("PartitionKey", Field::text("p")),
+        ("Rows", Field::count(7)),
     ];
     let rows = |format, shape| written(format, shape, None, &[OutputRow::Record(&record)]).unwrap();
     let object = r#"{"PartitionKey":"p","Rows":7}"#;

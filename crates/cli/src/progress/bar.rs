@@ -91,7 +91,7 @@ impl Bar {
         self.bar.finish_and_clear();
     }
 
-    /// What was sent and received since the bar was made.
+    /// Requests and bytes since the bar was created.
     pub(super) fn traffic(&self) -> TrafficCounts {
         let now = self.traffic.counts();
         TrafficCounts {

@@ -1,13 +1,10 @@
-//! Questions before something that cannot be undone.
+//! Asks for confirmation before something that cannot be undone.
 
 use crate::error::CommandError;
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
-/// Asks whether to do something; `yes` is the answer from the command line. Fails where there is no terminal to ask on.
-pub(crate) fn confirm(what: &str, yes: bool) -> Result<(), CommandError> {
-    if yes {
-        return Ok(());
-    }
+/// Asks whether to do something. Fails without a terminal for question and answer.
+pub(super) fn confirm(what: &str) -> Result<(), CommandError> {
     if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
         return Err(CommandError::NeedsYes(what.to_owned()));
     }

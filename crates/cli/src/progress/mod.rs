@@ -4,9 +4,8 @@ mod bar;
 mod confirm;
 
 pub(crate) use bar::Bar;
-pub(crate) use confirm::confirm;
 
-use crate::args::connection::Connection;
+use crate::error::CommandError;
 use crate::units::{bytes, count, many};
 use partita_tools::source::{Traffic, TrafficCounts};
 use std::io::{self, IsTerminal as _, Write as _};
@@ -25,21 +24,25 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Starts to measure the requests of a connection.
-    pub(crate) fn new(connection: &Connection) -> Self {
-        Self::of_traffic(&connection.traffic)
-    }
-
-    /// Starts to measure.
-    pub(crate) fn of_traffic(traffic: &Arc<Traffic>) -> Self {
+    /// Starts to measure time, and the requests that `traffic` counts.
+    pub(crate) fn new(traffic: &Arc<Traffic>) -> Self {
         Self {
             begin: Instant::now(),
             bar: Bar::new(traffic),
         }
     }
 
+    /// Asks whether to do something. The time until the answer does not count.
+    pub(crate) fn confirm(&mut self, what: &str) -> Result<(), CommandError> {
+        self.hide_bar();
+        let asked = Instant::now();
+        let answer = confirm::confirm(what);
+        self.begin += asked.elapsed();
+        answer
+    }
+
     /// Shows the bar, if stderr is a terminal; not while rows scroll by on the same terminal.
-    pub(crate) fn start_bar(&mut self, noun: &str, total: Option<u64>, prints_rows: bool) {
+    pub(crate) fn start_bar(&self, noun: &str, total: Option<u64>, prints_rows: bool) {
         self.hide_bar();
         if !(prints_rows && io::stdout().is_terminal()) {
             self.bar.show(noun, total);
@@ -79,14 +82,15 @@ impl Progress {
             retries,
             bytes: sent_and_received,
         } = self.bar.traffic();
-        let mut line = format!("{what}, {}", many(requests, "request", "requests"));
-        if retries > 0 {
-            line.push_str(&format!(" ({} retried)", count(retries)));
-        }
+        let requests = many(requests, "request", "requests");
+        let retried = match retries {
+            0 => String::new(),
+            retries => format!(" ({} retried)", count(retries)),
+        };
+        let size = bytes(sent_and_received);
         let seconds = self.begin.elapsed().as_secs_f64();
         message(&format!(
-            "{line}, {}, {seconds:.2} s",
-            bytes(sent_and_received)
+            "{what}, {requests}{retried}, {size}, {seconds:.2} s"
         ));
     }
 }

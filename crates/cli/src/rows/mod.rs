@@ -1,4 +1,4 @@
-//! Commands on many rows of one table: `scan`, `count`, `partitions`, `purge`; and `explain`, which tells what a filter reads.
+//! Commands on many rows of one table: `scan`, `count`, `partitions`, `purge`; and `explain`, which shows the plan of a query.
 
 pub(crate) mod count;
 pub(crate) mod explain;

@@ -1,22 +1,18 @@
 //! `partita partitions TABLE`: lists the distinct PartitionKeys.
 
-use crate::args::connection::Connection;
-use crate::args::{ConnectionArgs, ResumeArgs, ScanArgs};
-use crate::error::{CommandError, Outcome};
-use crate::output::{Output, OutputArgs, Shape, number};
-use crate::progress::Progress;
+use crate::args::ResumableScanArgs;
+use crate::command::{AccountCommand, CommandError, CommandResult, Connection, Outcome, Progress};
+use crate::output::{Field, Output, OutputArgs, Shape};
 use crate::scan_session::ScanSpec;
 use crate::units::many;
-use partita_client::ValueRef;
 use partita_tools::scan::{Batch, Emit, Keyed as _, Order, PartitionCount, PartitionCounts};
 use partita_tools::source::TableRow;
 use serde::{Deserialize, Serialize};
 
+/// List the distinct PartitionKeys of a table, skipping from one to the next
 #[derive(clap::Args)]
-#[command(about = "List the distinct PartitionKeys of a table, skipping from one to the next")]
 pub(crate) struct PartitionsCommand {
     /// Table name
-    #[arg(value_name = "TABLE")]
     table: String,
     /// Count the rows of each partition; this reads the keys of all rows
     #[arg(long)]
@@ -24,34 +20,27 @@ pub(crate) struct PartitionsCommand {
     #[command(flatten)]
     output: OutputArgs,
     #[command(flatten)]
-    resume: ResumeArgs,
-    #[command(flatten)]
-    scan: ScanArgs,
-    #[command(flatten)]
-    connection: ConnectionArgs,
+    scan: ResumableScanArgs,
 }
 
-/// What has been counted: partitions shown, and the rows of the partition that is not complete.
+/// Counts so far: partitions shown, and the rows of the partition that is not complete.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Counted {
     partitions: u64,
     counts: PartitionCounts,
 }
 
-impl PartitionsCommand {
-    pub(crate) async fn run(self) -> Result<Outcome, CommandError> {
-        let connection = Connection::new(&self.connection)?;
+impl AccountCommand for PartitionsCommand {
+    async fn run(self, connection: Connection, progress: Progress) -> CommandResult {
         let emit = if self.count {
             Emit::EveryRow
         } else {
             Emit::FirstOfPartition
         };
-        let keys = ScanSpec::keys_only();
-        let spec = ScanSpec::new(&self.scan, None, keys, emit, Order::Table)?;
-        let mut progress = Progress::new(&connection);
-        let resume = self.resume.resume.as_deref();
+        let (scan, keys) = (&self.scan.scan, ScanSpec::keys_only());
+        let spec = ScanSpec::new(scan, None, keys, emit, Order::Table)?;
         let mut session = spec
-            .start::<Counted>("partitions", resume, &connection, &self.table)
+            .start::<Counted>("partitions", &self.scan, &connection, &self.table)
             .await?;
         let mut output = Output::stdout(self.output, Shape::Rows, None);
         progress.start_bar("partitions", None, true);
@@ -68,11 +57,7 @@ impl PartitionsCommand {
             Ok(counted.partitions)
         });
         if let Err(error) = counted.await {
-            if !matches!(error, CommandError::Output(_)) {
-                output.finish()?;
-            }
-            session.print_token(&error);
-            return Err(error);
+            return Err(session.stop(error, Some(output)));
         }
         let Counted {
             mut partitions,
@@ -89,16 +74,13 @@ impl PartitionsCommand {
 }
 
 fn write_keys(batch: &Batch<TableRow>, output: &mut Output) -> Result<(), CommandError> {
-    for row in &batch.rows {
-        let key = ValueRef::String(row.partition_key());
-        output.record(&[("PartitionKey", key)])?;
-    }
-    Ok(())
+    let mut rows = batch.rows.iter();
+    rows.try_for_each(|row| output.record(&[("PartitionKey", Field::text(row.partition_key()))]))
 }
 
 fn write_count(count: &PartitionCount, output: &mut Output) -> Result<(), CommandError> {
     output.record(&[
-        ("PartitionKey", ValueRef::String(&count.partition_key)),
-        ("Rows", number(count.rows)),
+        ("PartitionKey", Field::text(&count.partition_key)),
+        ("Rows", Field::count(count.rows)),
     ])
 }

@@ -1,26 +1,23 @@
 //! `partita purge TABLE FILTER`: deletes every row that passes a filter.
 
-use crate::args::connection::Connection;
-use crate::args::{ConfirmArgs, ConnectionArgs, ScanArgs};
-use crate::error::{CommandError, Outcome};
-use crate::progress::{Progress, confirm, message};
+use crate::args::{ConfirmArgs, ScanArgs};
+use crate::command::{AccountCommand, CommandError, CommandResult, Connection, Outcome, Progress};
+use crate::progress::message;
 use crate::scan_session::ScanSpec;
 use crate::signals::stop_requested;
 use crate::units::{count, many};
 use partita_tools::purge::{Deleted, Purge, PurgeCost};
 use partita_tools::scan::{Emit, Keyed as _, Order, Strategy};
 
+/// Delete every row that passes a filter, in batches, after showing the cost
 #[derive(clap::Args)]
 #[command(
-    about = "Delete every row that passes a filter, in batches, after showing the cost",
     after_help = "A row is deleted in the version that was found: a row that is written meanwhile is kept. To resume after an\ninterruption, run the command again. FILTER \"\" means every row; `partita table delete` is cheaper then."
 )]
 pub(crate) struct PurgeCommand {
     /// Table name
-    #[arg(value_name = "TABLE")]
     table: String,
     /// OData filter, such as "Age ge 18 and PartitionKey eq 'a'"
-    #[arg(value_name = "FILTER")]
     filter: String,
     /// Only show the cost
     #[arg(long)]
@@ -29,15 +26,11 @@ pub(crate) struct PurgeCommand {
     confirm: ConfirmArgs,
     #[command(flatten)]
     scan: ScanArgs,
-    #[command(flatten)]
-    connection: ConnectionArgs,
 }
 
-impl PurgeCommand {
-    pub(crate) async fn run(self) -> Result<Outcome, CommandError> {
-        let connection = Connection::new(&self.connection)?;
-        let mut progress = Progress::new(&connection);
-        let cost = self.cost(&connection, &mut progress).await?;
+impl AccountCommand for PurgeCommand {
+    async fn run(self, connection: Connection, mut progress: Progress) -> CommandResult {
+        let cost = self.cost(&connection, &progress).await?;
         progress.hide_bar();
         if cost.rows() == 0 {
             progress.finish("0 rows deleted");
@@ -55,7 +48,7 @@ impl PurgeCommand {
             return Ok(Outcome::Done);
         }
         let question = format!("delete {rows} of table {}", self.table);
-        confirm(&question, self.confirm.yes)?;
+        self.confirm.confirm(&question, &mut progress)?;
         progress.start_bar("rows", Some(cost.rows()), false);
         let deleted = self.delete(&connection, &progress).await?;
         progress.hide_bar();
@@ -66,7 +59,9 @@ impl PurgeCommand {
         progress.finish(&summary(deleted));
         Ok(Outcome::Done)
     }
+}
 
+impl PurgeCommand {
     fn spec(&self) -> Result<ScanSpec<'_>, CommandError> {
         let (filter, select) = (Some(&*self.filter), ScanSpec::keys_only());
         ScanSpec::new(&self.scan, filter, select, Emit::EveryRow, Order::Table)
@@ -76,12 +71,10 @@ impl PurgeCommand {
     async fn cost(
         &self,
         connection: &Connection,
-        progress: &mut Progress,
+        progress: &Progress,
     ) -> Result<PurgeCost, CommandError> {
-        let mut session = self
-            .spec()?
-            .start::<()>("purge", None, connection, &self.table)
-            .await?;
+        let spec = self.spec()?;
+        let mut session = spec.start_once("purge", connection, &self.table).await?;
         progress.start_bar("rows found", None, false);
         let mut cost = PurgeCost::default();
         let counting = session.run(progress, |(), batch| {
@@ -133,7 +126,7 @@ impl PurgeCommand {
     }
 }
 
-/// What was deleted, and what another client deleted first.
+/// The rows that were deleted, and those that another client deleted first.
 fn summary(deleted: Deleted) -> String {
     let mut text = format!("{} deleted", many(deleted.rows, "row", "rows"));
     if deleted.gone > 0 {

@@ -1,19 +1,16 @@
 //! `partita scan TABLE`: reads every row, with parallel requests.
 
-use crate::args::connection::Connection;
-use crate::args::{ConnectionArgs, ResumeArgs, ScanArgs, SelectArgs};
-use crate::error::{CommandError, Outcome};
+use crate::args::{ResumableScanArgs, SelectArgs};
+use crate::command::{AccountCommand, CommandResult, Connection, Outcome, Progress};
 use crate::output::{Output, OutputArgs, OutputRow, Shape};
-use crate::progress::Progress;
 use crate::scan_session::ScanSpec;
 use crate::units::many;
 use partita_tools::scan::{Emit, Order};
 
+/// Read every row of a table, with parallel requests
 #[derive(clap::Args)]
-#[command(about = "Read every row of a table, with parallel requests")]
 pub(crate) struct ScanCommand {
     /// Table name
-    #[arg(value_name = "TABLE")]
     table: String,
     /// OData filter, such as "Age ge 18 and PartitionKey eq 'a'"
     #[arg(long, value_name = "FILTER")]
@@ -29,16 +26,12 @@ pub(crate) struct ScanCommand {
     #[command(flatten)]
     output: OutputArgs,
     #[command(flatten)]
-    resume: ResumeArgs,
-    #[command(flatten)]
-    scan: ScanArgs,
-    #[command(flatten)]
-    connection: ConnectionArgs,
+    scan: ResumableScanArgs,
 }
 
-impl ScanCommand {
-    pub(crate) async fn run(self) -> Result<Outcome, CommandError> {
-        let connection = Connection::new(&self.connection)?;
+impl AccountCommand for ScanCommand {
+    async fn run(self, connection: Connection, progress: Progress) -> CommandResult {
+        let (scan, filter) = (&self.scan.scan, self.filter.as_deref());
         let columns = self.select.names();
         let order = if self.unordered {
             Order::Any
@@ -46,15 +39,12 @@ impl ScanCommand {
             Order::Table
         };
         let select = columns.clone().unwrap_or_default();
-        let filter = self.filter.as_deref();
-        let spec = ScanSpec::new(&self.scan, filter, select, Emit::EveryRow, order)?;
-        let mut progress = Progress::new(&connection);
-        let resume = self.resume.resume.as_deref();
+        let spec = ScanSpec::new(scan, filter, select, Emit::EveryRow, order)?;
         let mut session = spec
-            .start::<()>("scan", resume, &connection, &self.table)
+            .start::<()>("scan", &self.scan, &connection, &self.table)
             .await?;
         let mut output = Output::stdout(self.output, Shape::Rows, columns.as_deref());
-        progress.start_bar("rows", self.scan.total, true);
+        progress.start_bar("rows", scan.total, true);
         let (mut rows, etag) = (0, self.etag);
         let scanned = session.run(&progress, |(), batch| {
             for row in &batch.rows {
@@ -64,11 +54,7 @@ impl ScanCommand {
             Ok(rows)
         });
         if let Err(error) = scanned.await {
-            if !matches!(error, CommandError::Output(_)) {
-                output.finish()?;
-            }
-            session.print_token(&error);
-            return Err(error);
+            return Err(session.stop(error, Some(output)));
         }
         output.finish()?;
         progress.finish(&many(rows, "row", "rows"));

@@ -1,43 +1,36 @@
 //! `partita hot`: the hottest partitions, and whether a split can help.
 
-use super::{DEFAULT_ACCOUNT, messages};
-use crate::args::AdminPortArgs;
-use crate::error::{CommandError, Outcome};
-use crate::output::{self, Field, Format, Output, OutputArgs, Shape, tenths};
+use super::DEFAULT_ACCOUNT;
+use crate::command::{AdminPortCommand, CommandError, CommandResult, Outcome, Progress};
+use crate::output::{Field, Output, OutputArgs, Shape};
+use crate::progress::message;
 use crate::units::many;
 use clap::value_parser;
-use partita_client::ValueRef;
+use partita_tools::admin::AdminPort;
 use partita_wire::admin::{AdviceKind, Hot, HotPartition, NamedKey, SplitAdvice};
 use std::collections::BTreeSet;
 
+/// List the hottest partitions: rates, share of their range, and whether a split can help
 #[derive(clap::Args)]
-#[command(
-    about = "List the hottest partitions: rates, share of their range, and whether a split can help"
-)]
 pub(crate) struct HotCommand {
     /// Partitions to list, 1 to 1,000
     #[arg(long, short = 'n', value_name = "N", value_parser = value_parser!(u16).range(1..=1000), default_value_t = 20)]
     limit: u16,
     #[command(flatten)]
     output: OutputArgs,
-    #[command(flatten)]
-    admin: AdminPortArgs,
 }
 
-impl HotCommand {
-    pub(crate) async fn run(self) -> Result<Outcome, CommandError> {
-        let (port, progress) = self.admin.open()?;
+impl AdminPortCommand for HotCommand {
+    async fn run(self, port: AdminPort, progress: Progress) -> CommandResult {
         let page = port.hot(self.limit).await?;
         let hot = &page.document;
-        if self.output.format() == Format::Json {
-            output::print(&page.text)?;
-        } else {
-            let mut output = Output::stdout(self.output, Shape::Rows, None);
-            for partition in &hot.partitions {
-                write_partition(partition, &hot.splits, &mut output)?;
-            }
-            output.finish()?;
-            messages(&advice(hot));
+        self.output
+            .write_document(&page.text, Shape::Rows, |output| {
+                let mut partitions = hot.partitions.iter();
+                partitions.try_for_each(|it| write_partition(it, &hot.splits, output))
+            })?;
+        if !self.output.is_json() {
+            advice(hot).iter().for_each(|advice| message(advice));
         }
         let found = hot.partitions.len() as u64;
         progress.finish(&many(found, "partition", "partitions"));
@@ -54,14 +47,13 @@ fn write_partition(
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     let (account, table) = (text(&key.account), text(&key.table));
     let partition_key = text(&key.partition_key);
-    let rate = |rate: Option<f64>| Field::Plain(tenths(rate.unwrap_or_default()));
+    let rate = |rate: Option<f64>| Field::tenths(rate.unwrap_or_default());
     let latency = |us: Option<u64>| Field::Latency(us.unwrap_or_default());
-    let share = (hot.share * 1000.0).round() / 10.0;
-    output.measured(&[
+    output.record(&[
         ("Table", Field::text(&table)),
         ("PartitionKey", Field::text(&partition_key)),
         ("Range", Field::count(hot.range)),
-        ("SharePercent", Field::Plain(ValueRef::Double(share))),
+        ("SharePercent", Field::tenths(hot.share * 100.0)),
         ("Reads", rate(hot.reads_per_second)),
         ("Writes", rate(hot.writes_per_second)),
         ("Rows", rate(hot.rows_per_second)),
@@ -101,7 +93,7 @@ pub(super) fn advice(hot: &Hot) -> Vec<String> {
     splits.chain(growth).chain(unsplit).collect()
 }
 
-/// The advice on a range. None about a dropped table: its rows go by themselves, and no command can name it.
+/// The advice on a range. There is none for a dropped table: the server deletes its rows, and no command can name it.
 fn split_text(split: &SplitAdvice) -> Option<String> {
     let at = split.at.as_ref().filter(|at| at.table.is_some())?;
     let (range, share) = (split.range, split.share? * 100.0);
@@ -114,7 +106,7 @@ fn split_text(split: &SplitAdvice) -> Option<String> {
             "range {range}: {at} alone has {share:.0} % of its load, and a partition is never split: spread its rows over more PartitionKeys"
         )),
         AdviceKind::GrowsAtOneEnd => Some(format!(
-            "range {range}: {share:.0} % of its load is at the end at which table {at} grows, and moves on with it: no split shares it out"
+            "range {range}: {share:.0} % of its load is at the end at which table {at} grows, and moves with it: no split can divide it"
         )),
         AdviceKind::NotEnoughLoad | AdviceKind::Other(_) => None,
     }
@@ -126,13 +118,13 @@ fn split_command(range: u64, at: &NamedKey) -> String {
         let text = text.as_deref().unwrap_or_default();
         format!("'{}'", text.replace('\'', "'\\''"))
     };
-    // The default account need not be named.
-    let account = at.account.as_deref();
-    let account = account.filter(|account| *account != DEFAULT_ACCOUNT);
-    let account = account.map(|_| format!(" --account {}", quoted(&at.account)));
+    // The flag is optional for the default account.
+    let account = match at.account.as_deref() {
+        None | Some(DEFAULT_ACCOUNT) => String::new(),
+        Some(_) => format!(" --account {}", quoted(&at.account)),
+    };
     format!(
-        "partita admin split {range}{} --table {} --at {}",
-        account.unwrap_or_default(),
+        "partita admin split {range}{account} --table {} --at {}",
         quoted(&at.table),
         quoted(&at.partition_key)
     )

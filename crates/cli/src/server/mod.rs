@@ -1,7 +1,7 @@
-//! Commands on a Partita server: `serve` runs it, `connect` prints how to connect to it; `status`, `hot`, `heat` and `ranges` ask its
+//! Commands on a Partita server: `serve` runs it, `connect` prints how to connect to it; `status`, `hot`, `heat` and `ranges` read its
 //! admin port.
 //!
-//! With `--output json` the latter print the admin API's document as it came; the other formats are for people and spreadsheets.
+//! With `--output json` the latter print the document of the admin API unchanged; the other formats are for people and spreadsheets.
 
 pub(crate) mod connect;
 pub(crate) mod heat;
@@ -10,7 +10,6 @@ pub(crate) mod ranges;
 pub(crate) mod serve;
 pub(crate) mod status;
 
-use crate::progress::message;
 use partita_wire::admin::NamedKey;
 
 /// The account of tables where none is named.
@@ -19,8 +18,4 @@ pub(crate) const DEFAULT_ACCOUNT: &str = "devstoreaccount1";
 /// A bound of a range as text.
 fn bound(key: Option<&NamedKey>, none: &str) -> String {
     key.map_or_else(|| none.to_owned(), NamedKey::to_string)
-}
-
-fn messages(notes: &[String]) {
-    notes.iter().for_each(|note| message(note));
 }

@@ -1,36 +1,31 @@
 //! `partita ranges`: the partition map, with sizes, rates and epochs.
 
-use super::{bound, messages};
-use crate::args::AdminPortArgs;
-use crate::error::{CommandError, Outcome};
-use crate::output::{self, Field, Format, Output, OutputArgs, Shape, tenths};
+use super::bound;
+use crate::command::{AdminPortCommand, CommandError, CommandResult, Outcome, Progress};
+use crate::output::{Field, Output, OutputArgs, Shape};
+use crate::progress::message;
 use crate::units::many;
-use partita_client::ValueRef;
+use partita_tools::admin::AdminPort;
 use partita_wire::admin::{Range, Ranges};
 
+/// List the ranges: first keys, sizes, rates, epochs, and what they share
 #[derive(clap::Args)]
-#[command(about = "List the ranges: first keys, sizes, rates, epochs, and what they share")]
 pub(crate) struct RangesCommand {
     #[command(flatten)]
     output: OutputArgs,
-    #[command(flatten)]
-    admin: AdminPortArgs,
 }
 
-impl RangesCommand {
-    pub(crate) async fn run(self) -> Result<Outcome, CommandError> {
-        let (port, progress) = self.admin.open()?;
+impl AdminPortCommand for RangesCommand {
+    async fn run(self, port: AdminPort, progress: Progress) -> CommandResult {
         let page = port.ranges().await?;
         let ranges = &page.document;
-        if self.output.format() == Format::Json {
-            output::print(&page.text)?;
-        } else {
-            let mut output = Output::stdout(self.output, Shape::Rows, None);
-            for range in &ranges.ranges {
-                write_range(range, &mut output)?;
-            }
-            output.finish()?;
-            messages(&notes(ranges));
+        self.output
+            .write_document(&page.text, Shape::Rows, |output| {
+                let mut ranges = ranges.ranges.iter();
+                ranges.try_for_each(|range| write_range(range, output))
+            })?;
+        if !self.output.is_json() {
+            notes(ranges).iter().for_each(|note| message(note));
         }
         let found = ranges.ranges.len() as u64;
         let version = ranges.map_version;
@@ -53,7 +48,7 @@ fn write_range(range: &Range, output: &mut Output) -> Result<(), CommandError> {
         (false, 0) => "serving",
         (false, _) => "serving, rewriting",
     };
-    output.measured(&[
+    output.record(&[
         ("Range", Field::count(range.id)),
         ("Epoch", Field::count(range.epoch)),
         ("From", Field::text(&start)),
@@ -62,8 +57,8 @@ fn write_range(range: &Range, output: &mut Output) -> Result<(), CommandError> {
         ("Files", Field::count(range.files)),
         ("SharedWith", Field::count(range.sources)),
         ("Lineage", Field::count(range.lineage)),
-        ("Requests", Field::Plain(tenths(requests))),
-        ("Cores", Field::Plain(ValueRef::Double(cores))),
+        ("Requests", Field::tenths(requests)),
+        ("Cores", Field::double(cores)),
         ("P50Us", Field::Latency(window.p50_us)),
         ("P99Us", Field::Latency(window.p99_us)),
         ("State", Field::text(state)),

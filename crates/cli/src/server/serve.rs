@@ -1,7 +1,7 @@
 //! `partita serve`: runs a server until a signal asks it to stop.
 //!
-//! Lines on stdout, in this order, for people and for programs that wait for them. Test frameworks wait for Azurite's lines (its
-//! `azurite.js`), so its words are kept:
+//! Prints these lines on stdout, in this order. Test frameworks wait for the lines of Azurite (its `azurite.js`), so they are the same
+//! here:
 //!
 //! ```text
 //! Azurite Table service is starting at http://127.0.0.1:10002
@@ -14,7 +14,8 @@
 //! ```
 
 use crate::args::SettingsArgs;
-use crate::error::{CommandError, Outcome};
+use crate::command::{Command, CommandError, CommandResult, Outcome};
+use crate::error::Because as _;
 use crate::progress::message;
 use crate::signals::StopSignals;
 use partita_server::config::{Place, Settings};
@@ -23,35 +24,33 @@ use partita_server::{Server, VERSION, logging};
 use std::io::Write as _;
 use std::net::{IpAddr, SocketAddr};
 
+/// Serve tables until stopped by a signal
 #[derive(clap::Args)]
 #[command(
-    about = "Serve tables until told to stop",
-    after_help = "Settings come from defaults, a TOML file (--config), variables (PARTITA_*) and flags, each overriding\nthe ones before. `partita config show` tells which value came from where."
+    after_help = "Settings come from defaults, a TOML file (--config), variables (PARTITA_*) and flags, each overriding\nthe ones before. `partita config show` shows the source of each value."
 )]
 pub(crate) struct ServeCommand {
     #[command(flatten)]
     settings: SettingsArgs,
 }
 
-impl ServeCommand {
-    pub(crate) fn run(self) -> Result<Outcome, CommandError> {
+impl Command for ServeCommand {
+    fn run(self) -> CommandResult {
         let (settings, _) = self.settings.resolve()?;
-        let failed = CommandError::because("cannot start the log");
-        let _writing = logging::start(&settings.log).map_err(failed)?;
+        let _writing = logging::start(&settings.log).because("cannot start the log")?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .thread_name("partita")
-            .build();
-        let failed = CommandError::because("cannot start the threads of the server");
-        runtime.map_err(failed)?.block_on(serve(settings))?;
+            .build()
+            .because("cannot start the threads of the server")?;
+        runtime.block_on(serve(settings))?;
         Ok(Outcome::Done)
     }
 }
 
 async fn serve(settings: Settings) -> Result<(), CommandError> {
     // Before anything else, so that a signal during the start is not lost.
-    let failed = CommandError::because("cannot listen for signals");
-    let mut signals = StopSignals::listen().map_err(failed)?;
+    let mut signals = StopSignals::listen().because("cannot listen for signals")?;
     let table = url(
         settings.tls.scheme(),
         &settings.table.host,

@@ -1,50 +1,36 @@
-//! `partita snapshot create NAME`
+//! `partita snapshot create NAME`: keeps the whole store as it is now.
 
 use super::SnapshotArgs;
-use crate::error::{CommandError, Outcome};
-use crate::output::{self, Field, Format, Output, Shape, tenths};
+use crate::command::{AdminPortCommand, CommandResult, Outcome, Progress};
+use crate::output::{Field, Shape};
 use crate::units::many;
-use partita_tools::admin::Page;
+use partita_tools::admin::{AdminPort, Page};
 use partita_wire::admin::{SnapshotActionParams, SnapshotCreated};
 
+/// Create a snapshot: every table at one instant, nothing is copied
 #[derive(clap::Args)]
-#[command(about = "Create a snapshot: every table at one instant, nothing is copied")]
 pub(crate) struct CreateCommand {
     #[command(flatten)]
     snapshot: SnapshotArgs,
 }
 
-impl CreateCommand {
-    pub(super) async fn run(self) -> Result<Outcome, CommandError> {
-        let SnapshotArgs {
-            name,
-            admin,
-            output,
-        } = self.snapshot;
-        let (port, progress) = admin.open()?;
+impl AdminPortCommand for CreateCommand {
+    async fn run(self, port: AdminPort, progress: Progress) -> CommandResult {
+        let SnapshotArgs { name, output } = self.snapshot;
         let params = SnapshotActionParams::default();
-        let created: Page<SnapshotCreated> = port.snapshot_action(&name, "create", &params).await?;
-        let SnapshotCreated {
-            created: time,
-            ranges,
-            bytes,
-            pause_ms,
-            ..
-        } = &created.document;
-        if output.format() == Format::Json {
-            output::print(&created.text)?;
-        } else {
-            let mut rows = Output::stdout(output, Shape::Single, None);
-            rows.measured(&[
+        let Page::<SnapshotCreated> { document, text } =
+            port.snapshot_action(&name, "create", &params).await?;
+        let ranges = document.ranges.len() as u64;
+        output.write_document(&text, Shape::Single, |output| {
+            output.record(&[
                 ("Name", Field::text(&name)),
-                ("Created", Field::text(time)),
-                ("Ranges", Field::count(ranges.len() as u64)),
-                ("Bytes", Field::Bytes(*bytes)),
-                ("PauseMs", Field::Plain(tenths(*pause_ms))),
-            ])?;
-            rows.finish()?;
-        }
-        let ranges = many(ranges.len() as u64, "range", "ranges");
+                ("Created", Field::text(&document.created)),
+                ("Ranges", Field::count(ranges)),
+                ("Bytes", Field::Bytes(document.bytes)),
+                ("PauseMs", Field::tenths(document.pause_ms)),
+            ])
+        })?;
+        let ranges = many(ranges, "range", "ranges");
         progress.finish(&format!("snapshot {name} of {ranges} created"));
         Ok(Outcome::Done)
     }

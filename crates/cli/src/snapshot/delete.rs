@@ -1,15 +1,14 @@
-//! `partita snapshot delete NAME`
+//! `partita snapshot delete NAME`: also one that cannot be read.
 
 use super::SnapshotArgs;
 use crate::args::ConfirmArgs;
-use crate::error::{CommandError, Outcome};
-use crate::output::{self, Format};
-use crate::progress::confirm;
-use partita_tools::admin::Page;
+use crate::command::{AdminPortCommand, CommandResult, Outcome, Progress};
+use crate::output::Shape;
+use partita_tools::admin::{AdminPort, Page};
 use partita_wire::admin::{ActionDone, SnapshotActionParams};
 
+/// Delete a snapshot
 #[derive(clap::Args)]
-#[command(about = "Delete a snapshot")]
 pub(crate) struct DeleteCommand {
     #[command(flatten)]
     confirm: ConfirmArgs,
@@ -17,20 +16,14 @@ pub(crate) struct DeleteCommand {
     snapshot: SnapshotArgs,
 }
 
-impl DeleteCommand {
-    pub(super) async fn run(self) -> Result<Outcome, CommandError> {
-        let SnapshotArgs {
-            name,
-            admin,
-            output,
-        } = self.snapshot;
-        confirm(&format!("delete snapshot {name}"), self.confirm.yes)?;
-        let (port, progress) = admin.open()?;
+impl AdminPortCommand for DeleteCommand {
+    async fn run(self, port: AdminPort, mut progress: Progress) -> CommandResult {
+        let SnapshotArgs { name, output } = self.snapshot;
+        let question = format!("delete snapshot {name}");
+        self.confirm.confirm(&question, &mut progress)?;
         let params = SnapshotActionParams::default();
         let deleted: Page<ActionDone> = port.snapshot_action(&name, "delete", &params).await?;
-        if output.format() == Format::Json {
-            output::print(&deleted.text)?;
-        }
+        output.write_document(&deleted.text, Shape::Rows, |_| Ok(()))?;
         progress.finish(&format!("snapshot {name} deleted"));
         Ok(Outcome::Done)
     }

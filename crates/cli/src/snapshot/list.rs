@@ -1,40 +1,34 @@
-//! `partita snapshot list`
+//! `partita snapshot list`: the snapshots that the server keeps, and those that it cannot read.
 
-use crate::args::AdminPortArgs;
-use crate::error::{CommandError, Outcome};
-use crate::output::{self, Field, Format, Output, OutputArgs, Shape};
+use crate::command::{AdminPortCommand, CommandResult, Outcome, Progress};
+use crate::output::{Field, OutputArgs, Shape};
 use crate::progress::message;
 use crate::units::many;
+use partita_tools::admin::AdminPort;
 
+/// List the snapshots, oldest first
 #[derive(clap::Args)]
-#[command(about = "List the snapshots, oldest first")]
 pub(crate) struct ListCommand {
-    #[command(flatten)]
-    admin: AdminPortArgs,
     #[command(flatten)]
     output: OutputArgs,
 }
 
-impl ListCommand {
-    pub(super) async fn run(self) -> Result<Outcome, CommandError> {
-        let (port, progress) = self.admin.open()?;
+impl AdminPortCommand for ListCommand {
+    async fn run(self, port: AdminPort, progress: Progress) -> CommandResult {
         let page = port.snapshots().await?;
         let list = &page.document;
-        if self.output.format() == Format::Json {
-            output::print(&page.text)?;
-        } else {
-            let mut output = Output::stdout(self.output, Shape::Rows, None);
-            for snapshot in &list.snapshots {
-                output.measured(&[
-                    ("Name", Field::text(&snapshot.name)),
-                    ("Created", Field::text(&snapshot.created)),
-                    ("Ranges", Field::count(snapshot.ranges.len() as u64)),
-                    ("Bytes", Field::Bytes(snapshot.bytes)),
-                    ("OwnBytes", Field::Bytes(snapshot.own_bytes)),
-                ])?;
-            }
-            output.finish()?;
-        }
+        self.output
+            .write_document(&page.text, Shape::Rows, |output| {
+                list.snapshots.iter().try_for_each(|snapshot| {
+                    output.record(&[
+                        ("Name", Field::text(&snapshot.name)),
+                        ("Created", Field::text(&snapshot.created)),
+                        ("Ranges", Field::count(snapshot.ranges.len() as u64)),
+                        ("Bytes", Field::Bytes(snapshot.bytes)),
+                        ("OwnBytes", Field::Bytes(snapshot.own_bytes)),
+                    ])
+                })
+            })?;
         for snapshot in &list.unreadable {
             message(&format!(
                 "the snapshot in {} cannot be read: {}; it can be deleted by its name",

@@ -1,16 +1,18 @@
 //! `partita snapshot restore NAME`: tables into the running server, or the whole store into a new directory.
 
 use super::SnapshotArgs;
-use crate::error::{CommandError, Outcome};
-use crate::output::{self, Field, Format, Output, OutputArgs, Shape};
+use crate::command::{AdminPortCommand, CommandError, CommandResult, Outcome, Progress};
+use crate::error::Because as _;
+use crate::output::{Field, Shape, to_json};
 use crate::units::{bytes, many};
 use clap::ArgGroup;
+use partita_tools::admin::AdminPort;
 use partita_wire::admin::{JobResult, RestoredTable, SnapshotActionParams};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+/// Restore tables from a snapshot
 #[derive(clap::Args)]
 #[command(
-    about = "Restore tables from a snapshot",
     after_help = "Restored tables have new ETags and Timestamps; types and values are exact. An existing table is not touched: use --as, or\ndelete it first. A whole store keeps its ETags and Timestamps, and is served by `partita serve --location DIR`.",
     group = ArgGroup::new("what").args(["table", "all_tables", "to_directory"]).required(true)
 )]
@@ -34,27 +36,11 @@ pub(crate) struct RestoreCommand {
     snapshot: SnapshotArgs,
 }
 
-impl RestoreCommand {
-    pub(super) async fn run(self) -> Result<Outcome, CommandError> {
-        let SnapshotArgs {
-            name,
-            admin,
-            output,
-        } = self.snapshot;
-        let (port, progress) = admin.open()?;
+impl AdminPortCommand for RestoreCommand {
+    async fn run(self, port: AdminPort, progress: Progress) -> CommandResult {
+        let SnapshotArgs { name, output } = self.snapshot;
         let (action, params) = match &self.to_directory {
-            Some(directory) => {
-                let failed = CommandError::because("cannot make the path of DIR absolute");
-                let directory = std::path::absolute(directory).map_err(failed)?;
-                let to = directory
-                    .to_str()
-                    .ok_or_else(|| CommandError::usage("the path of DIR is not valid UTF-8"))?;
-                let params = SnapshotActionParams {
-                    to: Some(to.to_owned()),
-                    ..SnapshotActionParams::default()
-                };
-                ("unpack", params)
-            }
+            Some(directory) => ("unpack", unpack_params(directory)?),
             None => {
                 let params = SnapshotActionParams {
                     account: self.account,
@@ -66,49 +52,55 @@ impl RestoreCommand {
             }
         };
         let result = port.snapshot_job(&name, action, &params).await?;
-        if output.format() == Format::Json {
-            output::print_json(&result)?;
-        }
-        let (summary, outcome) = match &result {
-            JobResult::Restored { tables, rows, .. } => {
-                write_tables(output, tables)?;
-                let count = tables.len() as u64;
-                let (tables, rows) = (many(count, "table", "tables"), many(*rows, "row", "rows"));
-                (
-                    format!("{tables} with {rows} restored from snapshot {name}"),
-                    Outcome::of_count(count),
-                )
-            }
-            JobResult::Unpacked {
-                rows, bytes: size, ..
-            } => {
-                let (rows, size) = (many(*rows, "row", "rows"), bytes(*size));
-                let to = params.to.as_deref().unwrap_or_default();
-                (
-                    format!(
-                        "snapshot {name} with {rows}, {size}, copied; to serve it: partita serve --location {to}"
-                    ),
-                    Outcome::Done,
-                )
-            }
-            JobResult::BackedUp(_) => (format!("snapshot {name} copied"), Outcome::Done),
+        let tables: &[RestoredTable] = match &result {
+            JobResult::Restored { tables, .. } => tables,
+            JobResult::Unpacked { .. } | JobResult::BackedUp(_) => &[],
         };
-        progress.finish(&summary);
-        Ok(outcome)
+        output.write_document(&to_json(&result)?, Shape::Rows, |output| {
+            tables.iter().try_for_each(|table| {
+                output.record(&[
+                    ("Table", Field::text(&table.table)),
+                    ("As", Field::text(&table.into)),
+                    ("Rows", Field::count(table.rows)),
+                ])
+            })
+        })?;
+        progress.finish(&summary(&name, &result, &params));
+        Ok(match result {
+            JobResult::Restored { tables, .. } => Outcome::of_count(tables.len() as u64),
+            JobResult::Unpacked { .. } | JobResult::BackedUp(_) => Outcome::Done,
+        })
     }
 }
 
-fn write_tables(args: OutputArgs, tables: &[RestoredTable]) -> Result<(), CommandError> {
-    if args.format() == Format::Json {
-        return Ok(());
+fn unpack_params(directory: &Path) -> Result<SnapshotActionParams, CommandError> {
+    let directory =
+        std::path::absolute(directory).because("cannot make the path of DIR absolute")?;
+    let to = directory
+        .to_str()
+        .ok_or_else(|| CommandError::usage("the path of DIR is not valid UTF-8"))?;
+    Ok(SnapshotActionParams {
+        to: Some(to.to_owned()),
+        ..SnapshotActionParams::default()
+    })
+}
+
+fn summary(name: &str, result: &JobResult, params: &SnapshotActionParams) -> String {
+    match result {
+        JobResult::Restored { tables, rows, .. } => {
+            let tables = many(tables.len() as u64, "table", "tables");
+            let rows = many(*rows, "row", "rows");
+            format!("{tables} with {rows} restored from snapshot {name}")
+        }
+        JobResult::Unpacked {
+            rows, bytes: size, ..
+        } => {
+            let (rows, size) = (many(*rows, "row", "rows"), bytes(*size));
+            let to = params.to.as_deref().unwrap_or_default();
+            format!(
+                "snapshot {name} with {rows}, {size}, copied; to serve it: partita serve --location {to}"
+            )
+        }
+        JobResult::BackedUp(_) => format!("snapshot {name} copied"),
     }
-    let mut output = Output::stdout(args, Shape::Rows, None);
-    for table in tables {
-        output.measured(&[
-            ("Table", Field::text(&table.table)),
-            ("As", Field::text(&table.into)),
-            ("Rows", Field::count(table.rows)),
-        ])?;
-    }
-    output.finish()
 }

@@ -1,21 +1,20 @@
 //! `partita stress compare A B`: two reports side by side.
 
 use super::files;
-use crate::error::{CommandError, Outcome};
-use crate::output::{Output, OutputArgs, Shape};
+use crate::command::{Command, CommandError, CommandResult, Outcome};
+use crate::output::{Field, OutputArgs, Shape};
 use crate::progress::message;
 use crate::units::{count, many};
 use clap::value_parser;
-use partita_client::ValueRef;
 use partita_tools::stress::{Judgement, compare, differences};
 use std::path::PathBuf;
 
+/// Compare two reports: throughput, latencies, failures and refusals
 #[derive(clap::Args)]
 #[command(
-    about = "Compare two reports: throughput, latencies, failures and refusals",
     after_help = "Exit code 0: nothing is worse by more than the tolerance. 1: something is. 2: the reports cannot be compared."
 )]
-pub(super) struct CompareCommand {
+pub(crate) struct CompareCommand {
     /// Report to compare with
     #[arg(value_name = "A")]
     before: PathBuf,
@@ -32,8 +31,8 @@ pub(super) struct CompareCommand {
     output: OutputArgs,
 }
 
-impl CompareCommand {
-    pub(super) fn run(self) -> Result<Outcome, CommandError> {
+impl Command for CompareCommand {
+    fn run(self) -> CommandResult {
         let (before, after) = (files::read(&self.before)?, files::read(&self.after)?);
         let different = differences(&before.settings, &after.settings);
         if !different.is_empty() {
@@ -47,22 +46,19 @@ impl CompareCommand {
         }
         let tolerance = f64::from(self.tolerance) / 100.0;
         let changes = compare(&before, &after, tolerance);
-        let mut output = Output::stdout(self.output, Shape::Rows, None);
-        for change in &changes {
-            let ratio = change.ratio.map(|ratio| format!("{ratio:.3}"));
-            output.record(&[
-                ("Operation", ValueRef::String(&change.operation)),
-                ("Figure", ValueRef::String(change.figure)),
-                ("A", ValueRef::Double(change.before)),
-                ("B", ValueRef::Double(change.after)),
-                (
-                    "Ratio",
-                    ValueRef::String(ratio.as_deref().unwrap_or_default()),
-                ),
-                ("Judgement", ValueRef::String(change.judgement.name())),
-            ])?;
-        }
-        output.finish()?;
+        self.output.write(Shape::Rows, |output| {
+            changes.iter().try_for_each(|change| {
+                let ratio = change.ratio.map(|ratio| format!("{ratio:.3}"));
+                output.record(&[
+                    ("Operation", Field::text(&change.operation)),
+                    ("Figure", Field::text(change.figure)),
+                    ("A", Field::double(change.before)),
+                    ("B", Field::double(change.after)),
+                    ("Ratio", Field::text(ratio.as_deref().unwrap_or_default())),
+                    ("Judgement", Field::text(change.judgement.name())),
+                ])
+            })
+        })?;
         let judged = |judgement| {
             let judged = changes.iter().filter(|it| it.judgement == judgement);
             judged.count() as u64

@@ -1,7 +1,6 @@
 //! The screen of a running test, as lines of text: a pure function of the numbers, for tests.
 
-use crate::output::truncate;
-use crate::screen::wrap;
+use crate::screen::{truncate, wrap};
 use crate::units::{count, latency};
 use partita_tools::stress::{Counts, Live, Point, Settings};
 

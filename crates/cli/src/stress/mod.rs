@@ -1,8 +1,8 @@
-//! `partita stress TABLE`: load on a table, what it achieves, and what that says about the table's keys. `compare` and `page` read the
-//! reports that it writes.
+//! `partita stress TABLE`: puts load on a table, measures it, and judges the table's keys. `compare` and `page` read the reports that
+//! it writes.
 //!
 //! - A table that does not exist is created, filled, and deleted at the end, unless `--keep`. An existing table needs `--use-existing`:
-//!   rows are only added to it, under RowKeys of the run, marked with its id, and stay.
+//!   the run adds rows to it, which stay. Their RowKeys and a property have the id of the run.
 //! - Ctrl-C ends a run early, with its report. The second Ctrl-C does not wait for open requests.
 
 mod compare;
@@ -14,37 +14,15 @@ mod run;
 mod run_args;
 mod run_table;
 
-use crate::error::{CommandError, Outcome};
-use clap::Subcommand;
+use crate::command::{OrSubcommand, commands};
 
-#[derive(clap::Args)]
-#[command(
-    about = "Put load on a table, and show whether its keys would be throttled and what would help",
-    after_help = "Exit code 0: within the targets. 1: over the targets, refused, or operations failed. 2: there was no run.\nCost on Azure: a transaction for each operation and for each 100 rows that are loaded.",
-    args_conflicts_with_subcommands = true,
-    subcommand_negates_reqs = true
-)]
-pub(crate) struct StressCommand {
-    #[command(subcommand)]
-    of_report: Option<ReportCommand>,
-    #[command(flatten)]
-    run: Option<run_args::RunArgs>,
-}
+/// A run, or a command on reports.
+pub(crate) type StressCommand = OrSubcommand<run_args::RunCommand, ReportCommand>;
 
-#[derive(Subcommand)]
-enum ReportCommand {
-    Compare(compare::CompareCommand),
-    Page(page::PageCommand),
-}
-
-impl StressCommand {
-    pub(crate) async fn run(self) -> Result<Outcome, CommandError> {
-        match (self.of_report, self.run) {
-            (Some(ReportCommand::Compare(command)), _) => command.run(),
-            (Some(ReportCommand::Page(command)), _) => command.run(),
-            (None, Some(args)) => run::run(args).await,
-            (None, None) => Err(CommandError::usage("TABLE is missing")),
-        }
+commands! {
+    pub(crate) enum ReportCommand {
+        Compare(compare::CompareCommand),
+        Page(page::PageCommand),
     }
 }
 
@@ -63,8 +41,11 @@ mod tests {
     fn it_is_a_run_or_about_a_report() {
         let parsed = |line: &str| {
             let stress = Stress::try_parse_from(line.split_whitespace()).unwrap();
-            let StressCommand { of_report, run } = stress.stress;
-            (of_report.is_some(), run.is_some())
+            let StressCommand {
+                subcommand,
+                command,
+            } = stress.stress;
+            (subcommand.is_some(), command.is_some())
         };
         assert_eq!(parsed("stress trial --rows 0"), (false, true));
         assert_eq!(parsed("stress compare a b"), (true, false));

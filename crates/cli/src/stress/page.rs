@@ -1,21 +1,20 @@
 //! `partita stress page REPORT`: a report as a page with plots.
 
 use super::files;
-use crate::error::{CommandError, Outcome};
+use crate::command::{Command, CommandResult, Outcome};
 use crate::output;
 use partita_tools::stress::html;
 use std::path::PathBuf;
 
+/// Print a report as an HTML page with plots, for a browser
 #[derive(clap::Args)]
-#[command(about = "Print a report as an HTML page with plots, for a browser")]
-pub(super) struct PageCommand {
+pub(crate) struct PageCommand {
     /// Report that --report wrote
-    #[arg(value_name = "REPORT")]
     report: PathBuf,
 }
 
-impl PageCommand {
-    pub(super) fn run(self) -> Result<Outcome, CommandError> {
+impl Command for PageCommand {
+    fn run(self) -> CommandResult {
         let report = files::read(&self.report)?;
         output::print(&html(&report))?;
         Ok(Outcome::Done)

@@ -1,11 +1,12 @@
-//! What a run prints: the verdict and its numbers, in each format.
+//! The printed report of a run: the verdict and its numbers, in each format.
 
 use crate::error::CommandError;
-use crate::output::{self, Align, Format, Output, OutputArgs, Shape, align, number, truncate};
-use crate::screen::{self, wrap};
+use crate::output::{self, Align, Field, Format, Output, OutputArgs, Shape, align};
+use crate::screen::{self, truncate, wrap};
 use crate::units::{count, latency, many};
-use partita_client::ValueRef;
-use partita_tools::stress::{Counts, OperationMetrics, Report, display};
+use Align::{Left, Right};
+use partita_tools::stress::display::thousands;
+use partita_tools::stress::{Counts, Judged, OperationMetrics, PartitionMetrics, Report};
 use std::fmt::Write as _;
 
 /// Partitions in the table of the busiest.
@@ -24,34 +25,31 @@ pub(super) fn print(args: OutputArgs, report: &Report) -> Result<(), CommandErro
             let width = screen::size().map_or(WIDTH, |(columns, _)| columns);
             output::print(&page(report, width.max(WIDTH_MIN)))
         }
-        Format::Csv => {
-            let mut output = Output::stdout(args, Shape::Rows, None);
-            for operation in report.operations.iter().chain([&report.all]) {
-                write_operation(operation, &mut output)?;
-            }
-            output.finish()
-        }
+        Format::Csv => args.write(Shape::Rows, |output| {
+            let mut operations = report.operations.iter().chain([&report.all]);
+            operations.try_for_each(|operation| write_operation(operation, output))
+        }),
     }
 }
 
 fn write_operation(operation: &OperationMetrics, output: &mut Output) -> Result<(), CommandError> {
     let latency = operation.response;
     output.record(&[
-        ("Operation", ValueRef::String(&operation.operation)),
-        ("Done", number(operation.done)),
-        ("Missing", number(operation.missing)),
-        ("Failed", number(operation.failed)),
-        ("Entities", number(operation.entities)),
-        ("PerSecond", ValueRef::Double(operation.per_second)),
-        ("P50Us", number(latency.p50_us)),
-        ("P90Us", number(latency.p90_us)),
-        ("P99Us", number(latency.p99_us)),
-        ("P999Us", number(latency.p999_us)),
-        ("MaxUs", number(latency.max_us)),
+        ("Operation", Field::text(&operation.operation)),
+        ("Done", Field::count(operation.done)),
+        ("Missing", Field::count(operation.missing)),
+        ("Failed", Field::count(operation.failed)),
+        ("Entities", Field::count(operation.entities)),
+        ("PerSecond", Field::double(operation.per_second)),
+        ("P50Us", Field::count(latency.p50_us)),
+        ("P90Us", Field::count(latency.p90_us)),
+        ("P99Us", Field::count(latency.p99_us)),
+        ("P999Us", Field::count(latency.p999_us)),
+        ("MaxUs", Field::count(latency.max_us)),
     ])
 }
 
-/// The report for people, in lines of so many columns.
+/// The report for people, in lines of at most `width` columns.
 fn page(report: &Report, width: usize) -> String {
     let mut lines = wrap(&report.verdict.headline, width, 2);
     if !report.verdict.advice.is_empty() {
@@ -60,10 +58,11 @@ fn page(report: &Report, width: usize) -> String {
     for advice in &report.verdict.advice {
         lines.extend(wrap(&format!("- {advice}"), width, 2));
     }
-    for (rows, aligns) in [judged(report), operations(report), partitions(report)] {
-        if rows.len() > 1 {
+    for table in [judged, operations, partitions] {
+        let table = table(report, width);
+        if !table.is_empty() {
             lines.push(String::new());
-            lines.extend(align(&rows, &aligns, width));
+            lines.extend(table);
         }
     }
     lines.push(String::new());
@@ -76,91 +75,66 @@ fn page(report: &Report, width: usize) -> String {
     })
 }
 
-/// Rows of a table, the head first, and the alignment of its columns.
-type TableRows = (Vec<Vec<String>>, Vec<Align>);
+/// A column of a table: its name, its alignment, and its cell for an item.
+type Column<T> = (&'static str, Align, fn(&T) -> String);
 
-fn table<const N: usize>(
-    head: [(&str, Align); N],
-    rows: impl Iterator<Item = Vec<String>>,
-) -> TableRows {
-    let names = head.iter().map(|(name, _)| (*name).to_owned()).collect();
-    let rows = std::iter::once(names).chain(rows).collect();
-    (rows, head.map(|(_, align)| align).to_vec())
+/// The lines of a table with a row for each item; none without items.
+fn table<'a, T: 'a>(
+    columns: &[Column<T>],
+    items: impl Iterator<Item = &'a T>,
+    width: usize,
+) -> Vec<String> {
+    let row = |item: &T| columns.iter().map(|(.., cell)| cell(item)).collect();
+    let mut rows: Vec<Vec<String>> = items.map(row).collect();
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let head = columns.iter().map(|(name, ..)| (*name).to_owned());
+    rows.insert(0, head.collect());
+    let aligns: Vec<Align> = columns.iter().map(|(_, align, _)| *align).collect();
+    align(&rows, &aligns, width)
 }
 
-fn judged(report: &Report) -> TableRows {
-    use Align::{Left, Right};
-    let head = [
-        ("judged", Left),
-        ("state", Left),
-        ("asked/s", Right),
-        ("target/s", Right),
-        ("times", Right),
-        ("what", Left),
+fn judged(report: &Report, width: usize) -> Vec<String> {
+    let columns: [Column<Judged>; 6] = [
+        ("judged", Left, |one| one.scope.name().to_owned()),
+        ("state", Left, |one| one.state.to_string()),
+        ("asked/s", Right, |one| thousands(one.asked_per_second)),
+        ("target/s", Right, |one| thousands(one.target_per_second)),
+        ("times", Right, |one| format!("{:.2}", one.ratio())),
+        ("what", Left, |one| one.what.clone()),
     ];
-    let rows = report.verdict.judged.iter().map(|one| {
-        vec![
-            one.scope.name().to_owned(),
-            one.state.to_string(),
-            display::thousands(one.asked_per_second),
-            display::thousands(one.target_per_second),
-            format!("{:.2}", one.ratio()),
-            one.what.clone(),
-        ]
-    });
-    table(head, rows)
+    table(&columns, report.verdict.judged.iter(), width)
 }
 
-fn operations(report: &Report) -> TableRows {
-    use Align::{Left, Right};
-    let head = [
-        ("operation", Left),
-        ("done", Right),
-        ("failed", Right),
-        ("done/s", Right),
-        ("p50", Right),
-        ("p99", Right),
-        ("p99.9", Right),
-        ("longest", Right),
+fn operations(report: &Report, width: usize) -> Vec<String> {
+    let columns: [Column<OperationMetrics>; 8] = [
+        ("operation", Left, |one| one.operation.clone()),
+        ("done", Right, |one| count(one.done)),
+        ("failed", Right, |one| count(one.failed)),
+        ("done/s", Right, |one| thousands(one.per_second)),
+        ("p50", Right, |one| latency(one.response.p50_us)),
+        ("p99", Right, |one| latency(one.response.p99_us)),
+        ("p99.9", Right, |one| latency(one.response.p999_us)),
+        ("longest", Right, |one| latency(one.response.max_us)),
     ];
     let all = (report.operations.len() > 1).then_some(&report.all);
-    let rows = report.operations.iter().chain(all).map(|one| {
-        let response = one.response;
-        vec![
-            one.operation.clone(),
-            count(one.done),
-            count(one.failed),
-            display::thousands(one.per_second),
-            latency(response.p50_us),
-            latency(response.p99_us),
-            latency(response.p999_us),
-            latency(response.max_us),
-        ]
-    });
-    table(head, rows)
+    table(&columns, report.operations.iter().chain(all), width)
 }
 
-fn partitions(report: &Report) -> TableRows {
-    use Align::{Left, Right};
-    let head = [
-        ("busiest partitions", Left),
-        ("asked/s", Right),
-        ("served/s", Right),
-        ("peak/s", Right),
-        ("share", Right),
-        ("refused", Right),
+fn partitions(report: &Report, width: usize) -> Vec<String> {
+    let columns: [Column<PartitionMetrics>; 6] = [
+        ("busiest partitions", Left, |one| {
+            truncate(&one.partition_key, 40)
+        }),
+        ("asked/s", Right, |one| thousands(one.asked_per_second)),
+        ("served/s", Right, |one| thousands(one.served_per_second)),
+        ("peak/s", Right, |one| count(one.peak_asked)),
+        ("share", Right, |one| format!("{:.1} %", one.share * 100.0)),
+        ("refused", Right, |one| count(one.refused)),
     ];
-    let rows = report.partitions.iter().take(PARTITIONS_MAX).map(|one| {
-        vec![
-            truncate(&one.partition_key, 40),
-            display::thousands(one.asked_per_second),
-            display::thousands(one.served_per_second),
-            count(one.peak_asked),
-            format!("{:.1} %", one.share * 100.0),
-            count(one.refused),
-        ]
-    });
-    table(head, rows)
+    let partitions = report.partitions.iter().take(PARTITIONS_MAX);
+    table(&columns, partitions, width)
 }
 
 fn notes(report: &Report) -> Vec<String> {
@@ -178,7 +152,7 @@ fn notes(report: &Report) -> Vec<String> {
         notes.push(format!(
             "retries   {} after waits of {} s in total, {} of them as the server asked; {} succeeded by them",
             count(tries.retried_sum()),
-            display::thousands((waited * 10.0).round() / 10.0),
+            thousands((waited * 10.0).round() / 10.0),
             count(tries.waits_asked),
             many(tries.saved, "operation", "operations"),
         ));
@@ -201,7 +175,7 @@ fn notes(report: &Report) -> Vec<String> {
             latency(corrected.p999_us)
         ));
     }
-    let steady = display::thousands((report.steady_seconds * 10.0).round() / 10.0);
+    let steady = thousands((report.steady_seconds * 10.0).round() / 10.0);
     notes.push(format!(
         "pattern   {}; {}; rates of {steady} s",
         report.settings.pattern, report.settings.schedule

@@ -1,14 +1,16 @@
-//! A run: its table, load, operations and report.
+//! A run: prepares its table, loads rows, runs the operations, and writes the report.
 
 use super::files;
 use super::live::LivePage;
 use super::report;
-use super::run_args::{ResultArgs, RunArgs, RunSpec, SampleSource};
+use super::run_args::{ResultArgs, RunCommand, SampleSource};
 use super::run_table::RunTable;
-use crate::args::connection::Connection;
-use crate::error::{CommandError, Outcome};
+use crate::command::{
+    Command, CommandError, CommandResult, Connection, Outcome, Progress, block_on,
+};
+use crate::error::Because as _;
 use crate::output::{Format, OutputArgs};
-use crate::progress::{Progress, message};
+use crate::progress::message;
 use crate::screen::{self, Screen};
 use crate::signals::stop_requested;
 use crate::units::{count, many};
@@ -47,40 +49,48 @@ impl RetryObserver for TrafficAndRecorder {
     }
 }
 
-pub(super) async fn run(args: RunArgs) -> Result<Outcome, CommandError> {
-    let mut spec = args.spec()?;
-    for path in [&args.result.report, &args.result.html] {
-        files::check_writable(path.as_ref(), args.result.confirm.yes)?;
+impl Command for RunCommand {
+    fn run(self) -> CommandResult {
+        block_on(run(self))
     }
+}
+
+async fn run(args: RunCommand) -> CommandResult {
+    let run = Guid(fastrand::u128(..).to_be_bytes());
+    let (mut settings, sample) = args.settings(run)?;
     let traffic = Arc::new(Traffic::default());
+    let mut progress = Progress::new(&traffic);
+    for path in [&args.result.report, &args.result.html] {
+        files::check_writable(path.as_ref(), &args.result.confirm, &mut progress)?;
+    }
     // Two clients: the retries of the load do not count against the run's retry budget.
     let loading = Connection::tuned(&args.connection, &traffic, |options| {
         options.retry = LOAD_RETRY;
         options.retry_budget = RetryBudget::UNBOUNDED;
     })?;
-    let recorder = Arc::new(Recorder::new(spec.schedule.ramp()));
+    settings.endpoint = loading.service.endpoint().to_string();
+    let recorder = Arc::new(Recorder::new(settings.schedule.ramp()));
     let observer: Arc<dyn RetryObserver> = Arc::new(TrafficAndRecorder(
         Arc::clone(&traffic),
         Arc::clone(&recorder),
     ));
     let running = Connection::tuned(&args.connection, &traffic, |options| {
         options.observer = Some(observer);
-        options.idle_connections_max = usize::try_from(spec.workers).unwrap_or(usize::MAX);
+        options.idle_connections_max = usize::try_from(settings.workers).unwrap_or(usize::MAX);
     })?;
-    let progress = Progress::new(&loading);
-    let sample = sampled_keys(&mut spec, &loading).await?;
-    let run = Guid(fastrand::u128(..).to_be_bytes());
-    let prefix: String = run.to_string().chars().take(8).collect();
-    let keys = Keys::new(spec.pattern.clone(), spec.seed, &prefix, sample);
+    let sample = match &sample {
+        Some(source) => sampled_keys(source, &mut settings, &loading).await?,
+        None => Vec::new(),
+    };
+    let prefix: String = settings.run.chars().take(8).collect();
+    let keys = Keys::new(settings.pattern.clone(), settings.seed, &prefix, sample);
     let table = RunTable::prepare(
         loading.service.table_client(&args.table),
         args.keys.use_existing,
         args.keys.keep,
     );
     let table = table.await?;
-    let settings = settings(&spec, &args, &loading, run);
     let prepared = PreparedRun {
-        spec,
         settings,
         keys,
         run,
@@ -93,25 +103,25 @@ pub(super) async fn run(args: RunArgs) -> Result<Outcome, CommandError> {
     finish(&args.result, args.output, &report, progress)
 }
 
-/// The keys to sample; notes their source and number in the pattern.
+/// The keys to sample. Records their source and number in the pattern.
 async fn sampled_keys(
-    spec: &mut RunSpec,
+    source: &SampleSource,
+    settings: &mut Settings,
     connection: &Connection,
 ) -> Result<Vec<String>, CommandError> {
-    let (sample, source) = match &spec.sample {
-        None => return Ok(Vec::new()),
-        Some(SampleSource::File(path)) => {
+    let (sample, source) = match source {
+        SampleSource::File(path) => {
             let source = path.display().to_string();
-            let failed = CommandError::because(format!("cannot read {source}"));
-            let file = File::open(path).map_err(failed)?;
-            (Sample::of_lines(BufReader::new(file), spec.seed)?, source)
+            let file = File::open(path).because(format!("cannot read {source}"))?;
+            let sample = Sample::of_lines(BufReader::new(file), settings.seed)?;
+            (sample, source)
         }
-        Some(SampleSource::Table(name)) => {
+        SampleSource::Table(name) => {
             let table = connection.service.table_client(name);
             let sample = tokio::select! {
                 biased;
                 () = stop_requested() => return Err(CommandError::Interrupted),
-                sample = Sample::of_table(table, spec.seed) => sample?,
+                sample = Sample::of_table(table, settings.seed) => sample?,
             };
             if sample.met() >= SAMPLE_ROWS_MAX {
                 let rows = count(sample.met());
@@ -124,38 +134,15 @@ async fn sampled_keys(
         return Err(CommandError::usage(format!("{source} has no keys")));
     }
     let keys = sample.into_keys();
-    spec.pattern = Pattern::Sampled {
+    settings.pattern = Pattern::Sampled {
         source,
         keys: keys.len() as u64,
     };
     Ok(keys)
 }
 
-fn settings(spec: &RunSpec, args: &RunArgs, connection: &Connection, run: Guid) -> Settings {
-    Settings {
-        endpoint: connection.service.endpoint().to_string(),
-        table: args.table.clone(),
-        run: run.to_string(),
-        pattern: spec.pattern.clone(),
-        seed: spec.seed,
-        rows: spec.rows,
-        row_bytes: spec.row_bytes as u64,
-        mix: spec.mix.clone(),
-        batch_rows: spec.batch_rows,
-        range_rows: spec.range_rows.into(),
-        aim: spec.aim.clone(),
-        schedule: spec.schedule,
-        workers: spec.workers,
-        duration_seconds: spec.duration.map(|duration| duration.as_secs_f64()),
-        operations: spec.operations,
-        retries: args.connection.retries,
-        targets: spec.targets,
-    }
-}
-
-/// Everything that a run needs besides its table.
+/// A run before it has a table with rows.
 struct PreparedRun {
-    spec: RunSpec,
     settings: Settings,
     keys: Keys,
     run: Guid,
@@ -169,10 +156,10 @@ impl PreparedRun {
         self,
         table: &RunTable,
         running: &Connection,
-        mut progress: Progress,
+        progress: Progress,
     ) -> (Result<(Report, Progress), CommandError>, u64) {
         let written = AtomicU64::new(0);
-        let load = match self.load(table, &mut progress, &written).await {
+        let load = match self.load(table, &progress, &written).await {
             Ok(load) => load,
             Err(error) => return (Err(error), written.into_inner()),
         };
@@ -194,7 +181,7 @@ impl PreparedRun {
             keys,
             load,
         };
-        match watched(test, recorder, format, &mut progress).await {
+        match watched(test, recorder, format, &progress).await {
             Ok(report) => {
                 let rows = rows + report.new_rows;
                 (Ok((report, progress)), rows)
@@ -207,8 +194,8 @@ impl PreparedRun {
         TableTarget {
             table,
             run: self.run,
-            row_bytes: self.spec.row_bytes,
-            range_rows: self.spec.range_rows,
+            row_bytes: usize::try_from(self.settings.row_bytes).unwrap_or(usize::MAX),
+            range_rows: u32::try_from(self.settings.range_rows).unwrap_or(u32::MAX),
             scan_entities,
         }
     }
@@ -217,10 +204,10 @@ impl PreparedRun {
     async fn load(
         &self,
         table: &RunTable,
-        progress: &mut Progress,
+        progress: &Progress,
         written: &AtomicU64,
     ) -> Result<Option<FillMetrics>, CommandError> {
-        let rows = self.spec.rows;
+        let rows = self.settings.rows;
         if rows == 0 {
             return Ok(None);
         }
@@ -253,8 +240,8 @@ impl PreparedRun {
 
     /// An error if `--aim` names a partition without rows and the mix reads.
     fn aimed_at_nothing(&self, rows: u64) -> Option<CommandError> {
-        let aim = self.spec.aim.as_ref()?;
-        let reads = self.spec.mix.has(|kind| kind.needs_rows());
+        let aim = self.settings.aim.as_ref()?;
+        let reads = self.settings.mix.has(|kind| kind.needs_rows());
         let has_rows = (0..rows).any(|number| self.keys.partition_key(number) == *aim);
         (reads && !has_rows).then(|| {
             let example = self.keys.partition_key(0);
@@ -270,7 +257,7 @@ async fn watched(
     test: Test,
     recorder: Arc<Recorder>,
     format: Format,
-    progress: &mut Progress,
+    progress: &Progress,
 ) -> Result<Report, CommandError> {
     let has_screen = format == Format::Table && screen::size().is_some();
     let page = LivePage::new(&test.settings);
@@ -319,7 +306,7 @@ fn finish(
     output: OutputArgs,
     report: &Report,
     progress: Progress,
-) -> Result<Outcome, CommandError> {
+) -> CommandResult {
     files::write(args.report.as_ref(), || report.to_json())?;
     files::write(args.html.as_ref(), || html(report))?;
     report::print(output, report)?;
@@ -327,7 +314,7 @@ fn finish(
         message("the run was interrupted before its end");
     }
     if report.seconds < 1.0 {
-        message("the run took less than a second: its rates mean little");
+        message("the run took less than a second: its rates are not significant");
     }
     progress.finish(&many(report.all.done, "operation", "operations"));
     Ok(match report.verdict.state {

@@ -1,11 +1,13 @@
-//! The flags of a run, and the run that they describe.
+//! The flags of a run, and the settings that they describe.
 
-use crate::args::{ConfirmArgs, ConnectionArgs};
+use crate::args::{ConfirmArgs, ConnectionArgs, choice};
 use crate::error::CommandError;
 use crate::output::OutputArgs;
 use crate::units::{parse_duration, parse_duration_above_zero};
+use clap::builder::TypedValueParser;
 use clap::{ValueEnum, value_parser};
-use partita_tools::stress::{Kind, Mix, PARTITIONS_MAX, Pattern, Schedule, Targets};
+use partita_client::Guid;
+use partita_tools::stress::{Kind, Mix, PARTITIONS_MAX, Pattern, Schedule, Settings, Targets};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -17,12 +19,15 @@ const WORKERS_AT_A_RATE: u64 = 1024;
 /// Longest text of a property, in UTF-16 code units (protocol: "Understanding the Table service data model").
 const ROW_BYTES_MAX: u64 = 32_768;
 
-/// A stress test. It is given if its table is: clap leaves the group of a structure with flattened fields empty.
+/// Put load on a table, and show whether its keys would be throttled and what would help
+// Derived groups leave out flattened fields: this one tells clap that TABLE alone makes the command complete.
 #[derive(clap::Args)]
 #[group(args = ["table"])]
-pub(super) struct RunArgs {
+#[command(
+    after_help = "Exit code 0: within the targets. 1: over the targets, refused, or operations failed. 2: there was no run.\nCost on Azure: a transaction for each operation and for each 100 rows that are loaded."
+)]
+pub(crate) struct RunCommand {
     /// Table name
-    #[arg(value_name = "TABLE")]
     pub(super) table: String,
     #[command(flatten)]
     pub(super) keys: KeyArgs,
@@ -98,7 +103,7 @@ pub(super) struct LoadArgs {
     /// Time until the rate, or all workers, are reached, such as 10s
     #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "0s")]
     ramp: Duration,
-    /// Reach the rate in so many equal steps [default: steadily]
+    /// Reach the rate in this many equal steps [default: steadily]
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=1000), requires = "rate")]
     ramp_steps: Option<u32>,
     /// Parallel operations at most, 1 to 2,048 [default: 16; 1,024 at a rate]
@@ -117,8 +122,8 @@ pub(super) struct LoadArgs {
 #[command(next_help_heading = "Verdict and report")]
 pub(super) struct ResultArgs {
     /// Targets to judge by: azure (2,000 entities/s a partition, 20,000 an account), classic (500, 5,000), or off
-    #[arg(long, value_name = "WHOSE", value_enum, default_value_t = TargetArg::Azure)]
-    target: TargetArg,
+    #[arg(long, value_name = "WHOSE", value_parser = targets(), default_value = "azure")]
+    target: Targets,
     /// Target of a partition in entities/s, instead of that of --target
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..))]
     target_partition: Option<u64>,
@@ -145,11 +150,12 @@ enum PatternArg {
     Sampled,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum TargetArg {
-    Azure,
-    Classic,
-    Off,
+fn targets() -> impl TypedValueParser<Value = Targets> {
+    choice([
+        ("azure", Targets::AZURE),
+        ("classic", Targets::CLASSIC),
+        ("off", Targets::OFF),
+    ])
 }
 
 /// Where the PartitionKeys of `--pattern sampled` come from.
@@ -159,28 +165,12 @@ pub(super) enum SampleSource {
     Table(String),
 }
 
-/// A run, as the flags describe it.
-#[derive(Debug, Clone)]
-pub(super) struct RunSpec {
-    pub(super) pattern: Pattern,
-    pub(super) sample: Option<SampleSource>,
-    pub(super) seed: u64,
-    pub(super) rows: u64,
-    pub(super) row_bytes: usize,
-    pub(super) mix: Mix,
-    pub(super) batch_rows: u64,
-    pub(super) range_rows: u32,
-    pub(super) aim: Option<String>,
-    pub(super) schedule: Schedule,
-    pub(super) workers: u64,
-    pub(super) duration: Option<Duration>,
-    pub(super) operations: Option<u64>,
-    pub(super) targets: Targets,
-}
-
-impl RunArgs {
-    /// The run, if the flags make sense together.
-    pub(super) fn spec(&self) -> Result<RunSpec, CommandError> {
+impl RunCommand {
+    /// The settings of the run that the flags describe, and the source of `--pattern sampled`. The endpoint is not known yet.
+    pub(super) fn settings(
+        &self,
+        run: Guid,
+    ) -> Result<(Settings, Option<SampleSource>), CommandError> {
         let Self { keys, load, .. } = self;
         let (pattern, sample) = keys.pattern()?;
         let schedule = load.schedule();
@@ -189,42 +179,46 @@ impl RunArgs {
             Schedule::Rate { .. } => WORKERS_AT_A_RATE,
         };
         let default_duration = load.operations.is_none().then_some(DURATION);
-        let spec = RunSpec {
+        let duration = load.duration.or(default_duration);
+        let settings = Settings {
+            endpoint: String::new(),
+            table: self.table.clone(),
+            run: run.to_string(),
             pattern,
-            sample,
             seed: keys.seed,
             rows: keys.rows,
-            row_bytes: usize::try_from(keys.row_bytes).unwrap_or_default(),
+            row_bytes: keys.row_bytes,
             mix: load.mix.clone(),
             batch_rows: load.batch_rows,
-            range_rows: load.range_rows,
+            range_rows: load.range_rows.into(),
             aim: load.aim.clone(),
             schedule,
             workers: load.workers.unwrap_or(workers),
-            duration: load.duration.or(default_duration),
+            duration_seconds: duration.map(|duration| duration.as_secs_f64()),
             operations: load.operations,
+            retries: self.connection.retries,
             targets: self.result.targets(),
         };
-        spec.check()
+        check(&settings)?;
+        Ok((settings, sample))
     }
 }
 
-impl RunSpec {
-    fn check(self) -> Result<Self, CommandError> {
-        let writes_new = self.mix.has(|kind| !kind.needs_rows());
-        if self.rows == 0 && !writes_new {
-            return Err(CommandError::usage(
-                "without --rows there is nothing to read: the mix has no insert and no batch",
-            ));
-        }
-        let is_wide = |kind| matches!(kind, Kind::PartitionRange | Kind::Scan);
-        if self.aim.is_some() && self.mix.has(is_wide) {
-            return Err(CommandError::usage(
-                "--aim is for operations on one partition; partition-range and scan use several",
-            ));
-        }
-        Ok(self)
+/// Refuses flags that contradict each other.
+fn check(settings: &Settings) -> Result<(), CommandError> {
+    let writes_new = settings.mix.has(|kind| !kind.needs_rows());
+    if settings.rows == 0 && !writes_new {
+        return Err(CommandError::usage(
+            "without --rows there is nothing to read: the mix has no insert and no batch",
+        ));
     }
+    let is_wide = |kind| matches!(kind, Kind::PartitionRange | Kind::Scan);
+    if settings.aim.is_some() && settings.mix.has(is_wide) {
+        return Err(CommandError::usage(
+            "--aim is for operations on one partition; partition-range and scan use several",
+        ));
+    }
+    Ok(())
 }
 
 impl KeyArgs {
@@ -282,15 +276,10 @@ impl LoadArgs {
 
 impl ResultArgs {
     fn targets(&self) -> Targets {
-        let preset = match self.target {
-            TargetArg::Azure => Targets::AZURE,
-            TargetArg::Classic => Targets::CLASSIC,
-            TargetArg::Off => Targets::OFF,
-        };
         let own = |target: Option<u64>| target.map(|target| target as f64);
         Targets {
-            partition: own(self.target_partition).or(preset.partition),
-            account: own(self.target_account).or(preset.account),
+            partition: own(self.target_partition).or(self.target.partition),
+            account: own(self.target_account).or(self.target.account),
         }
     }
 }
@@ -310,33 +299,37 @@ mod tests {
     #[derive(Parser)]
     struct Stress {
         #[command(flatten)]
-        run: RunArgs,
+        run: RunCommand,
     }
 
-    fn spec(flags: &str) -> Result<RunSpec, String> {
+    fn run(flags: &str) -> Result<(Settings, Option<SampleSource>), String> {
         let words = ["stress", "table"]
             .into_iter()
             .chain(flags.split_whitespace());
         let stress = Stress::try_parse_from(words).map_err(|error| error.to_string())?;
-        stress.run.spec().map_err(|error| error.chain())
+        let settings = stress.run.settings(Guid([0; 16]));
+        settings.map_err(|error| error.chain())
+    }
+
+    fn settings(flags: &str) -> Settings {
+        run(flags).unwrap().0
     }
 
     #[test]
     fn without_flags_it_is_a_closed_loop_of_half_a_minute() {
-        let spec = spec("").unwrap();
-        assert_eq!(spec.pattern, Pattern::Uniform { partitions: 100 });
-        assert_eq!(spec.schedule, Schedule::Closed { ramp_seconds: 0.0 });
+        let run = settings("");
+        assert_eq!(run.pattern, Pattern::Uniform { partitions: 100 });
+        assert_eq!(run.schedule, Schedule::Closed { ramp_seconds: 0.0 });
         assert_eq!(
-            (spec.duration, spec.operations, spec.workers),
-            (Some(DURATION), None, 16)
+            (run.duration_seconds, run.operations, run.workers),
+            (Some(30.0), None, 16)
         );
-        assert_eq!(spec.targets, Targets::AZURE);
+        assert_eq!(run.targets, Targets::AZURE);
     }
 
     #[test]
     fn flags_describe_a_run() {
-        let of = |flags| spec(flags).unwrap();
-        let zipf = of("--pattern zipf --partitions 7 --exponent 1.5 --operations 50");
+        let zipf = settings("--pattern zipf --partitions 7 --exponent 1.5 --operations 50");
         assert_eq!(
             zipf.pattern,
             Pattern::Zipf {
@@ -344,8 +337,9 @@ mod tests {
                 exponent: 1.5
             }
         );
-        assert_eq!((zipf.duration, zipf.operations), (None, Some(50)));
-        let rate = of("--rate 2500.5 --ramp 1m --ramp-steps 4 --target classic --target-account 9");
+        assert_eq!((zipf.duration_seconds, zipf.operations), (None, Some(50)));
+        let rate =
+            settings("--rate 2500.5 --ramp 1m --ramp-steps 4 --target classic --target-account 9");
         assert_eq!(
             rate.schedule,
             Schedule::Rate {
@@ -362,16 +356,11 @@ mod tests {
                 account: Some(9.0)
             }
         );
-        let sampled = of("--keys-from people --workers 3");
-        assert_eq!(
-            sampled.sample,
-            Some(SampleSource::Table("people".to_owned()))
-        );
+        let (sampled, source) = run("--keys-from people --workers 3").unwrap();
+        assert_eq!(source, Some(SampleSource::Table("people".to_owned())));
         assert!(matches!(sampled.pattern, Pattern::Sampled { .. }));
-        assert_eq!(
-            of("--rows 0 --mix insert --duration 2h").duration,
-            Some(Duration::from_secs(7_200))
-        );
+        let long = settings("--rows 0 --mix insert --duration 2h");
+        assert_eq!(long.duration_seconds, Some(7_200.0));
     }
 
     #[test]
@@ -396,7 +385,7 @@ mod tests {
             ("--batch-rows 101", "101 is not in"),
             ("--row-bytes 40000", "40000 is not in"),
         ] {
-            let refused = spec(flags).map(|_| ()).unwrap_err();
+            let refused = run(flags).map(|_| ()).unwrap_err();
             assert!(refused.contains(expected), "{flags}: {refused}");
         }
     }

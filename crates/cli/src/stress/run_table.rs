@@ -1,4 +1,4 @@
-//! The table of a run: created for it and deleted at the end, or an existing table, of which nothing is deleted.
+//! The table of a run: created for it and deleted at the end, or an existing table, from which nothing is deleted.
 
 use crate::error::CommandError;
 use crate::progress::message;
@@ -14,7 +14,7 @@ pub(super) struct RunTable {
 }
 
 impl RunTable {
-    /// Creates the table, or takes an existing one if the user allows it.
+    /// Creates the table, or uses an existing one if the user allows it.
     pub(super) async fn prepare(
         client: TableClient,
         use_existing: bool,
@@ -23,14 +23,14 @@ impl RunTable {
         let is_created = match client.create().await {
             Ok(()) => true,
             Err(error) if error.code() == Some(ErrorCode::TableAlreadyExists) => false,
-            // A signature may allow to write rows and not to create tables.
+            // The signature may permit writing rows, but not creating tables.
             Err(error) if use_existing && error.status() == Some(403) => false,
             Err(error) => return Err(error.into()),
         };
         if !is_created && !use_existing {
             let name = client.name();
             return Err(CommandError::usage(format!(
-                "table {name} exists already: --use-existing adds the run's rows to it, where they stay; give another name for a table of the run's own"
+                "table {name} exists already: add --use-existing to write rows to it, which stay there, or choose a new name"
             )));
         }
         Ok(Self {
@@ -40,7 +40,7 @@ impl RunTable {
         })
     }
 
-    /// Deletes the table, if the run created it and it is not to be kept, and says what stays.
+    /// Deletes the table if the run created it, unless `--keep`. Reports a table or rows that stay.
     pub(super) async fn finish(self, run: Guid, rows: u64) {
         let name = self.client.name();
         if !self.is_created {

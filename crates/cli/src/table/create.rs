@@ -1,13 +1,11 @@
-//! `partita table create TABLE…`
+//! `partita table create TABLE…`: one table after the other, until one fails.
 
-use crate::args::ConnectionArgs;
-use crate::args::connection::Connection;
-use crate::error::{CommandError, Outcome};
-use crate::progress::{Progress, message};
+use crate::command::{AccountCommand, CommandResult, Connection, Outcome, Progress};
+use crate::progress::message;
 use crate::units::many;
 
+/// Create tables
 #[derive(clap::Args)]
-#[command(about = "Create tables")]
 pub(crate) struct CreateCommand {
     /// Table names
     #[arg(value_name = "TABLE", required = true, num_args = 1..)]
@@ -15,14 +13,10 @@ pub(crate) struct CreateCommand {
     /// Accept a table that exists already
     #[arg(long)]
     if_not_exists: bool,
-    #[command(flatten)]
-    connection: ConnectionArgs,
 }
 
-impl CreateCommand {
-    pub(super) async fn run(self) -> Result<Outcome, CommandError> {
-        let connection = Connection::new(&self.connection)?;
-        let progress = Progress::new(&connection);
+impl AccountCommand for CreateCommand {
+    async fn run(self, connection: Connection, progress: Progress) -> CommandResult {
         let mut created = 0;
         for name in self.table.iter().map(|name| name.trim()) {
             match connection.service.create_table(name).await {

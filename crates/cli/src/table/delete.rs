@@ -1,31 +1,26 @@
-//! `partita table delete TABLE…`
+//! `partita table delete TABLE…`: one table after the other; a missing table is reported and skipped.
 
-use crate::args::connection::Connection;
-use crate::args::{ConfirmArgs, ConnectionArgs};
-use crate::error::{CommandError, Outcome};
-use crate::progress::{Progress, confirm, message};
+use crate::args::ConfirmArgs;
+use crate::command::{AccountCommand, CommandResult, Connection, Outcome, Progress};
+use crate::progress::message;
 use crate::units::many;
 
+/// Delete tables with all their rows
 #[derive(clap::Args)]
-#[command(about = "Delete tables with all their rows")]
 pub(crate) struct DeleteCommand {
     /// Table names
     #[arg(value_name = "TABLE", required = true, num_args = 1..)]
     table: Vec<String>,
     #[command(flatten)]
     confirm: ConfirmArgs,
-    #[command(flatten)]
-    connection: ConnectionArgs,
 }
 
-impl DeleteCommand {
-    pub(super) async fn run(self) -> Result<Outcome, CommandError> {
-        let connection = Connection::new(&self.connection)?;
+impl AccountCommand for DeleteCommand {
+    async fn run(self, connection: Connection, mut progress: Progress) -> CommandResult {
         let names: Vec<&str> = self.table.iter().map(|name| name.trim()).collect();
         let tables = if names.len() == 1 { "table" } else { "tables" };
         let question = format!("delete {tables} {} with all rows", names.join(", "));
-        confirm(&question, self.confirm.yes)?;
-        let progress = Progress::new(&connection);
+        self.confirm.confirm(&question, &mut progress)?;
         let mut deleted = 0;
         for name in &names {
             match connection.service.delete_table(name).await {

@@ -1,38 +1,30 @@
-//! `partita table list [FILTER]`
+//! `partita table list [FILTER]`: the names of the tables of an account.
 
-use super::next_name;
-use crate::args::ConnectionArgs;
-use crate::args::connection::Connection;
-use crate::error::{CommandError, Outcome};
-use crate::output::{Output, OutputArgs, Shape};
-use crate::progress::Progress;
+use crate::command::{AccountCommand, CommandResult, Connection, Outcome, Progress};
+use crate::output::{Field, Output, OutputArgs, Shape};
 use crate::units::many;
-use partita_client::{Filter, ValueRef};
+use futures::TryStreamExt as _;
+use partita_client::Filter;
 
+/// List the tables
 #[derive(clap::Args)]
-#[command(about = "List the tables")]
 pub(crate) struct ListCommand {
     /// OData filter, such as "TableName ge 'm'"
-    #[arg(value_name = "FILTER")]
     filter: Option<String>,
     #[command(flatten)]
     output: OutputArgs,
-    #[command(flatten)]
-    connection: ConnectionArgs,
 }
 
-impl ListCommand {
-    pub(super) async fn run(self) -> Result<Outcome, CommandError> {
-        let connection = Connection::new(&self.connection)?;
-        let progress = Progress::new(&connection);
+impl AccountCommand for ListCommand {
+    async fn run(self, connection: Connection, progress: Progress) -> CommandResult {
         let mut output = Output::stdout(self.output, Shape::Rows, None);
         let mut tables = match self.filter {
             Some(filter) => connection.service.query_tables(Filter::raw(filter)),
             None => connection.service.list_tables(),
         };
         let mut found = 0;
-        while let Some(name) = next_name(&mut tables).await {
-            output.record(&[("TableName", ValueRef::String(&name?))])?;
+        while let Some(name) = tables.try_next().await? {
+            output.record(&[("TableName", Field::text(&name))])?;
             found += 1;
         }
         output.finish()?;

@@ -1,5 +1,5 @@
-//! `partita table create|list|delete|show|set|rename|truncate`: tables of an account. `set`, `rename` and `truncate` are Partita's own,
-//! beyond the Table service.
+//! `partita table create|list|delete|show|set|rename|truncate`: tables of an account. `set`, `rename` and `truncate` need a Partita
+//! server, as they are not operations of the Table service.
 
 mod create;
 mod delete;
@@ -9,53 +9,31 @@ mod set;
 mod show;
 mod truncate;
 
-use crate::args::connection::Connection;
-use crate::error::{CommandError, Outcome};
-use clap::Subcommand;
+use crate::command::{CommandError, Connection, OnAccount, Progress, commands};
 use partita_client::{TableClient, TableSettings};
 
-#[derive(Subcommand)]
-pub(crate) enum TableCommand {
-    Create(create::CreateCommand),
-    List(list::ListCommand),
-    Delete(delete::DeleteCommand),
-    Show(show::ShowCommand),
-    Set(set::SetCommand),
-    Rename(rename::RenameCommand),
-    Truncate(truncate::TruncateCommand),
-}
-
-impl TableCommand {
-    pub(crate) async fn run(self) -> Result<Outcome, CommandError> {
-        match self {
-            Self::Create(command) => command.run().await,
-            Self::List(command) => command.run().await,
-            Self::Delete(command) => command.run().await,
-            Self::Show(command) => command.run().await,
-            Self::Set(command) => command.run().await,
-            Self::Rename(command) => command.run().await,
-            Self::Truncate(command) => command.run().await,
-        }
+commands! {
+    pub(crate) enum TableCommand {
+        Create(OnAccount<create::CreateCommand>),
+        List(OnAccount<list::ListCommand>),
+        Delete(OnAccount<delete::DeleteCommand>),
+        Show(OnAccount<show::ShowCommand>),
+        Set(OnAccount<set::SetCommand>),
+        Rename(OnAccount<rename::RenameCommand>),
+        Truncate(OnAccount<truncate::TruncateCommand>),
     }
 }
 
-/// A table on a server that has Partita's own operations.
+/// A table on a server that has Partita's own operations, and the progress of a command on it: without the request of this check.
 async fn extended_table(
     connection: &Connection,
     name: &str,
-) -> Result<(TableClient, TableSettings), CommandError> {
+) -> Result<(TableClient, TableSettings, Progress), CommandError> {
     let table = connection.service.table_client(name);
-    match table.settings().await? {
-        Some(settings) => Ok((table, settings)),
-        None => Err(CommandError::usage(
+    let settings = table.settings().await?.ok_or_else(|| {
+        CommandError::usage(
             "this server does not support the operation, only Partita does; `partita copy` and `partita purge` work everywhere",
-        )),
-    }
-}
-
-/// The next name of a listing.
-async fn next_name(
-    tables: &mut partita_client::TableStream,
-) -> Option<partita_client::Result<String>> {
-    std::future::poll_fn(|context| tables.as_mut().poll_next(context)).await
+        )
+    })?;
+    Ok((table, settings, Progress::new(&connection.traffic)))
 }

@@ -1,29 +1,21 @@
-//! `partita table rename TABLE NAME`
+//! `partita table rename TABLE NAME`: a new name for a table; its rows are not touched.
 
 use super::extended_table;
-use crate::args::ConnectionArgs;
-use crate::args::connection::Connection;
-use crate::error::{CommandError, Outcome};
-use crate::progress::Progress;
+use crate::command::{AccountCommand, CommandResult, Connection, Outcome, Progress};
 
+/// Rename a table, instantly (Partita only)
 #[derive(clap::Args)]
-#[command(about = "Rename a table, instantly (Partita only)")]
 pub(crate) struct RenameCommand {
     /// Table name
-    #[arg(value_name = "TABLE")]
     table: String,
     /// New name
     #[arg(value_name = "NAME")]
     to: String,
-    #[command(flatten)]
-    connection: ConnectionArgs,
 }
 
-impl RenameCommand {
-    pub(super) async fn run(self) -> Result<Outcome, CommandError> {
-        let connection = Connection::new(&self.connection)?;
-        let (table, settings) = extended_table(&connection, &self.table).await?;
-        let progress = Progress::new(&connection);
+impl AccountCommand for RenameCommand {
+    async fn run(self, connection: Connection, _: Progress) -> CommandResult {
+        let (table, settings, progress) = extended_table(&connection, &self.table).await?;
         table.rename(&self.to).await?;
         progress.finish(&format!("{} renamed to {}", settings.name, self.to));
         Ok(Outcome::Done)

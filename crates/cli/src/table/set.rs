@@ -1,27 +1,22 @@
 //! `partita table set TABLE --ttl TIME`: the time to live of rows.
 
 use super::extended_table;
-use crate::args::connection::Connection;
-use crate::args::{ConfirmArgs, ConnectionArgs};
-use crate::error::{CommandError, Outcome};
-use crate::progress::{Progress, confirm};
+use crate::args::ConfirmArgs;
+use crate::command::{AccountCommand, CommandResult, Connection, Outcome, Progress};
 use crate::units::{duration, parse_duration};
 use partita_client::TimeToLive;
 use std::time::Duration;
 
+/// Set the time to live of a table's rows (Partita only)
 #[derive(clap::Args)]
-#[command(about = "Set the time to live of a table's rows (Partita only)")]
 pub(crate) struct SetCommand {
     /// Table name
-    #[arg(value_name = "TABLE")]
     table: String,
     /// Time to live since the last write of a row, such as 30d or 12h, or none
     #[arg(long, value_name = "TIME", value_parser = TtlArg::parse)]
     ttl: TtlArg,
     #[command(flatten)]
     confirm: ConfirmArgs,
-    #[command(flatten)]
-    connection: ConnectionArgs,
 }
 
 /// `none`, or a duration of whole seconds.
@@ -50,10 +45,9 @@ pub(super) fn ttl_text(ttl: Option<TimeToLive>) -> String {
     })
 }
 
-impl SetCommand {
-    pub(super) async fn run(self) -> Result<Outcome, CommandError> {
-        let connection = Connection::new(&self.connection)?;
-        let (table, settings) = extended_table(&connection, &self.table).await?;
+impl AccountCommand for SetCommand {
+    async fn run(self, connection: Connection, _: Progress) -> CommandResult {
+        let (table, settings, mut progress) = extended_table(&connection, &self.table).await?;
         let TtlArg(ttl) = self.ttl;
         let is_shorter = ttl.is_some_and(|ttl| settings.ttl.is_none_or(|now| ttl < now));
         if is_shorter {
@@ -62,9 +56,8 @@ impl SetCommand {
                 settings.name,
                 ttl_text(ttl)
             );
-            confirm(&question, self.confirm.yes)?;
+            self.confirm.confirm(&question, &mut progress)?;
         }
-        let progress = Progress::new(&connection);
         table.set_time_to_live(ttl).await?;
         progress.finish(&format!(
             "time to live of {} is {}",

@@ -1,31 +1,24 @@
 //! `partita table show TABLE`: its settings and access policies.
 
-use super::next_name;
 use super::set::ttl_text;
-use crate::args::ConnectionArgs;
-use crate::args::connection::Connection;
-use crate::error::{CommandError, Outcome};
-use crate::output::{Output, OutputArgs, Shape};
-use crate::progress::{Progress, message};
-use partita_client::{AccessPolicy, Filter, TableServiceClient, ValueRef};
+use crate::command::{AccountCommand, CommandError, CommandResult, Connection, Outcome, Progress};
+use crate::output::{Field, OutputArgs, Shape};
+use crate::progress::message;
+use futures::TryStreamExt as _;
+use partita_client::{AccessPolicy, Filter, TableServiceClient};
 use std::fmt::Write as _;
 
+/// Show a table and its access policies
 #[derive(clap::Args)]
-#[command(about = "Show a table and its access policies")]
 pub(crate) struct ShowCommand {
     /// Table name
-    #[arg(value_name = "TABLE")]
     table: String,
     #[command(flatten)]
     output: OutputArgs,
-    #[command(flatten)]
-    connection: ConnectionArgs,
 }
 
-impl ShowCommand {
-    pub(super) async fn run(self) -> Result<Outcome, CommandError> {
-        let connection = Connection::new(&self.connection)?;
-        let progress = Progress::new(&connection);
+impl AccountCommand for ShowCommand {
+    async fn run(self, connection: Connection, progress: Progress) -> CommandResult {
         let name = &self.table;
         let Some(exact) = exact_name(&connection.service, name).await? else {
             message(&format!("there is no table {name}"));
@@ -39,7 +32,7 @@ impl ShowCommand {
                 fields.push(("Created".to_owned(), settings.created.to_string()));
                 fields.push(("TimeToLive".to_owned(), ttl_text(settings.ttl)));
             }
-            // Not Partita, or a signature that may not read them.
+            // Another server than Partita, or a signature without the permission to read settings.
             Ok(None) => {}
             Err(error) if error.status() == Some(403) => {}
             Err(error) => return Err(error.into()),
@@ -51,18 +44,18 @@ impl ShowCommand {
                     fields.push((format!("Policy{number}"), text));
                 }
             }
-            // Only a shared key may read policies.
+            // Reading policies needs a shared key.
             Err(error) if error.status() == Some(403) => {
                 message("access policies are not shown: they need an account key");
             }
             Err(error) => return Err(error.into()),
         }
-        let mut output = Output::stdout(self.output, Shape::Single, None);
-        let record = fields
+        let fields = fields
             .iter()
-            .map(|(name, text)| (&**name, ValueRef::String(text)));
-        output.record(&record.collect::<Vec<_>>())?;
-        output.finish()?;
+            .map(|(name, text)| (&**name, Field::text(text)));
+        let fields: Vec<_> = fields.collect();
+        self.output
+            .write(Shape::Single, |output| output.record(&fields))?;
         progress.finish("1 table");
         Ok(Outcome::Done)
     }
@@ -88,11 +81,11 @@ async fn exact_name(
     name: &str,
 ) -> Result<Option<String>, CommandError> {
     let mut by_name = service.query_tables(Filter::property("TableName").eq(name));
-    if let Some(found) = next_name(&mut by_name).await.transpose()? {
+    if let Some(found) = by_name.try_next().await? {
         return Ok(Some(found));
     }
     let mut all = service.list_tables();
-    while let Some(other) = next_name(&mut all).await.transpose()? {
+    while let Some(other) = all.try_next().await? {
         if other.eq_ignore_ascii_case(name) {
             return Ok(Some(other));
         }

@@ -1,16 +1,16 @@
 //! `partita diff LEFT RIGHT`: the differences of two tables, row by row.
 
-use super::ReadArgs;
+use super::{ReadArgs, TwoTablesCommand};
+use crate::args::ResumeArgs;
 use crate::args::connection::Connection;
-use crate::args::{ConnectionArgs, DestinationArgs, ResumeArgs};
-use crate::error::{CommandError, Outcome};
-use crate::output::{Output, OutputArgs, Shape};
+use crate::error::{CommandError, CommandResult, Outcome};
+use crate::output::{Field, Output, OutputArgs, Shape};
 use crate::progress::{Progress, message};
 use crate::resume;
 use crate::signals::stop_requested;
 use crate::units::{count, many};
 use clap::value_parser;
-use partita_client::{Value, ValueRef};
+use partita_client::Value;
 use partita_tools::scan::{Bounds, Lower, Order};
 use partita_tools::transfer::{
     Diff, DiffCounts, Difference, Keys, PropertyDifference, TableSource,
@@ -29,19 +29,17 @@ const COLUMNS: [&str; 6] = [
     "RightType",
 ];
 
+/// Show the differences of two tables, row by row: exit code 1 if there are any
 #[derive(clap::Args)]
 #[command(
-    about = "Show the differences of two tables, row by row: exit code 1 if there are any",
     after_help = "Timestamps and ETags are not compared: they always differ. A number of another type is another value. Filter, properties\nand bounds apply to both tables."
 )]
 pub(crate) struct DiffCommand {
     /// Table name
-    #[arg(value_name = "LEFT")]
     left: String,
     /// Table to compare it with
-    #[arg(value_name = "RIGHT")]
     right: String,
-    /// Stop after so many rows that differ
+    /// Stop after this many rows that differ
     #[arg(long, short = 'n', value_name = "N", value_parser = value_parser!(u64).range(1..))]
     limit: Option<u64>,
     #[command(flatten)]
@@ -50,10 +48,6 @@ pub(crate) struct DiffCommand {
     resume: ResumeArgs,
     #[command(flatten)]
     read: ReadArgs,
-    #[command(flatten)]
-    connection: ConnectionArgs,
-    #[command(flatten)]
-    to: DestinationArgs,
 }
 
 /// The position of an interrupted comparison.
@@ -64,8 +58,8 @@ struct DiffResume {
     counts: DiffCounts,
 }
 
-/// What is compared: the counts of one comparison mean nothing to another. Accounts stand for endpoints, as a server may be reached at
-/// several.
+/// The tables and rows that are compared. A token is refused by any other comparison. Accounts stand for endpoints, as a server may
+/// have several.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct DiffJob {
     accounts: [String; 2],
@@ -78,30 +72,21 @@ struct DiffJob {
 
 type TableDiff = Diff<TableSource, TableSource>;
 
-impl DiffCommand {
-    pub(crate) async fn run(self) -> Result<Outcome, CommandError> {
-        let left = Connection::new(&self.connection)?;
-        let right = self.to.open(&self.connection, &left)?;
-        let job = self.job([&left, &right]);
+impl TwoTablesCommand for DiffCommand {
+    async fn run(self, first: Connection, second: Connection, progress: Progress) -> CommandResult {
+        let job = self.job([&first, &second]);
         let resumed = self.resumed(&job)?;
-        let mut progress = Progress::new(&left);
         let bounds = remaining(self.read.scan.bounds(), resumed.as_ref());
         let (left, right) = tokio::try_join!(
-            self.read.reader_within(&left, &self.left, bounds.clone()),
-            self.read.reader_within(&right, &self.right, bounds),
+            self.read.reader(&first, &self.left, bounds.clone()),
+            self.read.reader(&second, &self.right, bounds),
         )?;
-        let (left, right) = (
-            left.scan(Order::Table, None)?,
-            right.scan(Order::Table, None)?,
-        );
-        let mut diff = Diff::new(left, right);
+        let left = left.scan(Order::Table, None)?;
+        let mut diff = Diff::new(left, right.scan(Order::Table, None)?);
         let mut before = DiffCounts::default();
-        if let Some(DiffResume {
-            reached, counts, ..
-        }) = resumed
-        {
-            diff = diff.behind(&reached);
-            before = counts;
+        if let Some(resumed) = resumed {
+            diff = diff.behind(&resumed.reached);
+            before = resumed.counts;
         }
         let columns = COLUMNS.map(str::to_owned);
         let mut output = Output::stdout(self.output, Shape::Rows, Some(&columns));
@@ -115,21 +100,19 @@ impl DiffCommand {
                 progress.finish(&summary(counts, is_all));
             }
             Err(error) => {
-                if !matches!(error, CommandError::Output(_)) {
-                    output.finish()?;
-                }
+                output.finish_after(&error)?;
                 print_token(&error, job, diff.reached(), counts);
                 return Err(error);
             }
         }
-        let is_same = counts.differ + counts.left_only + counts.right_only == 0;
-        Ok(if is_same {
-            Outcome::Done
-        } else {
-            Outcome::Differs
+        Ok(match rows(counts) {
+            (_, 0) => Outcome::Done,
+            _ => Outcome::Differs,
         })
     }
+}
 
+impl DiffCommand {
     fn job(&self, sides: [&Connection; 2]) -> DiffJob {
         let mut select = self.read.select.names();
         if let Some(names) = &mut select {
@@ -159,7 +142,7 @@ impl DiffCommand {
     }
 }
 
-/// The bounds from a position on.
+/// The part of the bounds that begins at a position.
 fn remaining(bounds: Bounds, resumed: Option<&DiffResume>) -> Bounds {
     let lower = resumed.map(|resumed| Lower::From(resumed.reached.partition_key.clone()));
     Bounds {
@@ -188,7 +171,8 @@ async fn compare(
             return Ok(true);
         };
         write_difference(&difference, output)?;
-        progress.set_position(rows(sum(before, diff.counts())));
+        let (compared, _) = rows(sum(before, diff.counts()));
+        progress.set_position(compared);
         written += 1;
         if limit == Some(written) {
             return Ok(false);
@@ -197,28 +181,28 @@ async fn compare(
 }
 
 fn write_difference(difference: &Difference, output: &mut Output) -> Result<(), CommandError> {
-    let (keys, what) = match difference {
-        Difference::LeftOnly(row) => ((row.partition_key(), row.row_key()), "left only"),
-        Difference::RightOnly(row) => ((row.partition_key(), row.row_key()), "right only"),
+    let (row, what) = match difference {
+        Difference::LeftOnly(row) => (row, "left only"),
+        Difference::RightOnly(row) => (row, "right only"),
         Difference::Differs {
             partition_key,
             row_key,
             properties,
         } => {
-            for property in properties {
-                write_property((partition_key, row_key), property, output)?;
-            }
-            return Ok(());
+            let mut properties = properties.iter();
+            return properties.try_for_each(|property| {
+                write_property((partition_key, row_key), property, output)
+            });
         }
     };
-    output.record(&record(keys, what))
+    output.record(&record((row.partition_key(), row.row_key()), what))
 }
 
-fn record<'a>(keys: (&'a str, &'a str), what: &'a str) -> Vec<(&'a str, ValueRef<'a>)> {
+fn record<'a>(keys: (&'a str, &'a str), what: &'a str) -> Vec<(&'a str, Field<'a>)> {
     vec![
-        ("PartitionKey", ValueRef::String(keys.0)),
-        ("RowKey", ValueRef::String(keys.1)),
-        ("Difference", ValueRef::String(what)),
+        ("PartitionKey", Field::text(keys.0)),
+        ("RowKey", Field::text(keys.1)),
+        ("Difference", Field::text(what)),
     ]
 }
 
@@ -236,12 +220,12 @@ fn write_property(
     };
     let sides = [text(&property.left), text(&property.right)];
     let mut fields = record(keys, "property");
-    fields.push(("Property", ValueRef::String(&property.name)));
+    fields.push(("Property", Field::text(&property.name)));
     let names = [("Left", "LeftType"), ("Right", "RightType")];
     for ((name, type_name), side) in names.into_iter().zip(&sides) {
         if let Some((text, edm)) = side {
-            fields.push((name, ValueRef::String(text)));
-            fields.push((type_name, ValueRef::String(edm)));
+            fields.push((name, Field::text(text)));
+            fields.push((type_name, Field::text(edm)));
         }
     }
     output.record(&fields)
@@ -256,30 +240,20 @@ fn sum(a: DiffCounts, b: DiffCounts) -> DiffCounts {
     }
 }
 
-fn rows(counts: DiffCounts) -> u64 {
-    let DiffCounts {
-        same,
-        differ,
-        left_only,
-        right_only,
-    } = counts;
-    same + differ + left_only + right_only
+/// All rows, and those that are not the same.
+fn rows(counts: DiffCounts) -> (u64, u64) {
+    let different = counts.differ + counts.left_only + counts.right_only;
+    (counts.same + different, different)
 }
 
 fn summary(counts: DiffCounts, is_all: bool) -> String {
-    let DiffCounts {
-        same,
-        differ,
-        left_only,
-        right_only,
-    } = counts;
     let so_far = if is_all { "" } else { " so far" };
     format!(
         "{} the same{so_far}, {} differ, {} left only, {} right only",
-        many(same, "row", "rows"),
-        count(differ),
-        count(left_only),
-        count(right_only),
+        many(counts.same, "row", "rows"),
+        count(counts.differ),
+        count(counts.left_only),
+        count(counts.right_only),
     )
 }
 
@@ -301,7 +275,7 @@ fn print_token(error: &CommandError, job: DiffJob, reached: Option<Keys>, counts
 }
 
 impl DiffJob {
-    /// What this comparison is of, if the other one cannot go on from its position.
+    /// A description of this comparison, if the other one cannot continue from its position.
     fn difference(&self, other: &Self) -> Option<String> {
         let mut tables = self.tables.iter().zip(&other.tables);
         if !tables.all(|(a, b)| a.eq_ignore_ascii_case(b)) {

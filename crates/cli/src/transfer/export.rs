@@ -2,12 +2,10 @@
 
 use super::watch::{CountedRows, TransferWatch};
 use super::{ReadArgs, run_transfer, suggest_resume};
-use crate::args::ConnectionArgs;
-use crate::args::connection::Connection;
-use crate::error::{CommandError, Outcome};
-use crate::progress::Progress;
+use crate::args::choice;
+use crate::command::{AccountCommand, CommandError, CommandResult, Connection, Outcome, Progress};
 use crate::units::many;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::TypedValueParser;
 use clap::value_parser;
 use partita_tools::formats::{Format, FormatError, Schema};
 use partita_tools::transfer::{
@@ -22,22 +20,21 @@ use std::sync::Arc;
 /// The name of stdout in messages.
 const STDOUT: &str = "stdout";
 
+/// Write the rows of a table to a file, or to several files with a manifest
 #[derive(clap::Args)]
 #[command(
-    about = "Write the rows of a table to a file, or to several files with a manifest",
     after_help = "Rows are in key order. csv and parquet have one set of columns for all rows, which is known once all are read: rows are\nfirst stored as compressed JSON lines. See docs/format/export.md."
 )]
 pub(crate) struct ExportCommand {
     /// Table to read
-    #[arg(value_name = "TABLE")]
     table: String,
     /// File or directory to write: a name with a dot is a file; - for stdout
     #[arg(value_name = "FILE|DIR")]
     to: PathBuf,
     /// Format of the files [default: by the name of the file; jsonl.zst in a directory, jsonl on stdout]
-    #[arg(long, value_name = "FORMAT", value_parser = FormatArg::values())]
+    #[arg(long, value_name = "FORMAT", value_parser = formats())]
     format: Option<Format>,
-    /// Rows of a file in a directory, about; after kill -9 at most so many are read again
+    /// Approximate rows of each file in a directory; after kill -9 at most this many are read again
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..), default_value_t = 500_000)]
     part_rows: u64,
     /// Only read and count, and write nothing
@@ -48,37 +45,24 @@ pub(crate) struct ExportCommand {
     resume: bool,
     #[command(flatten)]
     read: ReadArgs,
-    #[command(flatten)]
-    connection: ConnectionArgs,
 }
 
 /// Formats by the extension of their files.
-pub(super) struct FormatArg;
-
-impl FormatArg {
-    /// Reads a format.
-    pub(super) fn values() -> impl TypedValueParser<Value = Format> {
-        let names = Format::ALL.map(Format::extension);
-        PossibleValuesParser::new(names).map(|name| {
-            let mut formats = Format::ALL.into_iter();
-            let format = formats.find(|format| format.extension() == name);
-            format.expect("only the extensions of formats are possible")
-        })
-    }
+pub(super) fn formats() -> impl TypedValueParser<Value = Format> {
+    choice(Format::ALL.map(|format| (format.extension(), format)))
 }
 
-/// Where rows go.
+/// Where rows are written.
 enum To {
     Stdout,
     Files(Destination),
 }
 
-impl ExportCommand {
-    pub(crate) async fn run(self) -> Result<Outcome, CommandError> {
-        let connection = Connection::new(&self.connection)?;
+impl AccountCommand for ExportCommand {
+    async fn run(self, connection: Connection, progress: Progress) -> CommandResult {
         let (to, format) = self.destination()?;
-        let mut progress = Progress::new(&connection);
-        let reader = self.read.reader(&connection, &self.table).await?;
+        let bounds = self.read.scan.bounds();
+        let reader = self.read.reader(&connection, &self.table, bounds).await?;
         progress.start_bar("rows", self.read.scan.total, matches!(to, To::Stdout));
         let export = Export {
             watch: TransferWatch::new(progress.bar(), CountedRows::Read),
@@ -111,7 +95,9 @@ impl ExportCommand {
         });
         Ok(Outcome::Done)
     }
+}
 
+impl ExportCommand {
     fn destination(&self) -> Result<(To, Format), CommandError> {
         let path = &self.to;
         if path.as_os_str() == "-" {
@@ -190,7 +176,7 @@ impl Export<'_> {
         })
     }
 
-    /// By way of a temporary file: a format with columns cannot be written before all rows are read.
+    /// Writes to a temporary file first: a format with columns cannot be written before all rows are read.
     async fn to_stdout_by_file(&self) -> Result<Counts, CommandError> {
         let directory = tempfile::tempdir().map_err(CommandError::Output)?;
         let path = directory.path().join("rows");

@@ -1,24 +1,20 @@
 //! `partita import FILE|DIR TABLE`: the rows of files into a table.
 
-use super::export::FormatArg;
-use super::progress_file::ProgressFile;
+use super::export::formats;
 use super::run_transfer;
-use super::target::TargetArgs;
+use super::target::{Job, TargetArgs, place};
 use super::watch::{CountedRows, TransferWatch};
-use crate::args::ConnectionArgs;
-use crate::args::connection::Connection;
-use crate::error::{CommandError, Outcome};
-use crate::progress::Progress;
+use crate::command::{AccountCommand, CommandError, CommandResult, Connection, Outcome, Progress};
 use clap::value_parser;
 use partita_client::TableClient;
 use partita_tools::formats::Format;
-use partita_tools::transfer::{self, ImportOptions, TransferError};
+use partita_tools::transfer::{self, ImportOptions, TransferError, WriteOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// Write the rows of a file, or of an export, to a table
 #[derive(clap::Args)]
 #[command(
-    about = "Write the rows of a file, or of an export, to a table",
     after_help = "CSV has typed columns as Azure Storage Explorer writes them; JSON lines are entities as `partita scan` prints them.\nParquet files of other programs are accepted. Rows from stdin cannot be resumed."
 )]
 pub(crate) struct ImportCommand {
@@ -26,24 +22,19 @@ pub(crate) struct ImportCommand {
     #[arg(value_name = "FILE|DIR")]
     from: PathBuf,
     /// Table to write
-    #[arg(value_name = "TABLE")]
     table: String,
     /// Format of the file [default: by its name; jsonl on stdin]
-    #[arg(long, value_name = "FORMAT", value_parser = FormatArg::values())]
+    #[arg(long, value_name = "FORMAT", value_parser = formats())]
     format: Option<Format>,
     /// Parallel requests, 1 to 256
     #[arg(long, short, value_name = "N", value_parser = value_parser!(u16).range(1..=256), default_value_t = 4)]
     jobs: u16,
     #[command(flatten)]
     target: TargetArgs,
-    #[command(flatten)]
-    connection: ConnectionArgs,
 }
 
-impl ImportCommand {
-    pub(crate) async fn run(self) -> Result<Outcome, CommandError> {
-        let connection = Connection::new(&self.connection)?;
-        let progress = Progress::new(&connection);
+impl AccountCommand for ImportCommand {
+    async fn run(self, connection: Connection, progress: Progress) -> CommandResult {
         let table = connection.service.table_client(&self.table);
         if self.from.as_os_str() == "-" {
             return self.import_stdin(progress, &table).await;
@@ -52,43 +43,32 @@ impl ImportCommand {
             let path = self.from.clone();
             CommandError::from(TransferError::Io { path, source })
         })?;
-        let endpoint = connection.service.endpoint();
-        let to = format!("{endpoint}/{}", self.table.to_ascii_lowercase());
-        let file = ProgressFile::new(
-            &self.target.progress_file,
-            self.target.dry_run,
-            "import",
-            &path.to_string_lossy(),
-            &to,
-        )?;
-        self.target.check(&table, file.is_resumed).await?;
-        let options = ImportOptions {
-            format: self.format,
-            load: self
-                .target
-                .load_options(self.jobs.into(), file.path.clone()),
+        let job = Job {
+            command: "import",
+            from: &path.to_string_lossy(),
+            to: &place(&connection, &self.table),
         };
-        let watch = TransferWatch::new(progress.bar(), CountedRows::Written);
-        let observer = watch.observer();
-        let transfer = transfer::import(&self.from, &table, &options, &observer);
-        let counts = run_transfer(&progress, &watch, transfer).await;
-        let counts = counts.map_err(|error| file.explain(error))?;
-        self.target.finish(progress, &counts, watch.rows_before());
-        Ok(Outcome::Done)
+        let import = async |_: &_, load: &WriteOptions, observer: &_| {
+            let options = ImportOptions {
+                format: self.format,
+                load: load.clone(),
+            };
+            transfer::import(&self.from, &table, &options, observer).await
+        };
+        let jobs = self.jobs.into();
+        self.target.write(job, &table, jobs, progress, import).await
     }
+}
 
-    async fn import_stdin(
-        &self,
-        mut progress: Progress,
-        table: &TableClient,
-    ) -> Result<Outcome, CommandError> {
+impl ImportCommand {
+    async fn import_stdin(&self, mut progress: Progress, table: &TableClient) -> CommandResult {
         let file = &self.target.progress_file;
         if file.resume || file.state.is_some() {
             return Err(CommandError::usage("rows from stdin cannot be resumed"));
         }
         let format = self.format.unwrap_or(Format::Jsonl);
-        self.target.check(table, false).await?;
-        let load = self.target.load_options(self.jobs.into(), None);
+        self.target.check(table, false, &mut progress).await?;
+        let load = self.target.write_options(self.jobs.into(), None);
         progress.start_bar("rows", None, false);
         let watch = TransferWatch::new(progress.bar(), CountedRows::Written);
         let (observer, name) = (watch.observer(), Path::new("stdin"));

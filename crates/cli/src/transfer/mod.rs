@@ -1,8 +1,8 @@
 //! Commands that move whole tables: `copy`, `diff`, `export`, `import`.
 //!
 //! - The first Ctrl-C stops a transfer where it can be resumed. The second stops it at once, which loses no more than `kill -9` would.
-//! - An export keeps its position in its directory; imports and copies in a progress file ([`progress_file`]).
-//! - `--mode merge` and `replace` into a table that is not empty change existing rows, so they ask first.
+//! - An export records its position in its directory; imports and copies in a progress file ([`progress_file`]).
+//! - `--mode merge` and `replace` overwrite rows, so they ask for confirmation if the table is not empty.
 
 pub(crate) mod copy;
 pub(crate) mod diff;
@@ -12,16 +12,42 @@ mod progress_file;
 mod target;
 mod watch;
 
-use crate::args::connection::Connection;
-use crate::args::{ScanArgs, SelectArgs};
-use crate::error::CommandError;
-use crate::progress::{Progress, message};
+use crate::args::{ConnectionArgs, DestinationArgs, ScanArgs, SelectArgs};
+use crate::command::{Command, CommandError, CommandResult, Connection, Progress, With, block_on};
+use crate::progress::message;
 use crate::scan_session::ScanSpec;
 use crate::signals::stop_requested;
 use partita_tools::scan::{Bounds, Emit, Order};
 use partita_tools::transfer::{TableReader, TableSource, TransferError};
 use std::sync::Arc;
 use watch::TransferWatch;
+
+/// The connections of two tables.
+#[derive(clap::Args)]
+pub(crate) struct TwoTablesArgs {
+    #[command(flatten)]
+    connection: ConnectionArgs,
+    #[command(flatten)]
+    to: DestinationArgs,
+}
+
+/// A command with the flags of two connections.
+pub(crate) type OnTwoTables<C> = With<C, TwoTablesArgs>;
+
+/// A command on two tables, each of its own account.
+pub(crate) trait TwoTablesCommand: clap::Args {
+    async fn run(self, first: Connection, second: Connection, progress: Progress) -> CommandResult;
+}
+
+impl<C: TwoTablesCommand> Command for OnTwoTables<C> {
+    fn run(self) -> CommandResult {
+        let TwoTablesArgs { connection, to } = &self.flags;
+        let first = Connection::new(connection)?;
+        let second = to.open(connection, &first)?;
+        let progress = Progress::new(&first.traffic);
+        block_on(self.command.run(first, second, progress))
+    }
+}
 
 /// Which rows of a table are read, and how.
 #[derive(Debug, clap::Args)]
@@ -36,18 +62,8 @@ struct ReadArgs {
 }
 
 impl ReadArgs {
-    /// The rows of a table within the bounds of the flags.
+    /// The rows of a table within these bounds.
     async fn reader(
-        &self,
-        connection: &Connection,
-        table: &str,
-    ) -> Result<TableReader<TableSource>, CommandError> {
-        self.reader_within(connection, table, self.scan.bounds())
-            .await
-    }
-
-    /// The rows of a table within other bounds.
-    async fn reader_within(
         &self,
         connection: &Connection,
         table: &str,
@@ -102,7 +118,7 @@ async fn run_transfer<T>(
     })
 }
 
-/// Says how to resume, if that would help.
+/// Says how to resume, if the error allows it.
 fn suggest_resume(error: &CommandError) {
     let helps = match error {
         CommandError::Interrupted => true,

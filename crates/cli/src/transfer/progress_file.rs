@@ -1,7 +1,8 @@
-//! The file in which an import or a copy records its position, so that the same command with `--resume` goes on with it, also after
-//! `kill -9`: the file that `--state` names, or one of the user's that is named by source and destination.
+//! The progress file, in which an import or a copy records its position. The same command with `--resume` continues from there, also
+//! after `kill -9`. `--state` names the file; its default name is made of source and destination.
 
-use crate::error::CommandError;
+use super::target::Job;
+use crate::error::{Because as _, CommandError};
 use partita_tools::transfer::TransferError;
 use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;
@@ -16,7 +17,7 @@ pub(super) struct ProgressFileArgs {
     /// Resume an interrupted run, if there is one
     #[arg(long)]
     pub(super) resume: bool,
-    /// Forget an interrupted run, and start again
+    /// Discard an interrupted run, and start again
     #[arg(long, conflicts_with = "resume")]
     restart: bool,
     /// Progress file [default: a file in ~/.local/state/partita, deleted at the end]
@@ -27,7 +28,7 @@ pub(super) struct ProgressFileArgs {
 /// The progress file of a run.
 pub(super) struct ProgressFile {
     command: &'static str,
-    /// `None` where the user has no directory for it, and for a dry run.
+    /// `None` if the user has no directory for it, and for a dry run.
     pub(super) path: Option<PathBuf>,
     /// Whether there is a run to resume.
     pub(super) is_resumed: bool,
@@ -38,9 +39,7 @@ impl ProgressFile {
     pub(super) fn new(
         args: &ProgressFileArgs,
         dry_run: bool,
-        command: &'static str,
-        from: &str,
-        to: &str,
+        &Job { command, from, to }: &Job<'_>,
     ) -> Result<Self, CommandError> {
         if dry_run {
             return Ok(Self {
@@ -56,20 +55,17 @@ impl ProgressFile {
         let exists = path.as_ref().is_some_and(|path| path.exists());
         match &path {
             Some(path) if exists && args.restart => {
-                std::fs::remove_file(path).map_err(unusable(path))?;
+                std::fs::remove_file(path).because(unusable(path))?;
             }
             Some(path) if exists && !args.resume => {
                 let path = path.display();
                 return Err(CommandError::usage(format!(
-                    "this {command} was interrupted before ({path}): --resume resumes it, --restart forgets it"
+                    "this {command} was interrupted before ({path}): --resume resumes it, --restart discards it"
                 )));
             }
             Some(path) => {
-                let parent = path.parent();
-                let parent = parent.filter(|parent| !parent.as_os_str().is_empty());
-                if let Some(parent) = parent {
-                    std::fs::create_dir_all(parent).map_err(unusable(path))?;
-                }
+                let folder = path.parent().unwrap_or(Path::new(""));
+                std::fs::create_dir_all(folder).because(unusable(path))?;
             }
             None => {}
         }
@@ -86,7 +82,7 @@ impl ProgressFile {
         {
             let command = self.command;
             return CommandError::usage(format!(
-                "the interrupted {command} had other arguments, or its input has changed; --restart forgets it"
+                "the interrupted {command} had other arguments, or its input has changed; --restart discards it"
             ));
         }
         if self.path.as_ref().is_some_and(|path| path.exists()) {
@@ -96,8 +92,8 @@ impl ProgressFile {
     }
 }
 
-fn unusable(path: &Path) -> impl FnOnce(std::io::Error) -> CommandError {
-    CommandError::because(format!("cannot use the progress file {}", path.display()))
+fn unusable(path: &Path) -> String {
+    format!("cannot use the progress file {}", path.display())
 }
 
 /// The user's directory for such files, by the XDG base directory specification.

@@ -1,21 +1,25 @@
-//! How rows are written to a table, and what is asked before.
+//! How rows are written to a table: mode, progress file, the checks before, and the last line after.
 
-use super::progress_file::ProgressFileArgs;
-use crate::args::ConfirmArgs;
-use crate::error::CommandError;
-use crate::progress::{Progress, confirm};
+use super::progress_file::{ProgressFile, ProgressFileArgs};
+use super::run_transfer;
+use super::watch::{CountedRows, TransferWatch};
+use crate::args::connection::Connection;
+use crate::args::{ConfirmArgs, choice};
+use crate::error::{CommandError, CommandResult, Outcome};
+use crate::progress::Progress;
 use crate::units::{count, many};
-use clap::ValueEnum;
+use clap::builder::TypedValueParser;
 use partita_client::{QueryOptions, TableClient};
-use partita_tools::transfer::{Counts, Mode, WriteOptions};
+use partita_tools::transfer::{Counts, Mode, Observer, TransferError, WriteOptions};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// How rows are written.
 #[derive(Debug, clap::Args)]
 pub(super) struct TargetArgs {
     /// What to do with an existing row: insert fails, merge and replace overwrite it, skip keeps it
-    #[arg(long, value_name = "MODE", value_enum, default_value_t = ModeArg::Insert)]
-    mode: ModeArg,
+    #[arg(long, value_name = "MODE", value_parser = modes(), default_value = "insert")]
+    mode: Mode,
     /// Create the table if it does not exist
     #[arg(long)]
     create_table: bool,
@@ -28,24 +32,58 @@ pub(super) struct TargetArgs {
     pub(super) progress_file: ProgressFileArgs,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum ModeArg {
-    Insert,
-    Merge,
-    Replace,
-    Skip,
+fn modes() -> impl TypedValueParser<Value = Mode> {
+    choice([
+        ("insert", Mode::Insert),
+        ("merge", Mode::Merge),
+        ("replace", Mode::Replace),
+        ("skip", Mode::SkipExisting),
+    ])
+}
+
+/// The places between which a command moves rows: with the command, they name its progress file.
+pub(super) struct Job<'a> {
+    pub(super) command: &'static str,
+    pub(super) from: &'a str,
+    pub(super) to: &'a str,
+}
+
+/// A table as a place. Table names ignore case.
+pub(super) fn place(connection: &Connection, table: &str) -> String {
+    let endpoint = connection.service.endpoint();
+    format!("{endpoint}/{}", table.to_ascii_lowercase())
 }
 
 impl TargetArgs {
+    /// Runs a transfer that can be resumed: from the checks before to the last line.
+    pub(super) async fn write(
+        &self,
+        job: Job<'_>,
+        table: &TableClient,
+        jobs: usize,
+        mut progress: Progress,
+        transfer: impl AsyncFnOnce(
+            &Progress,
+            &WriteOptions,
+            &Arc<dyn Observer>,
+        ) -> Result<Counts, TransferError>,
+    ) -> CommandResult {
+        let file = ProgressFile::new(&self.progress_file, self.dry_run, &job)?;
+        self.check(table, file.is_resumed, &mut progress).await?;
+        let options = self.write_options(jobs, file.path.clone());
+        let watch = TransferWatch::new(progress.bar(), CountedRows::Written);
+        let observer = watch.observer();
+        let running = transfer(&progress, &options, &observer);
+        let counts = run_transfer(&progress, &watch, running).await;
+        let counts = counts.map_err(|error| file.explain(error))?;
+        self.finish(progress, &counts, watch.rows_before());
+        Ok(Outcome::Done)
+    }
+
     /// The options of the transfer.
-    pub(super) fn load_options(&self, jobs: usize, state: Option<PathBuf>) -> WriteOptions {
+    pub(super) fn write_options(&self, jobs: usize, state: Option<PathBuf>) -> WriteOptions {
         WriteOptions {
-            mode: match self.mode {
-                ModeArg::Insert => Mode::Insert,
-                ModeArg::Merge => Mode::Merge,
-                ModeArg::Replace => Mode::Replace,
-                ModeArg::Skip => Mode::SkipExisting,
-            },
+            mode: self.mode,
             jobs,
             create_table: self.create_table,
             state,
@@ -55,11 +93,12 @@ impl TargetArgs {
         }
     }
 
-    /// Checks that the table exists, and asks before its rows are overwritten. A run that is resumed has asked already.
+    /// Checks that the table exists, and asks before its rows are overwritten. A resumed run has been confirmed already.
     pub(super) async fn check(
         &self,
         table: &TableClient,
         is_resumed: bool,
+        progress: &mut Progress,
     ) -> Result<(), CommandError> {
         if self.dry_run {
             return Ok(());
@@ -74,23 +113,23 @@ impl TargetArgs {
                     "there is no table {name}: --create-table creates it"
                 )));
             }
-            // A signature may allow to write and not to read.
+            // The signature may permit writing only.
             Err(error) if error.status() == Some(403) => false,
             Err(error) => return Err(error.into()),
         };
         let verb = match self.mode {
-            ModeArg::Merge => "merge",
-            ModeArg::Replace => "replace",
-            ModeArg::Insert | ModeArg::Skip => return Ok(()),
+            Mode::Merge => "merge",
+            Mode::Replace => "replace",
+            Mode::Insert | Mode::SkipExisting => return Ok(()),
         };
         if is_empty || is_resumed {
             return Ok(());
         }
         let question = format!("{verb} rows of table {}, which is not empty", table.name());
-        confirm(&question, self.confirm.yes)
+        self.confirm.confirm(&question, progress)
     }
 
-    /// Writes the last line; `before` are the rows of the run that was resumed.
+    /// Writes the last line; `before` is the number of rows that the interrupted run wrote.
     pub(super) fn finish(&self, progress: Progress, counts: &Counts, before: u64) {
         let rows = many(counts.rows_written, "row", "rows");
         if self.dry_run {
@@ -99,7 +138,7 @@ impl TargetArgs {
             return;
         }
         let mut line = format!("{rows} written");
-        if counts.rows_skipped > 0 || self.mode == ModeArg::Skip {
+        if counts.rows_skipped > 0 || self.mode == Mode::SkipExisting {
             let skipped = count(counts.rows_skipped);
             line.push_str(&format!(", {skipped} skipped"));
         }

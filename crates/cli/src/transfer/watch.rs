@@ -1,4 +1,4 @@
-//! Observes a transfer: moves the progress bar, and passes on the request to stop.
+//! The observer of a transfer: moves the progress bar, and stops the transfer on request.
 
 use crate::progress::Bar;
 use crate::units::count;
@@ -22,7 +22,7 @@ pub(super) struct TransferWatch {
     /// Whether the bar counts bytes, because the number of rows is unknown.
     is_of_bytes: AtomicBool,
     rows: AtomicU64,
-    /// Rows of the run that was resumed.
+    /// Rows that the interrupted run wrote.
     rows_before: AtomicU64,
     is_stopped: AtomicBool,
 }
@@ -39,17 +39,17 @@ impl TransferWatch {
         })
     }
 
-    /// As the transfer takes it.
+    /// The observer, as transfers take it.
     pub(super) fn observer(self: &Arc<Self>) -> Arc<dyn Observer> {
         Arc::<Self>::clone(self)
     }
 
-    /// Asks the transfer to stop.
+    /// Stops the transfer at the next position where it can be resumed.
     pub(super) fn stop(&self) {
         self.is_stopped.store(true, Ordering::Relaxed);
     }
 
-    /// Rows of the run that was resumed, as far as they are known.
+    /// Rows that the interrupted run wrote; 0 until they are known.
     pub(super) fn rows_before(&self) -> u64 {
         self.rows_before.load(Ordering::Relaxed)
     }

@@ -1,88 +1,103 @@
-//! The result of an attempt: success or failure, worth a retry or not, executed or not.
+//! Judges an attempt: success or failure, retried or not, executed or not.
 
+use crate::error::{Attempts, ErrorAnswer};
 use crate::observer::RetryReason;
 use crate::request::Request;
 use crate::retry::{is_retried_status, outcome_of_status, retry_after};
-use crate::transport::{Answer, SendError};
+use crate::transport::{Answer, header_text};
 use crate::{Error, ErrorKind, Outcome, clock};
 use http::header::HeaderMap;
 use partita_wire::ErrorBody;
 
-/// An attempt that failed.
+/// A failed attempt.
 #[derive(Debug)]
-pub(crate) struct AttemptError {
-    pub(crate) error: Error,
-    /// Why it may be tried again; `None` if never.
-    pub(crate) reason: Option<RetryReason>,
+pub(super) struct FailedAttempt {
+    pub(super) error: Error,
+    /// The answer, if there was one.
+    pub(super) answer: Option<Box<Answer>>,
 }
 
-/// A failed read has changed nothing. An outcome that an earlier attempt left unknown stays unknown.
-pub(super) fn settled(error: Error, is_write: bool, ambiguous: bool) -> Error {
-    if !is_write {
-        error.with_outcome(Outcome::DidNotHappen)
-    } else if ambiguous {
-        error.with_outcome(Outcome::MayHaveHappened)
-    } else {
-        error
+impl FailedAttempt {
+    /// Adds the attempts and the outcome to the error. A failed read changes nothing; an unknown outcome of an earlier attempt
+    /// stays unknown.
+    pub(super) fn settle(self, request: &Request, attempts: Attempts) -> Self {
+        let outcome = match (self.error.kind(), self.error.status()) {
+            _ if !request.is_write => Outcome::DidNotHappen,
+            _ if attempts.ambiguous => Outcome::MayHaveHappened,
+            (ErrorKind::Service, Some(status)) => outcome_of_status(status),
+            (ErrorKind::Broken | ErrorKind::TimedOut | ErrorKind::Unreadable, _) => {
+                Outcome::MayHaveHappened
+            }
+            _ => Outcome::DidNotHappen,
+        };
+        Self {
+            error: self.error.after(attempts, outcome),
+            ..self
+        }
     }
 }
 
-pub(super) fn not_answered(SendError { kind, source }: SendError) -> AttemptError {
-    let (message, reason, outcome) = match kind {
-        ErrorKind::Connect => (
-            "no connection",
-            Some(RetryReason::Connect),
-            Outcome::DidNotHappen,
-        ),
-        ErrorKind::Tls => ("no trust in the server", None, Outcome::DidNotHappen),
-        ErrorKind::Broken => (
-            "the connection broke",
-            Some(RetryReason::Broken),
-            Outcome::MayHaveHappened,
-        ),
-        _ => ("the answer cannot be read", None, Outcome::MayHaveHappened),
+impl From<Error> for FailedAttempt {
+    fn from(error: Error) -> Self {
+        Self {
+            error,
+            answer: None,
+        }
+    }
+}
+
+/// Tells success from failure by the status, and by what the request's `inspect` finds in the answer.
+pub(super) fn judge(request: &Request, answer: Answer) -> Result<Answer, FailedAttempt> {
+    let judged = match request.inspect {
+        _ if answer.status().as_u16() >= 300 => {
+            let (status, body) = (answer.status().as_u16(), ErrorBody::read(answer.body()));
+            Err(refused(status, answer.headers(), body, None))
+        }
+        Some(inspect) => inspect(&answer),
+        None => Ok(()),
     };
-    let error = Error::new(kind, message)
-        .with_outcome(outcome)
-        .caused_by(source);
-    AttemptError { error, reason }
+    match judged {
+        Ok(()) => Ok(answer),
+        Err(error) => Err(FailedAttempt {
+            error,
+            answer: Some(Box::new(answer)),
+        }),
+    }
 }
 
-/// Tells a success from a failure: by status, and by what the request finds inside the answer.
-pub(super) fn judged(request: &Request, answer: Answer) -> Result<Answer, AttemptError> {
-    if answer.status >= 300 {
-        let body = ErrorBody::read(&answer.body);
-        return Err(refused(answer.status, &answer.headers, body, None));
-    }
-    if let Some(inspect) = request.inspect {
-        inspect(&answer)?;
-    }
-    Ok(answer)
-}
-
-/// The error of a status of 300 or above, with its body; `index` is that of the operation in a batch.
+/// The error of an answer with a status of 300 or above; `index` is the position of the failed operation in a batch.
 pub(crate) fn refused(
     status: u16,
     headers: &HeaderMap,
     body: Option<ErrorBody>,
     index: Option<usize>,
-) -> AttemptError {
-    let (code, message) = match body {
-        Some(ErrorBody { code, message }) => (code, message),
-        None => {
-            let code = header_text(headers, "x-ms-error-code").unwrap_or_default();
-            let message = format!("the server answered with status {status}");
-            (code.to_owned(), message)
+) -> Error {
+    let ErrorBody { code, message } = body.unwrap_or_else(|| {
+        let code = header_text(headers, "x-ms-error-code").unwrap_or_default();
+        ErrorBody {
+            code: code.to_owned(),
+            message: format!("the server answered with status {status}"),
         }
+    });
+    let answer = ErrorAnswer {
+        status,
+        code,
+        operation_index: index,
+        retry_after: retry_after(headers, clock::now()),
     };
-    let reason = is_retried_status(status).then_some(RetryReason::Status(status));
-    let error = Error::new(ErrorKind::Service, message)
-        .answered(status, &code, index)
-        .with_outcome(outcome_of_status(status))
-        .with_retry_after(retry_after(headers, clock::now()));
-    AttemptError { error, reason }
+    Error::answered(message, answer)
 }
 
-pub(crate) fn header_text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
-    headers.get(name)?.to_str().ok()
+/// Why a failed attempt can be retried; `None` if a retry would fail in the same way.
+pub(super) fn retry_reason(error: &Error) -> Option<RetryReason> {
+    match error.kind() {
+        ErrorKind::Connect => Some(RetryReason::Connect),
+        ErrorKind::Broken => Some(RetryReason::Broken),
+        ErrorKind::TimedOut => Some(RetryReason::TimedOut),
+        ErrorKind::Service => {
+            let retried = error.status().filter(|status| is_retried_status(*status));
+            retried.map(RetryReason::Status)
+        }
+        ErrorKind::Input | ErrorKind::Credential | ErrorKind::Tls | ErrorKind::Unreadable => None,
+    }
 }

@@ -7,24 +7,27 @@
 //!                 └─ attempts left? a token in the budget? time left? ── no ──▶ error
 //!                        └─ wait: Retry-After, else the policy's ── attempt 2 …
 //! ```
-//! Retries live here and nowhere else. (The pool below may send a request on a second connection when the first was closed
-//! before a byte of it was written.)
+//! The client retries here and nowhere else. (The connection pool may send a request on a second connection if the first one
+//! closed before a byte of it was written.)
 
 mod judge;
 mod sign;
 
-pub(crate) use judge::{AttemptError, header_text, refused};
+pub(crate) use judge::refused;
 pub(crate) use sign::{Protocol, Unsigned};
 
-use crate::observer::{AttemptEvent, Decision, GiveUp, RetryReason};
+use crate::error::Attempts;
+use crate::observer::{AttemptEvent, Decision, GiveUp};
 use crate::request::Request;
 use crate::retry::Bucket;
-use crate::transport::{Answer, SendError, Transport};
-use crate::{ClientOptions, Credential, Endpoint, Error, ErrorKind, Outcome};
+use crate::transport::{Answer, Transport, header_text};
+use crate::{ClientOptions, ConnectionString, Credential, Error, ErrorKind, Outcome};
+use bytes::Bytes;
 use futures::future::BoxFuture;
 use http::header::HeaderValue;
-use judge::{judged, not_answered, settled};
+use judge::{FailedAttempt, judge, retry_reason};
 use partita_model::Guid;
+use partita_wire::AccountKey;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -34,129 +37,92 @@ use tracing::Instrument as _;
 #[derive(Debug)]
 pub(crate) struct Pipeline {
     protocol: &'static Protocol,
-    pub(crate) endpoint: Endpoint,
-    pub(crate) secondary: Endpoint,
-    pub(crate) credential: Credential,
+    pub(crate) account: ConnectionString,
     options: ClientOptions,
     user_agent: HeaderValue,
     transport: Transport,
     bucket: Bucket,
-    /// Whether a connection was ever made.
+    /// Whether any connection succeeded so far.
     was_connected: AtomicBool,
 }
 
 /// An answer with a status below 300.
 #[derive(Debug)]
 pub(crate) struct Reply {
-    pub(crate) answer: Answer,
-    /// What an error that the answer leads to still has to say.
-    about: About,
-}
-
-/// What is known of a request after its attempts.
-#[derive(Debug)]
-pub(crate) struct About {
-    operation: &'static str,
-    attempts: u32,
-    client_request_id: String,
-    /// Whether some attempt before the last one may have changed something.
-    ambiguous: bool,
-}
-
-/// A failure with what the operation has to know to judge it.
-#[derive(Debug)]
-pub(crate) struct Failed {
-    pub(crate) error: Error,
-    /// Whether an attempt before the last one may have changed something: the last answer may speak of its own first success.
-    pub(crate) ambiguous: bool,
-}
-
-impl From<Failed> for Error {
-    fn from(failed: Failed) -> Self {
-        failed.error
-    }
+    answer: Answer,
+    attempts: Attempts,
 }
 
 impl Reply {
-    /// The value of a header, if it is text.
+    /// The value of a header; `None` if it is absent or not visible ASCII.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        header_text(&self.answer.headers, name)
+        header_text(self.answer.headers(), name)
     }
 
-    /// An error that was found in the answer: of a batch, or of what cannot be read.
-    pub(crate) fn failed(&self, error: Error, outcome: Outcome) -> Failed {
-        let About {
-            operation,
-            attempts,
-            client_request_id,
-            ambiguous,
-        } = &self.about;
-        let outcome = if *ambiguous {
-            Outcome::MayHaveHappened
-        } else {
-            outcome
+    /// The body of the answer.
+    pub(crate) fn body(&self) -> &Bytes {
+        self.answer.body()
+    }
+
+    /// The error of a request whose answer contains `error`.
+    pub(crate) fn failed(&self, error: Error, outcome: Outcome) -> Error {
+        let outcome = match self.attempts.ambiguous {
+            true => Outcome::MayHaveHappened,
+            false => outcome,
         };
-        let error = error
-            .of_attempt(
-                operation,
-                *attempts,
-                client_request_id,
-                self.header("x-ms-request-id"),
-            )
-            .with_outcome(outcome);
-        Failed {
-            error,
-            ambiguous: *ambiguous,
-        }
+        error.after(self.attempts.clone(), outcome)
     }
-}
 
-/// What an observer is told besides the error and the decision.
-#[derive(Default)]
-struct Seen {
-    request_id: Option<String>,
-    busy_reason: Option<String>,
-    status: Option<u16>,
-    received_bytes: usize,
+    /// The error of a read whose answer cannot be decoded.
+    pub(crate) fn unreadable(
+        &self,
+        source: impl std::error::Error + Send + Sync + 'static,
+    ) -> Error {
+        self.failed(Error::unreadable(source), Outcome::DidNotHappen)
+    }
 }
 
 impl Pipeline {
     pub(crate) fn new(
         protocol: &'static Protocol,
-        endpoint: Endpoint,
-        secondary: Endpoint,
-        credential: Credential,
+        account: ConnectionString,
         options: ClientOptions,
     ) -> Result<Arc<Self>, Error> {
-        let plain = !endpoint.is_https() && !endpoint.is_loopback();
-        if matches!(credential, Credential::Token(_)) && plain {
-            let message = "bearer tokens are sent over HTTPS only, but to this machine";
+        let endpoint = &account.endpoint;
+        let is_remote_plain = !endpoint.is_https() && !endpoint.is_loopback();
+        if matches!(account.credential, Credential::Token(_)) && is_remote_plain {
+            let message = "bearer tokens need an https endpoint, or one on the local machine";
             return Err(Error::new(ErrorKind::Credential, message));
         }
-        let tls = endpoint.is_https() || secondary.is_https();
-        let application = options.application.as_str();
-        let blank = if application.is_empty() { "" } else { " " };
-        let agent = format!(
-            "{application}{blank}partita-client/{}",
-            env!("CARGO_PKG_VERSION")
-        );
+        let tls = endpoint.is_https() || account.secondary.is_https();
+        let own = concat!("partita-client/", env!("CARGO_PKG_VERSION"));
+        let agent = format!("{} {own}", options.application);
         Ok(Arc::new(Self {
-            user_agent: HeaderValue::from_str(&agent)
-                .map_err(|_| Error::input("the application's name cannot stand in a header"))?,
+            user_agent: HeaderValue::from_str(agent.trim_start_matches(' '))
+                .map_err(|error| Error::input("invalid application name").caused_by(error))?,
             transport: Transport::new(&options, tls)?,
             bucket: Bucket::new(options.retry_budget),
             was_connected: AtomicBool::new(false),
             protocol,
-            endpoint,
-            secondary,
-            credential,
+            account,
             options,
         }))
     }
 
-    /// Sends a request until it succeeds, or is given up. Dropped halfway, a write may have happened. Boxed, so that whoever awaits it
-    /// compiles no HTTP client of its own.
-    pub(crate) fn send<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Result<Reply, Failed>> {
+    /// The account's name and key, for making shared access signatures.
+    pub(crate) fn shared_key(&self) -> Result<(&str, &AccountKey), Error> {
+        match &self.account.credential {
+            Credential::SharedKey { account, key } => Ok((account, key)),
+            _ => Err(Error::new(
+                ErrorKind::Credential,
+                "a shared access signature needs a shared key",
+            )),
+        }
+    }
+
+    /// Sends a request until it succeeds or the client gives up. Cancellation: a write may have happened. The future is boxed,
+    /// so that its callers do not each compile an HTTP client.
+    pub(crate) fn send<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Result<Reply, Error>> {
         let span = tracing::debug_span!(
             "table_request",
             operation = request.operation,
@@ -165,37 +131,38 @@ impl Pipeline {
         Box::pin(self.attempts(request).instrument(span))
     }
 
-    async fn attempts(&self, request: &Request) -> Result<Reply, Failed> {
+    async fn attempts(&self, request: &Request) -> Result<Reply, Error> {
         let begun = Instant::now();
         let mut ambiguous = false;
         for attempt in 1_u32.. {
             let attempt_begun = Instant::now();
             let id = Guid(fastrand::u128(..).to_be_bytes()).to_string();
-            let (outcome, seen) = self.attempt(request, &id, begun).await;
-            let result = outcome.map_err(|failed| {
-                let error = failed.error.of_attempt(
-                    request.operation,
-                    attempt,
-                    &id,
-                    seen.request_id.as_deref(),
-                );
-                let error = settled(error, request.is_write, ambiguous);
-                (error, failed.reason)
-            });
-            let decision = match &result {
-                Ok(_) => Decision::Done,
-                Err((error, reason)) => self.decide(attempt, error, *reason, begun),
+            let result = self.attempt(request, &id, begun).await;
+            let request_id = header_of(&result, "x-ms-request-id");
+            let attempts = Attempts {
+                operation: request.operation,
+                count: attempt,
+                request_id: request_id.map(str::to_owned),
+                client_request_id: id,
+                ambiguous,
             };
-            let error = result.as_ref().err().map(|(error, _)| error);
+            let settle = |failed: FailedAttempt| failed.settle(request, attempts.clone());
+            let result = result.map_err(settle);
+            let error = result.as_ref().err().map(|failed| &failed.error);
+            let decision = error.map_or(Decision::Done, |error| self.decide(attempt, error, begun));
+            let answer = answer_of(&result);
             self.observe(&AttemptEvent {
                 operation: request.operation,
                 attempt,
-                client_request_id: &id,
-                request_id: seen.request_id.as_deref(),
+                client_request_id: &attempts.client_request_id,
+                request_id: attempts.request_id.as_deref(),
                 took: attempt_begun.elapsed(),
-                status: seen.status,
-                bytes: (request.body.len(), seen.received_bytes),
-                busy_reason: seen.busy_reason.as_deref(),
+                status: answer.map(|answer| answer.status().as_u16()),
+                bytes: (
+                    request.body.len(),
+                    answer.map_or(0, |answer| answer.body().len()),
+                ),
+                busy_reason: header_of(&result, "x-partita-reason"),
                 error,
                 decision,
             });
@@ -204,148 +171,97 @@ impl Pipeline {
                     if attempt == 1 {
                         self.bucket.refill();
                     }
-                    let about = About {
-                        operation: request.operation,
-                        attempts: attempt,
-                        client_request_id: id,
-                        ambiguous,
-                    };
-                    return Ok(Reply { answer, about });
+                    return Ok(Reply { answer, attempts });
                 }
-                (Err((error, _)), Decision::Retry { wait, .. }) => {
+                (Err(FailedAttempt { error, .. }), Decision::Retry { wait, .. }) => {
                     ambiguous = error.outcome() == Outcome::MayHaveHappened;
                     tokio::time::sleep(wait).await;
                 }
-                (Err((error, _)), _) => return Err(Failed { error, ambiguous }),
+                (Err(FailedAttempt { error, .. }), _) => return Err(error),
             }
         }
-        unreachable!("there are fewer attempts than numbers for them")
+        unreachable!("a policy allows fewer attempts than u32::MAX")
     }
 
-    /// One attempt, within its time.
+    /// Makes one attempt, bounded by the attempt's and the operation's timeouts.
     async fn attempt(
         &self,
         request: &Request,
         id: &str,
         begun: Instant,
-    ) -> (Result<Answer, AttemptError>, Seen) {
-        let signed = match self.signed(request, id).await {
-            Ok(signed) => signed,
-            Err(error) => {
-                return (
-                    Err(AttemptError {
-                        error,
-                        reason: None,
-                    }),
-                    Seen::default(),
-                );
-            }
-        };
-        let left = self
-            .options
+    ) -> Result<Answer, FailedAttempt> {
+        let signed = self.signed(request, id).await?;
+        let options = &self.options;
+        let left = options
             .operation_timeout
-            .map(|all| all.saturating_sub(begun.elapsed()));
-        let limit = self
-            .options
-            .attempt_timeout
-            .min(left.unwrap_or(Duration::MAX));
+            .map_or(Duration::MAX, |all| all.saturating_sub(begun.elapsed()));
+        let limit = options.attempt_timeout.min(left);
         let sent = tokio::time::timeout(limit, self.transport.send(signed)).await;
-        if !matches!(
-            &sent,
-            Err(_)
-                | Ok(Err(SendError {
-                    kind: ErrorKind::Connect,
-                    ..
-                }))
-        ) {
+        let sent = sent.unwrap_or_else(|_| {
+            let message = format!("no answer within {} ms", limit.as_millis());
+            Err(Error::new(ErrorKind::TimedOut, message))
+        });
+        let kind = sent.as_ref().err().map(Error::kind);
+        if !matches!(kind, Some(ErrorKind::Connect | ErrorKind::TimedOut)) {
             self.was_connected.store(true, Ordering::Relaxed);
         }
-        let answer = match sent {
-            Err(_) => {
-                let message = format!("no answer within {} ms", limit.as_millis());
-                let error =
-                    Error::new(ErrorKind::TimedOut, message).with_outcome(Outcome::MayHaveHappened);
-                let reason = Some(RetryReason::TimedOut);
-                return (Err(AttemptError { error, reason }), Seen::default());
-            }
-            Ok(Err(error)) => return (Err(not_answered(error)), Seen::default()),
-            Ok(Ok(answer)) => answer,
-        };
-        let seen = Seen {
-            request_id: header_text(&answer.headers, "x-ms-request-id").map(str::to_owned),
-            busy_reason: header_text(&answer.headers, "x-partita-reason").map(str::to_owned),
-            status: Some(answer.status),
-            received_bytes: answer.body.len(),
-        };
-        (judged(request, answer), seen)
+        judge(request, sent?)
     }
 
-    fn decide(
-        &self,
-        attempt: u32,
-        error: &Error,
-        reason: Option<RetryReason>,
-        begun: Instant,
-    ) -> Decision {
-        let Some(reason) = reason else {
-            return Decision::GiveUp(GiveUp::NotRetried);
-        };
-        let policy = self.options.retry;
-        if attempt > policy.retries() {
-            return Decision::GiveUp(GiveUp::AttemptsUsedUp);
-        }
+    fn decide(&self, attempt: u32, error: &Error, begun: Instant) -> Decision {
+        let options = &self.options;
         let asked = error.retry_after();
-        if asked.is_some_and(|wait| wait > self.options.retry_after_max) {
-            return Decision::GiveUp(GiveUp::AskedTooLong);
-        }
-        let wait = asked.unwrap_or_else(|| policy.random_wait(attempt));
-        let is_not_there =
+        let wait = asked.unwrap_or_else(|| options.retry.wait(attempt, fastrand::f64()));
+        let ends = begun.elapsed().saturating_add(wait);
+        let never_connected =
             error.kind() == ErrorKind::Connect && !self.was_connected.load(Ordering::Relaxed);
-        let first = self.options.first_connection_timeout;
         let limits = [
-            self.options.operation_timeout,
-            first.filter(|_| is_not_there),
+            options.operation_timeout,
+            options.first_connection_timeout.filter(|_| never_connected),
         ];
-        let ends = begun.elapsed() + wait;
-        if limits.into_iter().flatten().any(|limit| ends >= limit) {
-            return Decision::GiveUp(GiveUp::OutOfTime);
-        }
-        if !self.bucket.take() {
-            return Decision::GiveUp(GiveUp::BudgetUsedUp);
-        }
-        Decision::Retry {
-            reason,
-            wait,
-            asked: asked.is_some(),
-        }
+        Decision::GiveUp(match retry_reason(error) {
+            None => GiveUp::NotRetried,
+            Some(_) if attempt > options.retry.retries() => GiveUp::AttemptsUsedUp,
+            Some(_) if asked.is_some_and(|wait| wait > options.retry_after_max) => {
+                GiveUp::AskedTooLong
+            }
+            Some(_) if limits.into_iter().flatten().any(|limit| ends >= limit) => GiveUp::OutOfTime,
+            Some(_) if !self.bucket.take() => GiveUp::BudgetUsedUp,
+            Some(reason) => {
+                return Decision::Retry {
+                    reason,
+                    wait,
+                    asked: asked.is_some(),
+                };
+            }
+        })
     }
 
     fn observe(&self, event: &AttemptEvent<'_>) {
-        let AttemptEvent {
-            attempt,
-            client_request_id,
-            request_id,
-            status,
-            took,
-            decision,
-            ..
-        } = *event;
-        let took_ms = took.as_millis();
-        match event.error {
-            None => tracing::debug!(
-                attempt,
-                client_request_id,
-                request_id,
-                status,
-                took_ms,
-                "answered"
-            ),
-            Some(error) => {
-                tracing::debug!(attempt, client_request_id, request_id, status, took_ms, %error, ?decision, "failed");
-            }
-        }
+        tracing::debug!(
+            attempt = event.attempt,
+            client_request_id = event.client_request_id,
+            request_id = event.request_id,
+            status = event.status,
+            took_ms = event.took.as_millis(),
+            error = event.error.map(tracing::field::display),
+            decision = ?event.decision,
+            "attempt ended"
+        );
         if let Some(observer) = &self.options.observer {
             observer.attempt(event);
         }
     }
+}
+
+/// The answer of an attempt, of any status.
+fn answer_of(result: &Result<Answer, FailedAttempt>) -> Option<&Answer> {
+    match result {
+        Ok(answer) => Some(answer),
+        Err(failed) => failed.answer.as_deref(),
+    }
+}
+
+fn header_of<'r>(result: &'r Result<Answer, FailedAttempt>, name: &str) -> Option<&'r str> {
+    header_text(answer_of(result)?.headers(), name)
 }

@@ -1,6 +1,7 @@
-//! Connections to a destination, directly or by way of its proxy.
+//! Connects to a destination, directly or through its proxy.
 
 use super::Choice;
+use futures::TryFutureExt as _;
 use http::Uri;
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_rustls::{HttpsConnector, MaybeHttpsStream};
@@ -17,24 +18,24 @@ use tower_service::Service;
 
 type BoxError = Box<dyn StdError + Send + Sync>;
 
-/// Makes connections. TLS with the service is made over them by whoever wraps this.
+/// Makes plain connections and tunnels. `HttpsConnector` adds the TLS of the service on top.
 #[derive(Debug, Clone)]
 pub(crate) struct Connector {
     tcp: HttpConnector,
-    /// To a proxy, which may want TLS for itself.
+    /// Connects to proxies, which may use TLS themselves.
     proxies: HttpsConnector<HttpConnector>,
     choice: Choice,
 }
 
-/// A proxy was no way to the destination.
+/// A failed connection through a proxy.
 #[derive(Debug, Error)]
 enum ProxyError {
-    /// It is not there, or refuses.
-    #[error("there is no way through the proxy at {0}")]
-    NoWay(Uri, #[source] BoxError),
-    /// It is none of HTTP.
-    #[error("the proxy at {0} is not one of HTTP, and no other kind is known")]
-    Unknown(Uri),
+    /// The proxy is unreachable or refuses the tunnel.
+    #[error("cannot connect through the proxy at {0}")]
+    Failed(Uri, #[source] BoxError),
+    /// A SOCKS proxy, for example.
+    #[error("unsupported proxy {0}; only http and https proxies are supported")]
+    Unsupported(Uri),
 }
 
 impl Connector {
@@ -57,7 +58,7 @@ impl Service<Uri> for Connector {
     type Future = Pin<Box<dyn Future<Output = Result<Stream, BoxError>> + Send>>;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
-        // Neither of the two ever makes anybody wait.
+        // Both connectors are always ready.
         self.tcp.poll_ready(context).map_err(Into::into)
     }
 
@@ -67,52 +68,46 @@ impl Service<Uri> for Connector {
             return Box::pin(async move {
                 Ok(Stream {
                     inner: MaybeHttpsStream::Http(connecting.await?),
-                    is_handed_over: false,
+                    is_forwarded: false,
                 })
             });
         };
         let at = proxy.uri().clone();
         if !matches!(at.scheme_str(), Some("http" | "https")) {
-            return Box::pin(std::future::ready(Err(ProxyError::Unknown(at).into())));
+            return Box::pin(std::future::ready(Err(ProxyError::Unsupported(at).into())));
         }
-        if destination.scheme_str() == Some("https") {
+        let is_forwarded = destination.scheme_str() != Some("https");
+        let connecting = if is_forwarded {
+            self.proxies.call(at.clone())
+        } else {
             let mut tunnel = Tunnel::new(at.clone(), self.proxies.clone());
             if let Some(authorization) = proxy.basic_auth() {
                 tunnel = tunnel.with_auth(authorization.clone());
             }
-            let connecting = tunnel.call(destination);
-            return Box::pin(async move {
-                let inner = connecting.await;
-                let inner = inner.map_err(|error| ProxyError::NoWay(at, error.into()))?;
-                Ok(Stream {
-                    inner,
-                    is_handed_over: false,
-                })
-            });
-        }
-        let connecting = self.proxies.call(at.clone());
+            Box::pin(tunnel.call(destination).err_into::<BoxError>())
+        };
         Box::pin(async move {
             let inner = connecting.await;
-            let inner = inner.map_err(|error| ProxyError::NoWay(at, error))?;
+            let inner = inner.map_err(|error| ProxyError::Failed(at, error))?;
             Ok(Stream {
                 inner,
-                is_handed_over: true,
+                is_forwarded,
             })
         })
     }
 }
 
-/// A connection to the destination, or to a proxy that requests are handed to.
+/// A connection to the destination, or to a proxy that forwards requests.
 #[derive(Debug)]
 pub(crate) struct Stream {
     inner: MaybeHttpsStream<TokioIo<TcpStream>>,
-    is_handed_over: bool,
+    is_forwarded: bool,
 }
 
 impl Connection for Stream {
     fn connected(&self) -> Connected {
-        // So that requests have the whole URL in their first line.
-        self.inner.connected().proxy(self.is_handed_over)
+        // For a proxy, hyper writes the absolute URL into the request line.
+        self.inner.connected().proxy(self.is_forwarded)
     }
 }
 

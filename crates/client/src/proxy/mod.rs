@@ -1,13 +1,13 @@
 //! HTTP proxies between the client and the service.
 //!
-//! - `https` endpoints go through a tunnel that the proxy is asked for (`CONNECT`): it sees host and port, no more. Requests for `http`
-//!   endpoints are handed to it whole, with the URL in their first line.
-//! - The environment says which proxy, as it does to other programs: `https_proxy`, `http_proxy`, `all_proxy`, and the hosts that are asked
-//!   directly in `no_proxy`; capital letters do as well, small ones go first. In a CGI program, where `REQUEST_METHOD` is set, `HTTP_PROXY`
-//!   in capitals is what a client sent as a header `Proxy:`, and is not heeded.
-//! - A name and a password in the proxy's URL are sent to it, as Basic authentication.
-//! - The machine itself is asked directly, whatever the environment says: an emulator on localhost is behind no proxy. A proxy that was
-//!   named explicitly gets everything.
+//! - Requests to `https` endpoints use a `CONNECT` tunnel: the proxy sees host and port only. Requests to `http` endpoints are
+//!   forwarded: the proxy gets them complete, with the absolute URL in the request line.
+//! - The environment variables `https_proxy`, `http_proxy` and `all_proxy` select the proxy, `no_proxy` lists hosts without
+//!   one. Names in capitals work too; lower case wins. In a CGI program, where `REQUEST_METHOD` is set, `HTTP_PROXY` is
+//!   ignored: it holds a client's header `Proxy:`.
+//! - A name and a password in the proxy's URL are sent to the proxy as Basic authentication.
+//! - The environment does not apply to the local machine, because an emulator on localhost is not behind a proxy. An explicit
+//!   proxy gets all requests.
 
 mod connector;
 
@@ -21,25 +21,25 @@ use std::str::FromStr;
 use std::sync::Arc;
 use thiserror::Error;
 
-/// Through which HTTP proxy requests go.
+/// The HTTP proxy of a client. Parses from `none` or a URL of [`ProxyUrl`].
 #[derive(Debug, Clone, Default)]
 pub enum Proxy {
-    /// The one that the environment names, if it names one; this machine is asked directly.
+    /// The proxy of `https_proxy`, `http_proxy` or `all_proxy`, except for hosts in `no_proxy` and for the local machine.
     #[default]
     Environment,
-    /// None.
+    /// No proxy.
     Direct,
-    /// This one, whatever the endpoint is.
+    /// This proxy, for all endpoints.
     Through(ProxyUrl),
 }
 
-/// The URL of an HTTP proxy: `http://host:port` or `https://host:port`, with `name:password@` before the host where it asks for them.
+/// The URL of an HTTP proxy: `http://host:port` or `https://host:port`, optionally with `name:password@` before the host.
 #[derive(Clone)]
 pub struct ProxyUrl(Arc<Matcher>, bool);
 
-/// The text is no URL of an HTTP proxy.
+/// The text is not the URL of an HTTP proxy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("a proxy is a URL such as http://host:port or http://name:password@host:port, or none")]
+#[error("invalid proxy; write http://host:port, http://name:password@host:port or none")]
 pub struct InvalidProxy;
 
 impl FromStr for ProxyUrl {
@@ -72,20 +72,20 @@ impl FromStr for Proxy {
     }
 }
 
-/// Without its password.
+/// Omits the password.
 impl fmt::Debug for ProxyUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
 }
 
-/// What decides for each destination.
-#[derive(Debug, Clone)]
+/// Selects the proxy of each destination. The default is none.
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Choice {
     matcher: Option<Arc<Matcher>>,
-    /// Whether this machine is asked directly.
-    spares_loopback: bool,
-    /// Whether TLS is spoken to a proxy.
+    /// Whether requests to the local machine bypass the proxy.
+    bypasses_loopback: bool,
+    /// Whether a proxy uses `https`.
     pub(crate) is_tls: bool,
 }
 
@@ -93,24 +93,20 @@ impl Choice {
     pub(crate) fn of(proxy: &Proxy) -> Self {
         match proxy {
             Proxy::Environment => Self::of_environment(|name| std::env::var(name).ok()),
-            Proxy::Direct => Self {
-                matcher: None,
-                spares_loopback: true,
-                is_tls: false,
-            },
+            Proxy::Direct => Self::default(),
             Proxy::Through(ProxyUrl(matcher, is_tls)) => Self {
                 matcher: Some(Arc::clone(matcher)),
-                spares_loopback: false,
+                bypasses_loopback: false,
                 is_tls: *is_tls,
             },
         }
     }
 
     fn of_environment(variable: impl Fn(&str) -> Option<String>) -> Self {
-        let said = |name: &str| variable(name).filter(|text| !text.trim().is_empty());
-        let either = |name: &str| said(name).or_else(|| said(&name.to_ascii_uppercase()));
-        let http = match said("REQUEST_METHOD") {
-            Some(_) => said("http_proxy"),
+        let set = |name: &str| variable(name).filter(|text| !text.trim().is_empty());
+        let either = |name: &str| set(name).or_else(|| set(&name.to_ascii_uppercase()));
+        let http = match set("REQUEST_METHOD") {
+            Some(_) => set("http_proxy"),
             None => either("http_proxy"),
         };
         let (https, all) = (either("https_proxy"), either("all_proxy"));
@@ -126,20 +122,20 @@ impl Choice {
             .build();
         Self {
             matcher: Some(Arc::new(matcher)),
-            spares_loopback: true,
+            bypasses_loopback: true,
             is_tls,
         }
     }
 
-    /// The proxy for a destination; `None` where it is asked directly.
+    /// The proxy for a destination; `None` for a direct connection.
     pub(crate) fn for_destination(&self, destination: &Uri) -> Option<Intercept> {
-        if self.spares_loopback && destination.host().is_some_and(is_loopback) {
+        if self.bypasses_loopback && destination.host().is_some_and(is_loopback) {
             return None;
         }
         self.matcher.as_ref()?.intercept(destination)
     }
 
-    /// What a request for that destination needs to say to the proxy that it is handed to.
+    /// The `Proxy-Authorization` of a forwarded request. A tunnel sends its own when it is opened.
     pub(crate) fn authorization(&self, destination: &Uri) -> Option<HeaderValue> {
         if destination.scheme_str() != Some("http") {
             return None;
@@ -164,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn the_environment_says_which() {
+    fn the_environment_selects_the_proxy() {
         const PLAIN: &str = "http://a.table.example/";
         const TLS: &str = "https://a.table.example/";
         let (one, other) = ("http://one:1", "http://other:2");
@@ -187,7 +183,7 @@ mod tests {
                 PLAIN,
                 Some("http://other:2/"),
             ),
-            // A client's header `Proxy:` becomes this variable.
+            // A CGI server puts the client's header `Proxy:` into this variable.
             (
                 &[("REQUEST_METHOD", "GET"), ("HTTP_PROXY", one)],
                 PLAIN,
@@ -217,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn this_machine_is_asked_directly_unless_it_is_said() {
+    fn only_an_explicit_proxy_gets_requests_to_the_local_machine() {
         for host in [
             "127.0.0.1",
             "127.9.9.9:10002",
@@ -243,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn only_urls_of_http_proxies_are_taken_and_passwords_not_shown() {
+    fn only_urls_of_http_proxies_are_valid_and_passwords_stay_hidden() {
         for bad in [
             "",
             "one",
@@ -262,12 +258,12 @@ mod tests {
             "{shown}"
         );
         let choice = Choice::of(&proxy);
-        let said = choice
+        let authorization = choice
             .authorization(&Uri::from_static("http://a/"))
             .unwrap();
-        assert_eq!(said, "Basic bWlsZXM6a2Vpa28=");
-        assert!(said.is_sensitive());
-        // A tunnel is told when it is asked for, not the service behind it.
+        assert_eq!(authorization, "Basic bWlsZXM6a2Vpa28=");
+        assert!(authorization.is_sensitive());
+        // A tunnel sends the credential when it is opened; the service behind it must not see it.
         assert_eq!(choice.authorization(&Uri::from_static("https://a/")), None);
     }
 }

@@ -1,21 +1,21 @@
-//! How many retries a client may make: a bucket of tokens.
+//! Bounds the retries of a client by a token bucket.
 //!
-//! A service that is down for a moment gets every retry that the policy allows. One that answers most requests with errors
-//! would get five times its load from clients that all try again; the bucket is empty soon then, and the client asks once.
+//! During a short outage, the bucket allows every retry of the policy. During a long one, retries would multiply the load of a
+//! service that is already in trouble: the bucket empties soon, and each request is sent once.
 
 use parking_lot::Mutex;
 
-/// The bounds of a client's retries, over all of its requests.
+/// The retry budget of a client, shared by all of its requests. Each retry costs one token.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RetryBudget {
-    /// Retries that may be made at once, without any success between. Zero forbids them, infinity allows all.
+    /// The most tokens, and the initial number. 0 forbids retries; infinity allows all. At least 0.
     pub tokens_max: f64,
-    /// What a request that succeeds at its first attempt gives back: a tenth allows one retry for each ten of them.
+    /// Tokens that a request adds when its first attempt succeeds: 0.1 allows one retry for each ten requests. At least 0.
     pub tokens_per_success: f64,
 }
 
 impl RetryBudget {
-    /// Every retry that the policy allows.
+    /// Allows every retry of the policy.
     pub const UNBOUNDED: Self = Self {
         tokens_max: f64::INFINITY,
         tokens_per_success: 0.0,
@@ -23,7 +23,7 @@ impl RetryBudget {
 }
 
 impl Default for RetryBudget {
-    /// 500 at once (a hundred requests under way, all their retries), then one in five.
+    /// 500 tokens, which suffice for all retries of a hundred concurrent requests, and 0.2 tokens per success.
     fn default() -> Self {
         Self {
             tokens_max: 500.0,
@@ -32,7 +32,7 @@ impl Default for RetryBudget {
     }
 }
 
-/// The bucket of a client.
+/// The token bucket of a client.
 #[derive(Debug)]
 pub(crate) struct Bucket {
     budget: RetryBudget,
@@ -40,7 +40,7 @@ pub(crate) struct Bucket {
 }
 
 impl Bucket {
-    /// A full one.
+    /// A full bucket.
     pub(crate) const fn new(budget: RetryBudget) -> Self {
         Self {
             tokens: Mutex::new(budget.tokens_max),
@@ -48,17 +48,17 @@ impl Bucket {
         }
     }
 
-    /// Takes a token for a retry, if there is one.
+    /// Takes a token for a retry. Returns false if the bucket is empty.
     pub(crate) fn take(&self) -> bool {
         let mut tokens = self.tokens.lock();
-        let there = *tokens >= 1.0;
-        if there {
+        let has_token = *tokens >= 1.0;
+        if has_token {
             *tokens -= 1.0;
         }
-        there
+        has_token
     }
 
-    /// A request has succeeded at once.
+    /// Adds the tokens of a request whose first attempt succeeded.
     pub(crate) fn refill(&self) {
         let mut tokens = self.tokens.lock();
         *tokens = (*tokens + self.budget.tokens_per_success).min(self.budget.tokens_max);
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ends() {
+    fn zero_allows_none_and_infinity_all() {
         let none = Bucket::new(RetryBudget {
             tokens_max: 0.0,
             tokens_per_success: 1.0,

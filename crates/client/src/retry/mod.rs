@@ -1,14 +1,15 @@
-//! When a failed attempt is tried again, and when not.
+//! Decides which failed attempts are retried, and reads the wait that a server requests.
 //!
-//! | attempt ended in | tried again | may have happened |
+//! | the attempt failed with | retried | may have happened |
 //! | --- | --- | --- |
 //! | no connection | yes | no |
 //! | connection broken, timeout | yes | yes |
 //! | 408, 500, 502, 504 | yes | yes |
-//! | 429, 503 | yes | no: the service refuses before it does anything |
-//! | any other status: 4xx, 501, 505 | never | no |
+//! | 429, 503 | yes | no: the service refuses before it executes anything |
+//! | 505 and above | no | yes |
+//! | any other status: 3xx, 4xx, 501 | no | no |
 //!
-//! Any write may be tried again: [the table](crate::TableClient) tells a request that meets its own first success apart.
+//! Every write can be retried: [`crate::TableClient`] detects a retry that meets the effect of its own earlier attempt.
 
 mod budget;
 mod policy;
@@ -23,13 +24,13 @@ use partita_model::DateTime;
 use partita_wire::parse_http_date;
 use std::time::Duration;
 
-/// Whether an answer of that status is tried again: 408, 429, 500, 502, 503 and 504.
+/// Whether the client retries a request that was answered with `status`: 408, 429, 500, 502, 503 or 504.
 #[must_use]
 pub const fn is_retried_status(status: u16) -> bool {
     matches!(status, 408 | 429 | 500 | 502 | 503 | 504)
 }
 
-/// What a write's answer of that status leaves open.
+/// The outcome of a write that was answered with `status`.
 pub(crate) const fn outcome_of_status(status: u16) -> Outcome {
     match status {
         408 | 500 | 502 | 504..=599 => Outcome::MayHaveHappened,
@@ -37,8 +38,8 @@ pub(crate) const fn outcome_of_status(status: u16) -> Outcome {
     }
 }
 
-/// How long the server asks to wait: `retry-after-ms` and `x-ms-retry-after-ms` in milliseconds, `Retry-After` in seconds or
-/// as a date. (The names are those that the official SDKs honour.)
+/// The wait that the server requests: `retry-after-ms` or `x-ms-retry-after-ms` in milliseconds, else `Retry-After` in seconds
+/// or as a date. The official SDKs honour the same headers.
 pub(crate) fn retry_after(headers: &HeaderMap, now: DateTime) -> Option<Duration> {
     let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
     for name in ["retry-after-ms", "x-ms-retry-after-ms"] {
@@ -64,9 +65,9 @@ mod tests {
         for status in 100..600 {
             let retried = [408, 429, 500, 502, 503, 504].contains(&status);
             assert_eq!(is_retried_status(status), retried, "{status}");
-            // What is neither a refusal nor the service's own word for "not executed" leaves a write open.
-            let open = status == 408 || (status >= 500 && ![501, 503].contains(&status));
-            let expected = if open {
+            // 501 and 503 say that nothing was executed; other server errors and 408 do not.
+            let is_unknown = status == 408 || (status >= 500 && ![501, 503].contains(&status));
+            let expected = if is_unknown {
                 Outcome::MayHaveHappened
             } else {
                 Outcome::DidNotHappen
@@ -76,30 +77,30 @@ mod tests {
     }
 
     #[test]
-    fn the_server_says_how_long() {
+    fn requested_waits_are_read() {
         let now = DateTime::parse("2024-01-02T03:04:05Z").unwrap();
-        let asked = |headers: &[(&'static str, &'static str)]| {
+        let requested = |headers: &[(&'static str, &'static str)]| {
             let headers: HeaderMap = headers
                 .iter()
                 .map(|(name, value)| (name.parse().unwrap(), HeaderValue::from_static(value)))
                 .collect();
             retry_after(&headers, now).map(|wait| wait.as_millis())
         };
-        assert_eq!(asked(&[]), None);
-        assert_eq!(asked(&[("retry-after", "2")]), Some(2_000));
-        assert_eq!(asked(&[("retry-after", "0")]), Some(0));
+        assert_eq!(requested(&[]), None);
+        assert_eq!(requested(&[("retry-after", "2")]), Some(2_000));
+        assert_eq!(requested(&[("retry-after", "0")]), Some(0));
         assert_eq!(
-            asked(&[("retry-after", "Tue, 02 Jan 2024 03:04:15 GMT")]),
+            requested(&[("retry-after", "Tue, 02 Jan 2024 03:04:15 GMT")]),
             Some(10_000)
         );
         assert_eq!(
-            asked(&[("retry-after", "Tue, 02 Jan 2024 03:04:00 GMT")]),
+            requested(&[("retry-after", "Tue, 02 Jan 2024 03:04:00 GMT")]),
             Some(0)
         );
-        assert_eq!(asked(&[("retry-after", "soon")]), None);
-        assert_eq!(asked(&[("retry-after", "-1")]), None);
+        assert_eq!(requested(&[("retry-after", "soon")]), None);
+        assert_eq!(requested(&[("retry-after", "-1")]), None);
         let both = [("retry-after", "2"), ("x-ms-retry-after-ms", "150")];
-        assert_eq!(asked(&both), Some(150));
-        assert_eq!(asked(&[("retry-after-ms", "7")]), Some(7));
+        assert_eq!(requested(&both), Some(150));
+        assert_eq!(requested(&[("retry-after-ms", "7")]), Some(7));
     }
 }

@@ -1,43 +1,43 @@
-//! How long to wait before the next attempt.
+//! Retry policies: how many retries, and the wait before each.
 
 use std::time::Duration;
 
-/// How often and after what waits a failed attempt is tried again.
+/// How often a failed attempt is retried, and the wait before each retry. Every combination of values is valid.
 ///
-/// | policy | wait before attempt x + 1 |
+/// | policy | wait before retry x, from 1 |
 /// | --- | --- |
 /// | [`RetryPolicy::None`] | – |
 /// | [`RetryPolicy::Fixed`] | `wait` |
-/// | [`RetryPolicy::Exponential`] | `min(min + y, max)`, with `y` = random between 0.8 and 1.2 `wait`, × (2^x − 1) |
+/// | [`RetryPolicy::Exponential`] | the lesser of `max` and `min + wait × r × (2^x − 1)`, with a random `r` between 0.8 and 1.2 |
 ///
-/// The exponential formula is that of the first storage client libraries.
+/// The first storage client libraries used the same exponential formula.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RetryPolicy {
-    /// Never.
+    /// No retries.
     None,
-    /// So many times, after a constant wait.
+    /// A constant wait before each retry.
     Fixed {
-        /// Attempts after the first one.
+        /// The most retries of one request.
         retries: u32,
-        /// Before each of them.
+        /// The wait before each retry.
         wait: Duration,
     },
-    /// So many times, after waits that about double.
+    /// Waits that about double, with 20 % jitter.
     Exponential {
-        /// Attempts after the first one.
+        /// The most retries of one request.
         retries: u32,
-        /// The default wait, z.
+        /// The factor of the exponential term.
         wait: Duration,
-        /// The shortest, z_min, which is added to every one.
+        /// The shortest wait, which is added to the exponential term.
         min: Duration,
-        /// The longest, z_max.
+        /// The longest wait.
         max: Duration,
     },
 }
 
 impl RetryPolicy {
-    /// What services of today want: four retries within 9 to 13 s (about 0.5, 1.3, 2.9 and 6.1 s), so that a failover of four
-    /// seconds passes unseen, and a short hiccup costs little.
+    /// The default: four retries within 9 to 13 s (waits of about 0.5, 1.3, 2.9 and 6.1 s). They outlast a failover of several
+    /// seconds, and a short failure costs little.
     pub const MODERN: Self = Self::Exponential {
         retries: 4,
         wait: Duration::from_millis(400),
@@ -45,8 +45,7 @@ impl RetryPolicy {
         max: Duration::from_secs(30),
     };
 
-    /// The defaults of the original description: z = 30 s, z_min = 3 s, z_max = 90 s, and the three retries of the first
-    /// client libraries.
+    /// The defaults of the first storage client libraries: three retries, a factor of 30 s, waits of 3 s to 90 s.
     pub const ORIGINAL: Self = Self::Exponential {
         retries: 3,
         wait: Duration::from_secs(30),
@@ -54,7 +53,7 @@ impl RetryPolicy {
         max: Duration::from_secs(90),
     };
 
-    /// Attempts after the first one.
+    /// The most retries of one request.
     #[must_use]
     pub const fn retries(&self) -> u32 {
         match *self {
@@ -63,26 +62,21 @@ impl RetryPolicy {
         }
     }
 
-    /// The wait after so many tries (from 1), for a place `spread` in the random interval: 0 its low end, 1 its high one.
-    /// Without regard to [`Self::retries`].
+    /// The wait after the attempt number `tries`, counted from 1. `spread` selects the jitter: 0.0 the shortest wait, 1.0 the
+    /// longest; values outside are clamped. [`Self::retries`] does not matter here.
     #[must_use]
     pub fn wait(&self, tries: u32, spread: f64) -> Duration {
         match *self {
             Self::None => Duration::ZERO,
             Self::Fixed { wait, .. } => wait,
             Self::Exponential { wait, min, max, .. } => {
-                let z = wait.as_secs_f64() * (0.8 + 0.4 * spread.clamp(0.0, 1.0));
-                let y = z * (f64::from(tries).exp2() - 1.0);
-                // Past what a duration can hold, the longest wait is shorter anyway.
-                let y = Duration::try_from_secs_f64(y).unwrap_or(Duration::MAX);
-                min.saturating_add(y).min(max)
+                let jittered = wait.as_secs_f64() * (0.8 + 0.4 * spread.clamp(0.0, 1.0));
+                let term = jittered * (f64::from(tries).exp2() - 1.0);
+                // An exponential term that overflows a `Duration` exceeds `max` anyway.
+                let term = Duration::try_from_secs_f64(term).unwrap_or(Duration::MAX);
+                min.saturating_add(term).min(max)
             }
         }
-    }
-
-    /// The wait after so many tries, at random.
-    pub(crate) fn random_wait(&self, tries: u32) -> Duration {
-        self.wait(tries, fastrand::f64())
     }
 }
 
@@ -129,16 +123,16 @@ mod tests {
     }
 
     #[test]
-    fn before_the_first_try_only_the_shortest_wait_counts() {
+    fn without_a_try_the_wait_is_the_shortest() {
         assert_eq!(bounds_ms(RetryPolicy::ORIGINAL, 0), [3_000, 3_000]);
     }
 
     proptest! {
         #[test]
-        fn waits_are_within_the_bounds_and_grow(tries in 1..40_u32, z in 0..10_000_u64, low in 0..10_000_u64, more in 0..100_000_u64) {
+        fn waits_are_within_the_bounds_and_grow(tries in 1..40_u32, spread in 0.0..=1.0, z in 0..10_000_u64, low in 0..10_000_u64, more in 0..100_000_u64) {
             let (min, max) = (Duration::from_millis(low), Duration::from_millis(low + more));
             let policy = RetryPolicy::Exponential { retries: 3, wait: Duration::from_millis(z), min, max };
-            let wait = policy.random_wait(tries);
+            let wait = policy.wait(tries, spread);
             prop_assert!(policy.wait(tries, 0.0) <= wait && wait <= policy.wait(tries, 1.0));
             prop_assert!(min <= wait && wait <= max);
             prop_assert!(policy.wait(tries, 0.5) <= policy.wait(tries + 1, 0.5));

@@ -10,22 +10,17 @@ impl TableServiceClient {
     /// Creates a table.
     ///
     /// # Errors
-    /// 409 TableAlreadyExists or TableBeingDeleted; 400 for an invalid name. A 409 after an attempt that may have created the
-    /// table has [`crate::Outcome::MayHaveHappened`].
+    /// As [`TableClient::create`].
     pub async fn create_table(&self, name: &str) -> Result<TableClient> {
-        let mut body = Vec::new();
-        write_table_name(name, &mut body);
-        let path = "/Tables".to_owned();
-        let request = table_request(Operation::CreateTable, Method::Post, path);
-        let request = without_content(request).with_body(JSON_BODY, body);
-        self.pipeline.send(&request).await?;
-        Ok(self.table_client(name))
+        let table = self.table_client(name);
+        table.create().await?;
+        Ok(table)
     }
 
-    /// Creates a table unless one of that name exists.
+    /// Creates a table unless it exists.
     ///
     /// # Errors
-    /// As [`Self::create_table`], except 409 TableAlreadyExists.
+    /// As [`TableClient::create`], except 409 TableAlreadyExists.
     pub async fn create_table_if_not_exists(&self, name: &str) -> Result<TableClient> {
         match self.create_table(name).await {
             Err(error) if error.code() == Some(ErrorCode::TableAlreadyExists) => {
@@ -37,11 +32,18 @@ impl TableServiceClient {
 }
 
 impl TableClient {
-    /// Creates the table.
+    /// Creates the table. A valid name has 3 to 63 letters and digits and begins with a letter.
     ///
     /// # Errors
-    /// 409 TableAlreadyExists or TableBeingDeleted; 400 for an invalid name.
+    /// 409 TableAlreadyExists or TableBeingDeleted; 400 for an invalid name. A 409 after an attempt that may have created the
+    /// table has [`crate::Outcome::MayHaveHappened`].
     pub async fn create(&self) -> Result<()> {
-        self.service.create_table(self.name()).await.map(drop)
+        let mut body = Vec::new();
+        write_table_name(self.name(), &mut body);
+        let path = "/Tables".to_owned();
+        let request = table_request(Operation::CreateTable, Method::Post, path);
+        let request = without_content(request).with_body(JSON_BODY, body);
+        self.pipeline.send(&request).await?;
+        Ok(())
     }
 }

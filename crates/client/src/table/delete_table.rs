@@ -10,12 +10,9 @@ impl TableServiceClient {
     /// Deletes a table with all its entities.
     ///
     /// # Errors
-    /// 404 ResourceNotFound, with [`crate::Outcome::MayHaveHappened`] where an earlier attempt may have deleted it.
+    /// As [`TableClient::delete`].
     pub async fn delete_table(&self, name: &str) -> Result<()> {
-        let path = format!("/Tables('{}')", encoded(name));
-        let request = table_request(Operation::DeleteTable, Method::Delete, path);
-        self.pipeline.send(&request).await?;
-        Ok(())
+        self.table_client(name).delete().await
     }
 }
 
@@ -23,8 +20,11 @@ impl TableClient {
     /// Deletes the table with all its entities.
     ///
     /// # Errors
-    /// 404 ResourceNotFound.
+    /// 404 ResourceNotFound, with [`crate::Outcome::MayHaveHappened`] if an earlier attempt may have deleted it.
     pub async fn delete(&self) -> Result<()> {
-        self.service.delete_table(self.name()).await
+        let path = format!("/Tables('{}')", encoded(self.name()));
+        let request = table_request(Operation::DeleteTable, Method::Delete, path);
+        self.pipeline.send(&request).await?;
+        Ok(())
     }
 }

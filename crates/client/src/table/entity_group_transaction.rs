@@ -1,11 +1,11 @@
-//! Entity group transactions: up to 100 writes to one partition, all or none.
+//! Entity group transactions: up to 100 writes to one partition, all or nothing.
 
 use super::read_back::Write;
 use super::table_request::table_request;
 use super::{IfMatch, TableClient, UpdateMode, body_of};
-use crate::pipeline::{AttemptError, header_text, refused};
+use crate::pipeline::refused;
 use crate::request::Request;
-use crate::transport::Answer;
+use crate::transport::{Answer, header_text};
 use crate::{ETag, Entity, Error, ErrorKind, Outcome, Result};
 use partita_model::Guid;
 use partita_model::limits::BATCH_OPERATIONS_MAX;
@@ -15,44 +15,35 @@ use partita_wire::{ErrorBody, Method};
 /// One write of a transaction.
 #[derive(Debug, Clone)]
 pub enum TransactionAction {
-    /// Inserts an entity that is not there yet.
+    /// Inserts a new entity.
     Create(Entity),
-    /// Changes an entity, or inserts it.
+    /// Changes an existing entity or inserts a new one.
     Upsert(Entity, UpdateMode),
-    /// Changes an entity that is there.
+    /// Changes an existing entity.
     Update(Entity, UpdateMode, IfMatch),
-    /// Deletes an entity that is there: by its keys and version.
+    /// Deletes an existing entity.
     Delete {
-        /// Its PartitionKey.
+        /// The entity's PartitionKey.
         partition_key: String,
-        /// Its RowKey.
+        /// The entity's RowKey.
         row_key: String,
-        /// Which version.
+        /// The version to delete.
         if_match: IfMatch,
     },
 }
 
-/// A transaction that has happened.
+/// The result of a successful transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TransactionOutcome {
-    /// The new version of each action's entity, in their order; none for a deleted one.
+    /// The new ETag of each entity, in the order of the actions; `None` for deleted entities.
     pub etags: Vec<Option<ETag>>,
 }
 
 impl TransactionAction {
-    /// The entity's keys.
+    /// The entity's PartitionKey and RowKey.
     #[must_use]
     pub fn keys(&self) -> (&str, &str) {
-        match self {
-            Self::Create(entity) | Self::Upsert(entity, _) | Self::Update(entity, ..) => {
-                (entity.partition_key(), entity.row_key())
-            }
-            Self::Delete {
-                partition_key,
-                row_key,
-                ..
-            } => (partition_key, row_key),
-        }
+        self.write().keys()
     }
 
     fn write(&self) -> Write<'_> {
@@ -85,7 +76,7 @@ impl TransactionAction {
 }
 
 impl TableClient {
-    /// Does all of the actions, 1 to 100 on one partition and each entity once, or none of them.
+    /// Executes all actions or none. There are 1 to 100 actions, on one partition, at most one for each entity.
     ///
     /// ```
     /// # mod server { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/example/server.rs")); }
@@ -105,19 +96,20 @@ impl TableClient {
     /// ```
     ///
     /// # Errors
-    /// That of the action at fault, with its index; [`crate::ErrorKind::Input`] for no actions, for more than 100, for more than
-    /// one partition; 413 RequestBodyTooLarge past 4 MiB.
+    /// The error of the failed action, with its [`Error::operation_index`]; [`crate::ErrorKind::Input`] for no actions, more
+    /// than 100 or several partitions; 400 InvalidDuplicateRow for two actions on one entity; 413 RequestBodyTooLarge above 4
+    /// MiB.
     pub async fn submit_transaction(
         &self,
         actions: &[TransactionAction],
     ) -> Result<TransactionOutcome> {
         check(actions)?;
         let request = self.transaction_request(actions);
-        let failed = match self.pipeline().send(&request).await {
+        let failed = match self.pipeline.send(&request).await {
             Err(failed) => failed,
             Ok(reply) => {
                 let content_type = reply.header("content-type").unwrap_or_default();
-                let parts = read_batch_answer(content_type, &reply.answer.body).unwrap_or_default();
+                let parts = read_batch_answer(content_type, reply.body()).unwrap_or_default();
                 if parts.len() == actions.len() {
                     let etags = parts.iter().map(|part| part.etag.map(ETag::from)).collect();
                     return Ok(TransactionOutcome { etags });
@@ -128,9 +120,9 @@ impl TableClient {
             }
         };
         let writes: Vec<_> = actions.iter().map(TransactionAction::write).collect();
-        match self.found_back(&failed, &writes).await {
+        match self.read_all_back(&failed, &writes).await {
             Some(etags) => Ok(TransactionOutcome { etags }),
-            None => Err(failed.error),
+            None => Err(failed),
         }
     }
 
@@ -144,7 +136,7 @@ impl TableClient {
         let [batch, change_set] =
             [(); 2].map(|()| Guid(fastrand::u128(..).to_be_bytes()).to_string());
         let mut writer = BatchRequestWriter::new(&batch, &change_set, parts.len(), bytes);
-        let base = self.pipeline().endpoint.to_string();
+        let base = self.endpoint().to_string();
         for (action, (method, if_match, body)) in actions.iter().zip(&parts) {
             let (partition_key, row_key) = action.keys();
             let path = match action {
@@ -167,55 +159,46 @@ impl TableClient {
     }
 }
 
-/// The failure of a batch, which is answered with 202 even where one of its operations failed.
-fn find_failed_operation(answer: &Answer) -> std::result::Result<(), AttemptError> {
-    let content_type = header_text(&answer.headers, "content-type").unwrap_or_default();
-    let Some(parts) = read_batch_answer(content_type, &answer.body) else {
-        let error = Error::new(
-            ErrorKind::Unreadable,
-            "the answer to the batch cannot be read",
-        );
-        return Err(AttemptError {
-            error: error.with_outcome(Outcome::MayHaveHappened),
-            reason: None,
-        });
-    };
+/// Finds the failed operation in the answer to a batch. The status of the answer is 202 even then.
+fn find_failed_operation(answer: &Answer) -> Result<()> {
+    let content_type = header_text(answer.headers(), "content-type").unwrap_or_default();
+    let parts = read_batch_answer(content_type, answer.body()).ok_or_else(|| {
+        let message = "cannot read the answer to the transaction";
+        Error::new(ErrorKind::Unreadable, message)
+    })?;
     let Some(part) = parts.iter().find(|part| part.status >= 300) else {
         return Ok(());
     };
     let body = ErrorBody::read(part.body).map(|body| {
+        // The error of a transaction with one operation has no index.
         let (index, text) = body.split_index();
-        // The error of the only operation has no index.
-        let (index, message) = (index.unwrap_or(0), text.to_owned());
-        let code = body.code;
-        (index, ErrorBody { code, message })
+        let message = text.to_owned();
+        (index.unwrap_or(0), ErrorBody { message, ..body })
     });
     let (index, body) = body.unzip();
-    Err(refused(part.status, &answer.headers, body, index))
+    Err(refused(part.status, answer.headers(), body, index))
 }
 
-/// Refuses what the service would refuse as a whole, or with an unclear message.
+/// Refuses transactions that the service would refuse with an unclear message, or that would break the lines of the request.
 fn check(actions: &[TransactionAction]) -> Result<()> {
-    let Some(first) = actions.first() else {
-        return Err(Error::input("a transaction without actions"));
-    };
-    if actions.len() > BATCH_OPERATIONS_MAX {
-        return Err(Error::input(format!(
-            "a transaction of more than {BATCH_OPERATIONS_MAX} actions"
-        )));
-    }
-    if actions
-        .iter()
-        .any(|action| action.keys().0 != first.keys().0)
-    {
-        return Err(Error::input("a transaction over more than one partition"));
-    }
+    let partition = actions.first().map(|action| action.keys().0);
+    let is_elsewhere = |action: &TransactionAction| Some(action.keys().0) != partition;
     let breaks_line = |action: &TransactionAction| {
-        let (_, if_match, _) = action.parts();
+        let if_match = action.parts().1;
         if_match.is_some_and(|text| text.contains(|c: char| c.is_ascii_control()))
     };
-    if actions.iter().any(breaks_line) {
-        return Err(Error::input("an ETag with a control character"));
-    }
-    Ok(())
+    let fault = match actions.len() {
+        0 => "a transaction needs an action".to_owned(),
+        count if count > BATCH_OPERATIONS_MAX => {
+            format!("{count} actions in a transaction; at most {BATCH_OPERATIONS_MAX} are possible")
+        }
+        _ if actions.iter().any(is_elsewhere) => {
+            "the actions of a transaction must have the same PartitionKey".to_owned()
+        }
+        _ if actions.iter().any(breaks_line) => {
+            "invalid ETag: it contains a control character".to_owned()
+        }
+        _ => return Ok(()),
+    };
+    Err(Error::input(fault))
 }

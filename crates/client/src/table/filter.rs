@@ -1,9 +1,9 @@
-//! Filters of queries, built so that no value can break out of its literal.
+//! Filters of queries. They escape all values, so a value cannot change the meaning of a filter.
 
 use partita_model::{Comparison, Filter as Tree, Property, Value, successor};
 use std::fmt;
 
-/// The text of a `$filter`.
+/// A `$filter` of a query. `Display` shows its text.
 ///
 /// ```
 /// use partita_client::Filter;
@@ -14,65 +14,66 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Filter {
     text: String,
-    joined: Joined,
+    outermost: Outermost,
 }
 
-/// What holds a filter's text together, and so where it needs parentheses.
+/// The outermost operator of a filter, which decides where parentheses are needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Joined {
-    /// Nothing: one term.
-    Alone,
+enum Outermost {
+    /// A single term.
+    Term,
     And,
     Or,
-    /// Not known: somebody else's text.
+    /// Unknown, because the text is the caller's.
     Unknown,
 }
 
-/// A property in a filter that waits for its comparison.
+/// A property to compare in a [`Filter`].
 #[derive(Debug, Clone)]
 pub struct PropertyFilter(Property);
 
 impl Filter {
-    /// The PartitionKey.
+    /// Compares the PartitionKey.
     #[must_use]
     pub const fn pk() -> PropertyFilter {
         PropertyFilter(Property::PartitionKey)
     }
 
-    /// The RowKey.
+    /// Compares the RowKey.
     #[must_use]
     pub const fn rk() -> PropertyFilter {
         PropertyFilter(Property::RowKey)
     }
 
-    /// A property by its name: `Timestamp`, one of the entity's own, or `TableName` of tables.
+    /// Compares the property `name`: `Timestamp`, a property of the entity, or `TableName` in queries of tables.
     #[must_use]
     pub fn property(name: &str) -> PropertyFilter {
         PropertyFilter(Property::from_name(name))
     }
 
-    /// Text as it is, in the language of the protocol ("Querying tables and entities"). Nothing is escaped.
+    /// A filter in the language of the protocol ("Querying tables and entities"). The text is sent unchanged: escape the values
+    /// in it.
     #[must_use]
     pub fn raw(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
-            joined: Joined::Unknown,
+            outermost: Outermost::Unknown,
         }
     }
 
-    /// Both hold.
+    /// Matches if both filters match.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
-        self.join(" and ", Joined::And, other)
+        self.join(" and ", Outermost::And, other)
     }
 
-    /// One of them at least holds.
+    /// Matches if at least one of the filters matches.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
-        self.join(" or ", Joined::Or, other)
+        self.join(" or ", Outermost::Or, other)
     }
 
-    /// It does not hold. A comparison with a property that is missing does not hold either, so that its `not` does.
+    /// Matches if the filter does not match. A comparison with a missing property does not match, so its `not` does.
     #[must_use]
     #[allow(
         clippy::should_implement_trait,
@@ -81,20 +82,29 @@ impl Filter {
     pub fn not(self) -> Self {
         Self {
             text: format!("not ({})", self.text),
-            joined: Joined::Alone,
+            outermost: Outermost::Term,
         }
     }
 
-    fn join(self, word: &str, joined: Joined, other: Self) -> Self {
-        // Both words are associative: a chain of the same one stays flat.
-        let [left, right] = [self, other].map(|side| match side.joined {
-            Joined::Alone => side.text,
-            inner if inner == joined => side.text,
-            _ => format!("({})", side.text),
+    fn term(tree: &Tree) -> Self {
+        Self {
+            text: tree.to_string(),
+            outermost: Outermost::Term,
+        }
+    }
+
+    fn join(self, word: &str, outermost: Outermost, other: Self) -> Self {
+        // Both operators are associative, so a chain of one operator needs no parentheses.
+        let [left, right] = [self, other].map(|side| {
+            if side.outermost == Outermost::Term || side.outermost == outermost {
+                side.text
+            } else {
+                format!("({})", side.text)
+            }
         });
         Self {
             text: left + word + &right,
-            joined,
+            outermost,
         }
     }
 }
@@ -105,7 +115,7 @@ impl fmt::Display for Filter {
     }
 }
 
-/// One method for each comparison.
+/// Declares a method for each comparison.
 macro_rules! comparisons {
     ($($method:ident $variant:ident $text:literal;)+) => {$(
         #[doc = $text]
@@ -118,24 +128,22 @@ macro_rules! comparisons {
 
 impl PropertyFilter {
     comparisons! {
-        eq Equal "It equals the value.";
-        ne NotEqual "It is there, and does not equal the value.";
-        lt Less "It is less than the value.";
-        le LessOrEqual "It is less than the value or equals it.";
-        gt Greater "It is greater than the value.";
-        ge GreaterOrEqual "It is greater than the value or equals it.";
+        eq Equal "Matches if the property equals `value`.";
+        ne NotEqual "Matches if the property exists and does not equal `value`.";
+        lt Less "Matches if the property is less than `value`.";
+        le LessOrEqual "Matches if the property is less than or equal to `value`.";
+        gt Greater "Matches if the property is greater than `value`.";
+        ge GreaterOrEqual "Matches if the property is greater than or equal to `value`.";
     }
 
-    /// It is Boolean true.
+    /// Matches if the property is Boolean true.
     #[must_use]
     pub fn is_true(self) -> Filter {
-        Filter {
-            text: Tree::IsTrue(self.0).to_string(),
-            joined: Joined::Alone,
-        }
+        Filter::term(&Tree::IsTrue(self.0))
     }
 
-    /// It is a text that begins with `prefix`. The service knows it as a range, which on keys is a seek.
+    /// Matches if the property is a String that begins with `prefix`. The filter is a range, so on keys the server reads only
+    /// matching rows.
     #[must_use]
     pub fn starts_with(self, prefix: &str) -> Filter {
         let from = self.clone().ge(prefix);
@@ -146,15 +154,11 @@ impl PropertyFilter {
     }
 
     fn compare(self, op: Comparison, literal: Value) -> Filter {
-        let tree = Tree::Compare {
+        Filter::term(&Tree::Compare {
             property: self.0,
             op,
             literal,
-        };
-        Filter {
-            text: tree.to_string(),
-            joined: Joined::Alone,
-        }
+        })
     }
 }
 
@@ -170,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_as_flat_as_it_may_be() {
+    fn parentheses_are_few() {
         for (filter, expected) in [
             (
                 p("A").eq(1).and(p("B").eq(2)).and(p("C").eq(3)),
@@ -202,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn every_type_is_read_back() {
+    fn values_of_all_types_round_trip() {
         let values = [
             Value::from("it's"),
             Value::Binary(vec![0, 255]),
@@ -229,7 +233,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_breaks_out(text: String) {
+        fn strings_are_escaped(text: String) {
             let filter = Filter::pk().eq(text.as_str()).or(Filter::rk().ne(text.as_str()));
             let compare = |property, op| Tree::Compare { property, op, literal: Value::String(text.clone()) };
             let expected = Tree::Or(vec![

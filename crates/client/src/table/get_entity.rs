@@ -1,23 +1,23 @@
 //! Get Entity.
 
 use super::TableClient;
-use super::entity::EntityDecoder;
+use super::entity::read_entity;
 use super::page::with_keys;
-use crate::{Entity, Error, Outcome, Result};
-use partita_wire::table::{Operation, read_row};
+use crate::{Entity, Error, Result};
+use partita_wire::table::Operation;
 use partita_wire::{ErrorCode, Method};
 use serde::de::DeserializeOwned;
 
 impl TableClient {
-    /// The entity of these keys.
+    /// Reads the entity of these keys.
     ///
     /// # Errors
-    /// 404 ResourceNotFound, or TableNotFound.
+    /// 404 ResourceNotFound or TableNotFound.
     pub async fn get_entity(&self, partition_key: &str, row_key: &str) -> Result<Entity> {
         self.get(partition_key, row_key, String::new()).await
     }
 
-    /// The entity of these keys, with these properties only.
+    /// Reads the entity of these keys, with the properties in `select` only. The keys are always included.
     ///
     /// # Errors
     /// As [`Self::get_entity`].
@@ -30,10 +30,10 @@ impl TableClient {
         self.get(partition_key, row_key, with_keys(select)).await
     }
 
-    /// The entity of these keys, or `None` where there is none (in a table that is there).
+    /// Reads the entity of these keys; `None` if the table has no such entity.
     ///
     /// # Errors
-    /// As [`Self::get_entity`], but for the missing entity.
+    /// As [`Self::get_entity`], except 404 ResourceNotFound.
     pub async fn get_entity_if_exists(
         &self,
         partition_key: &str,
@@ -50,10 +50,11 @@ impl TableClient {
         }
     }
 
-    /// The entity of these keys as a structure, see [`Entity::into_typed`].
+    /// Reads the entity of these keys as a struct, see [`Entity::into_typed`].
     ///
     /// # Errors
-    /// As [`Self::get_entity`]; [`crate::ErrorKind::Unreadable`] where entity and structure do not go together.
+    /// As [`Self::get_entity`]; [`crate::ErrorKind::Unreadable`], caused by a [`crate::ConvertError`], if the entity does not
+    /// match the struct.
     pub async fn get_entity_as<T: DeserializeOwned>(
         &self,
         partition_key: &str,
@@ -69,14 +70,7 @@ impl TableClient {
         if !select.is_empty() {
             request = request.with_parameter("$select", &select);
         }
-        let reply = self.pipeline().send(&request).await?;
-        read_row(&reply.answer.body, |row| {
-            EntityDecoder::default().entity(row)
-        })
-        .map_err(|failure| {
-            reply
-                .failed(Error::unreadable(failure), Outcome::DidNotHappen)
-                .error
-        })
+        let reply = self.pipeline.send(&request).await?;
+        read_entity(reply.body()).map_err(|failure| reply.unreadable(failure))
     }
 }

@@ -8,16 +8,16 @@ use partita_wire::Method;
 use partita_wire::table::Operation;
 
 impl TableClient {
-    /// Inserts an entity that does not exist yet, and returns its version.
+    /// Inserts a new entity and returns its ETag.
     ///
     /// # Errors
-    /// 409 EntityAlreadyExists; 404 TableNotFound; 400 for what breaks a limit.
+    /// 409 EntityAlreadyExists; 404 TableNotFound; 400 if the entity exceeds a limit, such as 252 properties or 1 MiB.
     pub async fn create_entity(&self, entity: &Entity) -> Result<ETag> {
         let request = table_request(Operation::InsertEntity, Method::Post, self.path());
         let request = without_content(request).with_body(JSON_BODY, body_of(entity));
-        match self.pipeline().send(&request).await {
+        match self.pipeline.send(&request).await {
             Ok(reply) => Ok(etag_of(&reply)),
-            Err(failed) => self.told_apart(failed, &Write::Set(entity)).await,
+            Err(failed) => self.read_back(failed, &Write::Set(entity)).await,
         }
     }
 }

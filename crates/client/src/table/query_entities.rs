@@ -8,13 +8,16 @@ use partita_wire::table::Operation;
 use serde::de::DeserializeOwned;
 
 impl TableClient {
-    /// The entities that the options ask for, in the order of their keys, page by page as they are taken.
-    /// [`EntityStream::by_page`] gives the pages themselves.
+    /// Queries entities, in the order of their keys. The client requests each page when the stream needs it;
+    /// [`EntityStream::by_page`] returns the pages themselves.
+    ///
+    /// The stream's items fail as [`Self::query_page`]; the stream ends after an error.
     pub fn query_entities(&self, options: QueryOptions) -> EntityStream {
         EntityStream::new(PageStream::new(self.clone(), options))
     }
 
-    /// The same as structures, see [`crate::Entity::into_typed`].
+    /// Queries entities as structs, see [`crate::Entity::into_typed`]. An item whose entity does not match the struct fails
+    /// with [`crate::ErrorKind::Unreadable`], and the stream continues.
     pub fn query_entities_as<T: DeserializeOwned>(
         &self,
         options: QueryOptions,
@@ -23,17 +26,17 @@ impl TableClient {
             .map(|entity| entity?.into_typed().map_err(Error::unreadable))
     }
 
-    /// One page of what the options ask for, from a place on; from the beginning without. The place in the options does not
-    /// count. What [`Self::query_entities`] is made of, for tools that keep places themselves.
+    /// Queries one page, from a continuation on, or from the beginning. Ignores [`QueryOptions::from`] and
+    /// [`QueryOptions::read_ahead`].
     ///
     /// # Errors
-    /// 404 TableNotFound; 400 for a filter that is none.
+    /// 404 TableNotFound; 400 InvalidInput for an invalid filter or [`QueryOptions::top`].
     pub async fn query_page(
         &self,
         options: &QueryOptions,
         from: Option<&Continuation>,
     ) -> Result<Page> {
         let request = options.request(Operation::QueryEntities, self.path() + "()", from);
-        Ok(Page::new(self.pipeline().send(&request).await?))
+        Ok(Page::new(self.pipeline.send(&request).await?))
     }
 }

@@ -2,56 +2,45 @@
 
 use super::page::{Continuation, QueryOptions};
 use super::{Filter, TableServiceClient};
-use crate::{Error, Outcome, Result};
+use crate::{Error, Result};
 use futures::stream::{self, BoxStream};
 use futures::{StreamExt as _, TryStreamExt as _};
 use partita_model::ValueRef;
 use partita_wire::Failure;
 use partita_wire::table::{Operation, PageReader};
+use std::sync::Arc;
 
-/// The names of tables, over all pages.
+/// The names of tables, from all pages of a query.
 pub type TableStream = BoxStream<'static, Result<String>>;
 
 impl TableServiceClient {
-    /// The names of all tables, in the case in which they were created.
+    /// Lists the names of all tables, in the letter case in which they were created. The stream ends after an error.
     pub fn list_tables(&self) -> TableStream {
         self.tables(QueryOptions::new())
     }
 
-    /// The names of the tables that pass a filter on `TableName`.
+    /// Lists the names of the tables that match a filter on `TableName`.
     pub fn query_tables(&self, filter: Filter) -> TableStream {
         self.tables(QueryOptions::new().filter(filter))
     }
 
     fn tables(&self, options: QueryOptions) -> TableStream {
-        let start = Some((self.clone(), options, None));
-        let pages = stream::try_unfold(start, |state| async move {
-            let Some((client, options, from)) = state else {
-                return Ok::<_, Error>(None);
-            };
-            let (names, next) = client.tables_page(&options, from.as_ref()).await?;
-            let names = stream::iter(names.into_iter().map(Ok));
-            Ok(Some((
-                names,
-                next.map(|next| (client, options, Some(next))),
-            )))
+        let pipeline = Arc::clone(&self.pipeline);
+        let pages = stream::try_unfold(Some(None), move |next: Option<Option<Continuation>>| {
+            let (pipeline, options) = (Arc::clone(&pipeline), options.clone());
+            async move {
+                let Some(from) = next else {
+                    return Ok::<_, Error>(None);
+                };
+                let (operation, path) = (Operation::QueryTables, "/Tables".to_owned());
+                let request = options.request(operation, path, from.as_ref());
+                let reply = pipeline.send(&request).await?;
+                let names = names(reply.body()).map_err(|failure| reply.unreadable(failure))?;
+                let names = stream::iter(names.into_iter().map(Ok));
+                Ok(Some((names, Continuation::of_tables(&reply).map(Some))))
+            }
         });
         pages.try_flatten().boxed()
-    }
-
-    async fn tables_page(
-        &self,
-        options: &QueryOptions,
-        from: Option<&Continuation>,
-    ) -> Result<(Vec<String>, Option<Continuation>)> {
-        let request = options.request(Operation::QueryTables, "/Tables".to_owned(), from);
-        let reply = self.pipeline.send(&request).await?;
-        let names = names(&reply.answer.body).map_err(|failure| {
-            reply
-                .failed(Error::unreadable(failure), Outcome::DidNotHappen)
-                .error
-        })?;
-        Ok((names, Continuation::of_tables(&reply)))
     }
 }
 

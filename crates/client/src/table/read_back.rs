@@ -1,23 +1,22 @@
-//! Tells a write that meets its own first success from one that was refused, by reading back.
+//! Detects a retried write that met the effect of its own earlier attempt, by reading back.
 //!
 //! ```text
 //! attempt 1: insert ──▶ done ──▶ the answer is lost
-//! attempt 2: insert ──▶ 409, because the first one did it
-//! read back: the entity is there, as it was sent ──▶ success
+//! attempt 2: insert ──▶ 409, because of attempt 1
+//! read back: the entity has exactly the sent properties ──▶ success
 //! ```
 
 use super::{TableClient, UpdateMode};
-use crate::pipeline::Failed;
-use crate::{ETag, Entity, Result};
+use crate::{ETag, Entity, Error, Result};
 
-/// A write whose effect can be looked for.
+/// A write, by the effect that can be read back.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Write<'a> {
     /// The entity has exactly these properties.
     Set(&'a Entity),
-    /// It has these among others.
+    /// The entity has these properties among others.
     Merged(&'a Entity),
-    /// There is none of these keys.
+    /// The entity of these keys does not exist.
     Deleted(&'a str, &'a str),
 }
 
@@ -29,7 +28,7 @@ impl<'a> Write<'a> {
         }
     }
 
-    const fn keys(&self) -> (&'a str, &'a str) {
+    pub(super) const fn keys(&self) -> (&'a str, &'a str) {
         match self {
             Self::Set(entity) | Self::Merged(entity) => {
                 (entity.partition_key.as_str(), entity.row_key.as_str())
@@ -38,40 +37,43 @@ impl<'a> Write<'a> {
         }
     }
 
-    /// Whether what is there now is what the write would have left.
-    fn is_in(&self, found: Option<&Entity>) -> bool {
-        match (self, found) {
-            (Self::Deleted(..), found) => found.is_none(),
-            (Self::Set(sent), Some(found)) => sent.len() == found.len() && is_among(sent, found),
-            (Self::Merged(sent), Some(found)) => is_among(sent, found),
+    /// Whether the stored entity is what the write would have left.
+    fn matches(&self, stored: Option<&Entity>) -> bool {
+        match (self, stored) {
+            (Self::Deleted(..), stored) => stored.is_none(),
+            (Self::Set(sent), Some(stored)) => {
+                sent.len() == stored.len() && is_subset(sent, stored)
+            }
+            (Self::Merged(sent), Some(stored)) => is_subset(sent, stored),
             (Self::Set(_) | Self::Merged(_), None) => false,
         }
     }
 }
 
-/// Whether each property of `sent` is in `found`.
-fn is_among(sent: &Entity, found: &Entity) -> bool {
+/// Whether `stored` has each property of `sent`.
+fn is_subset(sent: &Entity, stored: &Entity) -> bool {
     sent.iter()
-        .all(|(name, value)| found.get(name).is_some_and(|found| value.is_same(found)))
+        .all(|(name, value)| stored.get(name).is_some_and(|stored| value.is_same(stored)))
 }
 
 impl TableClient {
-    /// The version of the entity, if the failed write has happened after all; else its error.
-    pub(super) async fn told_apart(&self, failed: Failed, write: &Write<'_>) -> Result<ETag> {
-        match self.found_back(&failed, std::slice::from_ref(write)).await {
+    /// The ETag of the entity if the failed write has happened after all; else the write's error.
+    pub(super) async fn read_back(&self, failed: Error, write: &Write<'_>) -> Result<ETag> {
+        let etags = self.read_all_back(&failed, std::slice::from_ref(write));
+        match etags.await {
             Some(mut etags) => Ok(etags.pop().flatten().unwrap_or_else(|| ETag::from(""))),
-            None => Err(failed.error),
+            None => Err(failed),
         }
     }
 
-    /// The versions of all entities written, if all writes can be read back after a failure that may speak of their own first
-    /// success. Deletes alone prove nothing: anyone may have done them.
-    pub(super) async fn found_back(
+    /// The ETags of all written entities if the failed writes have happened after all. Deletions alone prove nothing: another
+    /// client may have deleted the entities.
+    pub(super) async fn read_all_back(
         &self,
-        failed: &Failed,
+        failed: &Error,
         writes: &[Write<'_>],
     ) -> Option<Vec<Option<ETag>>> {
-        let may_be_own = failed.ambiguous && matches!(failed.error.status(), Some(404 | 409 | 412));
+        let may_be_own = failed.is_ambiguous() && matches!(failed.status(), Some(404 | 409 | 412));
         let proves = writes
             .iter()
             .any(|write| !matches!(write, Write::Deleted(..)));
@@ -81,15 +83,15 @@ impl TableClient {
         let mut etags = Vec::with_capacity(writes.len());
         for write in writes {
             let (partition_key, row_key) = write.keys();
-            // An error here leaves the question open, which is what the first error says.
-            let found = self
+            // An error here leaves the outcome unknown, and the write's error says so.
+            let stored = self
                 .get_entity_if_exists(partition_key, row_key)
                 .await
                 .ok()?;
-            if !write.is_in(found.as_ref()) {
+            if !write.matches(stored.as_ref()) {
                 return None;
             }
-            etags.push(found.and_then(|entity| entity.etag));
+            etags.push(stored.and_then(|entity| entity.etag));
         }
         tracing::debug!(writes = writes.len(), "an earlier attempt had happened");
         Some(etags)
@@ -101,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_counts_as_ones_own() {
+    fn own_writes_are_recognised() {
         let entity = |properties: &[(&str, f64)]| {
             let mut entity = Entity::new("p", "r");
             for (name, value) in properties {
@@ -127,7 +129,7 @@ mod tests {
             (Write::Deleted("p", "r"), None, true),
             (Write::Deleted("p", "r"), Some(&same), false),
         ] {
-            assert_eq!(write.is_in(found), own, "{write:?} {found:?}");
+            assert_eq!(write.matches(found), own, "{write:?} {found:?}");
         }
     }
 }

@@ -5,19 +5,20 @@ use super::table_request::JSON_BODY;
 use crate::Result;
 use partita_wire::Method;
 use partita_wire::table::{Operation, write_rename};
+use std::sync::Arc;
 
 impl TableClient {
-    /// Renames the table at once, whatever its size; its entities keep their ETags. Partita only. Returns the client of the
-    /// table by its new name.
+    /// Renames the table in one step, whatever its size, and returns a client with the new name. The entities keep their ETags.
+    /// Partita only.
     ///
     /// # Errors
-    /// 404 TableNotFound, with [`crate::Outcome::MayHaveHappened`] where an earlier attempt may have renamed it; 409
+    /// 404 TableNotFound, with [`crate::Outcome::MayHaveHappened`] if an earlier attempt may have renamed it; 409
     /// TableAlreadyExists; 400 for an invalid name; on other servers 400, 405 or 501.
     pub async fn rename(&self, to: &str) -> Result<Self> {
         let request = self
             .extension_request(Operation::RenameTable, Method::Post, "partita-rename")
             .with_body(JSON_BODY, write_rename(to));
-        self.pipeline().send(&request).await?;
-        Ok(self.service.table_client(to))
+        self.pipeline.send(&request).await?;
+        Ok(Self::new(Arc::clone(&self.pipeline), to))
     }
 }

@@ -2,47 +2,37 @@
 
 use super::TableServiceClient;
 use super::table_request::{XML, table_request};
+use crate::Result;
 use crate::request::Request;
-use crate::{Error, Outcome, Result};
 use partita_model::ServiceProperties;
 use partita_wire::table::Operation;
 use partita_wire::{Method, ServicePropertiesUpdate, write_service_properties};
 
 impl TableServiceClient {
-    /// The account's analytics settings and CORS rules.
+    /// Reads the account's analytics settings and CORS rules.
     ///
     /// # Errors
-    /// 403 without a shared key or an account SAS that permits it.
+    /// 403 with a table SAS, or an account SAS that does not permit it.
     pub async fn get_service_properties(&self) -> Result<ServiceProperties> {
-        let request = service_request(
-            Operation::GetTableServiceProperties,
-            Method::Get,
-            "properties",
-        );
+        let operation = Operation::GetTableServiceProperties;
+        let request = service_request(operation, Method::Get, "properties");
         let reply = self.pipeline.send(&request).await?;
         let mut properties = ServiceProperties::default();
-        ServicePropertiesUpdate::read(&reply.answer.body)
-            .map_err(|failure| {
-                reply
-                    .failed(Error::unreadable(failure), Outcome::DidNotHappen)
-                    .error
-            })?
+        ServicePropertiesUpdate::read(reply.body())
+            .map_err(|failure| reply.unreadable(failure))?
             .apply(&mut properties);
         Ok(properties)
     }
 
-    /// Replaces all these settings.
+    /// Replaces the account's analytics settings and CORS rules.
     ///
     /// # Errors
-    /// 403 without a shared key or an account SAS that permits it; 400 InvalidXmlDocument for invalid settings.
+    /// 403 with a table SAS, or an account SAS that does not permit it; 400 InvalidXmlDocument for invalid settings.
     pub async fn set_service_properties(&self, properties: &ServiceProperties) -> Result<()> {
         let mut body = Vec::new();
         write_service_properties(properties, &mut body);
-        let request = service_request(
-            Operation::SetTableServiceProperties,
-            Method::Put,
-            "properties",
-        );
+        let operation = Operation::SetTableServiceProperties;
+        let request = service_request(operation, Method::Put, "properties");
         self.pipeline.send(&request.with_body(XML, body)).await?;
         Ok(())
     }

@@ -2,23 +2,19 @@
 
 use super::TableServiceClient;
 use super::service_properties::service_request;
-use crate::{Error, Outcome, Result};
+use crate::Result;
 use partita_wire::table::Operation;
 use partita_wire::{GeoReplication, Method, read_service_stats};
 
 impl TableServiceClient {
-    /// The state of the secondary, which answers this request.
+    /// Reads the replication state of the account, from its secondary endpoint.
     ///
     /// # Errors
-    /// 403 for an account without a readable secondary.
+    /// 403 if the account has no readable secondary.
     pub async fn get_service_stats(&self) -> Result<GeoReplication> {
         let mut request = service_request(Operation::GetTableServiceStats, Method::Get, "stats");
         request.secondary = true;
         let reply = self.pipeline.send(&request).await?;
-        read_service_stats(&reply.answer.body).map_err(|failure| {
-            reply
-                .failed(Error::unreadable(failure), Outcome::DidNotHappen)
-                .error
-        })
+        read_service_stats(reply.body()).map_err(|failure| reply.unreadable(failure))
     }
 }

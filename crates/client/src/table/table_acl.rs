@@ -2,28 +2,25 @@
 
 use super::TableClient;
 use super::table_request::{XML, table_request};
-use crate::{Error, Outcome, Result};
+use crate::Result;
 use partita_model::SignedIdentifier;
 use partita_wire::table::{Operation, POLICY_PERMISSIONS};
 use partita_wire::{Method, read_signed_identifiers, write_signed_identifiers};
 
 impl TableClient {
-    /// The table's stored access policies.
+    /// Reads the table's stored access policies.
     ///
     /// # Errors
-    /// 404 TableNotFound; 403 without a shared key.
+    /// 404 TableNotFound; 403 with a shared access signature; 404 ResourceNotFound with a bearer token.
     pub async fn get_access_policy(&self) -> Result<Vec<SignedIdentifier>> {
         let request = table_request(Operation::GetTableAcl, Method::Get, self.path())
             .with_parameter("comp", "acl");
-        let reply = self.pipeline().send(&request).await?;
-        read_signed_identifiers(&reply.answer.body, POLICY_PERMISSIONS).map_err(|failure| {
-            reply
-                .failed(Error::unreadable(failure), Outcome::DidNotHappen)
-                .error
-        })
+        let reply = self.pipeline.send(&request).await?;
+        read_signed_identifiers(reply.body(), POLICY_PERMISSIONS)
+            .map_err(|failure| reply.unreadable(failure))
     }
 
-    /// Replaces the table's stored access policies, five at most.
+    /// Replaces the table's stored access policies; at most five.
     ///
     /// # Errors
     /// As [`Self::get_access_policy`]; 400 InvalidXmlDocument for invalid policies.
@@ -33,7 +30,7 @@ impl TableClient {
         let request = table_request(Operation::SetTableAcl, Method::Put, self.path())
             .with_parameter("comp", "acl")
             .with_body(XML, body);
-        self.pipeline().send(&request).await?;
+        self.pipeline.send(&request).await?;
         Ok(())
     }
 }

@@ -3,52 +3,52 @@
 use super::table_request::table_request;
 use crate::pipeline::{Pipeline, Reply};
 use crate::request::Request;
-use crate::{Credential, ETag, Endpoint, Entity, Error, ErrorKind, Result, TableServiceClient};
+use crate::{ETag, Endpoint, Entity, Result};
 use partita_wire::Method;
 use partita_wire::table::{Operation, TableSasTerms, push_entity_path, write_entity};
 use std::sync::Arc;
 
-/// A table. Cheap to clone; clones share connections and retry budget with the [`TableServiceClient`] it came from.
+/// A table. Cheap to clone; clones share connections and retry budget with the [`crate::TableServiceClient`] they came from.
 ///
-/// # Writes that are tried again
-/// Every write is tried again when its policy says so, also when an attempt before may have happened. Its last answer may then
-/// speak of its own first success, and is told apart by reading back:
+/// # Retried writes
+/// A write is retried even if an earlier attempt may have happened. The last answer may then be the effect of that attempt, so
+/// the client reads the entities back:
 ///
-/// | write | answer after an attempt that may have happened | then |
+/// | write | answer after an attempt that may have happened | result |
 /// | --- | --- | --- |
-/// | insert | 409 | success if the entity is there with exactly these properties |
-/// | update with an ETag | 412 | success if the entity has these properties (a merge: among others) |
-/// | transaction | 409, 412, 404 | success if all of its writes can be read, and all it deleted is gone |
-/// | delete | 404 | the error, with [`crate::Outcome::MayHaveHappened`]: nobody can say who deleted it |
+/// | insert | 409 | success if the entity has exactly these properties |
+/// | update with an ETag | 412 | success if the entity has these properties; after a merge, among others |
+/// | transaction | 409, 412, 404 | success if all written entities can be read and all deleted ones are gone |
+/// | delete | 404 | the error, with [`crate::Outcome::MayHaveHappened`]: another client may have deleted the entity |
 ///
-/// An entity that somebody else wrote with the same properties at that very time is taken for one's own: put something of the
-/// writer's into rows that are claims.
+/// If another client writes the same properties at the same time, both clients report success. So put a value that is unique to
+/// the writer into rows that serve as locks.
 #[derive(Debug, Clone)]
 pub struct TableClient {
-    pub(crate) service: TableServiceClient,
+    pub(super) pipeline: Arc<Pipeline>,
     name: Arc<str>,
 }
 
-/// What an update or upsert does with properties that it does not name.
+/// What an update or upsert does with stored properties that the new entity lacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum UpdateMode {
-    /// They stay.
+    /// Keeps them.
     Merge,
-    /// They go.
+    /// Removes them.
     Replace,
 }
 
-/// Which version of an entity a write is meant for.
+/// The condition of a write: which version of the entity it may change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IfMatch {
-    /// Any, but it has to be there.
+    /// Any version; the entity must exist.
     Any,
-    /// This one.
+    /// This version.
     ETag(ETag),
 }
 
 impl IfMatch {
-    /// The value of the header.
+    /// The value of `If-Match`.
     pub(crate) fn header(&self) -> &str {
         match self {
             Self::Any => "*",
@@ -73,60 +73,48 @@ impl UpdateMode {
 }
 
 impl TableClient {
-    pub(crate) fn new(service: TableServiceClient, name: &str) -> Self {
+    pub(super) fn new(pipeline: Arc<Pipeline>, name: &str) -> Self {
         Self {
-            service,
+            pipeline,
             name: name.into(),
         }
     }
 
-    /// The table's name, as the client was given it.
+    /// The table's name, as passed to [`crate::TableServiceClient::table_client`].
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Where its account is.
+    /// The endpoint of the account.
     #[must_use]
     pub fn endpoint(&self) -> &Endpoint {
-        self.service.endpoint()
+        &self.pipeline.account.endpoint
     }
 
-    /// A shared access signature of the table: a query string for [`Credential::Sas`]. The terms' table is this one.
+    /// Makes a shared access signature of this table: a query string for [`crate::Credential::Sas`]. Ignores `terms.table`.
     ///
     /// # Errors
-    /// [`ErrorKind::Credential`] without a shared key.
+    /// [`crate::ErrorKind::Credential`] if this client has no shared key.
     pub fn generate_sas(&self, terms: &TableSasTerms) -> Result<String> {
+        let (account, key) = self.pipeline.shared_key()?;
         let terms = TableSasTerms {
             table: self.name.to_string(),
             ..terms.clone()
         };
-        match &self.pipeline().credential {
-            Credential::SharedKey { account, key } => Ok(terms.sign(account, key)),
-            _ => Err(Error::new(
-                ErrorKind::Credential,
-                "a shared access signature needs a shared key",
-            )),
-        }
-    }
-
-    pub(crate) fn pipeline(&self) -> &Pipeline {
-        &self.service.pipeline
+        Ok(terms.sign(account, key))
     }
 
     /// `/name`
     pub(super) fn path(&self) -> String {
-        let mut path = String::with_capacity(self.name.len() + 1);
-        path.push('/');
-        path.push_str(&encoded(&self.name));
-        path
+        format!("/{}", encoded(&self.name))
     }
 
     /// `/name(PartitionKey='…',RowKey='…')`
     pub(super) fn entity_path(&self, partition_key: &str, row_key: &str) -> String {
         let mut path = vec![b'/'];
         push_entity_path(&encoded(&self.name), partition_key, row_key, &mut path);
-        String::from_utf8(path).expect("made of ASCII")
+        String::from_utf8(path).expect("an encoded path is ASCII")
     }
 
     pub(super) fn entity_request(
@@ -142,14 +130,14 @@ impl TableClient {
     }
 }
 
-/// A table's name as a part of a path. A real one needs no encoding; others must not become something else.
-pub(crate) fn encoded(name: &str) -> String {
+/// A table's name as a segment of a path. Valid names need no encoding; invalid ones must not address another path.
+pub(super) fn encoded(name: &str) -> String {
     let mut query = String::new();
     partita_wire::push_query_parameter("", name, &mut query);
     query.split_off(1)
 }
 
-/// An entity as the body of a write.
+/// The JSON body of a write.
 pub(super) fn body_of(entity: &Entity) -> Vec<u8> {
     let mut body = Vec::with_capacity(256);
     let properties = entity.iter().map(|(name, value)| (name, value.as_ref()));
@@ -162,7 +150,7 @@ pub(super) fn body_of(entity: &Entity) -> Vec<u8> {
     body
 }
 
-/// The version that a write's answer names; empty where the server names none.
+/// The ETag of a write's answer; empty if the answer has none.
 pub(super) fn etag_of(reply: &Reply) -> ETag {
     ETag::from(reply.header("etag").unwrap_or_default())
 }

@@ -1,4 +1,4 @@
-//! Requests of the Table protocol: their headers, and how Shared Key signs them.
+//! Requests of the Table protocol: headers and Shared Key signature.
 
 use crate::pipeline::{Protocol, Unsigned};
 use crate::request::Request;
@@ -8,22 +8,22 @@ use partita_wire::table::{Operation, SignedRequest};
 use partita_wire::{Failure, Method, Query, Style, Target};
 use std::borrow::Cow;
 
-/// The media type that is requested: types where JSON does not show them, ETags, nothing else.
+/// The requested media type: ETags, and type annotations where JSON is ambiguous.
 const JSON: &str = "application/json;odata=minimalmetadata";
-/// The media type of bodies with entities and tables.
+/// The media type of entities and tables.
 pub(super) const JSON_BODY: &str = "application/json";
-/// The media type of the other bodies.
+/// The media type of access policies, service properties and stats.
 pub(super) const XML: &str = "application/xml";
 
-/// The protocol of the Table SDKs; tokens need a newer version (protocol: "Authorize access to tables using Microsoft Entra
-/// ID").
+/// The protocol version of the official Table SDKs. Bearer tokens need a newer one (protocol: "Authorize access to tables using
+/// Microsoft Entra ID").
 pub(crate) const PROTOCOL: Protocol = Protocol {
     version: "2019-02-02",
     token_version: "2020-12-06",
     authorization,
 };
 
-/// A request for an operation on tables.
+/// A request without parameters, condition and body.
 pub(super) fn table_request(operation: Operation, method: Method, path: String) -> Request {
     let version = (HeaderName::from_static("dataserviceversion"), "3.0");
     let (accept, version) = if operation.answers_xml() {
@@ -47,28 +47,19 @@ pub(super) fn table_request(operation: Operation, method: Method, path: String) 
     }
 }
 
-/// A write that need not be answered with what was written.
-pub(super) fn without_content(request: Request) -> Request {
+/// Asks the server not to repeat the written data in its answer.
+pub(super) fn without_content(mut request: Request) -> Request {
     let prefer = (HeaderName::from_static("prefer"), "return-no-content");
-    let [version, _] = request.extra_headers;
-    Request {
-        extra_headers: [version, Some(prefer)],
-        ..request
-    }
+    request.extra_headers[1] = Some(prefer);
+    request
 }
 
 fn authorization(unsigned: &Unsigned<'_>) -> Result<String, Failure> {
-    let Unsigned {
-        request,
-        endpoint,
-        target,
-        account,
-        key,
-        date,
-    } = *unsigned;
+    let (request, endpoint) = (unsigned.request, unsigned.endpoint);
+    let target = unsigned.target;
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let target = Target {
-        account: account.into(),
+        account: unsigned.account.into(),
         secondary: request.secondary,
         style: if endpoint.path().is_empty() {
             Style::Host
@@ -84,8 +75,8 @@ fn authorization(unsigned: &Unsigned<'_>) -> Result<String, Failure> {
         method: request.method.name(),
         content_md5: "",
         content_type: &request.content_type,
-        date,
+        date: unsigned.date,
         target: &target,
     };
-    signed.authorization(key, false)
+    signed.authorization(unsigned.key, false)
 }

@@ -11,22 +11,22 @@ use partita_wire::{ErrorCode, Method};
 const SETTINGS: &str = "partita-settings";
 
 impl TableClient {
-    /// The table's settings; `None` where the server does not support Partita's extensions.
+    /// Reads the table's settings; `None` if the server does not support Partita's extensions.
     ///
     /// # Errors
     /// 404 TableNotFound.
     pub async fn settings(&self) -> Result<Option<TableSettings>> {
         let request = self.extension_request(Operation::GetTableSettings, Method::Get, SETTINGS);
-        match self.pipeline().send(&request).await {
-            // Azurite answers with the table's entities.
-            Ok(reply) => Ok(TableSettings::read(&reply.answer.body).ok()),
-            Err(failed) if is_unsupported(&failed.error) => Ok(None),
-            Err(failed) => Err(failed.into()),
+        match self.pipeline.send(&request).await {
+            // Azurite ignores the parameter and answers with the table's entities.
+            Ok(reply) => Ok(TableSettings::read(reply.body()).ok()),
+            Err(error) if is_unsupported(&error) => Ok(None),
+            Err(error) => Err(error),
         }
     }
 
-    /// Sets how long the table's entities live after their last write; `None` keeps them for ever. Entities that are older
-    /// expire at once. Partita only.
+    /// Sets how long the table's entities live after their last write; with `None` they do not expire. Older entities expire at
+    /// once. Partita only.
     ///
     /// # Errors
     /// 404 TableNotFound; on other servers 400, 405 or 501.
@@ -34,7 +34,7 @@ impl TableClient {
         let request = self
             .extension_request(Operation::SetTableSettings, Method::Put, SETTINGS)
             .with_body(JSON_BODY, write_table_settings(ttl));
-        self.pipeline().send(&request).await?;
+        self.pipeline.send(&request).await?;
         Ok(())
     }
 
@@ -48,7 +48,7 @@ impl TableClient {
     }
 }
 
-/// Whether the server does not know the operation.
+/// Whether the server does not support the operation.
 fn is_unsupported(error: &Error) -> bool {
     error.code() == Some(ErrorCode::InvalidQueryParameterValue)
         || matches!(error.status(), Some(405 | 501))

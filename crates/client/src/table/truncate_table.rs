@@ -6,14 +6,14 @@ use partita_wire::Method;
 use partita_wire::table::Operation;
 
 impl TableClient {
-    /// Deletes all entities at once, however many. Partita only.
+    /// Deletes all entities in one step, whatever their number. Partita only.
     ///
     /// # Errors
     /// 404 TableNotFound; on other servers 400, 405 or 501.
     pub async fn truncate(&self) -> Result<()> {
         let request =
             self.extension_request(Operation::TruncateTable, Method::Post, "partita-truncate");
-        self.pipeline().send(&request).await?;
+        self.pipeline.send(&request).await?;
         Ok(())
     }
 }

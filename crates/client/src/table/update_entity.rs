@@ -7,10 +7,11 @@ use crate::{ETag, Entity, Result};
 use partita_wire::table::Operation;
 
 impl TableClient {
-    /// Changes an existing entity, and returns its new version.
+    /// Changes an existing entity and returns its new ETag.
     ///
     /// # Errors
-    /// 404 ResourceNotFound; 412 UpdateConditionNotSatisfied where it has another version.
+    /// 404 ResourceNotFound or TableNotFound; 412 UpdateConditionNotSatisfied if its ETag differs from `if_match`; 400 if the
+    /// entity exceeds a limit, such as 252 properties or 1 MiB.
     pub async fn update_entity(
         &self,
         entity: &Entity,
@@ -20,10 +21,10 @@ impl TableClient {
         self.write_entity(entity, mode, Some(if_match)).await
     }
 
-    /// Changes an entity, or inserts it where it does not exist, and returns its new version.
+    /// Changes an existing entity or inserts a new one, and returns its new ETag.
     ///
     /// # Errors
-    /// 404 TableNotFound; 400 for what breaks a limit.
+    /// 404 TableNotFound; 400 if the entity exceeds a limit, such as 252 properties or 1 MiB.
     pub async fn upsert_entity(&self, entity: &Entity, mode: UpdateMode) -> Result<ETag> {
         self.write_entity(entity, mode, None).await
     }
@@ -44,9 +45,9 @@ impl TableClient {
         let request = self
             .entity_request(operation, mode.method(), keys, if_match)
             .with_body(JSON_BODY, body_of(entity));
-        match self.pipeline().send(&request).await {
+        match self.pipeline.send(&request).await {
             Ok(reply) => Ok(etag_of(&reply)),
-            Err(failed) => self.told_apart(failed, &Write::of_mode(entity, mode)).await,
+            Err(failed) => self.read_back(failed, &Write::of_mode(entity, mode)).await,
         }
     }
 }

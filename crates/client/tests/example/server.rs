@@ -3,12 +3,12 @@
 use partita_server::Server;
 use partita_server::config::{ALL, Layers, Settings};
 
-/// Starts a server on free ports; the flags are those of its command line.
+/// Starts a server with data in memory on free ports. `flags` are flags of its command line.
 pub(crate) async fn start(flags: &[(&str, &str)]) -> Server {
     Server::start(settings(flags)).await.unwrap()
 }
 
-/// Settings with which it starts so.
+/// The settings of [`start`].
 pub(crate) fn settings(flags: &[(&str, &str)]) -> Settings {
     let usual = [
         ("table-port", "0"),
@@ -27,7 +27,7 @@ pub(crate) fn settings(flags: &[(&str, &str)]) -> Settings {
     Settings::from_values(&values).unwrap()
 }
 
-/// How a client finds it.
+/// The connection string of the server.
 pub(crate) fn connection_string(server: &Server) -> String {
     format!(
         "AccountName=devstoreaccount1;AccountKey={};TableEndpoint=http://{}/devstoreaccount1",
@@ -36,8 +36,11 @@ pub(crate) fn connection_string(server: &Server) -> String {
     )
 }
 
-/// Runs an example against a server of its own.
-#[allow(dead_code, reason = "what includes this uses the one or the other")]
+/// Runs an example against a new server.
+#[allow(
+    dead_code,
+    reason = "the modules that include this file use different functions"
+)]
 pub(crate) fn on_a_server(
     example: impl AsyncFnOnce(String) -> Result<(), Box<dyn std::error::Error>>,
 ) {

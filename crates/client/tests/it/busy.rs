@@ -1,4 +1,4 @@
-//! What an observer hears of a server that is busy.
+//! Observers see why a server is busy.
 
 use crate::server;
 use partita_client::{
@@ -19,7 +19,7 @@ impl RetryObserver for Reasons {
 }
 
 #[tokio::test]
-async fn the_reason_of_a_refusal_is_heard() {
+async fn observers_see_the_reason_of_a_refusal() {
     let server = server::start(&[("target-partition-entities", "20")]).await;
     let reasons = Arc::new(Reasons::default());
     let options = ClientOptions {
@@ -30,18 +30,18 @@ async fn the_reason_of_a_refusal_is_heard() {
     let text = server::connection_string(&server);
     let service = TableServiceClient::from_connection_string_with(&text, options).unwrap();
     let table = service.create_table("busy").await.unwrap();
-    // A transaction of a hundred is let in, and leaves a debt of four seconds.
+    // The server admits a transaction of 100, which leaves a debt of 4 s.
     let rows = (0..100).map(|row| TransactionAction::Create(Entity::new("hot", row.to_string())));
     let rows: Vec<_> = rows.collect();
     table.submit_transaction(&rows).await.unwrap();
     let refused = table.get_entity("hot", "1").await.unwrap_err();
     assert_eq!(refused.status(), Some(503));
-    let heard = reasons.0.lock().unwrap().clone();
+    let seen = reasons.0.lock().unwrap().clone();
     let busy = (Some(503), Some("partition-target".to_owned()));
-    assert_eq!(heard[2..], [busy], "{heard:?}");
+    assert_eq!(seen[2..], [busy], "{seen:?}");
     assert!(
-        heard[..2].iter().all(|(_, reason)| reason.is_none()),
-        "{heard:?}"
+        seen[..2].iter().all(|(_, reason)| reason.is_none()),
+        "{seen:?}"
     );
     server.stop().await;
 }

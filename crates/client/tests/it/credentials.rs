@@ -1,4 +1,4 @@
-//! Signatures, tokens and TLS: who is let in, by whom, and whom the client trusts.
+//! Shared access signatures, bearer tokens and TLS.
 
 use std::sync::Arc;
 
@@ -9,6 +9,8 @@ use partita_client::{
     ErrorCode, ErrorKind, QueryOptions, SasTerms, TableSasTerms, TableServiceClient, TokenError,
     TokenProvider, TransactionAction, UpdateMode,
 };
+
+use partita_server::Server;
 
 use crate::on_the_server::{everything, filled, properties, started};
 use crate::server;
@@ -21,11 +23,11 @@ fn until_2999() -> SasTerms {
 }
 
 #[tokio::test]
-async fn signatures_let_others_in_as_far_as_they_say() {
+async fn signatures_grant_only_what_they_permit() {
     let (server, client) = started().await;
     let table = client.create_table("signed").await.unwrap();
     filled(&table).await;
-    let as_other = |sas: &str| {
+    let with_sas = |sas: &str| {
         let endpoint = client.endpoint().clone();
         TableServiceClient::new(endpoint, Credential::sas(sas), ClientOptions::default()).unwrap()
     };
@@ -34,7 +36,7 @@ async fn signatures_let_others_in_as_far_as_they_say() {
         resource_types: "so".to_owned(),
         terms: until_2999(),
     };
-    let reader = as_other(&client.generate_sas(&account).unwrap());
+    let reader = with_sas(&client.generate_sas(&account).unwrap());
     let names: Vec<String> = reader.list_tables().try_collect().await.unwrap();
     assert_eq!(names, ["signed"]);
     let error = reader
@@ -65,7 +67,7 @@ async fn signatures_let_others_in_as_far_as_they_say() {
         low: position("p1"),
         high: position("p2"),
     };
-    let guest = as_other(&table.generate_sas(&terms).unwrap()).table_client("SIGNED");
+    let guest = with_sas(&table.generate_sas(&terms).unwrap()).table_client("SIGNED");
     let seen: Vec<Entity> = guest
         .query_entities(QueryOptions::new().top(4))
         .try_collect()
@@ -81,10 +83,10 @@ async fn signatures_let_others_in_as_far_as_they_say() {
     assert_eq!(error.status(), Some(403));
 
     let wrong = Credential::shared_key("devstoreaccount1", "d3Jvbmc=").unwrap();
-    let stranger =
+    let intruder =
         TableServiceClient::new(client.endpoint().clone(), wrong, ClientOptions::default())
             .unwrap();
-    let error = stranger
+    let error = intruder
         .table_client("signed")
         .get_entity("p1", "r1")
         .await
@@ -96,7 +98,7 @@ async fn signatures_let_others_in_as_far_as_they_say() {
     server.stop().await;
 }
 
-/// A token as the server's basic mode takes it: nobody checks its signature.
+/// Returns a token, or fails. The server's basic mode does not check signatures of tokens.
 #[derive(Debug)]
 struct Tokens(Option<&'static str>);
 
@@ -105,7 +107,7 @@ impl TokenProvider for Tokens {
         let token = self
             .0
             .map(str::to_owned)
-            .ok_or_else(|| TokenError::from("nobody is logged in"));
+            .ok_or_else(|| TokenError::from("not logged in"));
         async { token }.boxed()
     }
 }
@@ -114,19 +116,24 @@ impl TokenProvider for Tokens {
 /// `https://storage.azure.com`, and times from 1970 to 2999.
 const TOKEN: &str = "eyJhbGciOiJub25lIn0.eyJpc3MiOiJodHRwczovL3N0cy53aW5kb3dzLm5ldC8wMDAwMDAwMC0wMDAwLTAwMDAtMDAwMC0wMDAwMDAwMDAwMDAvIiwiYXVkIjoiaHR0cHM6Ly9zdG9yYWdlLmF6dXJlLmNvbSIsIm5iZiI6MCwiaWF0IjowLCJleHAiOjMyNDcyMTQ0MDAwfQ.eA";
 
-#[tokio::test]
-async fn tls_with_an_authority_of_its_own() {
+/// The data directory of a server with TLS and tokens, the server, its connection string, and its certificate authority.
+pub(crate) async fn started_with_tls() -> (tempfile::TempDir, Server, String, Vec<u8>) {
     let directory = tempfile::tempdir().unwrap();
-    let location = directory.path().to_str().unwrap();
-    let flags = [
-        ("tls", "dev"),
+    let server = server::start(&[
+        ("location", directory.path().to_str().unwrap()),
         ("in-memory", "false"),
-        ("location", location),
+        ("tls", "dev"),
         ("oauth", "basic"),
-    ];
-    let server = server::start(&flags).await;
+    ])
+    .await;
     let pem = std::fs::read(server.authority().unwrap()).unwrap();
     let text = server::connection_string(&server).replace("http://", "https://");
+    (directory, server, text, pem)
+}
+
+#[tokio::test]
+async fn clients_trust_only_known_authorities() {
+    let (_directory, server, text, pem) = started_with_tls().await;
     let trusting = ClientOptions {
         authorities_pem: vec![pem],
         ..ClientOptions::default()
@@ -142,10 +149,9 @@ async fn tls_with_an_authority_of_its_own() {
         .await
         .unwrap();
 
-    // A strange certificate is refused at once, before anything is sent.
-    let other = strange_authority();
+    // An untrusted certificate fails the handshake, without retries.
     let strict = ClientOptions {
-        authorities_pem: vec![other],
+        authorities_pem: vec![untrusted_authority()],
         ..ClientOptions::default()
     };
     let client = TableServiceClient::from_connection_string_with(&text, strict).unwrap();
@@ -181,8 +187,8 @@ async fn tls_with_an_authority_of_its_own() {
     server.stop().await;
 }
 
-/// The authority of another server.
-pub(crate) fn strange_authority() -> Vec<u8> {
+/// The certificate authority of another server.
+pub(crate) fn untrusted_authority() -> Vec<u8> {
     rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()])
         .unwrap()
         .cert
@@ -191,7 +197,7 @@ pub(crate) fn strange_authority() -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn tokens_do_not_go_over_open_wires() {
+async fn tokens_need_https_or_the_local_machine() {
     let endpoint = Endpoint::parse("http://tables.example/account").unwrap();
     let credential = Credential::Token(Arc::new(Tokens(Some("secret"))));
     let refused = TableServiceClient::new(endpoint, credential, ClientOptions::default());

@@ -1,4 +1,4 @@
-//! What only Partita does with tables.
+//! Partita's extensions: rename, truncate, time to live.
 
 use crate::server;
 use futures::TryStreamExt as _;

@@ -1,4 +1,4 @@
-//! What the client does when a server fails.
+//! Retries and errors of the client when a server fails.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
@@ -16,7 +16,7 @@ use crate::faulty_server::{Act, FaultyServer, status};
 use crate::server;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-/// Keeps the decision after each attempt.
+/// Records the decision after each attempt.
 #[derive(Debug, Default)]
 struct Decisions(Mutex<Vec<Decision>>);
 
@@ -81,7 +81,7 @@ fn retry(reason: RetryReason) -> Decision {
     }
 }
 
-/// A real server with the table, and one before it that fails.
+/// A real server with the table, and a failing server in front of it, each with a client.
 pub(crate) async fn behind(
     script: impl IntoIterator<Item = Act>,
 ) -> (Server, TableClient, FaultyServer, TableClient) {
@@ -93,18 +93,31 @@ pub(crate) async fn behind(
     (real, straight, faulty, through)
 }
 
+/// The error of an insert on a server with this script, and the decisions after its attempts.
+async fn failed_insert(script: impl IntoIterator<Item = Act>) -> (Error, Vec<Decision>) {
+    let faulty = FaultyServer::start(script, None).await;
+    let (options, decisions) = quick();
+    let inserted = table(faulty.address, options)
+        .create_entity(&entity())
+        .await;
+    (inserted.unwrap_err(), decisions.all())
+}
+
+/// The error of a get on a server that reacts in this way, and the decisions after its attempts.
+async fn failed_get(act: Act) -> (Error, Vec<Decision>) {
+    let faulty = FaultyServer::start([act], None).await;
+    let (options, decisions) = quick();
+    let read = table(faulty.address, options).get_entity("p", "r").await;
+    (read.unwrap_err(), decisions.all())
+}
+
 #[tokio::test]
-async fn every_status_is_retried_or_not() {
+async fn each_status_is_retried_or_not() {
     for code in [
         400, 401, 403, 404, 405, 408, 409, 411, 412, 413, 415, 429, 500, 501, 502, 503, 504, 505,
         507, 301,
     ] {
-        let faulty = FaultyServer::start([status(code)], None).await;
-        let (options, decisions) = quick();
-        let error = table(faulty.address, options)
-            .create_entity(&entity())
-            .await
-            .unwrap_err();
+        let (error, decisions) = failed_insert([status(code)]).await;
         let retried = [408, 429, 500, 502, 503, 504].contains(&code);
         let expected = if retried {
             let again = retry(RetryReason::Status(code));
@@ -112,23 +125,20 @@ async fn every_status_is_retried_or_not() {
         } else {
             vec![Decision::GiveUp(GiveUp::NotRetried)]
         };
-        assert_eq!(decisions.all(), expected, "{code}");
+        assert_eq!(decisions, expected, "{code}");
         assert_eq!(
             (error.status(), error.kind()),
             (Some(code), ErrorKind::Service)
         );
         assert_eq!(error.attempts() as usize, expected.len());
-        let open = [408, 500, 502, 504, 505, 507].contains(&code);
-        let outcome = if open {
+        let is_unknown = [408, 500, 502, 504, 505, 507].contains(&code);
+        let outcome = if is_unknown {
             Outcome::MayHaveHappened
         } else {
             Outcome::DidNotHappen
         };
         assert_eq!(error.outcome(), outcome, "{code}");
-        let read = table(faulty.address, quick().0)
-            .get_entity("p", "r")
-            .await
-            .unwrap_err();
+        let (read, _) = failed_get(status(code)).await;
         assert_eq!(
             (read.status(), read.outcome()),
             (Some(code), Outcome::DidNotHappen)
@@ -137,21 +147,13 @@ async fn every_status_is_retried_or_not() {
 }
 
 #[tokio::test]
-async fn an_attempt_left_open_stays_open() {
-    let faulty = FaultyServer::start([status(500), status(503)], None).await;
-    let error = table(faulty.address, quick().0)
-        .create_entity(&entity())
-        .await
-        .unwrap_err();
+async fn an_unknown_outcome_stays_unknown() {
+    let (error, _) = failed_insert([status(500), status(503)]).await;
     assert_eq!(
         (error.status(), error.outcome()),
         (Some(503), Outcome::MayHaveHappened)
     );
-    let faulty = FaultyServer::start([status(503), status(429), status(400)], None).await;
-    let error = table(faulty.address, quick().0)
-        .create_entity(&entity())
-        .await
-        .unwrap_err();
+    let (error, _) = failed_insert([status(503), status(429), status(400)]).await;
     assert_eq!(
         (error.status(), error.outcome()),
         (Some(400), Outcome::DidNotHappen)
@@ -159,14 +161,10 @@ async fn an_attempt_left_open_stays_open() {
 }
 
 #[tokio::test]
-async fn the_words_of_the_server_come_through() {
+async fn errors_contain_the_servers_message() {
     let body = "{\"odata.error\":{\"code\":\"OutOfRangeInput\",\"message\":{\"lang\":\"en-US\",\"value\":\"too far\\nRequestId:x\"}}}";
     let head = "400 Bad\r\nx-ms-request-id: theirs\r\n".to_owned();
-    let faulty = FaultyServer::start([Act::Answer(head, body.to_owned())], None).await;
-    let error = table(faulty.address, quick().0)
-        .get_entity("p", "r")
-        .await
-        .unwrap_err();
+    let (error, _) = failed_get(Act::Answer(head, body.to_owned())).await;
     assert_eq!(error.code(), Some(ErrorCode::OutOfRangeInput));
     assert_eq!(error.message(), "too far\nRequestId:x");
     assert_eq!(error.request_id(), Some("theirs"));
@@ -178,20 +176,16 @@ async fn the_words_of_the_server_come_through() {
         "403 No\r\nx-ms-error-code: Odd\r\n".to_owned(),
         "<html>no</html>".to_owned(),
     );
-    let faulty = FaultyServer::start([html], None).await;
-    let error = table(faulty.address, quick().0)
-        .get_entity("p", "r")
-        .await
-        .unwrap_err();
+    let (error, _) = failed_get(html).await;
     assert_eq!((error.code_text(), error.code()), ("Odd", None));
 }
 
 #[tokio::test]
-async fn a_server_that_asks_for_a_wait_gets_it() {
+async fn requested_waits_are_honoured() {
     let busy = |header: &str| Act::Answer(format!("503 Busy\r\n{header}\r\n"), String::new());
     let page = Act::Answer("200 OK\r\n".to_owned(), "{\"value\":[]}".to_owned());
     let (mut options, decisions) = quick();
-    // The policy alone would take hours.
+    // The policy alone would wait for hours.
     options.retry = RetryPolicy::Fixed {
         retries: 3,
         wait: Duration::from_secs(7_200),
@@ -220,21 +214,16 @@ async fn a_server_that_asks_for_a_wait_gets_it() {
         [asked(0), asked(3), asked(2), Decision::Done]
     );
 
-    let (options, decisions) = quick();
-    let faulty = FaultyServer::start([busy("Retry-After: 61")], None).await;
-    let error = table(faulty.address, options)
-        .get_entity("p", "r")
-        .await
-        .unwrap_err();
-    assert_eq!(decisions.all(), [Decision::GiveUp(GiveUp::AskedTooLong)]);
+    let (error, decisions) = failed_get(busy("Retry-After: 61")).await;
+    assert_eq!(decisions, [Decision::GiveUp(GiveUp::AskedTooLong)]);
     assert_eq!(error.retry_after(), Some(Duration::from_secs(61)));
 }
 
 #[tokio::test]
-async fn a_refused_connection_changes_nothing() {
-    let nobody = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = nobody.local_addr().unwrap();
-    drop(nobody);
+async fn a_refused_connection_did_not_happen() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
     let (options, decisions) = quick();
     let error = table(address, options)
         .create_entity(&entity())
@@ -252,7 +241,7 @@ async fn a_refused_connection_changes_nothing() {
 }
 
 #[tokio::test]
-async fn broken_connections_are_made_anew() {
+async fn broken_connections_are_replaced() {
     let page = Act::Answer(
         "200 OK\r\n".to_owned(),
         "{\"value\":[{\"PartitionKey\":\"p\"}]}".to_owned(),
@@ -284,7 +273,7 @@ fn header(head: &str, name: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_server_that_hangs_is_not_waited_for() {
+async fn attempts_and_operations_time_out() {
     let page = Act::Answer("200 OK\r\n".to_owned(), "{\"value\":[]}".to_owned());
     let faulty = FaultyServer::start([Act::Hang, page], None).await;
     let (mut options, decisions) = quick();
@@ -312,9 +301,9 @@ async fn a_server_that_hangs_is_not_waited_for() {
     assert_eq!(decisions.all(), [Decision::GiveUp(GiveUp::OutOfTime)]);
 }
 
-/// Who was never there is given up before the policy ends; who was, is waited for.
+/// A server that was never reached fails soon; one that was reached before gets all retries.
 #[tokio::test]
-async fn a_first_connection_is_not_waited_for() {
+async fn the_first_connection_has_its_own_timeout() {
     for answers in [false, true] {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let (mut options, decisions) = quick();
@@ -359,13 +348,9 @@ async fn an_empty_budget_ends_retries() {
         .get_entity("p", "r")
         .await
         .unwrap_err();
-    assert_eq!(
-        decisions.all(),
-        [
-            retry(RetryReason::Status(500)),
-            Decision::GiveUp(GiveUp::BudgetUsedUp)
-        ]
-    );
+    let given_up = Decision::GiveUp(GiveUp::BudgetUsedUp);
+    let again = retry(RetryReason::Status(500));
+    assert_eq!(decisions.all(), [again, given_up]);
 
     let (options, decisions) = quick();
     let none = ClientOptions {
@@ -380,7 +365,27 @@ async fn an_empty_budget_ends_retries() {
 }
 
 #[tokio::test]
-async fn nonsense_is_not_asked_for_again() {
+async fn the_longest_durations_do_not_overflow() {
+    let faulty = FaultyServer::start([Act::AnswerAndStay, status(503)], None).await;
+    let (mut options, decisions) = quick();
+    options.retry = RetryPolicy::Fixed {
+        retries: 2,
+        wait: Duration::MAX,
+    };
+    options.attempt_timeout = Duration::MAX;
+    options.connect_timeout = Duration::MAX;
+    options.idle_timeout = Duration::MAX;
+    options.operation_timeout = Some(Duration::MAX);
+    let through = table(faulty.address, options);
+    let query = QueryOptions::new();
+    through.query_page(&query, None).await.unwrap();
+    through.query_page(&query, None).await.unwrap_err();
+    let given_up = Decision::GiveUp(GiveUp::OutOfTime);
+    assert_eq!(decisions.all(), [Decision::Done, given_up]);
+}
+
+#[tokio::test]
+async fn invalid_answers_are_not_retried() {
     let cut = Act::Answer("200 OK\r\n".to_owned(), "{\"value\":[{\"A\":1}".to_owned());
     let faulty = FaultyServer::start([cut], None).await;
     let through = table(faulty.address, quick().0);
@@ -390,7 +395,7 @@ async fn nonsense_is_not_asked_for_again() {
         .await;
     assert_eq!(found.unwrap_err().kind(), ErrorKind::Unreadable);
     assert_eq!(faulty.heads().len(), 1);
-    // A batch that was answered so may have happened.
+    // The transaction may have happened before the server sent its invalid answer.
     let actions = [TransactionAction::Create(entity())];
     let odd = Act::Answer(
         "202 Accepted\r\nContent-Type: multipart/mixed; boundary=b\r\n".to_owned(),
@@ -408,7 +413,7 @@ async fn nonsense_is_not_asked_for_again() {
 }
 
 #[tokio::test]
-async fn a_busy_part_of_a_batch_is_tried_again() {
+async fn a_busy_operation_in_a_transaction_is_retried() {
     let part = |status: &str, code: &str| {
         let body = format!(
             "{{\"odata.error\":{{\"code\":\"{code}\",\"message\":{{\"value\":\"1:no\"}}}}}}"
@@ -434,13 +439,9 @@ async fn a_busy_part_of_a_batch_is_tried_again() {
         .submit_transaction(&actions)
         .await
         .unwrap_err();
-    assert_eq!(
-        decisions.all(),
-        [
-            retry(RetryReason::Status(503)),
-            Decision::GiveUp(GiveUp::NotRetried)
-        ]
-    );
+    let given_up = Decision::GiveUp(GiveUp::NotRetried);
+    let again = retry(RetryReason::Status(503));
+    assert_eq!(decisions.all(), [again, given_up]);
     assert_eq!(
         (error.status(), error.operation_index(), error.message()),
         (Some(409), Some(1), "no")
@@ -449,7 +450,7 @@ async fn a_busy_part_of_a_batch_is_tried_again() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_sent_is_not() {
+async fn invalid_requests_are_not_sent() {
     let faulty = FaultyServer::start([Act::Close], None).await;
     let (options, _) = quick();
     let through = table(faulty.address, options);
@@ -485,7 +486,7 @@ async fn what_cannot_be_sent_is_not() {
 }
 
 #[tokio::test]
-async fn connections_are_kept() {
+async fn connections_are_reused() {
     let script = [
         Act::AnswerAndStay,
         Act::AnswerAndStay,
@@ -501,22 +502,22 @@ async fn connections_are_kept() {
             .await
             .unwrap();
     }
-    // One, and another after the break.
+    // The first connection, and another one after the server closed it.
     assert_eq!((faulty.heads().len(), faulty.connections()), (21, 2));
 }
 
-/// Tells of every attempt that has ended.
+/// Reports the end of each attempt.
 #[derive(Debug)]
-struct Told(tokio::sync::mpsc::Sender<()>);
+struct Ended(tokio::sync::mpsc::Sender<()>);
 
-impl RetryObserver for Told {
+impl RetryObserver for Ended {
     fn attempt(&self, _: &AttemptEvent<'_>) {
         self.0.try_send(()).unwrap();
     }
 }
 
 #[tokio::test]
-async fn reading_ahead_asks_while_a_page_is_used() {
+async fn reading_ahead_requests_the_next_page_early() {
     let page = |next: &str, row_key: &str| {
         let head = format!("200 OK\r\n{next}");
         let body = format!("{{\"value\":[{{\"PartitionKey\":\"p\",\"RowKey\":\"{row_key}\"}}]}}");
@@ -526,7 +527,7 @@ async fn reading_ahead_asks_while_a_page_is_used() {
     for ahead in [true, false] {
         let faulty = FaultyServer::start([page(next, "1"), page("", "2")], None).await;
         let (sender, mut ended) = tokio::sync::mpsc::channel(8);
-        let observer: Arc<dyn RetryObserver> = Arc::new(Told(sender));
+        let observer: Arc<dyn RetryObserver> = Arc::new(Ended(sender));
         let options = ClientOptions {
             observer: Some(observer),
             ..quick().0
@@ -540,7 +541,7 @@ async fn reading_ahead_asks_while_a_page_is_used() {
         assert_eq!(rows.try_next().await.unwrap().unwrap().row_key(), "1");
         ended.recv().await.unwrap();
         if ahead {
-            // Nobody asks the stream, and yet the second page comes.
+            // The client requests the second page although the stream is not polled.
             let second = tokio::time::timeout(Duration::from_secs(30), ended.recv()).await;
             second.unwrap().unwrap();
         }

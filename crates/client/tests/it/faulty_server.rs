@@ -1,4 +1,4 @@
-//! A server over a real socket that fails as its script says, and may stand before a real one.
+//! A server on a real socket that fails by a script. It may forward requests to a real server.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -9,24 +9,24 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-/// What it does with one request. The connection ends after it, unless it says otherwise.
+/// The reaction to one request. The connection closes after it, except as noted.
 #[derive(Debug, Clone)]
 pub(crate) enum Act {
-    /// Status line's rest and headers, and a body.
+    /// Answers with the rest of a status line and headers, and with a body.
     Answer(String, String),
-    /// An empty page, after which the connection stays.
+    /// Answers with an empty page and keeps the connection.
     AnswerAndStay,
-    /// Closes without a word.
+    /// Closes without an answer.
     Close,
-    /// Says the head and a piece of the body, then closes.
+    /// Sends the head and a part of the body, then closes.
     CloseHalfway,
-    /// Holds the request without a word for as long as the client does.
+    /// Does not answer until the client closes the connection.
     Hang,
-    /// Lets the real server do it, and gives its answer.
+    /// Forwards the request and returns the answer.
     Forward,
-    /// Lets the real server do it, and closes without a word.
+    /// Forwards the request and closes without an answer.
     ForwardAndClose,
-    /// Lets the real server do it, and answers with this status.
+    /// Forwards the request and answers with this status.
     ForwardAndAnswer(u16),
 }
 
@@ -40,12 +40,12 @@ pub(crate) struct FaultyServer {
     pub(crate) address: SocketAddr,
     seen: Arc<Mutex<Vec<String>>>,
     connections: Arc<AtomicUsize>,
-    // Ends with it.
+    // Ends when the server is dropped.
     _serving: JoinSet<()>,
 }
 
 impl FaultyServer {
-    /// Serves the script, and its last act for all that comes after.
+    /// Starts a server. The last act of the script repeats for further requests; `behind` is the real server.
     pub(crate) async fn start(
         script: impl IntoIterator<Item = Act>,
         behind: Option<SocketAddr>,
@@ -79,17 +79,17 @@ impl FaultyServer {
         }
     }
 
-    /// The heads of the requests so far.
+    /// The heads of all requests so far.
     pub(crate) fn heads(&self) -> Vec<String> {
         self.seen.lock().unwrap().clone()
     }
 
-    /// How many connections were made so far.
+    /// The number of connections so far.
     pub(crate) fn connections(&self) -> usize {
         self.connections.load(Ordering::Relaxed)
     }
 
-    /// The methods of the requests so far.
+    /// The methods of all requests so far.
     pub(crate) fn methods(&self) -> Vec<String> {
         let method = |head: &String| head.split(' ').next().unwrap().to_owned();
         self.heads().iter().map(method).collect()
@@ -105,7 +105,7 @@ async fn serve(
     while serve_one(&mut stream, &script, &seen, behind).await {}
 }
 
-/// Serves a request; says whether there may be another.
+/// Serves a request. Returns whether the connection stays open.
 async fn serve_one(
     stream: &mut TcpStream,
     script: &Mutex<VecDeque<Act>>,
@@ -150,7 +150,7 @@ async fn serve_one(
             b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{\"value\":[".to_vec()
         }
         Act::Hang => {
-            // Until the client goes away.
+            // Returns when the client closes the connection.
             let _ = stream.read(&mut [0]).await;
             Vec::new()
         }

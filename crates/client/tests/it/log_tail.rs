@@ -1,4 +1,4 @@
-//! Logs on a real server: order, collisions, what following costs.
+//! Logs on a real server: order, collisions, the cost of following.
 
 use crate::server;
 use partita_client::{
@@ -25,7 +25,7 @@ impl RetryObserver for Counted {
 }
 
 impl Counted {
-    /// Requests and bytes since the last time.
+    /// Requests and bytes since the last call.
     fn take(&self) -> (u64, u64) {
         let take = |count: &AtomicU64| count.swap(0, Ordering::SeqCst);
         (take(&self.requests), take(&self.received))
@@ -53,7 +53,7 @@ fn row(who: &str, n: i32) -> Entity {
     row
 }
 
-/// The rows of one appender, as they come.
+/// The numbers in the rows of one appender.
 fn of(who: &str, rows: &[Entity]) -> Vec<i32> {
     let rows = rows
         .iter()
@@ -73,7 +73,7 @@ fn at(seconds: u64) -> DateTime {
 #[tokio::test]
 async fn appenders_in_the_same_ticks_lose_nothing_and_keep_their_order() {
     on_a_log(async |log, _| {
-        // Both clocks stand still at one tick, so that every key of one is a key of the other.
+        // Both clocks stand still at the same tick, so the appenders use the same keys.
         let [a, b] = [(); 2].map(|()| log.clone().with_clock(|| at(0)));
         let append = async |log: LogTail, who: &str| {
             let mut n = 0;
@@ -156,7 +156,7 @@ async fn the_latest_are_one_short_page() {
 }
 
 #[tokio::test]
-async fn following_asks_only_for_what_is_not_older_than_the_newest() {
+async fn following_queries_only_rows_not_older_than_the_newest() {
     on_a_log(async |log, counted| {
         let log = log.with_clock(|| at(10));
         for from in [0, 100] {
@@ -174,13 +174,13 @@ async fn following_asks_only_for_what_is_not_older_than_the_newest() {
         for n in 200..203 {
             log.append(row("a", n)).await.unwrap();
         }
-        let come = follow.poll().await.unwrap();
-        assert_eq!(of("a", &come.rows), [200, 201, 202], "in their order");
-        assert!(!come.is_cut);
+        let new = follow.poll().await.unwrap();
+        assert_eq!(of("a", &new.rows), [200, 201, 202], "in their order");
+        assert!(!new.is_cut);
         assert_eq!(follow.poll().await.unwrap().rows, []);
 
-        // Another appender in the tick of the newest row: its key lies behind that row's.
-        let newest = come.rows[2].row_key().parse::<LogTailKey>().unwrap().time();
+        // Another appender in the tick of the newest row: its key sorts after that row's.
+        let newest = new.rows[2].row_key().parse::<LogTailKey>().unwrap().time();
         let other = log.clone().with_clock(move || newest);
         let key = other.append(row("b", 0)).await.unwrap();
         assert!(key.suffix().is_some());
@@ -211,10 +211,10 @@ async fn rows_that_become_visible_late_are_found_by_looking_back() {
         assert_eq!(of("b", &looks_back.poll().await.unwrap().rows), [1, 2]);
         assert_eq!(looks_back.poll().await.unwrap().rows, []);
 
-        // Without rows to begin with, all come; what is no row of a log does not.
-        let mut strange = Entity::new("it's", "1");
-        strange.insert("N", 1);
-        log.table().create_entity(&strange).await.unwrap();
+        // Without initial rows, the follower returns all rows of the log, and skips other rows.
+        let mut other = Entity::new("it's", "1");
+        other.insert("N", 1);
+        log.table().create_entity(&other).await.unwrap();
         let mut all = log.follow(&[], FollowOptions::default());
         assert_eq!(all.poll().await.unwrap().rows.len(), 5);
         assert_eq!(all.poll().await.unwrap().rows, []);
@@ -223,7 +223,7 @@ async fn rows_that_become_visible_late_are_found_by_looking_back() {
 }
 
 #[tokio::test]
-async fn following_from_a_time_returns_nothing_older_though_nothing_was_there() {
+async fn following_from_a_time_without_rows_returns_no_older_rows() {
     on_a_log(async |log, _| {
         let at_time = |seconds| log.clone().with_clock(move || at(seconds));
         at_time(3).append(row("a", 0)).await.unwrap();

@@ -1,4 +1,4 @@
-//! Writes whose answers are lost, and which meet themselves when they are tried again.
+//! Writes whose answers are lost: a retry meets the effect of its own earlier attempt.
 
 use partita_client::{Entity, ErrorCode, IfMatch, Outcome, TransactionAction, UpdateMode};
 
@@ -6,7 +6,7 @@ use crate::faults::{behind, entity};
 use crate::faulty_server::{Act, status};
 
 #[tokio::test]
-async fn an_insert_that_meets_itself_has_succeeded() {
+async fn an_insert_that_meets_its_own_effect_succeeds() {
     for lost in [
         Act::ForwardAndClose,
         Act::ForwardAndAnswer(500),
@@ -24,7 +24,7 @@ async fn an_insert_that_meets_itself_has_succeeded() {
 }
 
 #[tokio::test]
-async fn an_insert_that_meets_another_has_not() {
+async fn an_insert_that_meets_another_entity_fails() {
     let (real, straight, faulty, through) = behind([status(500), Act::Forward]).await;
     let mut theirs = entity();
     theirs.insert("A", 2);
@@ -33,7 +33,7 @@ async fn an_insert_that_meets_another_has_not() {
     assert_eq!(error.code(), Some(ErrorCode::EntityAlreadyExists));
     assert_eq!(error.outcome(), Outcome::MayHaveHappened);
     assert_eq!(faulty.methods(), ["POST", "POST", "GET"]);
-    // Where no attempt was left open, nobody reads back.
+    // If every attempt had a known outcome, the client does not read back.
     let error = straight.create_entity(&theirs).await.unwrap_err();
     assert_eq!(
         (error.attempts(), error.outcome()),
@@ -43,7 +43,7 @@ async fn an_insert_that_meets_another_has_not() {
 }
 
 #[tokio::test]
-async fn an_update_that_meets_itself_has_succeeded() {
+async fn an_update_that_meets_its_own_effect_succeeds() {
     for mode in [UpdateMode::Merge, UpdateMode::Replace] {
         let (real, straight, faulty, through) = behind([Act::ForwardAndClose, Act::Forward]).await;
         let before = straight.create_entity(&entity()).await.unwrap();
@@ -59,7 +59,7 @@ async fn an_update_that_meets_itself_has_succeeded() {
             (Some(&etag), Some(&7_i64.into()))
         );
         assert_eq!(faulty.heads().len(), 3);
-        // Another one's change is still a conflict.
+        // A change by another client is still a conflict.
         let error = through
             .update_entity(&changed, mode, &IfMatch::from(&before))
             .await
@@ -71,7 +71,7 @@ async fn an_update_that_meets_itself_has_succeeded() {
 }
 
 #[tokio::test]
-async fn a_transaction_that_meets_itself_has_succeeded() {
+async fn a_transaction_that_meets_its_own_effect_succeeds() {
     let (real, straight, faulty, through) = behind([Act::ForwardAndClose, Act::Forward]).await;
     let doomed = Entity::new("p", "doomed");
     straight.create_entity(&doomed).await.unwrap();
@@ -89,7 +89,7 @@ async fn a_transaction_that_meets_itself_has_succeeded() {
 }
 
 #[tokio::test]
-async fn a_delete_that_meets_itself_is_left_open() {
+async fn a_delete_that_meets_its_own_effect_may_have_happened() {
     let (real, straight, _faulty, through) = behind([Act::ForwardAndClose, Act::Forward]).await;
     straight.create_entity(&entity()).await.unwrap();
     let error = through

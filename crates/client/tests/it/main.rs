@@ -1,8 +1,8 @@
-//! The client against a real server, and against one that fails on purpose.
+//! Tests of the client against a real server, and against one that fails on purpose.
 
 #![allow(
     clippy::unwrap_used,
-    reason = "all of it is tests, though not every function is marked so"
+    reason = "the whole crate is tests, though not every function has the attribute"
 )]
 
 mod busy;

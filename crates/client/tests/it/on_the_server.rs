@@ -1,4 +1,4 @@
-//! The whole interface against a real server.
+//! All operations against a real server.
 
 use futures::{StreamExt as _, TryStreamExt as _};
 use partita_client::{
@@ -24,7 +24,7 @@ async fn with_table() -> (Server, TableClient) {
     (server, table)
 }
 
-/// One of each type, at its edges.
+/// An entity with each type of property, at the ends of its range.
 pub(crate) fn everything(row_key: &str) -> Entity {
     let mut entity = Entity::new("O'Brien é%+ \u{1F600}", row_key);
     entity
@@ -53,7 +53,7 @@ pub(crate) fn properties(entity: &Entity) -> Vec<(String, Value)> {
 }
 
 #[tokio::test]
-async fn entities_live_and_change() {
+async fn entities_are_written_and_read() {
     let (server, table) = with_table().await;
     let sent = everything("r'1");
     let first = table.create_entity(&sent).await.unwrap();
@@ -142,7 +142,7 @@ struct Reading {
 }
 
 #[tokio::test]
-async fn structures_are_entities() {
+async fn structs_are_stored_as_entities() {
     let (server, table) = with_table().await;
     let reading = Reading {
         partition_key: "p".to_owned(),
@@ -197,7 +197,7 @@ fn keys(entities: &[Entity]) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn queries_come_in_pages_and_go_on() {
+async fn queries_return_pages_and_resume() {
     let (server, table) = with_table().await;
     filled(&table).await;
     let all: Vec<Entity> = table
@@ -225,7 +225,7 @@ async fn queries_come_in_pages_and_go_on() {
     let row = rows.next_row().unwrap().unwrap();
     assert_eq!(row.partition_key().unwrap().unwrap(), "p0");
 
-    // Another run of the program goes on where this one stopped.
+    // Another run of the program resumes here.
     let kept = first.continuation().unwrap().to_string();
     let from: Continuation = kept.parse().unwrap();
     let rest: Vec<Entity> = table
@@ -262,7 +262,7 @@ async fn queries_come_in_pages_and_go_on() {
 }
 
 #[tokio::test]
-async fn transactions_happen_as_a_whole() {
+async fn transactions_are_atomic() {
     let (server, table) = with_table().await;
     let etag = table.create_entity(&Entity::new("p", "old")).await.unwrap();
     let mut changed = Entity::new("p", "old");
@@ -307,7 +307,7 @@ async fn transactions_happen_as_a_whole() {
 }
 
 #[tokio::test]
-async fn tables_are_made_listed_and_dropped() {
+async fn tables_are_created_listed_and_deleted() {
     let (server, client) = started().await;
     for name in ["Bees", "ants", "Cats"] {
         client.create_table(name).await.unwrap();
@@ -353,7 +353,7 @@ async fn tables_are_made_listed_and_dropped() {
 }
 
 #[tokio::test]
-async fn lists_of_tables_go_on_too() {
+async fn lists_of_tables_have_pages_too() {
     let (server, client) = started().await;
     for number in 0..1_003 {
         client
@@ -367,7 +367,7 @@ async fn lists_of_tables_go_on_too() {
 }
 
 #[tokio::test]
-async fn the_service_has_properties_and_policies() {
+async fn service_properties_and_policies_round_trip() {
     let (server, client) = started().await;
     let mut properties = client.get_service_properties().await.unwrap();
     assert_eq!(properties, ServiceProperties::default());
@@ -402,7 +402,7 @@ async fn the_service_has_properties_and_policies() {
 }
 
 #[tokio::test]
-async fn many_at_once_share_connections() {
+async fn concurrent_requests_share_connections() {
     let (server, table) = with_table().await;
     let writes = futures::stream::iter(0..500).map(|number| {
         let table = table.clone();

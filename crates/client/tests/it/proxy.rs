@@ -1,6 +1,6 @@
-//! Requests by way of a forwarding proxy that runs here, to a real server behind it.
+//! Requests through a forwarding proxy to a real server.
 
-use crate::credentials::strange_authority;
+use crate::credentials::{started_with_tls, untrusted_authority};
 use crate::server;
 use partita_client::{
     ClientOptions, Entity, Error, ErrorKind, Outcome, Proxy, RetryPolicy, TableClient,
@@ -12,21 +12,21 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-/// What the proxy answers instead of passing a request on.
+/// The behaviour of the proxy.
 #[derive(Clone, Copy)]
-enum Temper {
+enum Behaviour {
     Forwards,
-    /// It wants the name `miles` with the password `keiko`.
-    AsksWho,
+    /// Requires the name `miles` and the password `keiko`.
+    Authenticates,
     Refuses,
-    /// It takes the request and hangs up.
-    HangsUp,
+    /// Reads the request and closes the connection.
+    Closes,
 }
 
-/// A forwarding proxy. Whatever host is asked for, it asks the server.
+/// A forwarding proxy. It forwards requests for any host to the server.
 struct ForwardingProxy {
     address: SocketAddr,
-    /// The first lines of requests, without those after a tunnel was made.
+    /// The request lines, without those inside tunnels.
     seen: Arc<Mutex<Vec<String>>>,
     _serving: JoinSet<()>,
 }
@@ -34,7 +34,7 @@ struct ForwardingProxy {
 const MILES: &str = "proxy-authorization: basic bwlszxm6a2vpa28=";
 
 impl ForwardingProxy {
-    async fn before(server: SocketAddr, temper: Temper) -> Self {
+    async fn before(server: SocketAddr, behaviour: Behaviour) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let seen = Arc::new(Mutex::new(Vec::new()));
@@ -45,9 +45,9 @@ impl ForwardingProxy {
             loop {
                 let (client, _) = listener.accept().await.unwrap();
                 let seen = Arc::clone(&seeing);
-                // A client that goes away is no matter of the proxy's.
+                // A client that disconnects does not concern the proxy.
                 connections.spawn(async move {
-                    let _ = forward(client, server, temper, &seen).await;
+                    let _ = forward(client, server, behaviour, &seen).await;
                 });
             }
         });
@@ -72,11 +72,11 @@ impl ForwardingProxy {
     }
 }
 
-/// One connection: a tunnel, or one request that has its whole URL in the first line.
+/// Serves one connection: a tunnel, or one request with an absolute URL.
 async fn forward(
     mut client: TcpStream,
     server: SocketAddr,
-    temper: Temper,
+    behaviour: Behaviour,
     seen: &Mutex<Vec<String>>,
 ) -> std::io::Result<()> {
     let mut taken = Vec::new();
@@ -91,11 +91,11 @@ async fn forward(
     let head = String::from_utf8(taken[..end].to_vec()).unwrap();
     let (first, fields) = head.split_once("\r\n").unwrap();
     seen.lock().unwrap().push(first.to_owned());
-    let knows_who = fields.to_ascii_lowercase().contains(MILES);
-    let refusal = match temper {
-        Temper::AsksWho if !knows_who => Some("407 Proxy Authentication Required"),
-        Temper::Refuses => Some("403 Forbidden"),
-        Temper::HangsUp => return Ok(()),
+    let is_authenticated = fields.to_ascii_lowercase().contains(MILES);
+    let refusal = match behaviour {
+        Behaviour::Authenticates if !is_authenticated => Some("407 Proxy Authentication Required"),
+        Behaviour::Refuses => Some("403 Forbidden"),
+        Behaviour::Closes => return Ok(()),
         _ => None,
     };
     if let Some(status) = refusal {
@@ -134,10 +134,10 @@ async fn round_trip(client: &TableServiceClient) -> Result<(), Error> {
 }
 
 #[tokio::test]
-async fn requests_are_handed_to_the_proxy_whole() {
+async fn the_proxy_gets_absolute_urls() {
     let server = server::start(&[]).await;
-    let proxy = ForwardingProxy::before(server.listening().table, Temper::Forwards).await;
-    // A name that nobody can resolve but the proxy.
+    let proxy = ForwardingProxy::before(server.listening().table, Behaviour::Forwards).await;
+    // Only the proxy can resolve this name.
     let text = server::connection_string(&server);
     let at = server.listening().table.to_string();
     let elsewhere = text.replace(&at, "tables.invalid:10002");
@@ -146,7 +146,7 @@ async fn requests_are_handed_to_the_proxy_whole() {
     let seen = proxy.seen();
     let first = "POST http://tables.invalid:10002/devstoreaccount1/Tables HTTP/1.1";
     assert_eq!((seen.len(), seen[0].as_str()), (3, first));
-    // The same without a proxy: what the environment of the tests says is not for this machine.
+    // Without the proxy: proxies in the environment do not apply to the local machine.
     let client = TableServiceClient::from_connection_string(&text).unwrap();
     let table = client.table_client("proxied");
     table.get_entity("p", "r").await.unwrap();
@@ -155,19 +155,10 @@ async fn requests_are_handed_to_the_proxy_whole() {
 }
 
 #[tokio::test]
-async fn tls_goes_through_a_tunnel() {
-    let directory = tempfile::tempdir().unwrap();
-    let location = directory.path().to_str().unwrap();
-    let flags = [
-        ("tls", "dev"),
-        ("in-memory", "false"),
-        ("location", location),
-    ];
-    let server = server::start(&flags).await;
-    let pem = std::fs::read(server.authority().unwrap()).unwrap();
-    let text = server::connection_string(&server).replace("http://", "https://");
-    for temper in [Temper::Forwards, Temper::AsksWho] {
-        let proxy = ForwardingProxy::before(server.listening().table, temper).await;
+async fn tls_uses_a_tunnel() {
+    let (_directory, server, text, pem) = started_with_tls().await;
+    for behaviour in [Behaviour::Forwards, Behaviour::Authenticates] {
+        let proxy = ForwardingProxy::before(server.listening().table, behaviour).await;
         let options = ClientOptions {
             authorities_pem: vec![pem.clone()],
             ..proxy.options("miles:keiko@")
@@ -176,16 +167,16 @@ async fn tls_goes_through_a_tunnel() {
         round_trip(&client).await.unwrap();
         client.delete_table("proxied").await.unwrap();
         let connect = format!("CONNECT {} HTTP/1.1", server.listening().table);
-        assert_eq!(proxy.seen(), [connect], "one tunnel for all");
+        assert_eq!(proxy.seen(), [connect], "one tunnel for all requests");
     }
     server.stop().await;
 }
 
 #[tokio::test]
-async fn a_proxy_that_asks_who_it_is_gets_an_answer() {
+async fn proxies_get_credentials() {
     let server = server::start(&[]).await;
     let text = server::connection_string(&server);
-    let proxy = ForwardingProxy::before(server.listening().table, Temper::AsksWho).await;
+    let proxy = ForwardingProxy::before(server.listening().table, Behaviour::Authenticates).await;
     let with = |options| TableServiceClient::from_connection_string_with(&text, options).unwrap();
     round_trip(&with(proxy.options("miles:keiko@")))
         .await
@@ -198,7 +189,7 @@ async fn a_proxy_that_asks_who_it_is_gets_an_answer() {
     }
     let secure = text.replace("http://", "https://");
     let options = ClientOptions {
-        authorities_pem: vec![strange_authority()],
+        authorities_pem: vec![untrusted_authority()],
         ..proxy.options("miles:molly@")
     };
     let client = TableServiceClient::from_connection_string_with(&secure, options).unwrap();
@@ -207,24 +198,24 @@ async fn a_proxy_that_asks_who_it_is_gets_an_answer() {
         (error.kind(), error.outcome()),
         (ErrorKind::Connect, Outcome::DidNotHappen)
     );
-    let told = chain(&error);
-    assert!(told.contains("authorization required"), "{told}");
+    let text = chain(&error);
+    assert!(text.contains("authorization required"), "{text}");
     assert!(
-        told.contains(&proxy.address.to_string()) && !told.contains("molly"),
-        "{told}"
+        text.contains(&proxy.address.to_string()) && !text.contains("molly"),
+        "{text}"
     );
     server.stop().await;
 }
 
 #[tokio::test]
-async fn a_proxy_that_refuses_or_is_not_there_is_named() {
+async fn errors_name_a_proxy_that_refuses_or_is_unreachable() {
     let server = server::start(&[]).await;
     let text = server::connection_string(&server);
     let secure = text.replace("http://", "https://");
-    let refusing = ForwardingProxy::before(server.listening().table, Temper::Refuses).await;
-    let hanging_up = ForwardingProxy::before(server.listening().table, Temper::HangsUp).await;
+    let refusing = ForwardingProxy::before(server.listening().table, Behaviour::Refuses).await;
+    let closing = ForwardingProxy::before(server.listening().table, Behaviour::Closes).await;
     let never = async |text: &str, mut options: ClientOptions| {
-        options.authorities_pem = vec![strange_authority()];
+        options.authorities_pem = vec![untrusted_authority()];
         let client = TableServiceClient::from_connection_string_with(text, options).unwrap();
         client.create_table("never").await.unwrap_err()
     };
@@ -236,24 +227,24 @@ async fn a_proxy_that_refuses_or_is_not_there_is_named() {
         (ErrorKind::Connect, Outcome::DidNotHappen)
     );
     assert!(
-        chain(&error).contains("no way through the proxy"),
+        chain(&error).contains("cannot connect through the proxy"),
         "{}",
         chain(&error)
     );
-    // Behind a proxy nobody knows how far a request came.
-    let error = never(&text, hanging_up.options("")).await;
+    // The proxy may have forwarded the request before it closed the connection.
+    let error = never(&text, closing.options("")).await;
     assert_eq!(
         (error.kind(), error.outcome()),
         (ErrorKind::Broken, Outcome::MayHaveHappened)
     );
-    let error = never(&secure, hanging_up.options("")).await;
+    let error = never(&secure, closing.options("")).await;
     assert_eq!(
         (error.kind(), error.outcome()),
         (ErrorKind::Connect, Outcome::DidNotHappen)
     );
-    let nobody = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = nobody.local_addr().unwrap();
-    drop(nobody);
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
     for text in [&text, &secure] {
         let mut options = refusing.options("");
         options.proxy = format!("http://{address}").parse::<Proxy>().unwrap();

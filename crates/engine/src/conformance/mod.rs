@@ -1,23 +1,16 @@
 //! The suite that every engine passes.
 //!
 //! [`run`] takes a function that makes empty engine sets, and checks the promises of [`EngineSet`] and [`Engine`] one by one.
-//! [`check_script`] plays a script of batches, gets and scans against an ordered map, for property tests. Both panic at the first
-//! difference, so they belong into tests. An engine that is added later passes when both hold.
+//! [`check_script`] compares a script of batches, gets and scans with an ordered map, for property tests. Both panic at the first
+//! violation. Each new engine must pass both.
 
-#[allow(
+#![allow(
     clippy::unwrap_used,
     reason = "a suite of assertions; its panics are its results"
 )]
+
 mod cases;
-#[allow(
-    clippy::unwrap_used,
-    reason = "a suite of assertions; its panics are its results"
-)]
 mod engine_set_cases;
-#[allow(
-    clippy::unwrap_used,
-    reason = "a suite of assertions; its panics are its results"
-)]
 mod pin_cases;
 mod script;
 #[cfg(test)]
@@ -120,10 +113,7 @@ pub async fn rows(engine: &dyn Engine, range: KeyRange, rows_max: usize) -> Vec<
             .next(rows_max, usize::MAX)
             .await
             .expect("the scan goes on");
-        assert!(
-            page.len() <= rows_max,
-            "a page has no more rows than asked for"
-        );
+        assert!(page.len() <= rows_max, "a page has at most `rows_max` rows");
         if page.is_empty() {
             return all;
         }

@@ -77,9 +77,7 @@ impl EngineSet for MemoryEngineSet {
         }
         let mut ranges = self.ranges.lock();
         let rows = match ranges.get(&range) {
-            Some(open) if open.health() != Health::Closed => {
-                return Err(OpenError::AlreadyOpen(range));
-            }
+            Some(open) if open.is_open() => return Err(OpenError::AlreadyOpen(range)),
             Some(closed) => closed.core.rows.read().clone(),
             None => Rows::new(),
         };
@@ -95,13 +93,12 @@ impl EngineSet for MemoryEngineSet {
             return Err(ChangeError::Unavailable);
         }
         let mut ranges = self.ranges.lock();
-        let is_open = |engine: &MemoryEngine| engine.health() != Health::Closed;
-        if parts.is_empty() || ranges.get(&target).is_some_and(is_open) {
+        if parts.is_empty() || ranges.get(&target).is_some_and(MemoryEngine::is_open) {
             return Err(ChangeError::State(target));
         }
         let mut rows = Rows::new();
         for part in parts {
-            let source = ranges.get(&part.source).filter(|engine| is_open(engine));
+            let source = ranges.get(&part.source).filter(|source| source.is_open());
             let source = source.ok_or(ChangeError::State(part.source))?;
             if !part.range.is_empty() {
                 let bounds = (part.range.start.clone(), part.range.end.clone());
@@ -120,10 +117,7 @@ impl EngineSet for MemoryEngineSet {
 
     async fn remove(&self, range: RangeId) -> Result<Removal, ChangeError> {
         let mut ranges = self.ranges.lock();
-        let open = ranges
-            .get(&range)
-            .map(|engine| engine.health() != Health::Closed);
-        if open == Some(true) {
+        if ranges.get(&range).is_some_and(MemoryEngine::is_open) {
             return Err(ChangeError::State(range));
         }
         if self.pins.lock().keys().any(|(pinned, _)| *pinned == range) {
@@ -135,11 +129,7 @@ impl EngineSet for MemoryEngineSet {
 
     async fn removable(&self, ranges: &[RangeId]) -> Result<Vec<RangeId>, ChangeError> {
         let (there, pins) = (self.ranges.lock(), self.pins.lock());
-        let is_open = |id: &RangeId| {
-            there
-                .get(id)
-                .is_some_and(|it| it.health() != Health::Closed)
-        };
+        let is_open = |id: &RangeId| there.get(id).is_some_and(MemoryEngine::is_open);
         let is_pinned = |id: &RangeId| pins.keys().any(|(pinned, _)| pinned == id);
         let free = ranges.iter().copied();
         Ok(free.filter(|id| !is_open(id) && !is_pinned(id)).collect())
@@ -159,7 +149,7 @@ impl EngineSet for MemoryEngineSet {
         let mut pinned = Vec::with_capacity(ranges.len());
         for range in ranges {
             let open = there.get(range);
-            let open = open.filter(|engine| engine.health() != Health::Closed);
+            let open = open.filter(|engine| engine.is_open());
             let engine = open.ok_or(ChangeError::State(*range))?;
             pinned.push((*range, engine.core.rows.read().clone()));
         }

@@ -100,8 +100,12 @@ impl MemoryEngine {
         &self.core.faults
     }
 
+    fn is_open(&self) -> bool {
+        self.core.health.get() != Health::Closed
+    }
+
     fn open_rows(&self) -> Result<Rows, ReadError> {
-        if self.core.health.get() == Health::Closed {
+        if !self.is_open() {
             return Err(ReadError::Closed);
         }
         Ok(self.core.rows.read().clone())
@@ -166,7 +170,7 @@ impl Engine for MemoryEngine {
     }
 
     async fn get(&self, key: &[u8]) -> Result<Option<Bytes>, ReadError> {
-        if self.core.health.get() == Health::Closed {
+        if !self.is_open() {
             return Err(ReadError::Closed);
         }
         Ok(self.core.rows.read().get(key).cloned())
@@ -203,7 +207,7 @@ impl Engine for MemoryEngine {
     }
 
     async fn flush(&self) -> Result<(), WriteError> {
-        if self.core.health.get() == Health::Closed {
+        if !self.is_open() {
             return Err(Refusal::Closed.into());
         }
         Ok(())
@@ -220,7 +224,7 @@ impl Engine for MemoryEngine {
 
     /// There are no files to keep.
     async fn checkpoint(&self, _lifetime: Duration) -> Result<String, ChangeError> {
-        if self.core.health.get() == Health::Closed {
+        if !self.is_open() {
             return Err(ChangeError::Unavailable);
         }
         Ok("memory".to_owned())

@@ -20,15 +20,15 @@ const MANIFESTS_AT_ONCE: usize = 8;
 
 /// SlateDB's administration of a range's database.
 pub(super) fn admin(core: &Core, range: RangeId) -> Admin {
-    AdminBuilder::new(database_path(range), Arc::clone(&core.home.store))
+    AdminBuilder::new(database_path(range), Arc::clone(&core.context.home.store))
         .with_wal_admin(Arc::new(NoWal))
-        .with_system_clock(Arc::clone(&core.clock))
+        .with_system_clock(Arc::clone(&core.context.clock))
         .build()
 }
 
 /// The ranges that have a database, whole or in part, in ascending order.
 pub(super) async fn list(core: &Core) -> Result<Vec<RangeId>, ChangeError> {
-    let found = core.home.store.list_with_delimiter(None).await;
+    let found = core.context.home.store.list_with_delimiter(None).await;
     let mut ranges: Vec<RangeId> = found
         .map_err(store_error)?
         .common_prefixes

@@ -20,8 +20,8 @@ use super::database::database_path;
 use super::{FLUSH_DEADLINE, store_error};
 use crate::{ChangeError, KeyPart, RangeId};
 
-/// How long the checkpoint lives under which a clone is made: longer than that can take. The clone makes lasting ones. It is left to
-/// expire, because writes are waiting.
+/// The lifetime of the checkpoint for making a clone: longer than that takes. The clone makes lasting checkpoints. This one expires by
+/// itself, because deleting it would delay waiting writes.
 const CHECKPOINT_LIFETIME: Duration = Duration::from_secs(60);
 
 /// Makes the database of `target` from parts of open ones.
@@ -47,7 +47,7 @@ pub(super) async fn clone_parts(
     let builder = admin(core, target).create_clone_builder_from_source(first);
     let builder = sources.fold(builder, |builder, source| builder.with_source(source));
     builder.build().await.map_err(store_error)?;
-    core.known.lock().insert(target);
+    core.context.known.lock().insert(target);
     Ok(())
 }
 

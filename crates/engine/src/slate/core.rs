@@ -1,15 +1,14 @@
-//! What the databases of a process, their commit loop and their supervisor share.
+//! The shared state of the open databases, their commit loop and their supervisor.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use parking_lot::{Mutex, RwLock};
 use slatedb::config::{DurabilityLevel, ReadOptions};
-use slatedb_common::{DefaultSystemClock, SystemClock};
 use tokio::sync::{Notify, Semaphore, SemaphorePermit};
 
 use super::Settings;
-use super::cache::BlockCache;
+use super::context::Context;
 use super::database::Database;
 use super::home::Home;
 use super::open_range::OpenRange;
@@ -22,21 +21,14 @@ use crate::{Health, RangeId, ReadError, Refusal};
 const CHANGES_MAX: u32 = 8;
 
 pub(super) struct Core {
-    pub(super) home: Home,
-    pub(super) settings: Settings,
+    pub(super) context: Context,
     pub(super) reads: ReadOptions,
-    pub(super) cache: Arc<BlockCache>,
-    /// The clock of all databases, which advances evenly from when the process began. By default each database has its own, set by the
-    /// wall clock when it is opened: a clone made after that was set back would lie behind its source, and refuse to read.
-    pub(super) clock: Arc<dyn SystemClock>,
     pub(super) health: HealthCell,
     pub(super) counts: CommitCounts,
     /// The open WAL; none while it is being opened again, and after the end.
     pub(super) wal: RwLock<Option<WalAdapter>>,
     /// The ranges that are open.
     pub(super) open_ranges: RwLock<BTreeMap<RangeId, Arc<OpenRange>>>,
-    /// The ranges that were opened or cloned in this process.
-    pub(super) known: Mutex<BTreeSet<RangeId>>,
     /// The change lock: one permit for a change of one database, all of them for a change of all.
     change_lock: Semaphore,
     /// Ranges that are being opened.
@@ -48,16 +40,12 @@ pub(super) struct Core {
 impl Core {
     pub(super) fn new(home: Home, settings: Settings) -> Arc<Self> {
         Arc::new(Self {
-            home,
+            context: Context::new(home, settings),
             reads: ReadOptions::default().with_durability_filter(DurabilityLevel::Remote),
-            cache: Arc::new(BlockCache::new(settings.cache_bytes)),
-            settings,
-            clock: Arc::new(DefaultSystemClock::new()),
             health: HealthCell::default(),
             counts: CommitCounts::default(),
             wal: RwLock::new(None),
             open_ranges: RwLock::default(),
-            known: Mutex::default(),
             change_lock: Semaphore::new(CHANGES_MAX as usize),
             opening: Mutex::default(),
             failed: Notify::new(),
@@ -69,7 +57,7 @@ impl Core {
         self.lock_changes(1).await
     }
 
-    /// Waits until no database is being changed, and keeps all of them unchanged until this is dropped.
+    /// Waits until no change is running, and blocks further ones until it is dropped.
     pub(super) async fn lock_all_changes(&self) -> SemaphorePermit<'_> {
         self.lock_changes(CHANGES_MAX).await
     }

@@ -6,11 +6,11 @@ use partita_wal::{Resume, WalId};
 use slatedb::compactor::CompactorBuilder;
 use slatedb::config::{CloseOptions, FlushOptions, FlushType};
 use slatedb::{Db, SstBlockSize};
+use slatedb_common::metrics::DefaultMetricsRecorder;
 use tokio::task::JoinHandle;
 
-use super::core::Core;
+use super::context::Context;
 use super::detach::DetachRequest;
-use super::metrics::DatabaseMetrics;
 use super::settings::{compaction, slatedb_settings};
 use super::wal_adapter::WalAdapter;
 use super::{FLUSH_DEADLINE, Runtimes};
@@ -28,7 +28,7 @@ pub(super) fn database_path(range: RangeId) -> String {
 pub(super) struct Database {
     pub(super) range: RangeId,
     pub(super) db: Db,
-    pub(super) metrics: DatabaseMetrics,
+    pub(super) metrics: Arc<DefaultMetricsRecorder>,
     pub(super) detach: DetachRequest,
 }
 
@@ -38,28 +38,28 @@ impl Database {
     /// After a failure the replayed rows are flushed to the store's files before this returns: a file that once failed to sync may show
     /// rows that are not on the disk, and no reader may see them before they are.
     pub(super) async fn open(
-        core: &Core,
+        context: &Context,
         runtimes: &Runtimes,
         wal: &WalAdapter,
         range: RangeId,
         resume: Resume,
     ) -> Result<Self, OpenError> {
-        let metrics = DatabaseMetrics::new();
-        let detach = DetachRequest::new(core.settings.detach_at_once_bytes);
-        let is_known = core.known.lock().contains(&range);
-        let cache = Arc::clone(&core.cache) as Arc<dyn slatedb::db_cache::DbCache>;
-        let store = || Arc::clone(&core.home.store);
+        let metrics = Arc::new(DefaultMetricsRecorder::new());
+        let detach = DetachRequest::new(context.settings.detach_at_once_bytes);
+        let is_known = context.known.lock().contains(&range);
+        let cache = Arc::clone(&context.cache) as Arc<dyn slatedb::db_cache::DbCache>;
+        let store = || Arc::clone(&context.home.store);
         let compactor = CompactorBuilder::new(database_path(range), store())
             .with_runtime(runtimes.store.clone())
-            .with_options(compaction(core.settings.garbage_age))
+            .with_options(compaction(context.settings.garbage_age))
             .with_scheduler_supplier(Arc::new(detach.clone()));
         let building = Db::builder(database_path(range), store())
-            .with_settings(slatedb_settings(core.settings.garbage_age))
-            .with_system_clock(Arc::clone(&core.clock))
+            .with_settings(slatedb_settings(context.settings.garbage_age))
+            .with_system_clock(Arc::clone(&context.clock))
             .with_sst_block_size(SstBlockSize::Block16Kib)
             .with_db_cache(cache, range.0)
             .with_write_runtime(runtimes.commit.clone())
-            .with_metrics_recorder(metrics.recorder())
+            .with_metrics_recorder(Arc::clone(&metrics) as _)
             .with_compactor_builder(compactor)
             .with_wal_writer(wal.writer_init(range, is_known))
             .build();
@@ -72,7 +72,7 @@ impl Database {
             metrics,
             detach,
         };
-        core.known.lock().insert(range);
+        context.known.lock().insert(range);
         if resume == Resume::AfterFailure {
             database.flush().await.map_err(open_error)?;
         }

@@ -16,7 +16,7 @@ use super::home::Home;
 use super::open_range::OpenRange;
 use super::wal_adapter::WalAdapter;
 use super::{
-    FLUSH_DEADLINE, Runtimes, Settings, admin, cloning, pin, removal, supervisor,
+    FLUSH_DEADLINE, Runtimes, Settings, admin, cloning, metrics, pin, removal, supervisor,
     within_store_deadline,
 };
 use crate::pipeline::Room;
@@ -69,7 +69,7 @@ impl SlateEngineSet {
     async fn start(home: Home, settings: Settings) -> Result<Self, OpenError> {
         let room = Room::new(settings.in_flight_bytes_max, settings.batch_bytes_max);
         let core = Core::new(home, settings);
-        let wal = WalAdapter::open(&core.home, Resume::AfterStop).await?;
+        let wal = WalAdapter::open(&core.context.home, Resume::AfterStop).await?;
         *core.wal.write() = Some(wal);
         let commits = CommitThread::start(Arc::clone(&core))?;
         let background = Pool::start(BACKGROUND)?;
@@ -113,7 +113,13 @@ impl SlateEngineSet {
         let _change = core.lock_change().await;
         let wal = core.wal().ok_or(OpenError::Unavailable)?;
         let _opening = Opening::begin(core, range).ok_or(OpenError::AlreadyOpen(range))?;
-        let opening = Database::open(core, &self.runtimes, &wal, range, Resume::AfterStop);
+        let opening = Database::open(
+            &core.context,
+            &self.runtimes,
+            &wal,
+            range,
+            Resume::AfterStop,
+        );
         let open = OpenRange::new(opening.await?);
         core.open_ranges.write().insert(range, Arc::clone(&open));
         Ok(Arc::new(SlateEngine::new(
@@ -217,12 +223,12 @@ impl EngineSet for SlateEngineSet {
 
     fn stats(&self) -> Stats {
         let mut stats = self.core.counts.read(self.core.health.get());
-        self.core.cache.count_into(&mut stats);
+        self.core.context.cache.count_into(&mut stats);
         if let Some(wal) = self.core.wal() {
             stats.log_bytes = wal.live_bytes();
         }
         for database in self.core.databases() {
-            database.metrics.add_to(&mut stats.metrics);
+            metrics::add_to(&database.metrics, &mut stats.metrics);
         }
         stats
     }

@@ -12,10 +12,10 @@ pub(super) fn of(manifest: &VersionedManifest) -> FileLayout {
     let mut files_by_key = Vec::new();
     let (mut bytes, mut files) = (0, 0);
     for view in manifest.all_sst_views() {
-        let visible = Visible::of(view);
+        let (first, visible_bytes) = visible(view);
         files += 1;
-        bytes += visible.bytes;
-        files_by_key.push((visible.first, visible.bytes));
+        bytes += visible_bytes;
+        files_by_key.push((first, visible_bytes));
     }
     files_by_key.sort();
     FileLayout {
@@ -49,52 +49,34 @@ fn newest_rewritten(manifest: &VersionedManifest) -> Option<String> {
     newest.filter(|newest| newest_flushed(manifest).as_ref() < Some(newest))
 }
 
-/// The part of a file that a database sees.
-struct Visible {
-    first: Bytes,
-    /// An estimate, which assumes that keys are spread evenly between the file's first and last.
-    bytes: u64,
-}
-
-impl Visible {
-    fn of(view: &SsTableView) -> Self {
-        let info = &view.sst.info;
-        let (first, last) = (
-            info.first_entry.clone().unwrap_or_default(),
-            info.last_entry.clone().unwrap_or_default(),
-        );
-        let whole = view.estimate_size();
-        let Some(range) = view.visible_range() else {
-            return Self {
-                first,
-                bytes: whole,
-            };
-        };
-        let start = match range.start_bound() {
-            Bound::Included(start) | Bound::Excluded(start) if *start > first => start.clone(),
-            _ => first.clone(),
-        };
-        let end = match range.end_bound() {
-            Bound::Included(end) | Bound::Excluded(end) if *end < last => end.clone(),
-            _ => last.clone(),
-        };
-        let (low, high) = (
-            position(&first, &first, &last),
-            position(&last, &first, &last),
-        );
-        let seen = position(&end, &first, &last) - position(&start, &first, &last);
-        #[allow(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            clippy::cast_precision_loss,
-            reason = "an estimate between 0 and the file's size"
-        )]
-        let bytes = (whole as f64 * (seen / (high - low).max(1.0)).clamp(0.0, 1.0)) as u64;
-        Self {
-            first: start,
-            bytes,
-        }
-    }
+/// The first key of a file that the database sees, and the bytes that it sees. The bytes are an estimate, which assumes that keys are
+/// spread evenly between the file's first and last.
+fn visible(view: &SsTableView) -> (Bytes, u64) {
+    let info = &view.sst.info;
+    let first = info.first_entry.clone().unwrap_or_default();
+    let last = info.last_entry.clone().unwrap_or_default();
+    let whole = view.estimate_size();
+    let Some(range) = view.visible_range() else {
+        return (first, whole);
+    };
+    let start = match range.start_bound() {
+        Bound::Included(start) | Bound::Excluded(start) if *start > first => start.clone(),
+        _ => first.clone(),
+    };
+    let end = match range.end_bound() {
+        Bound::Included(end) | Bound::Excluded(end) if *end < last => end.clone(),
+        _ => last.clone(),
+    };
+    let at = |key: &Bytes| position(key, &first, &last);
+    let seen = (at(&end) - at(&start)) / (at(&last) - at(&first)).max(1.0);
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "an estimate between 0 and the file's size"
+    )]
+    let bytes = (whole as f64 * seen.clamp(0.0, 1.0)) as u64;
+    (start, bytes)
 }
 
 /// The position of a key as a number: the eight bytes behind the common prefix of the first and the last key.

@@ -14,7 +14,7 @@ use crate::{ChangeError, Collected};
 /// Runs one pass of the database's garbage collection, which also detaches it from sources it no longer reads, and looks for files that
 /// no pass will remove.
 pub(super) async fn collect(core: &Core, database: &Database) -> Result<Collected, ChangeError> {
-    let options = settings::garbage_collection(core.settings.garbage_age);
+    let options = settings::garbage_collection(core.context.settings.garbage_age);
     let collected = admin(core, database.range).run_gc_once(options).await;
     collected.map_err(store_error)?;
     let manifest = database.db.manifest();
@@ -24,7 +24,7 @@ pub(super) async fn collect(core: &Core, database: &Database) -> Result<Collecte
         .map(|view| view.sst.id.value().to_string())
         .collect();
     let folder = Path::from(database_path(database.range)).join("compacted");
-    let mut files = core.home.store.list(Some(&folder));
+    let mut files = core.context.home.store.list(Some(&folder));
     while let Some(file) = files.try_next().await.map_err(store_error)? {
         let name = file.location.filename().unwrap_or_default();
         let name = name.strip_suffix(".sst").unwrap_or(name);

@@ -1,4 +1,4 @@
-//! Where the databases of a process are stored.
+//! The storage of the databases of a process.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use partita_wal::WalStorage;
 use partita_wal::local::LocalStorage;
 use slatedb::object_store::ObjectStore;
 
-/// Where the databases of a process are stored: their files in an object store, their common WAL in a storage of its own.
+/// The storage of the databases of a process: an object store for their files, and a storage for their common WAL.
 #[derive(Clone)]
 pub struct Home {
     /// The files of all databases.
@@ -19,16 +19,6 @@ pub struct Home {
 }
 
 impl Home {
-    /// In an object store, with a WAL in `wal`.
-    #[must_use]
-    pub fn new(store: Arc<dyn ObjectStore>, wal: Arc<dyn WalStorage>) -> Self {
-        Self {
-            store,
-            wal,
-            directory: None,
-        }
-    }
-
     /// In a data directory.
     #[must_use]
     pub fn in_directory(data: Arc<DataDir>) -> Self {

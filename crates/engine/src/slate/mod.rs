@@ -23,6 +23,7 @@ mod admin;
 mod cache;
 mod cloning;
 mod commit;
+mod context;
 mod core;
 mod database;
 mod detach;
@@ -30,7 +31,6 @@ mod engine;
 mod engine_set;
 mod file_layout;
 mod garbage;
-mod group_barrier;
 mod home;
 mod metrics;
 mod open_range;
@@ -73,8 +73,8 @@ struct Runtimes {
     store: Handle,
 }
 
-/// Waits for a read, but not for ever: the store retries without end, its callers do not. The timer is set only when the read does
-/// not complete at once.
+/// Limits the time of a read: the store retries without end, its callers do not. The timer is set only when the read does not
+/// complete at once.
 async fn within_read_deadline<T>(
     read: impl Future<Output = Result<T, slatedb::Error>> + Send,
 ) -> Result<T, ReadError> {
@@ -85,8 +85,8 @@ async fn within_read_deadline<T>(
     }
 }
 
-/// Waits for an operation on the store's files, but not for ever: SlateDB retries without end, on a full disk too, and the operation
-/// holds the change lock. All operations that are waited for like this can be called again.
+/// Limits the time of an operation on the store's files: SlateDB retries without end, on a full disk too, and the operation holds the
+/// change lock. All these operations can be called again.
 async fn within_store_deadline<T>(
     operation: impl Future<Output = Result<T, ChangeError>> + Send,
 ) -> Result<T, ChangeError> {
@@ -100,7 +100,7 @@ fn read_error(error: slatedb::Error) -> ReadError {
         ErrorKind::Closed(_) | ErrorKind::Unavailable => {
             ReadError::Unavailable(error.to_string().into())
         }
-        // A read cannot cause the other kinds: a bug of ours or of SlateDB, and nothing that a caller could mend.
+        // A read cannot cause the other kinds, except by a bug of this crate or of SlateDB.
         _ => ReadError::Corrupt(Arc::new(error)),
     }
 }

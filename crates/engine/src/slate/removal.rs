@@ -39,7 +39,11 @@ pub(super) async fn remove(core: &Core, range: RangeId) -> Result<Removal, Chang
     if let Some(wal) = core.wal() {
         wal.release_all(range);
     }
-    let removed = core.home.remove_empty_folders(database_path(range)).await;
+    let removed = core
+        .context
+        .home
+        .remove_empty_folders(database_path(range))
+        .await;
     removed.map_err(store_error)?;
     Ok(Removal::Gone)
 }
@@ -47,7 +51,7 @@ pub(super) async fn remove(core: &Core, range: RangeId) -> Result<Removal, Chang
 /// Deletes the files of a database without a manifest, which SlateDB does not recognize as its own: a removal was cut short, or a
 /// compaction wrote a file after the database was closed and removed.
 async fn delete_files(core: &Core, range: RangeId) -> Result<(), ChangeError> {
-    let store = &core.home.store;
+    let store = &core.context.home.store;
     let files = store.list(Some(&Path::from(database_path(range))));
     let deleting = store.delete_stream(files.map_ok(|file| file.location).boxed());
     deleting
@@ -56,7 +60,7 @@ async fn delete_files(core: &Core, range: RangeId) -> Result<(), ChangeError> {
         .map_err(store_error)
 }
 
-/// Which of these databases [`remove`] would remove, if none of their readers is being cloned. Advisory; [`remove`] decides.
+/// The databases that [`remove`] would remove if no clone is being made. Advisory; [`remove`] decides.
 pub(super) async fn removable(
     core: &Core,
     ranges: &[RangeId],
@@ -88,7 +92,7 @@ pub(super) async fn removable(
     Ok(unread)
 }
 
-/// What may still read the files of a database.
+/// The readers of the files of a database.
 enum Readers {
     None,
     /// A snapshot.
@@ -97,8 +101,8 @@ enum Readers {
     Clones(Vec<String>),
 }
 
-/// Checkpoints that expire do not count: those of clones being made, which have a lasting one by then or failed, and those that an
-/// operator asked for, which end with their range. A lasting one is a pin, or belongs to a clone, whose manifest references it.
+/// Checkpoints that expire do not count: a clone that is being made replaces its own by a lasting one, and those of operators end with
+/// their range. A lasting one is a pin, or belongs to a clone, whose manifest references it.
 fn readers(manifest: &VersionedManifest) -> Readers {
     let checkpoints = manifest.checkpoints().iter();
     let lasting = || checkpoints.clone().filter(|it| it.expire_time.is_none());

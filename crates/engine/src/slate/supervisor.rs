@@ -17,10 +17,10 @@ use super::open_range::OpenRange;
 use super::wal_adapter::WalAdapter;
 use crate::{Health, OpenError, RangeId};
 
-/// How often it looks when nothing happens.
+/// How often it checks the databases when idle.
 const TICK: Duration = Duration::from_millis(500);
 
-/// How often it looks while writes wait for a flush: a database does not report the flushes that it does by itself.
+/// How often it checks them while writes wait for a flush: a database does not report the flushes that it starts itself.
 const TICK_BACKLOGGED: Duration = Duration::from_millis(20);
 
 const RETRY_FIRST: Duration = Duration::from_millis(100);
@@ -103,13 +103,13 @@ async fn maintenance_wanted(wal: Option<&WalAdapter>) {
     }
 }
 
-/// Maintains the WAL, and takes writes again once they have room.
+/// Maintains the WAL, and accepts writes again once there is room.
 async fn maintain(core: &Core, wal: &WalAdapter, databases: &[Arc<Database>]) {
     let health = core.health.get();
     match wal.maintain(&flushed(databases)).await {
         Ok(()) if wal.is_backlogged() => {}
         Ok(()) => {
-            // Only from the health that was read before: a failure in between must not be overwritten.
+            // Replaces only the health that was read before, so that it does not hide a failure in between.
             if core.health.replace(health, Health::Healthy) && health != Health::Healthy {
                 tracing::info!(was = health.as_str(), "writes are accepted again");
             }
@@ -126,7 +126,7 @@ fn flushed(databases: &[Arc<Database>]) -> Vec<(RangeId, WalId)> {
         .collect()
 }
 
-/// Closes all databases and opens them again, as often as it takes.
+/// Closes all databases and opens them again. Retries until it succeeds.
 async fn recover(core: &Core, runtimes: &Runtimes) {
     let _changes = core.lock_all_changes().await;
     core.health.set(Health::Recovering);
@@ -156,16 +156,22 @@ async fn recover(core: &Core, runtimes: &Runtimes) {
     }
 }
 
-/// Opens all ranges over a WAL that continues in a new place. What the old records held is flushed and released before any read.
+/// Opens all ranges over a WAL that continues in a new segment. Flushes and releases the rows of the old records before any read.
 async fn reopen(
     core: &Core,
     runtimes: &Runtimes,
     open_ranges: &[Arc<OpenRange>],
 ) -> Result<(), OpenError> {
-    let wal = WalAdapter::open(&core.home, Resume::AfterFailure).await?;
+    let wal = WalAdapter::open(&core.context.home, Resume::AfterFailure).await?;
     let mut databases = Vec::with_capacity(open_ranges.len());
     for open in open_ranges {
-        let opening = Database::open(core, runtimes, &wal, open.range, Resume::AfterFailure);
+        let opening = Database::open(
+            &core.context,
+            runtimes,
+            &wal,
+            open.range,
+            Resume::AfterFailure,
+        );
         databases.push(Arc::new(opening.await?));
     }
     wal.retain(open_ranges.iter().map(|open| open.range));

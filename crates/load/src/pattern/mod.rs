@@ -70,23 +70,15 @@ impl fmt::Display for Pattern {
             Self::Zipf {
                 partitions,
                 exponent,
-            } => {
-                write!(
-                    f,
-                    "{partitions} partitions by Zipf's law with exponent {exponent}"
-                )
+            } => write!(
+                f,
+                "{partitions} partitions by Zipf's law with exponent {exponent}"
+            ),
+            Self::Append { partition_rows: n } => {
+                write!(f, "growing PartitionKeys, a new one each {n} rows")
             }
-            Self::Append { partition_rows } => {
-                write!(
-                    f,
-                    "growing PartitionKeys, a new one each {partition_rows} rows"
-                )
-            }
-            Self::Prepend { partition_rows } => {
-                write!(
-                    f,
-                    "shrinking PartitionKeys, a new one each {partition_rows} rows"
-                )
+            Self::Prepend { partition_rows: n } => {
+                write!(f, "shrinking PartitionKeys, a new one each {n} rows")
             }
             Self::Sampled { source, keys } => write!(f, "{keys} keys sampled from {source}"),
         }

@@ -1,11 +1,11 @@
-//! Kinds of keys: their first byte, and how far their prefixes reach.
+//! Kinds of keys: the first byte of each, and the fields of its prefixes.
 
 use super::text::text_len;
 use bytes::Bytes;
 
 /// A field before the last one of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Field {
+enum Field {
     /// A text with its terminator.
     Text,
     /// Eight bytes.
@@ -14,14 +14,13 @@ pub enum Field {
 
 const ID_BYTES: usize = 8;
 
-/// What a key is the key of: its first byte, and the fields of its prefixes. The first field of every key is the account.
+/// The kind of a key: its first byte and the fields of its prefixes. The first field of every key is the account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct KeyKind {
     byte: u8,
     /// The fields that all keys of one container (a table, a queue, a blob container) share.
     container: &'static [Field],
-    /// The fields that all keys share which a split must keep together; none where no split may lie between keys of the
-    /// kind.
+    /// The fields that are equal in keys which a split must keep together; empty for a kind that is never split.
     indivisible: &'static [Field],
 }
 
@@ -30,7 +29,7 @@ impl KeyKind {
     pub const TABLE_SERVICE_PROPERTIES: Self = Self::undivided(0x10);
     /// `account | folded table name`: a table of the catalog.
     pub const TABLE: Self = Self::undivided(0x11);
-    /// `account | table id`: a deleted table whose rows are still to be removed.
+    /// `account | table id`: a deleted table whose rows have not been removed yet.
     pub const DROPPED_TABLE: Self = Self::undivided(0x12);
     /// `account | table id | PartitionKey | RowKey`: an entity.
     pub const ENTITY: Self = Self::divided(
@@ -40,8 +39,7 @@ impl KeyKind {
     );
 
     /// A kind whose keys all stay in one range.
-    #[must_use]
-    pub const fn undivided(byte: u8) -> Self {
+    const fn undivided(byte: u8) -> Self {
         Self {
             byte,
             container: &[],
@@ -49,14 +47,9 @@ impl KeyKind {
         }
     }
 
-    /// A kind whose keys may be split between, at the start of the indivisible prefix of one of them. That prefix begins
-    /// with that of the container.
-    #[must_use]
-    pub const fn divided(
-        byte: u8,
-        container: &'static [Field],
-        indivisible: &'static [Field],
-    ) -> Self {
+    /// A kind whose keys can be split between two ranges, at the start of an indivisible prefix. The indivisible prefix
+    /// begins with the container's prefix.
+    const fn divided(byte: u8, container: &'static [Field], indivisible: &'static [Field]) -> Self {
         assert!(!container.is_empty() && container.len() <= indivisible.len());
         Self {
             byte,
@@ -66,39 +59,22 @@ impl KeyKind {
     }
 
     /// The first byte of its keys.
-    #[must_use]
     pub const fn byte(self) -> u8 {
         self.byte
     }
 
     /// The least key of the kind.
-    #[must_use]
     pub fn start(self) -> Bytes {
         Bytes::copy_from_slice(&[self.byte])
     }
 
     /// A key after every key of the kind.
-    #[must_use]
     pub fn end(self) -> Bytes {
         Bytes::copy_from_slice(&[self.byte + 1])
     }
-
-    /// The prefix of a key of this kind that all rows of its container share. `None` for a kind without containers, and
-    /// for a malformed key.
-    #[must_use]
-    pub fn container_prefix(self, key: &[u8]) -> Option<&[u8]> {
-        prefix_of(key, self.container)
-    }
-
-    /// The prefix of a key of this kind that no split divides, which is also the first key that a row with it can have.
-    /// `None` for a kind that is never split, and for a malformed key.
-    #[must_use]
-    pub fn indivisible_prefix(self, key: &[u8]) -> Option<&[u8]> {
-        prefix_of(key, self.indivisible)
-    }
 }
 
-/// The kind byte and the fields after it.
+/// The kind byte and these fields after it; `None` without fields, and for a malformed key.
 #[inline]
 fn prefix_of<'k>(key: &'k [u8], fields: &[Field]) -> Option<&'k [u8]> {
     if fields.is_empty() {
@@ -114,62 +90,33 @@ fn prefix_of<'k>(key: &'k [u8], fields: &[Field]) -> Option<&'k [u8]> {
     key.get(..len)
 }
 
-/// A list of kinds.
-#[derive(Debug, Clone, Copy)]
-pub struct KeyKinds(&'static [KeyKind]);
+/// Every kind of key that is stored, the most frequent first.
+const STORED: [KeyKind; 4] = [
+    KeyKind::ENTITY,
+    KeyKind::TABLE,
+    KeyKind::TABLE_SERVICE_PROPERTIES,
+    KeyKind::DROPPED_TABLE,
+];
 
-impl KeyKinds {
-    /// Every kind of key that is stored, the most frequent first.
-    pub const STORED: Self = Self::new(&[
-        KeyKind::ENTITY,
-        KeyKind::TABLE,
-        KeyKind::TABLE_SERVICE_PROPERTIES,
-        KeyKind::DROPPED_TABLE,
-    ]);
-
-    /// # Panics
-    /// Where two kinds have the same first byte; in a constant, at compile time.
-    #[must_use]
-    pub const fn new(kinds: &'static [KeyKind]) -> Self {
-        let mut at = 0;
-        while at < kinds.len() {
-            let mut other = at + 1;
-            while other < kinds.len() {
-                assert!(
-                    kinds[at].byte != kinds[other].byte,
-                    "two kinds of key with the same first byte"
-                );
-                other += 1;
-            }
-            at += 1;
-        }
-        Self(kinds)
-    }
-
-    /// The kind of a key; `None` for an unknown one.
-    #[must_use]
-    pub fn kind_of(self, key: &[u8]) -> Option<KeyKind> {
-        let byte = key.first()?;
-        self.0.iter().find(|kind| kind.byte == *byte).copied()
-    }
+/// The kind of a stored key; `None` for an unknown one.
+fn kind_of(key: &[u8]) -> Option<KeyKind> {
+    let byte = key.first()?;
+    STORED.into_iter().find(|kind| kind.byte == *byte)
 }
 
-/// The indivisible prefix of a stored key: for an entity everything up to and with its PartitionKey. `None` for kinds that
-/// are never split, and for malformed keys.
-#[must_use]
+/// The prefix of a stored key that no split divides: for an entity, everything through its PartitionKey. It is also the
+/// first key that a row with this prefix can have. `None` for kinds that are never split, and for malformed keys.
 pub fn indivisible_prefix(key: &[u8]) -> Option<&[u8]> {
-    KeyKinds::STORED.kind_of(key)?.indivisible_prefix(key)
+    prefix_of(key, kind_of(key)?.indivisible)
 }
 
-/// The prefix that all rows of a stored key's container share: for an entity that of its table. `None` for kinds without
-/// containers, and for malformed keys.
-#[must_use]
+/// The prefix that all rows of a stored key's container share: for an entity, the prefix of its table. `None` for kinds
+/// without containers, and for malformed keys.
 pub fn container_prefix(key: &[u8]) -> Option<&[u8]> {
-    KeyKinds::STORED.kind_of(key)?.container_prefix(key)
+    prefix_of(key, kind_of(key)?.container)
 }
 
 /// The encoded account of a key, the same for all kinds of its keys. `None` for malformed keys.
-#[must_use]
 pub fn account_of(key: &[u8]) -> Option<&[u8]> {
     let rest = key.get(1..)?;
     rest.get(..text_len(rest)?)
@@ -190,16 +137,6 @@ mod tests {
         &[Field::Text, Field::Id],
         &[Field::Text, Field::Id, Field::Text],
     );
-    /// The stored kinds, which do not know of the two others, and those.
-    const WITH_OTHERS: KeyKinds = KeyKinds::new(&[
-        KeyKind::ENTITY,
-        MESSAGE,
-        KeyKind::TABLE,
-        KeyKind::TABLE_SERVICE_PROPERTIES,
-        KeyKind::DROPPED_TABLE,
-        BLOCK,
-    ]);
-
     fn in_container(kind: KeyKind, account: &str, container: u64) -> KeyWriter {
         let key = KeyWriter::new(kind, 32).text(account);
         key.table_id(TableId(container))
@@ -217,21 +154,19 @@ mod tests {
                 .last_text(&last)
                 .finish();
             let queue = in_container(MESSAGE, &account, container).finish();
-            let kind = WITH_OTHERS.kind_of(&message).unwrap();
-            prop_assert_eq!(kind.indivisible_prefix(&message), Some(queue.as_ref()));
-            prop_assert_eq!(kind.container_prefix(&message), Some(queue.as_ref()));
+            prop_assert_eq!(prefix_of(&message, MESSAGE.indivisible), Some(queue.as_ref()));
+            prop_assert_eq!(prefix_of(&message, MESSAGE.container), Some(queue.as_ref()));
 
             let of_blob = |last: &str| in_container(BLOCK, &account, container).text(&name).last_text(last);
             let (block, blob) = (of_blob(&last).finish(), of_blob("").finish());
-            let kind = WITH_OTHERS.kind_of(&block).unwrap();
-            prop_assert_eq!(kind.indivisible_prefix(&block), Some(blob.as_ref()));
+            prop_assert_eq!(prefix_of(&block, BLOCK.indivisible), Some(blob.as_ref()));
             let blobs = in_container(BLOCK, &account, container).finish();
-            prop_assert_eq!(kind.container_prefix(&block), Some(blobs.as_ref()));
+            prop_assert_eq!(prefix_of(&block, BLOCK.container), Some(blobs.as_ref()));
 
-            // The kinds that are stored are as they were, and know nothing of these.
+            // Other kinds do not change the stored ones.
             let space = TableSpace::new(&account, TableId(container));
             let entity = space.entity(&name, &last);
-            prop_assert_eq!(WITH_OTHERS.kind_of(&entity), Some(KeyKind::ENTITY));
+            prop_assert_eq!(kind_of(&entity), Some(KeyKind::ENTITY));
             let partition = space.partition(&name);
             prop_assert_eq!(indivisible_prefix(&entity), Some(partition.as_ref()));
             prop_assert_eq!(indivisible_prefix(&message), None);
@@ -252,12 +187,18 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_have_prefixes_of_their_own(key: Vec<u8>) {
+        fn prefixes_of_any_bytes_are_prefixes(key: Vec<u8>) {
             for prefix in [indivisible_prefix(&key), container_prefix(&key)].into_iter().flatten() {
                 prop_assert!(key.starts_with(prefix));
             }
             let _ = account_of(&key);
         }
+    }
+
+    #[test]
+    fn first_bytes_tell_kinds_apart() {
+        let bytes: std::collections::BTreeSet<u8> = STORED.map(KeyKind::byte).into();
+        assert_eq!(bytes.len(), STORED.len());
     }
 
     #[test]

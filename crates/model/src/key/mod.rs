@@ -1,16 +1,16 @@
 //! The ordered key codec: one key space for everything, whose byte order is the service's order.
 //!
-//! A key is a kind byte and then fields. A text field is written in UTF-8 with the lead bytes EE and EF moved above F0..F4
-//! (so that bytes sort as UTF-16 code units do, see `utf16`), 00 as 01 01, 01 as 01 02, and ends with 00. The last field
-//! of a key has no terminator. `docs/format/keys.md` has the bytes.
+//! A key is a kind byte followed by fields. A text field is UTF-8 with the lead bytes EE and EF moved above F0..F4, so that
+//! bytes sort as UTF-16 code units do (see `utf16`). In it, 00 is written as 01 01 and 01 as 01 02; a 00 ends it. The last
+//! field of a key has no terminator. `docs/format/keys.md` describes the bytes.
 //!
-//! Each [`KeyKind`] declares which prefix of its keys a split must not divide. A new kind is a constant and an entry in the
-//! list of kinds; no other kind changes.
+//! Each [`KeyKind`] declares which prefix of its keys a split must not divide. A new kind needs a constant and an entry in
+//! the list of kinds; other kinds do not change.
 //!
 //! Invariants:
 //! - encoded keys compare, byte for byte, as their fields do, field by field, texts by UTF-16 code units;
-//! - a field never contains 00 except as its terminator, so no text can reach into the next field;
-//! - a split lies at the start of an *indivisible prefix*, for a row that of its PartitionKey.
+//! - a field contains 00 only as its terminator, so no text can reach into the next field;
+//! - a split lies at the start of an *indivisible prefix*; for an entity, that prefix ends after the PartitionKey.
 
 mod kind;
 mod reader;
@@ -18,18 +18,18 @@ mod table_space;
 mod text;
 mod writer;
 
-pub use kind::{Field, KeyKind, KeyKinds, account_of, container_prefix, indivisible_prefix};
+pub use kind::{KeyKind, account_of, container_prefix, indivisible_prefix};
 pub use reader::KeyReader;
 pub use table_space::TableSpace;
 pub use writer::KeyWriter;
 
 use thiserror::Error;
 
-/// The identity of a table: new at each creation, so that a table shares no rows with an earlier one of its name.
+/// The id of a table: new at each creation, so that a table shares no rows with an earlier table of the same name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TableId(pub u64);
 
-/// A stored key that no writer of this version makes.
+/// A stored key that this version cannot read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("the stored key is malformed")]
 pub struct KeyError;

@@ -1,23 +1,22 @@
-//! Reading keys.
+//! Reads keys field by field.
 
 use super::text::{END, read_text};
 use super::{KeyError, KeyKind, TableId};
 use std::borrow::Cow;
 
-/// Reads a key field by field.
+/// The fields of a key that have not been read yet.
 #[derive(Debug, Clone, Copy)]
 pub struct KeyReader<'a> {
     rest: &'a [u8],
 }
 
 impl<'a> KeyReader<'a> {
-    /// Reads the fields after a prefix.
-    #[must_use]
+    /// The fields after a prefix.
     pub const fn new(rest: &'a [u8]) -> Self {
         Self { rest }
     }
 
-    /// Reads the fields of a key of the expected kind.
+    /// The fields of a key of the expected kind.
     ///
     /// # Errors
     /// [`KeyError`] for any other kind.

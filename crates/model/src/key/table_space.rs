@@ -12,8 +12,7 @@ pub struct TableSpace {
 }
 
 impl TableSpace {
-    /// The rows of a table of an account.
-    #[must_use]
+    /// The part that holds the rows of this table.
     pub fn new(account: &str, table: TableId) -> Self {
         let key = KeyWriter::new(KeyKind::ENTITY, account.len() + 9).text(account);
         Self {
@@ -21,14 +20,12 @@ impl TableSpace {
         }
     }
 
-    /// The prefix that all its keys share, and no other key has.
-    #[must_use]
+    /// The prefix that all keys of the table, and no other keys, begin with.
     pub fn prefix(&self) -> &Bytes {
         &self.prefix
     }
 
     /// The key of an entity.
-    #[must_use]
     pub fn entity(&self, partition_key: &str, row_key: &str) -> Bytes {
         let mut key = self.with_room(partition_key.len() + row_key.len() + 1);
         push_text(&mut key, partition_key);
@@ -38,34 +35,31 @@ impl TableSpace {
     }
 
     /// The least key after an entity's: no row has a key between the two.
-    #[must_use]
     pub fn after_entity(&self, partition_key: &str, row_key: &str) -> Bytes {
         let mut key = Vec::from(self.entity(partition_key, row_key));
-        // In a longer RowKey, a byte of at least 01 follows.
+        // A longer RowKey continues with a byte of at least 01.
         key.push(END);
         Bytes::from(key)
     }
 
     /// The first key that a row of the partition can have: its indivisible prefix.
-    #[must_use]
     pub fn partition(&self, partition_key: &str) -> Bytes {
-        let mut key = self.with_room(partition_key.len() + 1);
-        push_text(&mut key, partition_key);
-        key.push(END);
-        Bytes::from(key)
+        self.partition_then(partition_key, END)
     }
 
     /// A key after every row of the partition and before every row of the next.
-    #[must_use]
     pub fn partition_end(&self, partition_key: &str) -> Bytes {
+        self.partition_then(partition_key, END + 1)
+    }
+
+    fn partition_then(&self, partition_key: &str, last: u8) -> Bytes {
         let mut key = self.with_room(partition_key.len() + 1);
         push_text(&mut key, partition_key);
-        key.push(END + 1);
+        key.push(last);
         Bytes::from(key)
     }
 
     /// A key after every row of the table.
-    #[must_use]
     pub fn end(&self) -> Bytes {
         let mut key = self.with_room(1);
         // The highest byte of an encoded text is F6.
@@ -97,7 +91,7 @@ mod tests {
     use crate::compare_utf16;
     use proptest::prelude::*;
 
-    /// Texts that meet the codec's corners: escapes, terminators, lifted leads, common prefixes.
+    /// Texts with the codec's special cases: escapes, terminators, moved lead bytes, common prefixes.
     fn text() -> impl Strategy<Value = String> {
         prop_oneof![
             "[\u{0}\u{1}\u{2}a\u{7F}\u{D7FF}\u{E000}\u{FFFD}\u{FFFF}\u{10000}\u{10FFFF}]{0,5}",
@@ -110,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_those_of_the_format_document() {
+    fn bytes_match_the_format_document() {
         let space = TableSpace::new("acc", TableId(7));
         let mut prefix = b"\x20acc\x00".to_vec();
         prefix.extend_from_slice(&[0, 0, 0, 0, 0, 0, 0, 7]);

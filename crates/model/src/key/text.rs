@@ -1,4 +1,4 @@
-//! Text fields: UTF-8 whose bytes sort as UTF-16 code units, and that never contains the terminator.
+//! Text fields: an encoding whose bytes sort as UTF-16 code units and never contain the terminator.
 
 use super::KeyError;
 use crate::utf16::{lift, lower};
@@ -49,7 +49,7 @@ pub(super) fn read_text(field: &[u8]) -> Result<Cow<'_, str>, KeyError> {
         .map_err(|_| KeyError)
 }
 
-/// The length of the text field at the start, with its terminator.
+/// The length, with its terminator, of the text field that the bytes begin with.
 pub(super) fn text_len(bytes: &[u8]) -> Option<usize> {
     Some(bytes.iter().position(|&byte| byte == END)? + 1)
 }

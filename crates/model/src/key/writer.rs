@@ -1,10 +1,10 @@
-//! Writing keys.
+//! Writes keys field by field.
 
 use super::text::{END, push_text};
 use super::{KeyKind, TableId};
 use bytes::Bytes;
 
-/// Writes a key field by field.
+/// A key under construction.
 #[derive(Debug)]
 pub struct KeyWriter {
     bytes: Vec<u8>,
@@ -12,14 +12,13 @@ pub struct KeyWriter {
 
 impl KeyWriter {
     /// Starts a key of a kind, with room for `capacity` bytes.
-    #[must_use]
     pub fn new(kind: KeyKind, capacity: usize) -> Self {
         let mut bytes = Vec::with_capacity(capacity + 1);
         bytes.push(kind.byte());
         Self { bytes }
     }
 
-    /// A text with its terminator.
+    /// Appends a text and its terminator.
     #[must_use]
     pub fn text(mut self, text: &str) -> Self {
         push_text(&mut self.bytes, text);
@@ -27,14 +26,14 @@ impl KeyWriter {
         self
     }
 
-    /// A table id: eight bytes, big-endian.
+    /// Appends a table id: eight bytes, big-endian.
     #[must_use]
     pub fn table_id(mut self, id: TableId) -> Self {
         self.bytes.extend_from_slice(&id.0.to_be_bytes());
         self
     }
 
-    /// The last text, without terminator.
+    /// Appends the last text, without a terminator.
     #[must_use]
     pub fn last_text(mut self, text: &str) -> Self {
         push_text(&mut self.bytes, text);
@@ -42,7 +41,6 @@ impl KeyWriter {
     }
 
     /// The key.
-    #[must_use]
     pub fn finish(self) -> Bytes {
         Bytes::from(self.bytes)
     }

@@ -47,7 +47,7 @@ fn connect_prints_settings_on_stdout_and_the_answer_on_stderr() {
     server.end("-TERM");
     let (code, data, talk) = connect(&["string"]);
     assert!(
-        code == 1 && data.contains("AccountKey=") && talk.starts_with("nothing answers at "),
+        code == 1 && data.contains("AccountKey=") && talk.starts_with("no server answers at "),
         "{talk}"
     );
 }

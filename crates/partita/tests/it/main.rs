@@ -17,6 +17,7 @@ mod proxy;
 mod request;
 mod serve;
 mod snapshots;
+mod stored_formats;
 mod stress;
 mod tokens;
 mod tools;

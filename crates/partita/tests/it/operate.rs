@@ -152,7 +152,7 @@ fn the_heat_map_is_of_a_known_table_and_time() {
     let (code, data, talk) = world.run("heat --partitions --to 2020-01-01T00:00:00Z -o table");
     assert_eq!((code, &*data), (1, ""));
     assert!(
-        talk.starts_with("nothing is known of that time, "),
+        talk.starts_with("no data for that time, "),
         "{talk}"
     );
 }

@@ -247,7 +247,7 @@ fn a_backup_without_a_name_that_goes_on_leaves_no_snapshot_behind() {
     std::fs::create_dir(world.path("out")).unwrap();
     std::fs::write(world.path("out/blocked"), "mine").unwrap();
     let talk = world.refused("backup --to out/blocked ADMIN");
-    assert!(talk.contains("cannot make the directory"), "{talk}");
+    assert!(talk.contains("cannot create the directory"), "{talk}");
     assert_eq!(snapshots(), 1, "kept, so that the backup can go on");
     std::fs::remove_file(world.path("out/blocked")).unwrap();
     let command = |talk: &str, before: &str| {

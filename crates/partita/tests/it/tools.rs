@@ -279,7 +279,7 @@ fn what_destroys_needs_a_yes_where_nobody_can_be_asked() {
         command.args(line.split(' ').map(|word| word.replace("N(ge)0", "N ge 0")));
         let (code, data, talk) = read(command.output().unwrap());
         assert_eq!((code, &*data), (2, ""));
-        assert!(talk.contains(": there is no terminal to ask on"), "{talk}");
+        assert!(talk.contains(": cannot ask for confirmation, stdin or stderr is not a terminal"), "{talk}");
     }
     assert_eq!(world.run("count many").1, "2\n");
 }

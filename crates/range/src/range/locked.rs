@@ -6,7 +6,7 @@ use crate::lock_table::Locks;
 use bytes::Bytes;
 use partita_engine::{Batch, KeyRange, ReadError, ScanHint, WriteError};
 use partita_heat::Access;
-use partita_rt::{Bug, Clock, SystemClock, is_planted};
+use partita_rt::{Clock, SystemClock};
 use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,8 +17,6 @@ use tokio::sync::oneshot;
 const SCAN_KEYS_MIN: usize = 8;
 /// The most bytes such a scan reads: other rows between the keys may be large.
 pub(super) const SCAN_BYTES_MAX: usize = 256 << 10;
-/// How long a planted bug keeps its race window open.
-const PLANTED_PAUSE: Duration = Duration::from_millis(2);
 
 /// Keys of a range under lock. Dropping it releases them and changes nothing.
 #[derive(Debug)]
@@ -151,24 +149,6 @@ impl Locked {
         Ok(())
     }
 
-    /// Commits the first half of a batch and returns the second: a bug, see [`Bug::HalfBatch`].
-    async fn commit_half(&self, batch: Batch) -> Result<Batch, WriteError> {
-        let mut halves = [Batch::new(), Batch::new()];
-        let middle = batch.len() / 2;
-        for (at, write) in batch.into_writes().into_iter().enumerate() {
-            let half = &mut halves[usize::from(at >= middle)];
-            match write.value {
-                Some(value) => half.put(write.key, value),
-                None => half.delete(write.key),
-            }
-        }
-        let [first, second] = halves;
-        let permit = self.range.engine.reserve(first.bytes()).await?;
-        permit.submit(first, Box::new(|_| ()));
-        tokio::time::sleep(PLANTED_PAUSE).await;
-        Ok(second)
-    }
-
     /// Makes the batch durable, all of it or nothing; every key of it must be under this lock.
     ///
     /// Cancel safe in this sense: dropped before the engine has room, nothing happens; after that the write goes on, the
@@ -184,14 +164,7 @@ impl Locked {
     ///
     /// # Errors
     /// Those of [`Locked::commit`].
-    pub async fn commit_by(
-        self,
-        mut batch: Batch,
-        clock: &dyn Clock,
-    ) -> Result<Instant, WriteError> {
-        if is_planted(Bug::HalfBatch) && batch.len() > 1 {
-            batch = self.commit_half(batch).await?;
-        }
+    pub async fn commit_by(self, batch: Batch, clock: &dyn Clock) -> Result<Instant, WriteError> {
         let began = self.arrived.unwrap_or_else(|| clock.monotonic());
         let permit = self.range.engine.reserve(batch.bytes()).await?;
         let (answer, answered) = oneshot::channel();
@@ -218,15 +191,7 @@ impl Locked {
         };
         // Before the engine has them, so that no reader takes an existing key for absent.
         for write in writes.iter().filter(|write| write.value.is_some()) {
-            if !is_planted(Bug::FilterForgets) {
-                memory.keys.add(&write.key);
-            }
-        }
-        if is_planted(Bug::ReadNotDurable) {
-            for write in writes.iter().cloned() {
-                memory.cache.set(write.key, write.value);
-            }
-            tokio::time::sleep(PLANTED_PAUSE).await;
+            memory.keys.add(&write.key);
         }
         permit.submit(
             batch,
@@ -234,7 +199,6 @@ impl Locked {
                 pass.note(&writes, result);
                 for write in writes {
                     match result {
-                        Ok(()) if is_planted(Bug::CacheKeepsOld) => {}
                         Ok(()) => memory.cache.set(write.key, write.value),
                         Err(_) => memory.cache.forget(&write.key),
                     }

@@ -7,7 +7,10 @@ pub use locked::Locked;
 use crate::RowMemory;
 use crate::follow::FollowError;
 use crate::gate::Gate;
+#[cfg(not(feature = "planted-bugs"))]
 use crate::lock_table::LockTable;
+#[cfg(feature = "planted-bugs")]
+use crate::planted::LockTable;
 use bytes::Bytes;
 use partita_engine::{
     Batch, Engine, KeyRange, RangeId, ReadError, Scan, ScanHint, Write, WriteError,
@@ -79,6 +82,8 @@ impl Range {
         engine: Arc<dyn Engine>,
         memory: Arc<RowMemory>,
     ) -> Self {
+        #[cfg(feature = "planted-bugs")]
+        let engine = partita_engine::planted::plant(engine, bounds.end.clone());
         Self {
             id,
             bounds,
@@ -146,6 +151,10 @@ impl Range {
     /// early, the range stays frozen until [`Range::thaw`].
     pub async fn freeze(&self) {
         self.gate.freeze().await;
+        #[cfg(feature = "planted-bugs")]
+        if partita_engine::planted::is_active("stale-map") {
+            self.thaw();
+        }
     }
 
     /// Takes writes again.

@@ -1,4 +1,4 @@
-//! A data directory that is made from something else, and is there once all of it is.
+//! A data directory that appears under its name only once it is complete: for restoring a backup.
 
 use std::fs;
 use std::io;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::lock::Lock;
 use super::{DataDir, Error, stamp};
 
-/// A directory under another name, beside the place where it will be. Dropped unfinished it stays, and the next try removes it.
+/// A data directory under a temporary name beside its target. Dropped unfinished, it stays, and the next try removes it.
 #[derive(Debug)]
 pub struct Building {
     target: PathBuf,
@@ -15,12 +15,12 @@ pub struct Building {
 }
 
 impl Building {
-    /// Begins a data directory for `target`, which must not be there, or be empty. Removes what an earlier try left. Blocking.
+    /// Begins a data directory for `target`, which must be missing or empty. Removes the leftovers of an earlier try. Blocking.
     ///
     /// # Errors
-    /// [`Error::Io`]; [`Error::Locked`] while somebody else makes it.
+    /// [`Error::Io`]; [`Error::Locked`] while another process builds it.
     pub fn begin(target: &Path) -> Result<Self, Error> {
-        let taken = |kind| Error::io("make the directory", target, io::Error::from(kind));
+        let taken = |kind| Error::io("create the directory", target, io::Error::from(kind));
         match fs::read_dir(target) {
             Ok(mut entries) => {
                 if entries.next().is_some() {
@@ -38,7 +38,7 @@ impl Building {
         hidden.push(".restoring");
         let place = target.with_file_name(hidden);
         if place.exists() {
-            // Somebody may be filling it at this moment.
+            // Fails while another process fills it.
             let _lock = Lock::take(&place)?;
             remove(&place)?;
         }
@@ -46,7 +46,7 @@ impl Building {
         Ok(Self { target, place })
     }
 
-    /// Gives it up, once whoever filled it has let go of it. Blocking.
+    /// Removes it. Call it once the opened [`DataDir`] is dropped. Blocking.
     ///
     /// # Errors
     /// [`Error::Io`]; the next try removes it.
@@ -54,21 +54,21 @@ impl Building {
         remove(&self.place)
     }
 
-    /// Opens it, to be filled.
+    /// Opens it for writing.
     ///
     /// # Errors
-    /// As [`DataDir::open`].
+    /// Those of [`DataDir::open`].
     pub fn open(&self) -> Result<DataDir, Error> {
         DataDir::open(&self.place)
     }
 
-    /// It is filled, and whoever filled it has let go of it: gives it its name. Blocking.
+    /// Renames the complete directory to its target. Call it once the opened [`DataDir`] is dropped. Blocking.
     ///
     /// # Errors
-    /// [`Error::Io`]; it is still under its other name.
+    /// [`Error::Io`]; it still has its temporary name.
     pub fn finish(self) -> Result<(), Error> {
         let (from, to) = (&self.place, &self.target);
-        fs::rename(from, to).map_err(|source| Error::io("give its name to", to, source))?;
+        fs::rename(from, to).map_err(|source| Error::io("rename the directory to", to, source))?;
         match to.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => stamp::sync_dir(parent),
             _ => Ok(()),
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_directory_is_there_once_it_is_finished() {
+    fn a_directory_appears_once_it_is_finished() {
         let parent = tempfile::tempdir().unwrap();
         let target = parent.path().join("data");
         let first = Building::begin(&target).unwrap();
@@ -101,7 +101,7 @@ mod tests {
         let second = Building::begin(&target).unwrap();
         let open = second.open().unwrap();
         let place = open.path().to_owned();
-        assert!(!place.join("left").exists(), "what was left is gone");
+        assert!(!place.join("left").exists(), "leftovers are gone");
         let other = Building::begin(&target).unwrap_err();
         assert!(matches!(other, Error::Locked { .. }), "{other}");
         drop(open);

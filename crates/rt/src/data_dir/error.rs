@@ -3,15 +3,15 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a data directory cannot be opened. Each of them needs a person: retrying does not help.
+/// Why a data directory cannot be opened. An operator must act: retrying does not help.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Another process has the directory.
+    /// Another process uses the directory.
     #[error("{} is in use by another process{}", path.display(), holder.map_or_else(String::new, |pid| format!(" (process id {pid})")))]
     Locked {
         /// The directory.
         path: PathBuf,
-        /// The process that says it holds the lock, when it could be read.
+        /// The id of that process, if the lock file names it.
         holder: Option<u32>,
     },
     /// The directory was written by a version of Partita with another format.
@@ -19,25 +19,25 @@ pub enum Error {
     UnknownFormat {
         /// The directory.
         path: PathBuf,
-        /// The version it says it has, as text.
+        /// Its version, as text.
         found: String,
         /// The version this binary knows.
         known: u32,
     },
-    /// The directory holds data but no `partita.toml` that says in which format.
-    #[error("{} holds a store but no partita.toml that names its format", path.display())]
+    /// The directory holds data and no format version.
+    #[error("{} holds data, but its format is unknown: partita.toml is missing", path.display())]
     NotStamped {
         /// The directory.
         path: PathBuf,
     },
-    /// The file system refused.
+    /// The file system failed.
     #[error("cannot {action} {}", path.display())]
     Io {
-        /// What was tried.
+        /// The failed operation.
         action: &'static str,
-        /// On which file or directory.
+        /// Its file or directory.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
 }

@@ -1,7 +1,7 @@
 //! One process per directory.
 //!
-//! The lock is the operating system's lock on the file `lock`: it goes with the process, so that a killed one leaves nothing
-//! to clean up. The file holds the process id, only to name the holder to whoever is refused.
+//! The operating system locks the file `lock` and releases it when the process ends, so a killed process leaves nothing to clean up.
+//! The file holds the process id, which the error of a second process names.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
@@ -16,7 +16,7 @@ pub(super) struct Lock {
 }
 
 impl Lock {
-    /// Takes the lock of the directory, or says who has it.
+    /// Locks the directory.
     pub(super) fn take(directory: &Path) -> Result<Self, Error> {
         let path = directory.join("lock");
         let mut file = OpenOptions::new()
@@ -36,7 +36,7 @@ impl Lock {
             }
             Err(TryLockError::Error(source)) => return Err(Error::io("lock", &path, source)),
         }
-        // A full disk may refuse the note; the lock holds without it.
+        // A full disk may refuse the process id; the lock holds without it.
         let _ = note_holder(&mut file);
         Ok(Self { _file: file })
     }

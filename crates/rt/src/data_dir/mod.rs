@@ -1,13 +1,13 @@
 //! The data directory: one process, one known format, one object store.
 //!
 //! What [`DataDir::open`] promises:
-//! - The directory exists and is locked for this process. The lock goes with the process, however it ends.
-//! - Its format version is one this binary knows. A directory is stamped before anything else is put into it, and the stamp
-//!   is durable before `open` returns; an unknown or missing stamp over existing data is refused, never guessed.
-//! - Left-overs of writes that a crash cut short (`name#<number>`, made by the object store) are gone.
+//! - The directory exists and is locked for this process. The operating system releases the lock when the process ends.
+//! - This binary knows its format version. The version is written before any data, and is durable before `open` returns. Data with an
+//!   unknown or missing version is refused.
+//! - Partial files that a crash left behind (`name#<number>`, made by the object store) are gone.
 //!
-//! Layout: `partita.toml` (the stamp), `lock`, `store/` (the object store), `log/` (the engine's log). Other parts may keep
-//! files of their own beside these. `docs/format/store.md` describes it byte by byte.
+//! Layout: `partita.toml` (the format version), `lock`, `store/` (the object store), `log/` (the WAL). Other parts may keep files of their
+//! own beside these. `docs/format/store.md` describes the bytes.
 
 mod building;
 mod error;
@@ -26,10 +26,10 @@ pub use building::Building;
 pub use error::Error;
 use lock::Lock;
 
-/// The version of the directory's layout that this binary writes and reads.
+/// The format version that this binary writes and reads.
 pub const FORMAT_VERSION: u32 = 1;
 
-/// An open, locked data directory. Dropping it releases the lock, so it lives as long as anything that uses the directory.
+/// An open, locked data directory. Dropping it releases the lock, so every user of the directory keeps it alive.
 #[derive(Debug)]
 pub struct DataDir {
     path: PathBuf,
@@ -38,47 +38,29 @@ pub struct DataDir {
 }
 
 impl DataDir {
-    /// Opens the directory at `path`, making it if need be. Blocking: some file operations and two syncs when it is new.
+    /// Opens the directory at `path`, created if it is missing. Blocking: some file operations, and two syncs when it is new.
     ///
     /// # Errors
-    /// [`Error::Locked`] when another process has it, [`Error::UnknownFormat`] and [`Error::NotStamped`] when its data is not
-    /// ours to read, [`Error::Io`] for the rest.
+    /// [`Error::Locked`] when another process uses it, [`Error::UnknownFormat`] and [`Error::NotStamped`] when this binary cannot read
+    /// its data, else [`Error::Io`].
     pub fn open(path: impl Into<PathBuf>) -> Result<Self, Error> {
         let path = path.into();
-        fs::create_dir_all(&path)
-            .map_err(|source| Error::io("make the directory", &path, source))?;
+        create(&path)?;
         let lock = Lock::take(&path)?;
         let (store_path, log_path) = (path.join("store"), path.join("log"));
         stamp::check_or_write(&path, store_path.exists() || log_path.exists())?;
-        for made in [&store_path, &log_path] {
-            fs::create_dir_all(made)
-                .map_err(|source| Error::io("make the directory", made, source))?;
-        }
+        create(&store_path)?;
+        create(&log_path)?;
         stamp::sync_dir(&path)?;
         sweep::sweep(&store_path)?;
         let store = LocalFileSystem::new_with_prefix(&store_path)
-            .map_err(|source| {
-                Error::io(
-                    "open the object store",
-                    &store_path,
-                    std::io::Error::other(source),
-                )
-            })?
-            // Without it a power cut can leave an object whose name is there and whose bytes are not, and a database that
-            // does not open.
-            .with_fsync(true);
+            .map_err(|error| Error::io("open", &store_path, std::io::Error::other(error)))?;
         Ok(Self {
             path,
-            store: Arc::new(store),
+            // Without syncs a power cut can leave a file's name without its bytes, and then the database does not open.
+            store: Arc::new(store.with_fsync(true)),
             _lock: lock,
         })
-    }
-
-    /// This directory with its objects in `store` instead.
-    #[must_use]
-    pub fn with_store(mut self, store: Arc<dyn ObjectStore>) -> Self {
-        self.store = store;
-        self
     }
 
     /// Where the directory is.
@@ -87,17 +69,17 @@ impl DataDir {
         &self.path
     }
 
-    /// The folder of the engine's log.
+    /// The folder of the WAL.
     #[must_use]
     pub fn log_path(&self) -> PathBuf {
         self.path.join("log")
     }
 
-    /// Removes the folders that are left of a prefix of the store once its objects are gone: an object store has no folders, a
-    /// directory does. Blocking. Folders that still hold something stay.
+    /// Removes the empty folders that the deleted objects under `prefix` of the store leave behind: an object store has no folders, a
+    /// directory does. Blocking.
     ///
     /// # Errors
-    /// What the file system says, but not that there is no such folder.
+    /// Those of the file system, except that a folder is missing.
     pub fn remove_empty_folders(&self, prefix: &str) -> std::io::Result<()> {
         remove_if_empty(&self.path.join("store").join(prefix))
     }
@@ -107,6 +89,10 @@ impl DataDir {
     pub fn store(&self) -> Arc<dyn ObjectStore> {
         Arc::clone(&self.store)
     }
+}
+
+fn create(path: &Path) -> Result<(), Error> {
+    fs::create_dir_all(path).map_err(|source| Error::io("create the directory", path, source))
 }
 
 fn remove_if_empty(folder: &Path) -> std::io::Result<()> {

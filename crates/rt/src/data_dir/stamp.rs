@@ -1,6 +1,6 @@
-//! The stamp: `partita.toml`, which names the directory's format.
+//! The format version of a data directory, in `partita.toml`.
 //!
-//! Two lines of a fixed form, so that it needs no parser and survives being looked at:
+//! The file has two lines of a fixed form, so that reading it needs no parser:
 //!
 //! ```text
 //! # The data directory of a Partita server; see docs/format/store.md.
@@ -16,7 +16,7 @@ use super::{Error, FORMAT_VERSION};
 const NAME: &str = "partita.toml";
 const COMMENT: &str = "# The data directory of a Partita server; see docs/format/store.md.";
 
-/// Checks the stamp, or writes it into a directory that has none and holds no data yet.
+/// Checks the version, or writes it into a directory without data.
 pub(super) fn check_or_write(directory: &Path, holds_data: bool) -> Result<(), Error> {
     let path = directory.join(NAME);
     match fs::read(&path) {
@@ -53,7 +53,7 @@ fn check(directory: &Path, text: &str) -> Result<(), Error> {
     })
 }
 
-/// Writes under another name first, so that the stamp is whole or absent.
+/// Writes under another name first, so that the file is whole or absent.
 fn write(directory: &Path) -> std::io::Result<()> {
     let partial = directory.join("partita.toml.new");
     let mut file = File::create(&partial)?;

@@ -1,14 +1,14 @@
-//! Removes what a crash cut short.
+//! Removes the partial files that a crash left in the object store.
 //!
-//! The object store writes to `name#<number>` and then gives the file its name. A crash between the two leaves the first
-//! one; listings hide it and nobody else removes it, so each crash would cost its bytes for ever.
+//! The object store writes to `name#<number>` and then renames the file. A crash in between leaves the partial file. Listings hide it and
+//! nothing else removes it, so its space would be lost.
 
 use std::fs;
 use std::path::Path;
 
 use super::Error;
 
-/// Removes the abandoned temporary files under `directory`, at any depth.
+/// Removes the partial files under `directory`, at any depth.
 pub(super) fn sweep(directory: &Path) -> Result<(), Error> {
     let mut pending = vec![directory.to_owned()];
     while let Some(directory) = pending.pop() {
@@ -19,7 +19,7 @@ pub(super) fn sweep(directory: &Path) -> Result<(), Error> {
             let path = entry.path();
             let kind = entry
                 .file_type()
-                .map_err(|source| Error::io("look at", &path, source))?;
+                .map_err(|source| Error::io("read the type of", &path, source))?;
             if kind.is_dir() {
                 pending.push(path);
             } else if entry.file_name().to_str().is_some_and(is_abandoned) {

@@ -36,7 +36,7 @@ async fn a_new_directory_is_stamped_and_holds_objects() {
 }
 
 #[test]
-fn a_second_opening_is_refused_until_the_first_is_gone() {
+fn a_second_opening_is_refused_until_the_first_is_dropped() {
     let directory = tempfile::tempdir().unwrap();
     let first = DataDir::open(directory.path()).unwrap();
     let refused = DataDir::open(directory.path()).unwrap_err();
@@ -56,14 +56,14 @@ fn a_second_opening_is_refused_until_the_first_is_gone() {
 fn an_unknown_format_is_refused() {
     for (text, found) in [
         ("format = 2\n", "2"),
-        ("# only talk\n", "no number"),
+        ("# only a comment\n", "no number"),
         ("format = \"1\"\n", "\"1\""),
     ] {
         let directory = tempfile::tempdir().unwrap();
         fs::write(directory.path().join("partita.toml"), text).unwrap();
         let refused = DataDir::open(directory.path()).unwrap_err();
         assert!(
-            matches!(&refused, Error::UnknownFormat { found: said, .. } if said == found),
+            matches!(&refused, Error::UnknownFormat { found: version, .. } if version == found),
             "{refused}"
         );
     }
@@ -80,7 +80,7 @@ fn data_without_a_stamp_is_refused() {
 }
 
 #[test]
-fn a_foreign_file_beside_is_no_reason_to_refuse() {
+fn files_of_other_programs_do_not_block_opening() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("__azurite_db_table__.json"), "{}").unwrap();
     DataDir::open(directory.path()).unwrap();

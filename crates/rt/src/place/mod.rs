@@ -1,4 +1,4 @@
-//! Places outside the data directory: a directory, or a piece of an object store that a URL names.
+//! Places outside the data directory, such as that of a backup: a directory, or a prefix in an object store.
 
 mod remote;
 
@@ -10,7 +10,7 @@ use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt as _};
 use url::Url;
 
-/// A directory, by its absolute path, or a URL. Neither has a `..` in it.
+/// A directory by its absolute path, or a URL. Neither contains `..`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
     /// A directory of this machine.
@@ -19,25 +19,25 @@ pub enum Place {
     Url(Url),
 }
 
-/// The text names no place, or none that can be reached.
+/// Why a place cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum PlaceError {
-    /// It is no URL, and no absolute path.
-    #[error("{0} is neither an absolute path nor a URL without `..`")]
-    Invalid(String),
-    /// No store that is known here has such URLs.
+    /// The text is neither an absolute path nor a URL.
     #[error(
-        "{0} is in no object store that is known here: those are s3://bucket/prefix and az://container/prefix"
+        "invalid place {0}: neither an absolute path nor a URL without `..`, password and query"
     )]
+    Invalid(String),
+    /// The URL's scheme is unknown.
+    #[error("unknown object store {0}: use s3://bucket/prefix or az://container/prefix")]
     NoSuchStore(String),
-    /// The environment does not say all that is needed to reach it.
+    /// A variable of the environment is missing.
     #[error("{0} needs {1}")]
     Incomplete(String, String),
     /// The place cannot be reached.
     #[error("cannot reach {0}")]
     Unreachable(String, #[source] object_store::Error),
-    /// The directory cannot be made.
-    #[error("cannot make the directory {0}")]
+    /// The directory cannot be created.
+    #[error("cannot create the directory {0}")]
     Directory(String, #[source] std::io::Error),
 }
 
@@ -56,7 +56,7 @@ impl Place {
             match url.scheme() {
                 "file" => Self::Directory(url.to_file_path().map_err(|()| invalid())?),
                 _ if url.host_str().is_none_or(str::is_empty) => return Err(invalid()),
-                // Neither is part of a place, and a secret there would be told to everybody who sees the place.
+                // Places are shown in answers and logs, so they must not hold a secret.
                 _ if url.password().is_some() || url.query().is_some() => return Err(invalid()),
                 _ => Self::Url(url),
             }
@@ -78,25 +78,14 @@ impl Place {
         match (self, other) {
             (Self::Directory(this), Self::Directory(other)) => other.starts_with(this),
             (Self::Url(this), Self::Url(other)) => {
-                // In `abfss://CONTAINER@account…` the user's name is the container's.
-                let root = |url: &Url| {
-                    let host = url.host_str().map(str::to_owned);
-                    (
-                        url.scheme().to_owned(),
-                        url.username().to_owned(),
-                        host,
-                        url.port(),
-                    )
-                };
                 root(this) == root(other) && FilePath::new(other.path()).starts_with(this.path())
             }
             _ => false,
         }
     }
 
-    /// The place as an object store. A directory is made if it is not there; every write to one is synced. A bucket must be there;
-    /// credentials and options of other stores come from the environment, by the names that their own tools use
-    /// (`AWS_ACCESS_KEY_ID`, ..).
+    /// The place as an object store. A missing directory is created, and every write to a directory is synced. A bucket must exist; its
+    /// credentials and options come from the environment, by the names that the store's own tools use (`AWS_ACCESS_KEY_ID`, ..).
     ///
     /// # Errors
     /// [`PlaceError`].
@@ -114,6 +103,11 @@ impl Place {
     }
 }
 
+/// The bucket or container of a URL: in `abfss://CONTAINER@account…` the user name is the container.
+fn root(url: &Url) -> (&str, &str, Option<&str>, Option<u16>) {
+    (url.scheme(), url.username(), url.host_str(), url.port())
+}
+
 impl std::fmt::Display for Place {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -123,10 +117,10 @@ impl std::fmt::Display for Place {
     }
 }
 
-/// An object whole; `None` if it is not there.
+/// Reads a whole object; `None` when there is none.
 ///
 /// # Errors
-/// What the store says, but not that it is not there.
+/// Those of the store, except `NotFound`.
 pub async fn read(
     store: &dyn ObjectStore,
     name: &str,
@@ -147,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_absolute_and_do_not_climb() {
+    fn places_are_absolute_and_have_no_parent_component() {
         assert_eq!(place("file:///srv/b"), place("/srv/b"));
         assert!(matches!(place("s3://bucket/b"), Place::Url(_)));
         for bad in [
@@ -190,7 +184,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_directory_is_made_and_keeps_what_is_put() {
+    async fn a_missing_directory_is_created_and_keeps_objects() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a/b");
         let store = place(path.to_str().unwrap()).store().unwrap();

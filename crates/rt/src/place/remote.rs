@@ -1,12 +1,13 @@
-//! Object stores of others: S3 and what speaks like it, and Azure Blob storage.
+//! Remote object stores: S3 and compatible stores, and Azure Blob storage.
 //!
-//! - What is needed to reach one comes from the environment, by the names that the stores' own tools use: those that begin with `AWS_`
-//!   or `AZURE_`. Nothing else of the environment is looked at: `TOKEN` or `ENDPOINT` may be anybody's.
-//! - Credentials that are missing are an error at once. The library would otherwise ask the metadata service of the machine, which
-//!   away from the clouds means minutes of waiting for nobody; it is asked when `AWS_METADATA_ENDPOINT` or `AZURE_MSI_ENDPOINT` says so.
-//! - TLS is rustls over ring, as everywhere here.
+//! - Credentials and options come from the environment variables of the stores' own tools: those that begin with `AWS_` or `AZURE_`. No
+//!   other variable is read: a bare `TOKEN` or `ENDPOINT` may belong to another program.
+//! - Missing credentials are an error at once. The library would fall back to the metadata service of the machine, which takes minutes to
+//!   time out outside a cloud. `AWS_METADATA_ENDPOINT` or `AZURE_MSI_ENDPOINT` enables that service.
+//! - TLS is rustls over ring, as in the rest of the program.
 
 use std::collections::BTreeMap;
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,15 +21,15 @@ use url::Url;
 use super::PlaceError;
 
 /// For one request with its answer: an object of 16 MiB over a line of half a megabit per second. `AWS_TIMEOUT` and `AZURE_TIMEOUT`
-/// say otherwise.
+/// override it.
 const REQUEST_TIMEOUT: &str = "300 seconds";
 
-/// How often a request is tried again, and for how long: whoever waits should learn soon that nobody is there.
+/// How often a request is retried, and for how long: a store that cannot be reached must fail soon.
 const TRIES_MAX: usize = 6;
 const TRYING_MAX: Duration = Duration::from_secs(20);
 const PAUSE_MAX: Duration = Duration::from_secs(3);
 
-/// Variables, each by its name in small letters.
+/// Environment variables by their names in lower case.
 pub(super) type Environment = BTreeMap<String, String>;
 
 /// The environment of the process.
@@ -40,7 +41,7 @@ pub(super) fn environment() -> Environment {
     variables.collect()
 }
 
-/// The place that a URL names. No connection is made yet.
+/// The store that a URL names. Makes no connection yet.
 pub(super) fn open(
     url: &Url,
     environment: &Environment,
@@ -49,7 +50,7 @@ pub(super) fn open(
     let (scheme, path) =
         ObjectStoreScheme::parse(url).map_err(|error| unreachable(error.into()))?;
     let prefix = Path::parse(path).map_err(|error| unreachable(error.into()))?;
-    // The first one wins; a provider that is there already is the same.
+    // Fails when a provider is installed already: the same one.
     let _ = rustls::crypto::ring::default_provider().install_default();
     match scheme {
         ObjectStoreScheme::AmazonS3 => {
@@ -75,8 +76,8 @@ fn retries() -> RetryConfig {
     }
 }
 
-/// The first of these variables that says something.
-fn said<'e>(environment: &'e Environment, names: &[&str]) -> Option<&'e str> {
+/// The first of these variables that is set and not empty.
+fn first_set<'e>(environment: &'e Environment, names: &[&str]) -> Option<&'e str> {
     let values = names.iter().filter_map(|name| environment.get(*name));
     values.map(String::as_str).find(|value| !value.is_empty())
 }
@@ -85,16 +86,42 @@ fn needs(url: &Url, what: &str) -> PlaceError {
     PlaceError::Incomplete(url.to_string(), what.to_owned())
 }
 
-/// Whether the endpoint that is said is one without TLS, and nobody said that this is meant.
-fn is_plain(environment: &Environment, endpoints: &[&str], allow: &str) -> bool {
-    let is_allowed = said(environment, &[allow])
-        .is_some_and(|value| matches!(value, "true" | "TRUE" | "True" | "1"));
-    let endpoint = said(environment, endpoints);
-    endpoint.is_some_and(|endpoint| endpoint.starts_with("http://")) && !is_allowed
+/// Refuses an endpoint without TLS, unless the variable `allow` permits it.
+fn check_tls(
+    url: &Url,
+    environment: &Environment,
+    endpoints: &[&str],
+    allow: &str,
+) -> Result<(), PlaceError> {
+    let is_plain = |endpoint: &str| endpoint.starts_with("http://");
+    let is_true = |value: &str| matches!(value, "true" | "TRUE" | "True" | "1");
+    if first_set(environment, endpoints).is_some_and(is_plain)
+        && !first_set(environment, &[allow]).is_some_and(is_true)
+    {
+        let allow = allow.to_ascii_uppercase();
+        let what = format!("{allow}=true, because its endpoint has no TLS");
+        return Err(needs(url, &what));
+    }
+    Ok(())
+}
+
+/// Sets the variables that begin with `prefix` and that the library knows.
+fn configured<B, K: FromStr>(
+    builder: B,
+    environment: &Environment,
+    prefix: &str,
+    set: impl Fn(B, K, &str) -> B,
+) -> B {
+    let named = environment
+        .iter()
+        .filter(|(name, _)| name.starts_with(prefix));
+    named
+        .filter_map(|(name, value)| Some((name.parse().ok()?, value)))
+        .fold(builder, |builder, (key, value)| set(builder, key, value))
 }
 
 fn amazon_s3(url: &Url, environment: &Environment) -> Result<AmazonS3Builder, PlaceError> {
-    let (key, secret) = ("aws_access_key_id", "aws_secret_access_key");
+    let is_set = |name| first_set(environment, &[name]).is_some();
     let others = [
         "aws_web_identity_token_file",
         "aws_container_credentials_relative_uri",
@@ -102,42 +129,32 @@ fn amazon_s3(url: &Url, environment: &Environment) -> Result<AmazonS3Builder, Pl
         "aws_metadata_endpoint",
         "aws_skip_signature",
     ];
-    match (said(environment, &[key]), said(environment, &[secret])) {
-        (Some(_), Some(_)) => {}
-        (None, None) if said(environment, &others).is_some() => {}
-        (None, None) => {
+    match (is_set("aws_access_key_id"), is_set("aws_secret_access_key")) {
+        (true, true) => {}
+        (true, false) => return Err(needs(url, "AWS_SECRET_ACCESS_KEY")),
+        (false, true) => return Err(needs(url, "AWS_ACCESS_KEY_ID")),
+        (false, false) if first_set(environment, &others).is_some() => {}
+        (false, false) => {
             return Err(needs(
                 url,
                 "credentials: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; or AWS_WEB_IDENTITY_TOKEN_FILE and AWS_ROLE_ARN; or, \
                  for the role of a machine, AWS_METADATA_ENDPOINT=http://169.254.169.254",
             ));
         }
-        (Some(_), None) => return Err(needs(url, "AWS_SECRET_ACCESS_KEY")),
-        (None, Some(_)) => return Err(needs(url, "AWS_ACCESS_KEY_ID")),
     }
     let endpoints = ["aws_endpoint_url_s3", "aws_endpoint_url", "aws_endpoint"];
-    if is_plain(environment, &endpoints, "aws_allow_http") {
-        return Err(needs(
-            url,
-            "AWS_ALLOW_HTTP=true, as its endpoint is one without TLS",
-        ));
-    }
+    check_tls(url, environment, &endpoints, "aws_allow_http")?;
     let timeout = AmazonS3ConfigKey::Client(ClientConfigKey::Timeout);
-    let mut builder = AmazonS3Builder::new()
+    let builder = AmazonS3Builder::new()
         .with_config(timeout, REQUEST_TIMEOUT)
         .with_retry(retries())
         .with_url(url.as_str());
-    for (name, value) in environment {
-        let known = name.starts_with("aws_").then(|| name.parse().ok());
-        if let Some(key) = known.flatten() {
-            builder = builder.with_config(key, value);
-        }
-    }
-    Ok(builder)
+    let set = |builder: AmazonS3Builder, key, value: &str| builder.with_config(key, value);
+    Ok(configured(builder, environment, "aws_", set))
 }
 
 fn azure(url: &Url, environment: &Environment) -> Result<MicrosoftAzureBuilder, PlaceError> {
-    let emulator = said(environment, &["azure_storage_use_emulator"])
+    let emulator = first_set(environment, &["azure_storage_use_emulator"])
         .is_some_and(|value| !matches!(value, "false" | "0"));
     let credentials = [
         "azure_storage_account_key",
@@ -153,38 +170,30 @@ fn azure(url: &Url, environment: &Environment) -> Result<MicrosoftAzureBuilder, 
         "azure_use_azure_cli",
         "azure_skip_signature",
     ];
-    // A URL such as abfss://container@account... has the account in it.
-    let names_account = url.host_str().is_some_and(|host| host.contains('.'));
-    let account = said(environment, &["azure_storage_account_name"]);
-    if !emulator && !names_account && account.is_none() {
-        return Err(needs(url, "AZURE_STORAGE_ACCOUNT_NAME"));
-    }
-    if !emulator && said(environment, &credentials).is_none() {
-        return Err(needs(
-            url,
-            "credentials: AZURE_STORAGE_ACCOUNT_KEY; or AZURE_STORAGE_SAS_TOKEN; or AZURE_TENANT_ID, AZURE_CLIENT_ID and \
-             AZURE_CLIENT_SECRET; or, for the identity of a machine, AZURE_MSI_ENDPOINT",
-        ));
-    }
-    let endpoints = ["azure_storage_endpoint", "azure_endpoint"];
-    if !emulator && is_plain(environment, &endpoints, "azure_allow_http") {
-        return Err(needs(
-            url,
-            "AZURE_ALLOW_HTTP=true, as its endpoint is one without TLS",
-        ));
+    if !emulator {
+        // A URL such as abfss://container@account... names the account.
+        let names_account = url.host_str().is_some_and(|host| host.contains('.'));
+        let account = first_set(environment, &["azure_storage_account_name"]);
+        if !names_account && account.is_none() {
+            return Err(needs(url, "AZURE_STORAGE_ACCOUNT_NAME"));
+        }
+        if first_set(environment, &credentials).is_none() {
+            return Err(needs(
+                url,
+                "credentials: AZURE_STORAGE_ACCOUNT_KEY; or AZURE_STORAGE_SAS_TOKEN; or AZURE_TENANT_ID, AZURE_CLIENT_ID and \
+                 AZURE_CLIENT_SECRET; or, for the identity of a machine, AZURE_MSI_ENDPOINT",
+            ));
+        }
+        let endpoints = ["azure_storage_endpoint", "azure_endpoint"];
+        check_tls(url, environment, &endpoints, "azure_allow_http")?;
     }
     let timeout = AzureConfigKey::Client(ClientConfigKey::Timeout);
-    let mut builder = MicrosoftAzureBuilder::new()
+    let builder = MicrosoftAzureBuilder::new()
         .with_config(timeout, REQUEST_TIMEOUT)
         .with_retry(retries())
         .with_url(url.as_str());
-    for (name, value) in environment {
-        let known = name.starts_with("azure_").then(|| name.parse().ok());
-        if let Some(key) = known.flatten() {
-            builder = builder.with_config(key, value);
-        }
-    }
-    Ok(builder)
+    let set = |builder: MicrosoftAzureBuilder, key, value: &str| builder.with_config(key, value);
+    Ok(configured(builder, environment, "azure_", set))
 }
 
 #[cfg(test)]
@@ -200,17 +209,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_said() {
+    fn an_error_names_the_missing_variable() {
         let key = ("aws_access_key_id", "k");
         let secret = ("aws_secret_access_key", "s");
         let plain = ("aws_endpoint_url", "http://127.0.0.1:9000");
         let account = ("azure_storage_account_name", "a");
-        // As some variables of strangers are called.
-        let strange = ("access_key_id", "x");
+        // A variable of another program.
+        let foreign = ("access_key_id", "x");
         type Case<'c> = (&'c str, &'c [(&'c str, &'c str)], &'c str);
         let cases: [Case<'_>; 9] = [
             ("s3://b/p", &[], "AWS_ACCESS_KEY_ID and"),
-            ("s3://b/p", &[strange], "AWS_ACCESS_KEY_ID and"),
+            ("s3://b/p", &[foreign], "AWS_ACCESS_KEY_ID and"),
             ("s3://b/p", &[key], "needs AWS_SECRET_ACCESS_KEY"),
             (
                 "s3://b/p",
@@ -221,7 +230,7 @@ mod tests {
             ("s3://b/p", &[key, secret, plain], "AWS_ALLOW_HTTP"),
             ("az://c/p", &[], "needs AZURE_STORAGE_ACCOUNT_NAME"),
             ("az://c/p", &[account], "AZURE_STORAGE_ACCOUNT_KEY"),
-            ("gs://b/p", &[], "no object store"),
+            ("gs://b/p", &[], "unknown object store"),
         ];
         for (url, variables, expected) in cases {
             let refused = opened(url, variables).unwrap_err();
@@ -233,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_is_enough() {
+    fn complete_environments_are_accepted() {
         let key = [("aws_access_key_id", "k"), ("aws_secret_access_key", "s")];
         opened("s3://b/p/q", &key).unwrap();
         let own = [

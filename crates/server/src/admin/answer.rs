@@ -4,6 +4,9 @@ use hyper::StatusCode;
 use partita_wire::admin::{ErrorDocument, ErrorText};
 use serde::Serialize;
 
+/// The answer of a page, or why it is refused.
+pub(super) type Answered = Result<Answer, Answer>;
+
 /// A status and a document as JSON text.
 #[derive(Debug)]
 pub(super) struct Answer {
@@ -13,14 +16,13 @@ pub(super) struct Answer {
 
 impl Answer {
     /// A document with status 200.
-    pub(super) fn ok(document: &impl Serialize) -> Self {
-        Self::new(StatusCode::OK, document)
+    pub(super) fn ok(document: &impl Serialize) -> Answered {
+        Ok(Self::new(StatusCode::OK, document))
     }
 
     /// A document with any status.
     pub(super) fn new(status: StatusCode, document: &impl Serialize) -> Self {
-        let mut json = serde_json::to_string_pretty(document)
-            .expect("documents are structures of text and numbers with text as keys");
+        let mut json = serde_json::to_string_pretty(document).expect("all keys are text");
         json.push('\n');
         Self { status, json }
     }
@@ -44,9 +46,9 @@ impl Answer {
         Self::refused(StatusCode::BAD_REQUEST, "InvalidQuery", message)
     }
 
-    /// 503 `Busy`: the names of tables cannot be read now.
-    pub(super) fn busy(error: &dyn std::error::Error) -> Self {
-        Self::refused(StatusCode::SERVICE_UNAVAILABLE, "Busy", error.to_string())
+    /// 404 with a code that names the missing thing.
+    pub(super) fn not_found(code: &str, message: impl Into<String>) -> Self {
+        Self::refused(StatusCode::NOT_FOUND, code, message)
     }
 
     /// 503 `Failed`: an action did not succeed.

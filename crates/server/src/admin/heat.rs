@@ -2,18 +2,17 @@
 
 use std::time::{Duration, SystemTime};
 
-use hyper::StatusCode;
-use partita_cluster::Cluster;
 use partita_heat::Bounds;
 use partita_heat::history::{HeatMap, MapShape, Metric, PartitionRow};
 use partita_model::TableSpace;
-use partita_table::{Service, TableNames};
+use partita_table::TableNames;
 use partita_wire::admin::{Heat, HeatMetric, HeatRow};
 
-use super::answer::Answer;
-use super::named_keys::named_key;
+use super::answer::{Answer, Answered};
+use super::named_keys::{named_key, table_names};
 use super::params::{InvalidParams, Params};
 use super::status::rfc3339;
+use crate::status::OpenStore;
 
 const PARAMETERS: [&str; 8] = [
     "from", "last", "to", "step", "table", "metric", "rows", "by",
@@ -56,27 +55,13 @@ struct MapQuery {
 }
 
 /// The map.
-pub(super) async fn heat(
-    cluster: &Cluster,
-    service: &Service,
-    query: Option<&str>,
-    now: SystemTime,
-) -> Answer {
-    let query = match MapQuery::read(query, now) {
-        Ok(query) => query,
-        Err(InvalidParams(why)) => return Answer::invalid_query(why),
-    };
-    let names = match service.table_names().await {
-        Ok(names) => names,
-        Err(error) => return Answer::busy(&error),
-    };
-    let keys = match keys(query.table.as_deref(), &names) {
-        Ok(keys) => keys,
-        Err(refused) => return refused,
-    };
+pub(super) async fn heat(store: &OpenStore, query: Option<&str>, now: SystemTime) -> Answered {
+    let query = MapQuery::read(query, now)?;
+    let names = table_names(&store.service).await?;
+    let keys = keys(query.table.as_deref(), &names)?;
     let at = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
     let (from, to) = (at(query.from_s), at(query.to_s));
-    let rows = cluster.with_heat(|heat| match query.by {
+    let rows = store.cluster.with_heat(|heat| match query.by {
         RowsBy::Range => range_rows(&heat.map_within(from, to, query.shape, &keys), &names),
         RowsBy::Partition => partition_rows(&heat.partitions(from, to, query.shape, &keys), &names),
     });
@@ -91,22 +76,20 @@ pub(super) async fn heat(
 }
 
 fn range_rows(map: &HeatMap, names: &TableNames) -> Vec<HeatRow> {
-    let rows = map.rows.iter().zip(&map.values);
-    rows.map(|(keys, values)| HeatRow::Range {
+    let row = |(keys, values): (&Bounds, &Vec<Option<f64>>)| HeatRow::Range {
         start: named_key(&keys.start, names),
         end: keys.end.as_ref().and_then(|end| named_key(end, names)),
         values: rounded(values),
-    })
-    .collect()
+    };
+    map.rows.iter().zip(&map.values).map(row).collect()
 }
 
 fn partition_rows(rows: &[PartitionRow], names: &TableNames) -> Vec<HeatRow> {
-    let rows = rows.iter();
-    rows.map(|row| HeatRow::Partition {
+    let row = |row: &PartitionRow| HeatRow::Partition {
         partition: named_key(&row.partition, names),
         values: rounded(&row.values),
-    })
-    .collect()
+    };
+    rows.iter().map(row).collect()
 }
 
 /// To a thousandth: a sum that is spread over several rows is a fraction without end.
@@ -214,11 +197,10 @@ fn keys(table: Option<&str>, names: &TableNames) -> Result<Bounds, Answer> {
                 end: Some(space.end()),
             })
         }
-        [] => Err(Answer::refused(
-            StatusCode::NOT_FOUND,
-            "TableNotFound",
-            format!("there is no table {table}"),
-        )),
+        [] => {
+            let message = format!("there is no table {table}");
+            Err(Answer::not_found("TableNotFound", message))
+        }
         _ => Err(Answer::invalid_query(format!(
             "several accounts have a table {name}: give ACCOUNT/{name}"
         ))),

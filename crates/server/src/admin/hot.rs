@@ -2,49 +2,36 @@
 
 use partita_cluster::{Cluster, Served};
 use partita_heat::{self as heat, Pattern};
-use partita_table::{Service, TableNames};
+use partita_table::TableNames;
 use partita_wire::admin::{AdviceKind, GrowthAdvice, Hot, HotPartition, SplitAdvice};
 
-use super::answer::Answer;
-use super::named_keys::{named_key, named_table, table_of};
-use super::params::{InvalidParams, Params};
+use super::answer::{Answer, Answered};
+use super::named_keys::{named_key, named_table, table_names, table_of};
+use super::params::Params;
 use super::ranges::growth_pattern;
+use crate::status::OpenStore;
 
 /// Partitions by default, and at most.
 const LIMIT: usize = 20;
 const LIMIT_MAX: usize = 1_000;
 
 /// The partitions, hottest first. `balances` says whether the server splits hot ranges by itself.
-pub(super) async fn hot(
-    cluster: &Cluster,
-    service: &Service,
-    query: Option<&str>,
-    balances: bool,
-) -> Answer {
-    let limit =
-        Params::new(query, &["limit"]).and_then(|params| params.number("limit", 1..=LIMIT_MAX));
-    let limit = match limit {
-        Ok(limit) => limit.unwrap_or(LIMIT),
-        Err(InvalidParams(why)) => return Answer::invalid_query(why),
-    };
-    let names = match service.table_names().await {
-        Ok(names) => names,
-        Err(error) => return Answer::busy(&error),
-    };
+pub(super) async fn hot(store: &OpenStore, query: Option<&str>, balances: bool) -> Answered {
+    let params = Params::new(query, &["limit"])?;
+    let limit = params.number("limit", 1..=LIMIT_MAX)?.unwrap_or(LIMIT);
+    let (cluster, names) = (&store.cluster, table_names(&store.service).await?);
     let ranges = cluster.map().ranges();
     let (mut partitions, mut splits, mut growth) = (Vec::new(), Vec::new(), Vec::new());
     for served in ranges.iter() {
         let heat = served.range.heat();
         let advice = heat.split_point();
-        let of_range = heat.hot_partitions(limit);
-        partitions.extend(
-            of_range
-                .iter()
-                .map(|hot| partition(cluster, served, hot, &advice, &names)),
-        );
+        let hottest = heat.hot_partitions(limit);
+        let entry = |hot| partition(cluster, served, hot, &advice, &names);
+        partitions.extend(hottest.iter().map(entry));
         splits.push(split_advice(served, &advice, &names));
+        let tables = heat.growth();
         growth.extend(
-            heat.growth()
+            tables
                 .iter()
                 .map(|table| growth_advice(served, table, &names)),
         );

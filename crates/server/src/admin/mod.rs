@@ -1,9 +1,9 @@
 //! The admin port: health, readiness, metrics and the admin API, for operators and their programs. `docs/admin-api.md` describes
 //! it for users, `partita_wire::admin` has its documents as types.
 //!
-//! - It asks for no credentials, so it shows no keys and listens on loopback unless told otherwise.
-//! - It takes actions on loopback only, and only with a header that no foreign web page can send.
-//! - It has limits of its own and goes on answering when the table port is full.
+//! - It needs no credentials, so it shows no keys and listens on loopback by default.
+//! - It accepts actions on loopback only, and only with a header that foreign web pages cannot send.
+//! - Its limits are separate: it still answers when the table port has reached its limit of connections.
 
 mod answer;
 mod heat;
@@ -27,39 +27,22 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use partita_rt::Tasks;
 use partita_rt::net::{Listener, Stream};
-use tokio::sync::Semaphore;
 
+use crate::accept::accept;
 use crate::status::ServerStatus;
 
-/// Open connections; further ones wait in the listen queue.
+/// Open connections at a time.
 const CONNECTIONS_MAX: usize = 64;
 
-/// For the headers of one request.
+/// Time for the headers of one request.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// For one connection, from open to close. Programs that poll come back in seconds.
+/// Time for one connection, from open to close.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// Pause after the system refused to hand out a connection, most likely for want of file descriptors.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-
-/// Serves the admin API until `tasks` are asked to end. Connections run as tasks of the same set.
+/// Serves the admin API until the shutdown of `tasks`. Connections run as tasks of the same set.
 pub async fn serve(listener: Box<dyn Listener>, status: Arc<ServerStatus>, tasks: Tasks) {
-    let shutdown = tasks.shutdown();
-    let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
-    loop {
-        let accepted = tokio::select! {
-            () = shutdown.requested() => return,
-            accepted = accept(&*listener, &room) => accepted,
-        };
-        let (stream, permit) = match accepted {
-            Ok(accepted) => accepted,
-            Err(error) => {
-                tracing::warn!(%error, "admin port cannot accept a connection");
-                tokio::time::sleep(ACCEPT_PAUSE).await;
-                continue;
-            }
-        };
+    let open = |stream, _, permit| {
         let (status, shutdown) = (Arc::clone(&status), tasks.shutdown());
         tasks.spawn("admin connection", async move {
             tokio::select! {
@@ -69,18 +52,8 @@ pub async fn serve(listener: Box<dyn Listener>, status: Arc<ServerStatus>, tasks
             }
             drop(permit);
         });
-    }
-}
-
-/// Waits for room first, so that a connection that cannot be served stays in the listen queue. Cancel safe.
-async fn accept(
-    listener: &dyn Listener,
-    room: &Arc<Semaphore>,
-) -> std::io::Result<(Stream, tokio::sync::OwnedSemaphorePermit)> {
-    let permit = Arc::clone(room).acquire_owned().await;
-    let permit = permit.expect("the semaphore is never closed");
-    let (stream, _) = listener.accept().await?;
-    Ok((stream, permit))
+    };
+    accept(&*listener, CONNECTIONS_MAX, tasks.shutdown(), open).await;
 }
 
 async fn connection(stream: Stream, status: Arc<ServerStatus>) -> Result<(), hyper::Error> {

@@ -1,4 +1,6 @@
-//! Routes of the admin port, and what is checked before a page is asked.
+//! Routes of the admin port, and the checks before a page is built.
+//!
+//! A request below `/admin/` must name this machine as its host; an action needs loopback and a header.
 
 use std::net::IpAddr;
 
@@ -11,7 +13,7 @@ use hyper::{Method, Request, Response, StatusCode};
 use partita_range::RowMemory;
 use partita_wire::admin::NoSuchPage;
 
-use super::answer::Answer;
+use super::answer::{Answer, Answered};
 use super::snapshots::ActionContext;
 use super::{heat, hot, ranges, snapshots, status};
 use crate::metrics::{self, Process, Surroundings};
@@ -23,10 +25,10 @@ const JSON: &str = "application/json";
 /// The body of an action.
 const BODY_BYTES_MAX: usize = 16 << 10;
 
-/// The header that every action needs, with any value. A browser does not send it to another site without asking that site first.
+/// The header that every action needs, with any value. A browser sends it to another site only after a CORS preflight.
 const X_PARTITA_ADMIN: &str = "x-partita-admin";
 
-/// What a 404 lists.
+/// The pages that a 404 lists.
 const PAGES: [&str; 9] = [
     "/healthz",
     "/readyz",
@@ -45,119 +47,72 @@ pub(super) async fn answer(
     server: &ServerStatus,
 ) -> Response<Full<Bytes>> {
     let path = request.uri().path().to_owned();
-    if path.starts_with("/admin/") && server.admin_is_local() && !names_this_machine(&request) {
+    let is_foreign = server.admin_is_local() && !names_this_machine(&request);
+    if path.starts_with("/admin/") && is_foreign {
         return json_page(foreign_host());
     }
-    if let Some(rest) = path.strip_prefix("/admin/v1/ranges") {
-        return ranges_page(request, rest, server).await;
+    let segments: Vec<&str> = path.splitn(6, '/').skip(1).collect();
+    let is_action = matches!(segments[..], ["admin", "v1", "ranges" | "snapshots", _, _]);
+    let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
+    match is_action {
+        true if *request.method() != Method::POST => return wrong_method("POST"),
+        false if !is_read => return wrong_method("GET, HEAD"),
+        _ => {}
     }
-    if let Some(rest) = path.strip_prefix("/admin/v1/snapshots") {
-        return snapshots_page(request, rest, server).await;
-    }
-    if !is_read(&request) {
-        return wrong_method("GET, HEAD");
-    }
-    if let Some(rest) = path.strip_prefix("/admin/v1/jobs") {
-        return json_page(snapshots::jobs(server, rest));
-    }
-    match path.as_str() {
-        "/healthz" => health(server),
-        "/readyz" => readiness(server),
-        "/metrics" => page(StatusCode::OK, metrics::CONTENT_TYPE, metrics_page(server)),
-        "/admin/v1/status" => json_page(Answer::ok(&status::status(server))),
-        "/admin/v1/heat" | "/admin/v1/hot" => {
-            let Some(store) = server.open() else {
-                return json_page(starting());
-            };
-            let query = request.uri().query();
-            json_page(if path == "/admin/v1/heat" {
-                heat::heat(&store.cluster, &store.service, query, server.now()).await
-            } else {
-                let balances = server.settings.store.balance.is_some();
-                hot::hot(&store.cluster, &store.service, query, balances).await
-            })
+    match segments[..] {
+        ["healthz"] => health(server),
+        ["readyz"] => readiness(server),
+        ["metrics"] => page(StatusCode::OK, metrics::CONTENT_TYPE, metrics_page(server)),
+        ["admin", "v1", ref path @ ..] => {
+            let answered = admin_page(request, path, server).await;
+            json_page(answered.unwrap_or_else(|refused| refused))
         }
-        _ => json_page(Answer::new(
-            StatusCode::NOT_FOUND,
-            &NoSuchPage {
-                error: "no such page".to_owned(),
-                pages: PAGES.map(str::to_owned).to_vec(),
-            },
-        )),
+        _ => json_page(no_such_page()),
     }
 }
 
-/// The ranges, or an action on one: `/ID/ACTION`.
-async fn ranges_page(
-    request: Request<Incoming>,
-    rest: &str,
-    server: &ServerStatus,
-) -> Response<Full<Bytes>> {
-    let Some(store) = server.open() else {
-        return json_page(starting());
-    };
-    let answer = match rest.strip_prefix('/').map(|rest| rest.split_once('/')) {
-        None if is_read(&request) => ranges::list(&store.cluster, &store.service).await,
-        None => return wrong_method("GET, HEAD"),
-        Some(Some((id, action))) if *request.method() == Method::POST => {
-            match action_body(request, server).await {
-                Ok(body) => ranges::act(store, id, action, &body).await,
-                Err(refused) => refused,
-            }
+/// Answers a request below `/admin/v1`.
+async fn admin_page(request: Request<Incoming>, path: &[&str], server: &ServerStatus) -> Answered {
+    let store = || server.open().ok_or_else(starting);
+    let query = request.uri().query();
+    match *path {
+        ["status"] => Answer::ok(&status::status(server)),
+        ["jobs"] => snapshots::jobs(server),
+        ["jobs", id] => snapshots::job(server, id),
+        ["heat"] => heat::heat(store()?, query, server.now()).await,
+        ["hot"] => hot::hot(store()?, query, server.balances()).await,
+        ["ranges"] => ranges::list(store()?).await,
+        ["ranges", id, action] => {
+            let store = store()?;
+            let body = action_body(request, server).await?;
+            ranges::act(store, id, action, &body).await
         }
-        Some(Some(_)) => return wrong_method("POST"),
-        Some(None) => Answer::refused(
-            StatusCode::NOT_FOUND,
-            "NoSuchAction",
-            "an action is /admin/v1/ranges/ID/ACTION",
-        ),
-    };
-    json_page(answer)
+        ["ranges", _] => {
+            let message = "an action is /admin/v1/ranges/ID/ACTION";
+            Err(Answer::not_found("NoSuchAction", message))
+        }
+        ["snapshots"] => snapshots::list(&store()?.snapshots).await,
+        ["snapshots", name] => snapshots::show(&store()?.snapshots, name).await,
+        ["snapshots", name, action] => {
+            let store = store()?;
+            let body = action_body(request, server).await?;
+            snapshots::act(&ActionContext { server, store }, name, action, &body).await
+        }
+        _ => Err(no_such_page()),
+    }
 }
 
-/// The snapshots; one snapshot: `/NAME`; or an action on one: `/NAME/ACTION`.
-async fn snapshots_page(
-    request: Request<Incoming>,
-    rest: &str,
-    server: &ServerStatus,
-) -> Response<Full<Bytes>> {
-    let Some(store) = server.open() else {
-        return json_page(starting());
+fn no_such_page() -> Answer {
+    let page = NoSuchPage {
+        error: "no such page".to_owned(),
+        pages: PAGES.map(str::to_owned).to_vec(),
     };
-    let answer = match rest
-        .strip_prefix('/')
-        .map(|rest| rest.split_once('/').ok_or(rest))
-    {
-        None if is_read(&request) => snapshots::list(&store.snapshots).await,
-        Some(Err(name)) if is_read(&request) => snapshots::show(&store.snapshots, name).await,
-        None | Some(Err(_)) => return wrong_method("GET, HEAD"),
-        Some(Ok((name, action))) if *request.method() == Method::POST => {
-            let context = ActionContext {
-                server,
-                tasks: store.cluster.tasks(),
-                snapshots: &store.snapshots,
-                service: &store.service,
-            };
-            match action_body(request, server).await {
-                Ok(body) => snapshots::act(&context, name, action, &body).await,
-                Err(refused) => refused,
-            }
-        }
-        Some(Ok(_)) => return wrong_method("POST"),
-    };
-    json_page(answer)
-}
-
-fn is_read(request: &Request<Incoming>) -> bool {
-    matches!(*request.method(), Method::GET | Method::HEAD)
+    Answer::new(StatusCode::NOT_FOUND, &page)
 }
 
 fn starting() -> Answer {
-    Answer::refused(
-        StatusCode::SERVICE_UNAVAILABLE,
-        "Starting",
-        "the data is being opened",
-    )
+    let status = StatusCode::SERVICE_UNAVAILABLE;
+    Answer::refused(status, "Starting", "the data is being opened")
 }
 
 /// The body of an action, if this caller may send one.
@@ -165,14 +120,13 @@ async fn action_body(request: Request<Incoming>, server: &ServerStatus) -> Resul
     check_caller(&request, server)?;
     let body = Limited::new(request.into_body(), BODY_BYTES_MAX);
     let body = body.collect().await.map_err(|_| {
-        Answer::invalid_body(format!(
-            "the body is longer than {BODY_BYTES_MAX} bytes, or incomplete"
-        ))
+        let message = format!("the body is longer than {BODY_BYTES_MAX} bytes, or incomplete");
+        Answer::invalid_body(message)
     })?;
     Ok(body.to_bytes())
 }
 
-/// Refuses an action from another machine or from a web page: the port knows no credentials.
+/// Refuses an action from another machine or from a web page: the port has no credentials.
 fn check_caller(request: &Request<Incoming>, server: &ServerStatus) -> Result<(), Answer> {
     let forbidden = |code, message| Answer::refused(StatusCode::FORBIDDEN, code, message);
     if !server.admin_is_local() {
@@ -186,8 +140,8 @@ fn check_caller(request: &Request<Incoming>, server: &ServerStatus) -> Result<()
     Ok(())
 }
 
-/// Refuses a host name that was made to resolve to this machine: a web page of that name would have the same origin as this port,
-/// and could read names and keys, and send any header.
+/// Refuses foreign host names, which DNS may resolve to this machine: a web page of that name would have the same origin as
+/// this port, could read names and keys, and send any header.
 fn foreign_host() -> Answer {
     let message = "the Host header must be localhost or an IP address";
     Answer::refused(StatusCode::FORBIDDEN, "ForeignHost", message)
@@ -213,26 +167,22 @@ fn wrong_method(allow: &'static str) -> Response<Full<Bytes>> {
 /// Liveness: fails only when a new process would help.
 fn health(server: &ServerStatus) -> Response<Full<Bytes>> {
     match server.is_dead() {
-        false => page(StatusCode::OK, TEXT, "ok\n".to_owned()),
-        true => page(
-            StatusCode::SERVICE_UNAVAILABLE,
-            TEXT,
-            "the store is closed\n".to_owned(),
-        ),
+        false => text_page(true, "ok\n".to_owned()),
+        true => text_page(false, "the store is closed\n".to_owned()),
     }
 }
 
 /// Readiness: whether requests are worth sending.
 fn readiness(server: &ServerStatus) -> Response<Full<Bytes>> {
     let (state, reason) = server.state();
-    let status = if server.serves() {
-        StatusCode::OK
-    } else {
-        StatusCode::SERVICE_UNAVAILABLE
-    };
-    let text = match reason {
-        None => format!("{}\n", state.as_str()),
-        Some(reason) => format!("{}: {reason}\n", state.as_str()),
+    let reason = reason.map_or_else(String::new, |reason| format!(": {reason}"));
+    text_page(server.serves(), format!("{}{reason}\n", state.as_str()))
+}
+
+fn text_page(is_well: bool, text: String) -> Response<Full<Bytes>> {
+    let status = match is_well {
+        true => StatusCode::OK,
+        false => StatusCode::SERVICE_UNAVAILABLE,
     };
     page(status, TEXT, text)
 }

@@ -8,6 +8,8 @@ use std::time::{Duration, SystemTime};
 use partita_model::DateTime;
 use partita_wire::Query;
 
+use super::answer::Answer;
+
 /// The end of the year 9999, in seconds since 1970.
 const SECONDS_MAX: u64 = 253_402_300_799;
 
@@ -15,6 +17,12 @@ const SECONDS_MAX: u64 = 253_402_300_799;
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub(super) struct InvalidParams(pub(super) String);
+
+impl From<InvalidParams> for Answer {
+    fn from(InvalidParams(why): InvalidParams) -> Self {
+        Self::invalid_query(why)
+    }
+}
 
 /// The parameters of a page.
 #[derive(Debug, Clone, Copy)]

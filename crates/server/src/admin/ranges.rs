@@ -11,14 +11,15 @@ use partita_cluster::{ChangeRecord, ChangeRefused, Cluster, RangeAction, Served,
 use partita_heat::{self as heat, Pattern};
 use partita_model::{AccountName, TableName};
 use partita_range::{Range, RangeId};
-use partita_table::{Service, TableNames};
+use partita_table::{Error, Service, TableNames};
 use partita_wire::admin::{
     self, ActionDone, CheckpointResult, GrowthPattern, MergeResult, RangeActionParams, RangeChange,
     RangeHotPartition, RangeWindow, Ranges, SplitResult, TableGrowth, WindowCounts,
 };
+use serde::de::DeserializeOwned;
 
-use super::answer::Answer;
-use super::named_keys::{named_key, table_of};
+use super::answer::{Answer, Answered};
+use super::named_keys::{named_key, table_names, table_of};
 use crate::status::OpenStore;
 
 /// Hot partitions in each range's entry.
@@ -33,20 +34,15 @@ const CHECKPOINT_S: u64 = 60;
 const CHECKPOINT_S_MAX: u64 = 86_400;
 
 /// All ranges in key order.
-pub(super) async fn list(cluster: &Cluster, service: &Service) -> Answer {
-    let names = match service.table_names().await {
-        Ok(names) => names,
-        Err(error) => return Answer::busy(&error),
-    };
+pub(super) async fn list(store: &OpenStore) -> Answered {
+    let (cluster, names) = (&store.cluster, table_names(&store.service).await?);
     let record = cluster.record();
     let ranges = cluster.map().ranges();
     let (no_split_key, balanced) = cluster.balance_counts();
+    let entry = |served| range(cluster, served, &names);
     Answer::ok(&Ranges {
         map_version: record.version,
-        ranges: ranges
-            .iter()
-            .map(|served| range(cluster, served, &names))
-            .collect(),
+        ranges: ranges.iter().map(entry).collect(),
         change: record.change.as_ref().map(range_change),
         orphans: record.pending_deletion.clone(),
         balanced,
@@ -56,23 +52,19 @@ pub(super) async fn list(cluster: &Cluster, service: &Service) -> Answer {
 
 /// The change under way.
 pub(super) fn range_change(change: &ChangeRecord) -> RangeChange {
-    match change {
+    match *change {
         ChangeRecord::Split {
             range,
-            at,
+            ref at,
             left,
             right,
         } => RangeChange::Split {
-            range: *range,
+            range,
             at: BASE64_STANDARD.encode(at),
-            left: *left,
-            right: *right,
+            left,
+            right,
         },
-        ChangeRecord::Merge { left, right, into } => RangeChange::Merge {
-            left: *left,
-            right: *right,
-            into: *into,
-        },
+        ChangeRecord::Merge { left, right, into } => RangeChange::Merge { left, right, into },
     }
 }
 
@@ -89,8 +81,11 @@ fn range(cluster: &Cluster, served: &Served, names: &TableNames) -> admin::Range
     let heat = served.range.heat();
     let window = cluster.last_window(served.range.id());
     let cores = cluster.last_cores(served.range.id());
-    let hot = heat.hot_partitions(HOT_MAX);
-    let growth = heat.growth();
+    let (hot, growth) = (heat.hot_partitions(HOT_MAX), heat.growth());
+    let table_growth = |growth: &heat::TableGrowth| TableGrowth {
+        table: table_of(&growth.table, names).and_then(|location| location.table),
+        pattern: growth_pattern(growth.pattern),
+    };
     let (bounds, layout) = (served.range.bounds(), served.range.engine().file_layout());
     admin::Range {
         id: served.range.id().0,
@@ -106,36 +101,22 @@ fn range(cluster: &Cluster, served: &Served, names: &TableNames) -> admin::Range
         cores: cores.map(|cores| (cores * 1000.0).round() / 1000.0),
         last_window: window.as_ref().map(range_window),
         hot_partitions: hot.iter().map(|hot| hot_partition(hot, names)).collect(),
-        growth: growth
-            .iter()
-            .map(|growth| TableGrowth {
-                table: table_of(&growth.table, names).and_then(|place| place.table),
-                pattern: growth_pattern(growth.pattern),
-            })
-            .collect(),
+        growth: growth.iter().map(table_growth).collect(),
     }
 }
 
 fn range_window(window: &heat::Window) -> RangeWindow {
-    let heat::Counts {
-        reads,
-        writes,
-        rows_scanned,
-        rows_written,
-        bytes_in,
-        bytes_out,
-        throttled,
-    } = window.counts;
+    let counts = &window.counts;
     RangeWindow {
         elapsed_ms: u64::try_from(window.elapsed.as_millis()).unwrap_or(u64::MAX),
         counts: WindowCounts {
-            reads,
-            writes,
-            rows_scanned,
-            rows_written,
-            bytes_in,
-            bytes_out,
-            throttled,
+            reads: counts.reads,
+            writes: counts.writes,
+            rows_scanned: counts.rows_scanned,
+            rows_written: counts.rows_written,
+            bytes_in: counts.bytes_in,
+            bytes_out: counts.bytes_out,
+            throttled: counts.throttled,
         },
         p50_us: window.latency.percentile_us(50),
         p99_us: window.latency.percentile_us(99),
@@ -143,26 +124,18 @@ fn range_window(window: &heat::Window) -> RangeWindow {
 }
 
 fn hot_partition(hot: &heat::HotPartition, names: &TableNames) -> RangeHotPartition {
-    let heat::Activity {
-        reads,
-        writes,
-        rows_scanned,
-        rows_written,
-        bytes_in,
-        bytes_out,
-        throttled,
-    } = hot.last;
+    let last = &hot.last;
     RangeHotPartition {
         partition: named_key(&hot.partition, names),
         share: hot.share,
         window: admin::Activity {
-            reads,
-            writes,
-            rows_scanned,
-            rows_written,
-            bytes_in,
-            bytes_out,
-            throttled,
+            reads: last.reads,
+            writes: last.writes,
+            rows_scanned: last.rows_scanned,
+            rows_written: last.rows_written,
+            bytes_in: last.bytes_in,
+            bytes_out: last.bytes_out,
+            throttled: last.throttled,
         },
         p50_us: hot.p50_us,
         p99_us: hot.p99_us,
@@ -170,58 +143,63 @@ fn hot_partition(hot: &heat::HotPartition, names: &TableNames) -> RangeHotPartit
 }
 
 /// Runs an action on a range.
-pub(super) async fn act(store: &OpenStore, id: &str, action: &str, body: &[u8]) -> Answer {
-    let Ok(id) = id.parse().map(RangeId) else {
-        let message = "a range is named by its number";
-        return Answer::refused(StatusCode::NOT_FOUND, "NoSuchRange", message);
-    };
-    let params: RangeActionParams = match body {
-        [] => RangeActionParams::default(),
-        body => match serde_json::from_slice(body) {
-            Ok(params) => params,
-            Err(error) => return Answer::invalid_body(error.to_string()),
-        },
-    };
+pub(super) async fn act(store: &OpenStore, id: &str, action: &str, body: &[u8]) -> Answered {
+    let id = id.parse().map(RangeId).map_err(|_| {
+        let message = "not a range id: expected a number";
+        Answer::not_found("NoSuchRange", message)
+    })?;
+    let params: RangeActionParams = read_params(body)?;
+    let cluster = &store.cluster;
     match action {
-        "split" => split(&store.cluster, &store.service, id, params).await,
-        "merge" => merge(&store.cluster, id, params.with).await,
-        "checkpoint" => checkpoint(&store.cluster, id, params.seconds).await,
-        "flush" | "compact" | "collect" | "freeze" => {
-            maintain(store, id, action, params.milliseconds).await
+        "split" => return split(store, id, params).await,
+        "merge" => return merge(cluster, id, params.with).await,
+        "checkpoint" => return checkpoint(cluster, id, params.seconds).await,
+        "flush" => maintain(cluster, id, RangeAction::Flush).await?,
+        "compact" => maintain(cluster, id, RangeAction::Detach).await?,
+        "collect" => {
+            let collected = maintain(cluster, id, RangeAction::Collect).await;
+            store.snapshots.maintain().await;
+            cluster.maintain().await;
+            collected?;
         }
-        _ => Answer::refused(
-            StatusCode::NOT_FOUND,
-            "NoSuchAction",
-            "expected split, merge, flush, checkpoint, compact, collect or freeze",
-        ),
+        "freeze" => {
+            find(cluster, id)?;
+            let wait = Duration::from_millis(params.milliseconds.unwrap_or(FREEZE_MS));
+            let frozen = cluster.freeze(id, wait.min(FREEZE_MAX)).await;
+            frozen.map_err(Answer::failed)?;
+        }
+        _ => {
+            let actions = "split, merge, flush, checkpoint, compact, collect or freeze";
+            let message = format!("expected {actions}");
+            return Err(Answer::not_found("NoSuchAction", message));
+        }
+    }
+    Answer::ok(&ActionDone { done: true })
+}
+
+/// The parameters of an action; an empty body is the default.
+pub(super) fn read_params<T: Default + DeserializeOwned>(body: &[u8]) -> Result<T, Answer> {
+    match body {
+        [] => Ok(T::default()),
+        body => {
+            serde_json::from_slice(body).map_err(|error| Answer::invalid_body(error.to_string()))
+        }
     }
 }
 
-async fn split(
-    cluster: &Cluster,
-    service: &Service,
-    id: RangeId,
-    params: RangeActionParams,
-) -> Answer {
-    let at = match split_key(service, params).await {
-        Ok(at) => at,
-        Err(refused) => return refused,
-    };
-    match cluster.split(id, at).await {
-        Ok(split) => {
-            let names = service.table_names().await.unwrap_or_default();
-            Answer::ok(&SplitResult {
-                left: split.left.0,
-                right: split.right.0,
-                at: named_key(&split.at, &names),
-                transit_ms: milliseconds(split.transit),
-            })
-        }
-        Err(why) => change_refused(&why),
-    }
+async fn split(store: &OpenStore, id: RangeId, params: RangeActionParams) -> Answered {
+    let at = split_key(&store.service, params).await?;
+    let split = store.cluster.split(id, at).await?;
+    let names = store.service.table_names().await.unwrap_or_default();
+    Answer::ok(&SplitResult {
+        left: split.left.0,
+        right: split.right.0,
+        at: named_key(&split.at, &names),
+        transit_ms: milliseconds(split.transit),
+    })
 }
 
-/// Where to split; `None` for the middle of the range's bytes.
+/// The first key of the right range; `None` for the middle of the range's bytes.
 async fn split_key(service: &Service, params: RangeActionParams) -> Result<Option<Bytes>, Answer> {
     let RangeActionParams {
         key,
@@ -241,13 +219,9 @@ async fn split_key(service: &Service, params: RangeActionParams) -> Result<Optio
                 .map_err(|_| Answer::invalid_body("account is not a valid account name"))?;
             let table = TableName::new(&table)
                 .map_err(|_| Answer::invalid_body("table is not a valid table name"))?;
-            let start = service
-                .partition_start(&account, &table, &partition_key)
-                .await;
-            start.map(Some).map_err(|error| {
-                let status = StatusCode::NOT_FOUND;
-                Answer::refused(status, "TableNotFound", error.to_string())
-            })
+            let start = service.partition_start(&account, &table, &partition_key);
+            let missing = |error: Error| Answer::not_found("TableNotFound", error.to_string());
+            start.await.map(Some).map_err(missing)
         }
         (None, None, None) => Ok(None),
         _ => Err(Answer::invalid_body(
@@ -256,110 +230,84 @@ async fn split_key(service: &Service, params: RangeActionParams) -> Result<Optio
     }
 }
 
-async fn merge(cluster: &Cluster, id: RangeId, with: Option<u64>) -> Answer {
-    let ranges = cluster.map().ranges();
-    let at = ranges.iter().position(|served| served.range.id() == id);
-    let Some(at) = at else {
-        return change_refused(&ChangeRefused::NoSuchRange(id));
-    };
-    let next = ranges.get(at + 1).map(|served| served.range.id());
-    let Some(with) = with.map(RangeId).or(next) else {
-        let message = "the last range has no next range";
-        return Answer::refused(StatusCode::CONFLICT, "NoNeighbour", message);
-    };
-    let previous = at.checked_sub(1).and_then(|at| ranges.get(at));
-    let is_previous = previous.is_some_and(|served| served.range.id() == with);
-    // The engines of merged ranges close once nothing holds them.
-    drop(ranges);
-    let (left, right) = if is_previous { (with, id) } else { (id, with) };
-    match cluster.merge(left, right).await {
-        Ok(merged) => Answer::ok(&MergeResult {
-            into: merged.into.0,
-            transit_ms: milliseconds(merged.transit),
-        }),
-        Err(why) => change_refused(&why),
-    }
+async fn merge(cluster: &Cluster, id: RangeId, with: Option<u64>) -> Answered {
+    let (left, right) = neighbours(cluster, id, with.map(RangeId))?;
+    let merged = cluster.merge(left, right).await?;
+    Answer::ok(&MergeResult {
+        into: merged.into.0,
+        transit_ms: milliseconds(merged.transit),
+    })
 }
 
-fn find(cluster: &Cluster, id: RangeId) -> Option<Arc<Range>> {
+/// A range and the neighbour `with`, in key order; the next range if none is named. Holds no range on return: the engines of
+/// merged ranges close once no task holds them.
+fn neighbours(
+    cluster: &Cluster,
+    id: RangeId,
+    with: Option<RangeId>,
+) -> Result<(RangeId, RangeId), Answer> {
     let ranges = cluster.map().ranges();
-    let served = ranges.iter().find(|served| served.range.id() == id)?;
-    Some(Arc::clone(&served.range))
+    let ids: Vec<RangeId> = ranges.iter().map(|served| served.range.id()).collect();
+    let at = ids.iter().position(|known| *known == id);
+    let at = at.ok_or(ChangeRefused::NoSuchRange(id))?;
+    let next = ids.get(at + 1).copied();
+    let with = with.or(next).ok_or_else(|| {
+        let message = "the last range has no next range";
+        Answer::refused(StatusCode::CONFLICT, "NoNeighbour", message)
+    })?;
+    let previous = at.checked_sub(1).and_then(|at| ids.get(at));
+    Ok(match previous == Some(&with) {
+        true => (with, id),
+        false => (id, with),
+    })
+}
+
+fn find(cluster: &Cluster, id: RangeId) -> Result<Arc<Range>, ChangeRefused> {
+    let ranges = cluster.map().ranges();
+    let served = ranges.iter().find(|served| served.range.id() == id);
+    let served = served.ok_or(ChangeRefused::NoSuchRange(id))?;
+    Ok(Arc::clone(&served.range))
 }
 
 /// Moves all rows to files and keeps these files for a while.
-async fn checkpoint(cluster: &Cluster, id: RangeId, seconds: Option<u64>) -> Answer {
+async fn checkpoint(cluster: &Cluster, id: RangeId, seconds: Option<u64>) -> Answered {
     let seconds = seconds.unwrap_or(CHECKPOINT_S);
     if !(1..=CHECKPOINT_S_MAX).contains(&seconds) {
         let text = format!("seconds is a number from 1 to {CHECKPOINT_S_MAX}");
-        return Answer::invalid_body(text);
+        return Err(Answer::invalid_body(text));
     }
-    let Some(range) = find(cluster, id) else {
-        return change_refused(&ChangeRefused::NoSuchRange(id));
-    };
-    if let Err(error) = range.engine().flush().await {
-        return Answer::failed(error);
-    }
+    let range = find(cluster, id)?;
+    range.engine().flush().await.map_err(Answer::failed)?;
     let kept_for = Duration::from_secs(seconds);
-    match range.engine().checkpoint(kept_for).await {
-        Ok(name) => Answer::ok(&CheckpointResult {
-            checkpoint: name.to_string(),
-            seconds,
-        }),
-        Err(error) => Answer::failed(error),
+    let checkpoint = range.engine().checkpoint(kept_for).await;
+    Answer::ok(&CheckpointResult {
+        checkpoint: checkpoint.map_err(Answer::failed)?.to_string(),
+        seconds,
+    })
+}
+
+async fn maintain(cluster: &Cluster, id: RangeId, action: RangeAction) -> Result<(), Answer> {
+    find(cluster, id)?;
+    let done = cluster.host().act(id, action).await;
+    done.map_err(Answer::failed)
+}
+
+impl From<ChangeRefused> for Answer {
+    fn from(why: ChangeRefused) -> Self {
+        let (status, code) = match why {
+            ChangeRefused::NoSuchRange(_) => (StatusCode::NOT_FOUND, "NoSuchRange"),
+            ChangeRefused::NotNeighbours(..) => (StatusCode::CONFLICT, "NotNeighbours"),
+            ChangeRefused::KeyOutside(_) => (StatusCode::CONFLICT, "KeyOutside"),
+            ChangeRefused::NoSplitKey(_) => (StatusCode::CONFLICT, "NoSplitKey"),
+            ChangeRefused::Ancestry { .. } => (StatusCode::CONFLICT, "Lineage"),
+            ChangeRefused::TooManyRanges(_) => (StatusCode::CONFLICT, "TooManyRanges"),
+            ChangeRefused::Failed(_) => (StatusCode::SERVICE_UNAVAILABLE, "Failed"),
+        };
+        Self::refused(status, code, why.to_string())
     }
 }
 
-async fn maintain(
-    store: &OpenStore,
-    id: RangeId,
-    action: &str,
-    milliseconds: Option<u64>,
-) -> Answer {
-    let (cluster, host) = (&store.cluster, store.cluster.host());
-    if find(cluster, id).is_none() {
-        return change_refused(&ChangeRefused::NoSuchRange(id));
-    }
-    let text = |error: &dyn std::error::Error| error.to_string();
-    let act = async |action| {
-        let done = host.act(id, action).await;
-        done.map_err(|error| text(&error))
-    };
-    let done = match action {
-        "flush" => act(RangeAction::Flush).await,
-        "compact" => act(RangeAction::Detach).await,
-        "collect" => {
-            let collected = act(RangeAction::Collect).await;
-            store.snapshots.maintain().await;
-            cluster.maintain().await;
-            collected
-        }
-        _ => {
-            let wait = Duration::from_millis(milliseconds.unwrap_or(FREEZE_MS));
-            let frozen = cluster.freeze(id, wait.min(FREEZE_MAX)).await;
-            frozen.map_err(|error| text(&error))
-        }
-    };
-    match done {
-        Ok(()) => Answer::ok(&ActionDone { done: true }),
-        Err(error) => Answer::failed(error),
-    }
-}
-
-fn change_refused(why: &ChangeRefused) -> Answer {
-    let (status, code) = match why {
-        ChangeRefused::NoSuchRange(_) => (StatusCode::NOT_FOUND, "NoSuchRange"),
-        ChangeRefused::NotNeighbours(..) => (StatusCode::CONFLICT, "NotNeighbours"),
-        ChangeRefused::KeyOutside(_) => (StatusCode::CONFLICT, "KeyOutside"),
-        ChangeRefused::NoSplitKey(_) => (StatusCode::CONFLICT, "NoSplitKey"),
-        ChangeRefused::Ancestry { .. } => (StatusCode::CONFLICT, "Lineage"),
-        ChangeRefused::TooManyRanges(_) => (StatusCode::CONFLICT, "TooManyRanges"),
-        ChangeRefused::Failed(_) => (StatusCode::SERVICE_UNAVAILABLE, "Failed"),
-    };
-    Answer::refused(status, code, why.to_string())
-}
-
-/// As the documents have lengths of time.
+/// A duration as the documents have it.
 pub(super) fn milliseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1000.0
 }

@@ -1,5 +1,6 @@
 //! `/admin/v1/status`: health, load and counters. Fields are added, never changed; `docs/admin-api.md` lists them.
 
+use std::path::PathBuf;
 use std::time::SystemTime;
 
 use partita_cluster::{Cluster, Served, StoreLoad};
@@ -28,7 +29,8 @@ pub(super) fn status(server: &ServerStatus) -> Status {
     let settings = &server.settings;
     let metrics = server.metrics.read();
     let admin = server.listening.admin;
-    let balances = settings.store.balance.is_some();
+    let accounts = settings.accounts.iter();
+    let busy = BusyReason::WORDS.into_iter().zip(metrics.busy);
     Status {
         name: "partita".to_owned(),
         version: crate::VERSION.to_owned(),
@@ -40,20 +42,14 @@ pub(super) fn status(server: &ServerStatus) -> Status {
             table: format!("{}://{}", settings.tls.scheme(), server.listening.table),
             admin: admin.map(|address| format!("http://{address}")),
         },
-        accounts: settings
-            .accounts
-            .iter()
-            .map(|account| account.name().to_owned())
-            .collect(),
+        accounts: accounts.map(|account| account.name().to_owned()).collect(),
         store: store(&settings.store.place),
         load: server.cluster().and_then(|cluster| load(cluster)),
-        ranges: server.cluster().map(|cluster| ranges(cluster, balances)),
+        ranges: server
+            .cluster()
+            .map(|cluster| ranges(cluster, server.balances())),
         requests: requests(&metrics),
-        busy: BusyReason::WORDS
-            .iter()
-            .zip(metrics.busy)
-            .map(|(word, count)| ((*word).to_owned(), count))
-            .collect(),
+        busy: busy.map(|(word, count)| (word.to_owned(), count)).collect(),
         limited: limited(server),
         connections: ConnectionCounts {
             open: metrics.connections,
@@ -67,22 +63,18 @@ pub(super) fn status(server: &ServerStatus) -> Status {
 }
 
 fn store(place: &Place) -> StoreInfo {
-    match place {
-        Place::Directory(path) => {
-            let absolute = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-            StoreInfo {
-                kind: "directory".to_owned(),
-                path: Some(absolute.display().to_string()),
-            }
-        }
-        Place::Memory => StoreInfo {
-            kind: "memory".to_owned(),
-            path: None,
-        },
+    let (kind, path) = match place {
+        Place::Directory(path) => ("directory", Some(path)),
+        Place::Memory => ("memory", None),
+    };
+    let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
+    StoreInfo {
+        kind: kind.to_owned(),
+        path: path.map(|path| absolute(path).display().to_string()),
     }
 }
 
-/// What all ranges did in the window of ten seconds that was closed last; `None` before the first.
+/// The load of all ranges in the last closed window of ten seconds; `None` before the first.
 fn load(cluster: &Cluster) -> Option<LoadSummary> {
     let StoreLoad {
         elapsed,
@@ -104,7 +96,7 @@ fn load(cluster: &Cluster) -> Option<LoadSummary> {
     })
 }
 
-/// How many ranges there are, and what changes.
+/// The number of ranges, and the change under way.
 fn ranges(cluster: &Cluster, balances: bool) -> RangeSummary {
     let (ranges, record) = (cluster.map().ranges(), cluster.record());
     let count = |is: fn(&Served) -> bool| ranges.iter().filter(|served| is(served)).count() as u64;
@@ -122,16 +114,10 @@ fn ranges(cluster: &Cluster, balances: bool) -> RangeSummary {
 }
 
 fn requests(metrics: &Reading) -> RequestCounts {
-    let requested = metrics
-        .operations
-        .iter()
-        .filter(|operation| operation.requests() > 0);
+    let requested = metrics.operations.iter();
+    let requested = requested.filter(|operation| operation.requests() > 0);
     RequestCounts {
-        total: metrics
-            .operations
-            .iter()
-            .map(OperationReading::requests)
-            .sum(),
+        total: requested.clone().map(OperationReading::requests).sum(),
         in_flight: metrics.in_flight,
         operations: requested.map(operation).collect(),
     }
@@ -139,23 +125,14 @@ fn requests(metrics: &Reading) -> RequestCounts {
 
 /// Keys that exceeded a target in the last minute.
 fn limited(server: &ServerStatus) -> Vec<LimitedKey> {
-    let service = server.service();
+    let service = server.open().map(|store| &store.service);
     let limited = service.map_or_else(Vec::new, |service| service.storage().limited(LIMITED_MAX));
-    let entry = |limited: Limited| {
-        let Limited {
-            scope,
-            account,
-            table,
-            partition_key,
-            throttled,
-        } = limited;
-        LimitedKey {
-            target: scope.as_str().to_owned(),
-            account: Some(account),
-            table,
-            partition_key,
-            throttled,
-        }
+    let entry = |limited: Limited| LimitedKey {
+        target: limited.scope.as_str().to_owned(),
+        account: Some(limited.account),
+        table: limited.table,
+        partition_key: limited.partition_key,
+        throttled: limited.throttled,
     };
     limited.into_iter().map(entry).collect()
 }

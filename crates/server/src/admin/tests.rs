@@ -1,7 +1,10 @@
 //! The pages over a real socket: every document is read into its type of `partita_wire::admin` and written again without a
 //! difference, and every field is described in the document for users.
 
-#![allow(clippy::disallowed_methods, reason = "asks over real sockets")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "sends requests over real sockets"
+)]
 
 use std::time::SystemTime;
 
@@ -16,39 +19,32 @@ use partita_wire::admin::{
 };
 
 use super::*;
-use crate::config::{Layers, Settings};
+use crate::config::tests::from_flags as settings;
 use crate::metrics::Metrics;
 use crate::serve::Server;
 use crate::status::Listening;
 
-pub(super) fn settings(flags: &[(&str, &str)]) -> Settings {
-    let setting = |name: &str| {
-        crate::config::ALL
-            .iter()
-            .find(|setting| setting.flag == name)
-            .unwrap()
-    };
-    let layers = flags.iter().fold(Layers::new(), |layers, (name, text)| {
-        layers.flag(setting(name), (*text).to_owned())
-    });
-    Settings::from_values(&layers.resolve().unwrap().0).unwrap()
+/// A running server with these flags and a free admin port; returns it with the address of that port.
+async fn started(flags: &[(&str, &str)]) -> (Server, std::net::SocketAddr) {
+    let mut settings = settings(flags);
+    settings.admin.port = Some(0);
+    let server = Server::start(settings).await.unwrap();
+    let address = server.listening().admin.unwrap();
+    (server, address)
 }
+
+const IN_MEMORY: [(&str, &str); 2] = [("in-memory", "true"), ("table-port", "0")];
 
 /// Asks for a page; returns status and body.
 pub(super) async fn ask(address: std::net::SocketAddr, line: &str) -> (u16, String) {
     send(address, line, "Host: localhost\r\n", "").await
 }
 
-/// An action, with the header it needs; returns status and body.
+/// An action below `/admin/v1`, with the header it needs; returns status and document.
 async fn act(address: std::net::SocketAddr, path: &str, body: &str) -> (u16, serde_json::Value) {
-    let line = format!("POST /admin/v1/ranges/{path}");
-    let (status, body) = send(
-        address,
-        &line,
-        "Host: localhost\r\nX-Partita-Admin: 1\r\n",
-        body,
-    )
-    .await;
+    let line = format!("POST /admin/v1/{path}");
+    let headers = "Host: localhost\r\nX-Partita-Admin: 1\r\n";
+    let (status, body) = send(address, &line, headers, body).await;
     (status, serde_json::from_str(&body).unwrap())
 }
 
@@ -79,7 +75,7 @@ async fn starting() -> (std::net::SocketAddr, Tasks) {
     let clock = Arc::new(ManualClock::new(SystemTime::UNIX_EPOCH));
     let status = ServerStatus::new(
         Arc::new(settings(&[])),
-        Arc::new(Metrics::new()),
+        Arc::new(Metrics::default()),
         Listening {
             table: address,
             admin: Some(address),
@@ -137,10 +133,7 @@ async fn a_running_server_shows_everything_but_keys() {
         ("admin-port", "1"),
         ("accounts", accounts),
     ];
-    let mut settings = settings(&flags);
-    settings.admin.port = Some(0);
-    let server = Server::start(settings).await.unwrap();
-    let address = server.listening().admin.unwrap();
+    let (server, address) = started(&flags).await;
     assert_eq!(
         ask(address, "GET /readyz").await,
         (200, "ready\n".to_owned())
@@ -181,10 +174,7 @@ async fn a_running_server_shows_everything_but_keys() {
 
 #[tokio::test]
 async fn a_closed_store_makes_the_server_dead_and_a_stop_does_not() {
-    let mut settings = settings(&[("in-memory", "true"), ("table-port", "0")]);
-    settings.admin.port = Some(0);
-    let server = Server::start(settings).await.unwrap();
-    let address = server.listening().admin.unwrap();
+    let (server, address) = started(&IN_MEMORY).await;
     server.close_store().await;
     let dead = (503, "the store is closed\n".to_owned());
     assert_eq!(ask(address, "GET /healthz").await, dead);
@@ -239,15 +229,12 @@ pub(super) struct Heated {
 impl Heated {
     /// Starts on a data directory, or in memory, and makes the table People if it is not there.
     pub(super) async fn start(directory: Option<&std::path::Path>) -> Self {
-        let mut settings = match directory.and_then(std::path::Path::to_str) {
-            Some(path) => settings(&[("location", path), ("table-port", "0")]),
-            None => settings(&[("in-memory", "true"), ("table-port", "0")]),
+        let (server, admin) = match directory.and_then(std::path::Path::to_str) {
+            Some(path) => started(&[("location", path), ("table-port", "0")]).await,
+            None => started(&IN_MEMORY).await,
         };
-        settings.admin.port = Some(0);
-        let server = Server::start(settings).await.unwrap();
-        let admin = server.listening().admin.unwrap();
         let (account, table) = Self::names();
-        let service = server.status().service().unwrap();
+        let service = &server.status().open().unwrap().service;
         // The second start finds it there.
         let _ = service.create_table(&account, &table).await;
         Self { server, admin }
@@ -262,7 +249,7 @@ impl Heated {
     pub(super) async fn insert(&self, partition: &str, times: usize) {
         let status = self.server.status();
         let (account, table) = Self::names();
-        let service = status.service().unwrap();
+        let service = &status.open().unwrap().service;
         let key = service.partition_start(&account, &table, partition);
         let key = key.await.unwrap();
         let route = status.cluster().unwrap().map().route(&key);
@@ -286,10 +273,7 @@ impl Heated {
 /// Ranges are shown with the words people know, split where they say, and merged again; what is wrong is named.
 #[tokio::test]
 async fn ranges_are_shown_and_changed() {
-    let mut settings = settings(&[("in-memory", "true"), ("table-port", "0")]);
-    settings.admin.port = Some(0);
-    let server = Server::start(settings).await.unwrap();
-    let address = server.listening().admin.unwrap();
+    let (server, address) = started(&IN_MEMORY).await;
     let ranges = async || {
         let (status, body) = ask(address, "GET /admin/v1/ranges").await;
         assert_eq!(status, 200, "{body}");
@@ -301,7 +285,7 @@ async fn ranges_are_shown_and_changed() {
     assert_eq!(first["ranges"][0]["lineage"], 0);
     documented::<Ranges>(&first);
 
-    let service = server.status().service().unwrap();
+    let service = &server.status().open().unwrap().service;
     let account = partita_model::AccountName::new("devstoreaccount1").unwrap();
     let name = partita_model::TableName::new("People").unwrap();
     service.create_table(&account, &name).await.unwrap();
@@ -321,13 +305,13 @@ async fn ranges_are_shown_and_changed() {
         let (status, body) = send(address, &path, "Host: evil.example\r\n", "").await;
         assert!(status == 403 && body.contains("ForeignHost"), "{body}");
     }
-    let (status, body) = act(address, "1/split", "").await;
+    let (status, body) = act(address, "ranges/1/split", "").await;
     assert_eq!(
         (status, &body["error"]["code"]),
         (409, &"NoSplitKey".into())
     );
     let at = r#"{"account":"devstoreaccount1","table":"people","partition_key":"m"}"#;
-    let (status, split) = act(address, "1/split", at).await;
+    let (status, split) = act(address, "ranges/1/split", at).await;
     assert_eq!(
         (status, &split["left"], &split["right"]),
         (200, &2.into(), &3.into())
@@ -345,7 +329,7 @@ async fn ranges_are_shown_and_changed() {
         ("x/split", 404, "NoSuchRange"),
         ("2/paint", 404, "NoSuchAction"),
     ] {
-        let (answered, body) = act(address, path, "").await;
+        let (answered, body) = act(address, &format!("ranges/{path}"), "").await;
         assert_eq!(
             (answered, &body["error"]["code"]),
             (status, &code.into()),
@@ -353,17 +337,24 @@ async fn ranges_are_shown_and_changed() {
         );
         documented::<ErrorDocument>(&body);
     }
-    assert_eq!(act(address, "2/split", "{").await.0, 400);
+    assert_eq!(act(address, "ranges/2/split", "{").await.0, 400);
     assert_eq!(
-        act(address, "2/split", r#"{"table":"people"}"#).await.0,
+        act(address, "ranges/2/split", r#"{"table":"people"}"#)
+            .await
+            .0,
         400
     );
     for action in ["flush", "compact", "collect", "freeze"] {
-        let (status, body) = act(address, &format!("2/{action}"), r#"{"milliseconds":1}"#).await;
+        let (status, body) = act(
+            address,
+            &format!("ranges/2/{action}"),
+            r#"{"milliseconds":1}"#,
+        )
+        .await;
         assert_eq!((status, &body["done"]), (200, &true.into()), "{action}");
         documented::<ActionDone>(&body);
     }
-    let (status, kept) = act(address, "2/checkpoint", r#"{"seconds":5}"#).await;
+    let (status, kept) = act(address, "ranges/2/checkpoint", r#"{"seconds":5}"#).await;
     assert_eq!((status, &kept["seconds"]), (200, &5.into()), "{kept}");
     documented::<CheckpointResult>(&kept);
     for body in [
@@ -371,9 +362,13 @@ async fn ranges_are_shown_and_changed() {
         r#"{"seconds":86401}"#,
         r#"{"seconds":-1}"#,
     ] {
-        assert_eq!(act(address, "2/checkpoint", body).await.0, 400, "{body}");
+        assert_eq!(
+            act(address, "ranges/2/checkpoint", body).await.0,
+            400,
+            "{body}"
+        );
     }
-    let (status, merged) = act(address, "3/merge", r#"{"with":2}"#).await;
+    let (status, merged) = act(address, "ranges/3/merge", r#"{"with":2}"#).await;
     assert_eq!((status, &merged["into"]), (200, &4.into()));
     documented::<MergeResult>(&merged);
     assert_eq!(ranges().await["ranges"].as_array().unwrap().len(), 1);
@@ -381,16 +376,9 @@ async fn ranges_are_shown_and_changed() {
     server.stop().await;
 }
 
-/// An action on a snapshot; returns status and document.
-async fn act_on_snapshot(
-    address: std::net::SocketAddr,
-    path: &str,
-    body: &str,
-) -> (u16, serde_json::Value) {
-    let line = format!("POST /admin/v1/snapshots/{path}");
-    let headers = "Host: localhost\r\nX-Partita-Admin: 1\r\n";
-    let (status, body) = send(address, &line, headers, body).await;
-    (status, serde_json::from_str(&body).unwrap())
+async fn started_with_place(place: &str) -> (Server, std::net::SocketAddr) {
+    let [memory, port] = IN_MEMORY;
+    started(&[memory, port, ("backup-place", place)]).await
 }
 
 /// A job's document once it has ended.
@@ -411,23 +399,15 @@ async fn ended_job(address: std::net::SocketAddr, id: u64) -> serde_json::Value 
 async fn snapshots_and_jobs_are_shown_as_documented() {
     let places = tempfile::tempdir().unwrap();
     let place = places.path().to_str().unwrap();
-    let flags = [
-        ("in-memory", "true"),
-        ("table-port", "0"),
-        ("backup-place", place),
-    ];
-    let mut settings = settings(&flags);
-    settings.admin.port = Some(0);
-    let server = Server::start(settings).await.unwrap();
-    let address = server.listening().admin.unwrap();
+    let (server, address) = started_with_place(place).await;
     let (account, name) = Heated::names();
-    let service = server.status().service().unwrap();
+    let service = &server.status().open().unwrap().service;
     service.create_table(&account, &name).await.unwrap();
 
-    let (status, created) = act_on_snapshot(address, "nightly/create", "").await;
+    let (status, created) = act(address, "snapshots/nightly/create", "").await;
     assert_eq!(status, 200, "{created}");
     documented::<SnapshotCreated>(&created);
-    let (_, refused) = act_on_snapshot(address, "nightly/create", "").await;
+    let (_, refused) = act(address, "snapshots/nightly/create", "").await;
     assert_eq!(refused["error"]["code"], "SnapshotExists");
     let page = async |path: &str| {
         let (_, body) = ask(address, &format!("GET {path}")).await;
@@ -444,7 +424,7 @@ async fn snapshots_and_jobs_are_shown_as_documented() {
         ("unpack", format!(r#"{{"to":"{place}/unpacked"}}"#)),
     ];
     for ((action, body), id) in wishes.into_iter().zip(1..) {
-        let (status, job) = act_on_snapshot(address, &format!("nightly/{action}"), &body).await;
+        let (status, job) = act(address, &format!("snapshots/nightly/{action}"), &body).await;
         assert_eq!((status, &job["id"]), (202, &id.into()), "{job}");
         documented::<Job>(&job);
         let job = ended_job(address, id).await;
@@ -454,7 +434,7 @@ async fn snapshots_and_jobs_are_shown_as_documented() {
     let jobs = page("/admin/v1/jobs").await;
     assert_eq!(jobs["jobs"][0]["kind"], "unpack");
     documented::<JobList>(&jobs);
-    let (_, deleted) = act_on_snapshot(address, "nightly/delete", "").await;
+    let (_, deleted) = act(address, "snapshots/nightly/delete", "").await;
     documented::<ActionDone>(&deleted);
     server.stop().await;
 }
@@ -464,22 +444,14 @@ async fn snapshots_and_jobs_are_shown_as_documented() {
 async fn a_backup_is_done_though_its_snapshot_cannot_be_deleted_yet() {
     let places = tempfile::tempdir().unwrap();
     let place = places.path().to_str().unwrap();
-    let flags = [
-        ("in-memory", "true"),
-        ("table-port", "0"),
-        ("backup-place", place),
-    ];
-    let mut settings = settings(&flags);
-    settings.admin.port = Some(0);
-    let server = Server::start(settings).await.unwrap();
-    let address = server.listening().admin.unwrap();
+    let (server, address) = started_with_place(place).await;
     let snapshots = &server.status().open().unwrap().snapshots;
     let name: partita_snapshot::SnapshotName = "for-it".parse().unwrap();
     let now = partita_model::DateTime::parse("2026-11-21T03:00:00Z").unwrap();
     snapshots.create(name.clone(), now).await.unwrap();
     let reader = snapshots.read(&name).await.unwrap();
     let wish = serde_json::json!({ "to": format!("{place}/backup"), "temporary": true });
-    let (status, job) = act_on_snapshot(address, "for-it/backup", &wish.to_string()).await;
+    let (status, job) = act(address, "snapshots/for-it/backup", &wish.to_string()).await;
     assert_eq!(status, 202, "{job}");
     let job = ended_job(address, 1).await;
     documented::<Job>(&job);

@@ -4,7 +4,7 @@
 //! Invariants, checked by tests: keys, flags, aliases and one-letter flags are unique; every default is a valid value.
 
 use super::setting::Takes::{Many, One, Switch};
-use super::setting::{Accepted, Setting, Takes};
+use super::setting::{Setting, Takes};
 
 /// Declares the settings of each help heading, and the list of all. A setting is
 /// `NAME = key, flag, what it takes, default, help`, then other fields of [`Setting`] where they differ from none.
@@ -147,19 +147,16 @@ settings! {
     }
 }
 
-/// Azurite's flags without effect: blobs and queues are not served, every API version is accepted, and there is no telemetry.
-pub static ACCEPTED: &[Accepted] = &[
-    accepted("blobHost", One("HOST")),
-    accepted("blobPort", One("PORT")),
-    accepted("blobKeepAliveTimeout", One("SECONDS")),
-    accepted("queueHost", One("HOST")),
-    accepted("queuePort", One("PORT")),
-    accepted("queueKeepAliveTimeout", One("SECONDS")),
-    accepted("extentMemoryLimit", One("MB")),
-    accepted("skipApiVersionCheck", Switch),
-    accepted("disableTelemetry", Switch),
+/// Azurite's flags that are accepted without effect, so that existing command lines keep working: blobs and queues are not
+/// served, every API version is accepted, and there is no telemetry.
+pub static ACCEPTED: &[(&str, Takes)] = &[
+    ("blobHost", One("HOST")),
+    ("blobPort", One("PORT")),
+    ("blobKeepAliveTimeout", One("SECONDS")),
+    ("queueHost", One("HOST")),
+    ("queuePort", One("PORT")),
+    ("queueKeepAliveTimeout", One("SECONDS")),
+    ("extentMemoryLimit", One("MB")),
+    ("skipApiVersionCheck", Switch),
+    ("disableTelemetry", Switch),
 ];
-
-const fn accepted(flag: &'static str, takes: Takes) -> Accepted {
-    Accepted { flag, takes }
-}

@@ -1,4 +1,6 @@
 //! Reads the texts of settings into typed settings, and checks the rules that involve several of them.
+//!
+//! Each error names the settings and the layers that gave them.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -7,10 +9,11 @@ use std::time::Duration;
 use partita_cluster::BalanceSettings;
 
 use super::Error;
-use super::accounts::{self, Account};
+use super::accounts::{self, Account, AccountKey};
 use super::catalog as c;
 use super::parts::{
-    AdminListener, Limits, Log, LogFormat, Oauth, Place, Settings, Store, TableListener, Tls,
+    AdminListener, Limits, Log, LogFormat, Oauth, Password, Place, Settings, Store, TableListener,
+    Tls,
 };
 use super::quantity;
 use super::setting::Setting;
@@ -38,9 +41,7 @@ impl Settings {
         check_exposure(values, &settings)?;
         check_ports(&settings)?;
         if settings.oauth != Oauth::Off && !settings.tls.is_on() {
-            return Err(Error::Conflict(
-                "bearer tokens need HTTPS: add --cert and --key, or --tls dev".to_owned(),
-            ));
+            return conflict("bearer tokens need HTTPS: add --cert and --key, or --tls dev");
         }
         Ok(settings)
     }
@@ -72,25 +73,23 @@ fn store(values: &Values) -> Result<Store, Error> {
     let in_memory = values.switch(&c::IN_MEMORY)?;
     let location = values.of(&c::LOCATION);
     if in_memory && location.source != Source::Default {
-        return Err(Error::Conflict(format!(
-            "--in-memory (from {}) and --location (from {}) exclude each other",
-            values.of(&c::IN_MEMORY).source,
-            location.source
-        )));
+        let (memory, directory) = (&values.of(&c::IN_MEMORY).source, &location.source);
+        return conflict(format!(
+            "--in-memory (from {memory}) and --location (from {directory}) exclude each other"
+        ));
     }
     if location.text.is_empty() {
         return Err(location.invalid("expected a directory".to_owned()));
     }
     let directory = PathBuf::from(&location.text);
     Ok(Store {
-        place: if in_memory {
-            Place::Memory
-        } else {
-            Place::Directory(directory.clone())
+        place: match in_memory {
+            true => Place::Memory,
+            false => Place::Directory(directory.clone()),
         },
         location: directory,
-        block_cache_bytes: values.read(&c::BLOCK_CACHE_BYTES, SIZE, quantity::bytes)?,
-        entity_cache_bytes: values.read(&c::ENTITY_CACHE_BYTES, SIZE, quantity::bytes)?,
+        block_cache_bytes: any_size(values, &c::BLOCK_CACHE_BYTES)?,
+        entity_cache_bytes: any_size(values, &c::ENTITY_CACHE_BYTES)?,
         garbage_age: time(values, &c::GARBAGE_AGE)?,
         backup_places: backup_places(values)?,
         balance: balance(values)?,
@@ -106,22 +105,15 @@ fn backup_places(values: &Values) -> Result<Vec<partita_rt::Place>, Error> {
 }
 
 fn balance(values: &Values) -> Result<Option<BalanceSettings>, Error> {
-    let split_bytes = values.read(&c::SPLIT_BYTES, SIZE, quantity::bytes)?;
+    let split_bytes = any_size(values, &c::SPLIT_BYTES)?;
     let split_rate = count(values, &c::SPLIT_RATE)?;
-    let split_cores = values.read(
-        &c::SPLIT_CPU,
-        "a percentage such as `50%`, 1 or more",
-        |text| {
-            let percent: u16 = text.strip_suffix('%')?.trim_end().parse().ok()?;
-            (percent > 0).then(|| f64::from(percent) / 100.0)
-        },
-    )?;
-    let by_load = values.read(&c::BALANCE, "`off`, `size` or `load`", |text| match text {
-        "off" => Some(None),
-        "size" => Some(Some(false)),
-        "load" => Some(Some(true)),
-        _ => None,
+    let percentage = "a percentage such as `50%`, 1 or more";
+    let split_cores = values.read(&c::SPLIT_CPU, percentage, |text| {
+        let percent: u16 = text.strip_suffix('%')?.trim_end().parse().ok()?;
+        (percent > 0).then(|| f64::from(percent) / 100.0)
     })?;
+    let words = [("off", None), ("size", Some(false)), ("load", Some(true))];
+    let by_load = values.word(&c::BALANCE, "`off`, `size` or `load`", &words)?;
     #[allow(clippy::cast_precision_loss, reason = "a rate that is a whole number")]
     Ok(by_load.map(|by_load| BalanceSettings {
         split_bytes,
@@ -141,35 +133,25 @@ fn accounts(values: &Values) -> Result<Vec<Account>, Error> {
 }
 
 fn tls(values: &Values) -> Result<Tls, Error> {
-    let mode = values.read(&c::TLS, "`dev`", |text| match text {
-        "" => Some(false),
-        "dev" => Some(true),
-        _ => None,
-    })?;
+    let mode = values.word(&c::TLS, "`dev`", &[("", false), ("dev", true)])?;
     let [cert, key, pwd] = [&c::CERT, &c::KEY, &c::PWD].map(|setting| values.text(setting));
     match (mode, cert, key, pwd) {
         (false, None, None, None) => Ok(Tls::Off),
         (true, None, None, None) => Ok(Tls::Dev),
-        (true, ..) => Err(Error::Conflict(
-            "--tls dev and --cert, --key or --pwd exclude each other".to_owned(),
-        )),
+        (true, ..) => conflict("--tls dev and --cert, --key or --pwd exclude each other"),
         (false, Some(cert), Some(key), None) => Ok(Tls::Pem {
             cert: cert.into(),
             key: key.into(),
         }),
-        (false, Some(cert), None, password) => match password.is_some() || is_pfx(cert) {
-            true => Ok(Tls::Pfx {
-                file: cert.into(),
-                password: password.unwrap_or_default().to_owned(),
-            }),
-            false => Err(Error::Conflict(
-                "--cert needs --key (for PEM) or --pwd (for PFX)".to_owned(),
-            )),
-        },
-        (false, Some(_), Some(_), Some(_)) => Err(Error::Conflict(
-            "--key and --pwd exclude each other".to_owned(),
-        )),
-        (false, None, ..) => Err(Error::Conflict("--key and --pwd need --cert".to_owned())),
+        (false, Some(cert), None, None) if !is_pfx(cert) => {
+            conflict("--cert needs --key (for PEM) or --pwd (for PFX)")
+        }
+        (false, Some(cert), None, password) => Ok(Tls::Pfx {
+            file: cert.into(),
+            password: Password(password.unwrap_or_default().to_owned()),
+        }),
+        (false, Some(_), Some(_), Some(_)) => conflict("--key and --pwd exclude each other"),
+        (false, None, ..) => conflict("--key and --pwd need --cert"),
     }
 }
 
@@ -180,46 +162,30 @@ fn is_pfx(path: &str) -> bool {
 }
 
 fn oauth(values: &Values) -> Result<Oauth, Error> {
-    let basic = values.read(&c::OAUTH, "`basic`", |text| match text {
-        "" => Some(false),
-        "basic" => Some(true),
-        _ => None,
-    })?;
+    let basic = values.word(&c::OAUTH, "`basic`", &[("", false), ("basic", true)])?;
     let issuer = values.text(&c::OAUTH_ISSUER);
     let audiences = values.list(&c::OAUTH_AUDIENCE);
     let jwks = values.text(&c::OAUTH_JWKS);
     match (basic, issuer, jwks) {
         (false, None, None) if audiences.is_empty() => Ok(Oauth::Off),
         (true, None, None) if audiences.is_empty() => Ok(Oauth::Basic),
-        (true, ..) => Err(Error::Conflict(
-            "--oauth basic excludes --oauth-issuer, --oauth-audience and --oauth-jwks".to_owned(),
-        )),
+        (true, ..) => {
+            conflict("--oauth basic excludes --oauth-issuer, --oauth-audience and --oauth-jwks")
+        }
         (false, Some(issuer), Some(jwks)) if !audiences.is_empty() => Ok(Oauth::Verified {
             issuer: issuer.to_owned(),
             audiences,
             jwks: jwks.into(),
         }),
-        _ => Err(Error::Conflict(
-            "--oauth-issuer, --oauth-audience and --oauth-jwks must be given together".to_owned(),
-        )),
+        _ => conflict("--oauth-issuer, --oauth-audience and --oauth-jwks must be given together"),
     }
 }
 
 fn limits(values: &Values) -> Result<Limits, Error> {
     Ok(Limits {
         connections_max: count(values, &c::CONNECTIONS_MAX)?,
-        header_bytes_max: size(
-            values,
-            &c::HEADER_BYTES_MAX,
-            8 << 10,
-            "a size from 8KiB to 1GiB",
-        )?,
-        body_bytes_max: size(
-            values,
-            &c::BODY_BYTES_MAX,
-            64 << 10,
-            "a size from 64KiB to 1GiB",
-        )?,
+        header_bytes_max: size(values, &c::HEADER_BYTES_MAX, 8)?,
+        body_bytes_max: size(values, &c::BODY_BYTES_MAX, 64)?,
         request_timeout: time(values, &c::REQUEST_TIMEOUT)?,
         header_timeout: time(values, &c::HEADER_TIMEOUT)?,
         stall_timeout: time(values, &c::STALL_TIMEOUT)?,
@@ -240,9 +206,9 @@ fn idle_timeout(values: &Values) -> Result<Duration, Error> {
     match values.of(&c::IDLE_TIMEOUT).source {
         // Azurite has only --tableKeepAliveTimeout, so raising that one alone has to work.
         Source::Default => Ok(keep_alive + KEEP_ALIVE_SPARE),
-        _ => Err(Error::Conflict(format!(
+        _ => conflict(format!(
             "--idle-timeout ({idle:?}) is shorter than --table-keep-alive ({keep_alive:?}): expected at least the same time"
-        ))),
+        )),
     }
 }
 
@@ -250,14 +216,10 @@ fn idle_timeout(values: &Values) -> Result<Duration, Error> {
 const KEEP_ALIVE_SPARE: Duration = Duration::from_secs(5);
 
 fn log(values: &Values) -> Result<Log, Error> {
-    let level = values.read(&c::LOG_LEVEL, "error, warn, info, debug or trace", |text| {
-        text.parse().ok()
-    })?;
-    let format = values.read(&c::LOG_FORMAT, "text or json", |text| match text {
-        "text" => Some(LogFormat::Text),
-        "json" => Some(LogFormat::Json),
-        _ => None,
-    })?;
+    let levels = "error, warn, info, debug or trace";
+    let level = values.read(&c::LOG_LEVEL, levels, |text| text.parse().ok())?;
+    let formats = [("text", LogFormat::Text), ("json", LogFormat::Json)];
+    let format = values.word(&c::LOG_FORMAT, "text or json", &formats)?;
     let silent = values.switch(&c::SILENT)?;
     Ok(Log {
         level: if silent { tracing::Level::ERROR } else { level },
@@ -268,34 +230,29 @@ fn log(values: &Values) -> Result<Log, Error> {
 
 /// Refuses the public key on an address that other machines reach: they could read and delete all data.
 fn check_exposure(values: &Values, settings: &Settings) -> Result<(), Error> {
-    let known = settings
-        .accounts
-        .iter()
-        .find(|account| account.keys().iter().any(|key| key.is_well_known()));
+    let mut accounts = settings.accounts.iter();
+    let is_known = |account: &&Account| account.keys().iter().any(AccountKey::is_well_known);
+    let (host, known) = (&settings.table.host, accounts.find(is_known));
     let allowed = values.switch(&c::ALLOW_WELL_KNOWN_KEY)?;
     match known {
-        Some(account) if !is_loopback(&settings.table.host) && !allowed => {
-            Err(Error::Conflict(format!(
-                "--table-host {} is reachable from other machines, and account {} has the public well-known key: \
-                 add --accounts NAME:KEY, or --allow-well-known-key to accept that key",
-                settings.table.host,
-                account.name()
-            )))
-        }
+        Some(account) if !is_loopback(host) && !allowed => conflict(format!(
+            "--table-host {host} is reachable from other machines, and account {} has the public well-known key: \
+             add --accounts NAME:KEY, or --allow-well-known-key to accept that key",
+            account.name()
+        )),
         _ => Ok(()),
     }
 }
 
 fn check_ports(settings: &Settings) -> Result<(), Error> {
-    let same = settings.admin.port == Some(settings.table.port)
-        && settings.admin.host == settings.table.host;
-    match same {
-        true => Err(Error::Conflict(format!(
-            "--admin-port and --table-port are both {}: choose another port for one of them",
-            settings.table.port
-        ))),
-        false => Ok(()),
+    let (table, admin) = (&settings.table, &settings.admin);
+    if admin.port != Some(table.port) || admin.host != table.host {
+        return Ok(());
     }
+    conflict(format!(
+        "--admin-port and --table-port are both {}: choose another port for one of them",
+        table.port
+    ))
 }
 
 /// True if only this machine reaches the address. Names count if the standard reserves them for loopback.
@@ -303,13 +260,11 @@ fn is_loopback(host: &str) -> bool {
     match host.parse::<IpAddr>() {
         Ok(address) => address.is_loopback(),
         Err(_) => {
-            host.eq_ignore_ascii_case("localhost")
-                || host.to_ascii_lowercase().ends_with(".localhost")
+            let host = host.to_ascii_lowercase();
+            host == "localhost" || host.ends_with(".localhost")
         }
     }
 }
-
-const SIZE: &str = "a size such as 64KiB or 1GiB";
 
 fn host(values: &Values, setting: &'static Setting) -> Result<String, Error> {
     values.read(setting, "an address or host name", |text| {
@@ -327,9 +282,8 @@ fn port(values: &Values, setting: &'static Setting) -> Result<u16, Error> {
 
 fn count(values: &Values, setting: &'static Setting) -> Result<usize, Error> {
     values.read(setting, "a whole number from 1 to 1000000", |text| {
-        text.parse()
-            .ok()
-            .filter(|count| (1..=1_000_000).contains(count))
+        let count = text.parse().ok();
+        count.filter(|count| (1..=1_000_000).contains(count))
     })
 }
 
@@ -340,15 +294,19 @@ fn time(values: &Values, setting: &'static Setting) -> Result<Duration, Error> {
     })
 }
 
-/// A size from `bytes_min` to 1 GiB; `want` says so.
-fn size(
-    values: &Values,
-    setting: &'static Setting,
-    bytes_min: u64,
-    want: &'static str,
-) -> Result<usize, Error> {
-    values.read(setting, want, |text| {
-        let bytes = quantity::bytes(text).filter(|bytes| (bytes_min..=1 << 30).contains(bytes))?;
-        usize::try_from(bytes).ok()
+/// A size from `min_kib` KiB to 1 GiB.
+fn size(values: &Values, setting: &'static Setting, min_kib: u64) -> Result<usize, Error> {
+    let want = format!("a size from {min_kib}KiB to 1GiB");
+    values.read(setting, &want, |text| {
+        let bytes = quantity::bytes(text).filter(|bytes| (min_kib << 10..=1 << 30).contains(bytes));
+        usize::try_from(bytes?).ok()
     })
+}
+
+fn any_size(values: &Values, setting: &'static Setting) -> Result<u64, Error> {
+    values.read(setting, "a size such as 64KiB or 1GiB", quantity::bytes)
+}
+
+fn conflict<T>(text: impl Into<String>) -> Result<T, Error> {
+    Err(Error::Conflict(text.into()))
 }

@@ -6,14 +6,17 @@
 
 use std::path::{Path, PathBuf};
 
-use super::Error;
 use super::catalog;
 use super::setting::{Setting, Takes};
 use super::targets;
 use super::values::{Source, Values};
+use super::{Error, suggestion};
 
 /// The variable that names the settings file when no flag does.
 pub const FILE_VARIABLE: &str = "PARTITA_CONFIG";
+
+/// The prefix of the variables of settings.
+const PREFIX: &str = "PARTITA_";
 
 /// The texts given in each layer.
 #[derive(Debug, Default)]
@@ -33,22 +36,17 @@ impl Layers {
     /// Adds the environment; variables that do not concern settings are ignored.
     pub fn environment(mut self, variables: impl IntoIterator<Item = (String, String)>) -> Layers {
         let ours = |name: &str| {
-            name.starts_with("PARTITA_") || name == "AZURITE_ACCOUNTS" || name == "AZURITE_DB"
+            name.starts_with(PREFIX) || name == "AZURITE_ACCOUNTS" || name == "AZURITE_DB"
         };
-        self.variables = variables
-            .into_iter()
-            .filter(|(name, _)| ours(name))
-            .collect();
+        let variables = variables.into_iter();
+        self.variables = variables.filter(|(name, _)| ours(name)).collect();
         self
     }
 
     /// Adds one flag of the command line. A repeated flag overrides, or adds to a list.
     pub fn flag(mut self, setting: &'static Setting, text: String) -> Layers {
-        let given = self
-            .flags
-            .iter_mut()
-            .find(|(known, _)| known.key == setting.key);
-        match given {
+        let mut flags = self.flags.iter_mut();
+        match flags.find(|(known, _)| known.key == setting.key) {
             Some((_, list)) if matches!(setting.takes, Takes::Many(_)) => {
                 list.push(',');
                 list.push_str(&text);
@@ -70,19 +68,16 @@ impl Layers {
     /// # Errors
     /// The file cannot be read.
     pub fn read_file(mut self) -> Result<Layers, Error> {
-        let named = self
-            .variables
-            .iter()
-            .find(|(name, _)| name == FILE_VARIABLE);
+        let mut variables = self.variables.iter();
+        let named = variables.find(|(name, _)| name == FILE_VARIABLE);
         let named = named.map(|(_, path)| PathBuf::from(path));
-        let Some(path) = self.config_flag.clone().or(named) else {
+        let Some(path) = self.config_flag.take().or(named) else {
             return Ok(self);
         };
         match std::fs::read_to_string(&path) {
-            Ok(text) => self.file = Some((path, text)),
-            Err(source) => return Err(Error::File { path, source }),
+            Ok(text) => Ok(self.file_text(path, text)),
+            Err(source) => Err(Error::File { path, source }),
         }
-        Ok(self)
     }
 
     /// Adds the text of a settings file that has been read.
@@ -110,16 +105,10 @@ impl Layers {
 }
 
 fn merge_file(values: &mut Values, path: &Path, text: &str) -> Result<(), Error> {
-    let table: toml::Table = match toml::from_str(text) {
-        Ok(table) => table,
-        Err(error) => {
-            let error = error.to_string();
-            return Err(Error::Syntax {
-                path: path.to_owned(),
-                error,
-            });
-        }
-    };
+    let table: toml::Table = toml::from_str(text).map_err(|error| Error::Syntax {
+        path: path.to_owned(),
+        error: error.to_string(),
+    })?;
     let mut entries = Vec::new();
     flatten("", &table, &mut entries);
     for (key, value) in entries {
@@ -218,11 +207,10 @@ fn merge_variables(
     // Azurite's names first, so that ours override them.
     for (name, text) in variables {
         match name.as_str() {
-            "AZURITE_ACCOUNTS" => values.set(
-                &catalog::ACCOUNTS,
-                text.clone(),
-                Source::Variable(name.clone()),
-            ),
+            "AZURITE_ACCOUNTS" => {
+                let source = Source::Variable(name.clone());
+                values.set(&catalog::ACCOUNTS, text.clone(), source);
+            }
             "AZURITE_DB" => warnings.push(
                 "variable AZURITE_DB has no effect: data is always kept in the embedded store"
                     .to_owned(),
@@ -231,7 +219,7 @@ fn merge_variables(
         }
     }
     for (name, text) in variables {
-        let Some(ours) = name.strip_prefix("PARTITA_") else {
+        let Some(ours) = name.strip_prefix(PREFIX) else {
             continue;
         };
         let setting = catalog::ALL.iter().find(|known| known.variable() == *name);
@@ -246,13 +234,9 @@ fn merge_variables(
 /// A suggestion for a variable that names no setting; `ours` is its name without the prefix.
 fn hint(ours: &str) -> String {
     let variables: Vec<String> = catalog::ALL.iter().map(|known| known.variable()).collect();
-    let names = variables
-        .iter()
-        .filter_map(|name| name.strip_prefix("PARTITA_"));
-    match nearest(ours, names) {
-        Some(near) => format!("; did you mean PARTITA_{near}?"),
-        None => String::new(),
-    }
+    let names = variables.iter();
+    let near = nearest(ours, names.filter_map(|name| name.strip_prefix(PREFIX)));
+    suggestion(near.map(|near| format!("{PREFIX}{near}")).as_deref())
 }
 
 /// The known name that is most similar to a mistyped one, if any is similar.

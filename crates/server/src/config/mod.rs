@@ -26,7 +26,7 @@ mod targets;
 mod values;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::path::PathBuf;
 
@@ -34,9 +34,10 @@ pub use accounts::{Account, AccountKey, AccountsError, WELL_KNOWN_ACCOUNT, WELL_
 pub use catalog::{ACCEPTED, ALL};
 pub use layers::{FILE_VARIABLE, Layers};
 pub use parts::{
-    AdminListener, Limits, Log, LogFormat, Oauth, Place, Settings, Store, TableListener, Tls,
+    AdminListener, Limits, Log, LogFormat, Oauth, Password, Place, Settings, Store, TableListener,
+    Tls,
 };
-pub use setting::{Accepted, Setting, Takes};
+pub use setting::{Setting, Takes};
 pub use show::{as_json, as_table};
 pub use values::{Source, Value, Values};
 

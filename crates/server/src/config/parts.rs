@@ -84,7 +84,7 @@ pub enum Place {
 }
 
 /// How the table port is protected.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Tls {
     /// Plain HTTP.
     Off,
@@ -102,7 +102,7 @@ pub enum Tls {
         /// The file.
         file: PathBuf,
         /// Its password, may be empty.
-        password: String,
+        password: Password,
     },
 }
 
@@ -118,21 +118,13 @@ impl Tls {
     }
 }
 
-impl std::fmt::Debug for Tls {
+/// A password, hidden from `Debug`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Password(pub(crate) String);
+
+impl std::fmt::Debug for Password {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Tls::Off => f.write_str("Off"),
-            Tls::Dev => f.write_str("Dev"),
-            Tls::Pem { cert, key } => f
-                .debug_struct("Pem")
-                .field("cert", cert)
-                .field("key", key)
-                .finish(),
-            Tls::Pfx { file, password: _ } => f
-                .debug_struct("Pfx")
-                .field("file", file)
-                .finish_non_exhaustive(),
-        }
+        f.write_str("(hidden)")
     }
 }
 

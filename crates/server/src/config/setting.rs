@@ -58,12 +58,3 @@ impl Setting {
         )
     }
 }
-
-/// A flag of Azurite that is accepted, so that existing command lines keep working, and has no effect.
-#[derive(Debug)]
-pub struct Accepted {
-    /// Long flag without the dashes, as Azurite spells it.
-    pub flag: &'static str,
-    /// What the flag takes.
-    pub takes: Takes,
-}

@@ -11,30 +11,25 @@ use super::values::{Source, Value, Values};
 
 /// The settings as text, in columns: key, value, source.
 pub fn as_table(values: &Values) -> String {
-    let rows: Vec<[String; 3]> = values
-        .iter()
-        .map(|value| {
-            [
-                value.setting.key.to_owned(),
-                shown(value),
-                value.source.to_string(),
-            ]
-        })
-        .collect();
-    let width = |column: usize| {
-        rows.iter()
-            .map(|row| row[column].chars().count())
-            .max()
-            .unwrap_or(0)
-    };
-    let (key_width, text_width) = (width(0), width(1).min(48));
+    let rows = values.iter().map(|value| {
+        let (key, source) = (value.setting.key, value.source.to_string());
+        (key, shown(value), source)
+    });
+    let rows: Vec<_> = rows.collect();
+    let keys = rows.iter().map(|(key, ..)| key.chars().count());
+    let texts = rows.iter().map(|(_, text, _)| text.chars().count());
+    let key_width = keys.max().unwrap_or(0);
+    let text_width = texts.max().unwrap_or(0).min(TEXT_WIDTH_MAX);
     let mut table = String::new();
-    for [key, text, source] in &rows {
+    for (key, text, source) in &rows {
         writeln!(table, "{key:key_width$}  {text:text_width$}  {source}")
             .expect("a String takes any text");
     }
     table
 }
+
+/// Longer values shift their source to the right.
+const TEXT_WIDTH_MAX: usize = 48;
 
 /// The settings as JSON, one object each: key, value, source, flag and variable.
 pub fn as_json(values: &Values) -> Json {
@@ -57,15 +52,10 @@ pub fn as_json(values: &Values) -> Json {
 }
 
 fn json_value(value: &Value) -> Json {
-    if value.setting.secret || value.text.is_empty() {
-        let text = shown(value);
-        return if text == NOT_SET {
-            Json::Null
-        } else {
-            Json::String(text)
-        };
-    }
     match value.setting.takes {
+        _ if value.setting.secret || value.text.is_empty() => {
+            Some(shown(value)).filter(|text| text != NOT_SET).into()
+        }
         Takes::Switch => Json::Bool(matches!(value.text.as_str(), "true" | "1")),
         Takes::Many(_) => value.text.split(',').map(str::trim).collect(),
         Takes::One(_) => Json::String(value.text.clone()),

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use partita_model::TableName;
-use partita_service::Rates;
 use partita_table::{TableTargets, TargetSettings};
 
 use super::Error;
@@ -18,35 +17,34 @@ const BYTE_RATE: &str = "a size a second from 1 to 4294967295 bytes, such as 10M
 
 /// Reads the targets from all settings that concern them.
 pub(super) fn targets(values: &Values) -> Result<TargetSettings, Error> {
-    let preset = values.read(
-        &c::TARGETS,
-        "`off`, `azure` or `classic`",
-        |text| match text {
-            "off" => Some(TargetSettings::default()),
-            "azure" => Some(TargetSettings::azure()),
-            "classic" => Some(TargetSettings::classic()),
-            _ => None,
-        },
-    )?;
-    let mut targets = preset;
-    let of_each = &mut targets.tables;
-    let rates: [(&'static Setting, &mut Rates); 3] = [
-        (&c::TARGET_PARTITION_ENTITIES, &mut of_each.partition),
-        (&c::TARGET_TABLE_ENTITIES, &mut of_each.table),
-        (&c::TARGET_ACCOUNT_ENTITIES, &mut targets.account),
+    let presets = [
+        ("off", TargetSettings::default()),
+        ("azure", TargetSettings::azure()),
+        ("classic", TargetSettings::classic()),
     ];
-    for (setting, rates) in rates {
-        if let Some(rate) = rate(values, setting, RATE, entities)? {
+    let mut targets = values.word(&c::TARGETS, "`off`, `azure` or `classic`", &presets)?;
+    let of_each = &mut targets.tables;
+    for (entities_setting, bytes_setting, rates) in [
+        (
+            &c::TARGET_PARTITION_ENTITIES,
+            &c::TARGET_PARTITION_BYTES,
+            &mut of_each.partition,
+        ),
+        (
+            &c::TARGET_TABLE_ENTITIES,
+            &c::TARGET_TABLE_BYTES,
+            &mut of_each.table,
+        ),
+        (
+            &c::TARGET_ACCOUNT_ENTITIES,
+            &c::TARGET_ACCOUNT_BYTES,
+            &mut targets.account,
+        ),
+    ] {
+        if let Some(rate) = rate(values, entities_setting, RATE, entities)? {
             rates.entities = rate;
         }
-    }
-    let rates: [(&'static Setting, &mut Rates); 3] = [
-        (&c::TARGET_PARTITION_BYTES, &mut targets.tables.partition),
-        (&c::TARGET_TABLE_BYTES, &mut targets.tables.table),
-        (&c::TARGET_ACCOUNT_BYTES, &mut targets.account),
-    ];
-    for (setting, rates) in rates {
-        if let Some(rate) = rate(values, setting, BYTE_RATE, bytes)? {
+        if let Some(rate) = rate(values, bytes_setting, BYTE_RATE, bytes)? {
             rates.bytes = rate;
         }
     }
@@ -105,15 +103,13 @@ fn named(text: &str, others: TableTargets) -> Result<BTreeMap<String, TableTarge
         let mut targets = others;
         for field in fields {
             let read = field.split_once('=');
-            if read
-                .and_then(|(key, text)| set(&mut targets, key, text))
-                .is_none()
-            {
-                return Err(format!(
+            let read = read.and_then(|(key, text)| set(&mut targets, key, text));
+            read.ok_or_else(|| {
+                format!(
                     "invalid target {field:?} of table {name}: expected partition-entities, partition-bytes, table-entities \
                      or table-bytes, with {RATE}, or a size"
-                ));
-            }
+                )
+            })?;
         }
         if named.insert(name.to_lowercase(), targets).is_some() {
             return Err(format!("table {name} is given twice"));
@@ -155,6 +151,7 @@ pub(super) fn tables_text(tables: &toml::Table) -> Option<String> {
 mod tests {
     use super::super::{Layers, Settings};
     use super::*;
+    use partita_service::Rates;
     use std::path::PathBuf;
 
     fn of(layers: Layers) -> Result<TargetSettings, String> {

@@ -16,6 +16,11 @@ fn with_flags(flags: &[(&str, &str)]) -> Layers {
     })
 }
 
+/// The settings of a command line.
+pub(crate) fn from_flags(flags: &[(&str, &str)]) -> Settings {
+    settings(with_flags(flags)).unwrap()
+}
+
 fn settings(layers: Layers) -> Result<Settings, Error> {
     Settings::from_values(&layers.resolve()?.0)
 }
@@ -52,8 +57,8 @@ fn every_name_means_one_setting() {
             setting.flag
         );
     }
-    for accepted in ACCEPTED {
-        assert!(long.insert(accepted.flag), "{}", accepted.flag);
+    for (accepted, _) in ACCEPTED {
+        assert!(long.insert(accepted), "{accepted}");
     }
 }
 
@@ -285,7 +290,7 @@ fn tls_has_three_modes() {
     );
     let pfx = |password: &str| Tls::Pfx {
         file: "c.pfx".into(),
-        password: password.into(),
+        password: Password(password.to_owned()),
     };
     assert_eq!(
         tls(&[("cert", "c.pfx"), ("pwd", "secret")]).unwrap(),

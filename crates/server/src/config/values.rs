@@ -67,15 +67,10 @@ impl Values {
 
     /// Overrides one value.
     pub(crate) fn set(&mut self, setting: &'static Setting, text: String, source: Source) {
-        let value = self
-            .0
-            .iter_mut()
-            .find(|value| value.setting.key == setting.key);
-        *value.expect("every setting has a value") = Value {
-            setting,
-            text,
-            source,
-        };
+        let mut values = self.0.iter_mut();
+        let value = values.find(|value| value.setting.key == setting.key);
+        let value = value.expect("every setting has a value");
+        (value.text, value.source) = (text, source);
     }
 
     /// The value of a setting.
@@ -88,20 +83,30 @@ impl Values {
     pub(crate) fn read<T>(
         &self,
         setting: &'static Setting,
-        want: &'static str,
+        want: &str,
         parse: impl FnOnce(&str) -> Option<T>,
     ) -> Result<T, Error> {
         let value = self.of(setting);
         parse(&value.text).ok_or_else(|| value.invalid(format!("expected {want}")))
     }
 
+    /// The meaning of the value, which is one of `words`; `want` lists them for the error.
+    pub(crate) fn word<T: Clone>(
+        &self,
+        setting: &'static Setting,
+        want: &str,
+        words: &[(&str, T)],
+    ) -> Result<T, Error> {
+        self.read(setting, want, |text| {
+            let (_, meaning) = words.iter().find(|(word, _)| *word == text)?;
+            Some(meaning.clone())
+        })
+    }
+
     /// A switch: `true` or `false`.
     pub(crate) fn switch(&self, setting: &'static Setting) -> Result<bool, Error> {
-        self.read(setting, "true or false", |text| match text {
-            "true" | "1" => Some(true),
-            "false" | "0" => Some(false),
-            _ => None,
-        })
+        let words = [("true", true), ("1", true), ("false", false), ("0", false)];
+        self.word(setting, "true or false", &words)
     }
 
     /// A text; `None` when not set.
@@ -112,25 +117,23 @@ impl Values {
     /// A list, without blanks and empty items.
     pub(crate) fn list(&self, setting: &'static Setting) -> Vec<String> {
         let items = self.of(setting).text.split(',').map(str::trim);
-        items
-            .filter(|item| !item.is_empty())
-            .map(str::to_owned)
-            .collect()
+        let items = items.filter(|item| !item.is_empty());
+        items.map(str::to_owned).collect()
     }
 }
 
 impl Value {
     /// The error for an invalid value, without the text of a secret.
     pub(crate) fn invalid(&self, problem: String) -> Error {
-        let text = if self.setting.secret {
-            "(hidden)"
-        } else {
-            &self.text
+        let text = match self.setting.secret {
+            true => "(hidden)".to_owned(),
+            false => self.text.clone(),
         };
+        let (key, layer) = (self.setting.key, self.source.clone());
         Error::Value {
-            key: self.setting.key,
-            text: text.to_owned(),
-            layer: self.source.clone(),
+            key,
+            text,
+            layer,
             problem,
         }
     }

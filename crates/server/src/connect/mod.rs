@@ -1,6 +1,6 @@
-//! How to point a client at a server: endpoint, connection string, and text to paste.
+//! How to connect a client to a server: endpoint, connection string, and text to paste.
 //!
-//! Everything is derived from settings, as the server itself reads them. Whether a server answers there is for the caller to ask.
+//! All of it follows from the settings that the server itself reads. This module does not check that a server answers.
 
 mod snippet;
 
@@ -20,13 +20,13 @@ pub use snippet::{Tool, snippet, trust_lines};
 pub struct Endpoint {
     /// `http` or `https`.
     pub scheme: &'static str,
-    /// A name or address that clients on this machine can use.
+    /// A host name or address for clients on this machine.
     pub host: String,
     /// The table port.
     pub port: u16,
     /// The account; its first key is used.
     pub account: Account,
-    /// The certificate that clients must be told to trust.
+    /// The certificate that clients have to trust; with `--tls dev` only.
     pub authority: Option<PathBuf>,
 }
 
@@ -55,49 +55,41 @@ impl Endpoint {
             Ok(IpAddr::V6(address)) => format!("[{address}]"),
             _ => self.host.clone(),
         };
-        format!(
-            "{}://{host}:{}/{}",
-            self.scheme,
-            self.port,
-            self.account.name()
-        )
+        let (scheme, port, account) = (self.scheme, self.port, self.account.name());
+        format!("{scheme}://{host}:{port}/{account}")
     }
 
     /// The connection string, in the explicit form that every client accepts.
     pub fn connection_string(&self) -> String {
-        format!(
-            "DefaultEndpointsProtocol={};AccountName={};AccountKey={};TableEndpoint={};",
-            self.scheme,
-            self.account.name(),
-            self.key(),
-            self.url()
-        )
+        let [start, end] = self.string_without_key();
+        format!("{start}AccountKey={};{end}", self.key())
     }
 
     /// The connection string for places such as logs: it has the key only if that key is public.
     pub fn public_connection_string(&self) -> String {
-        let public = |key: &AccountKey| key.is_well_known();
-        if self.account.keys().first().is_none_or(public) {
+        let key = self.account.keys().first();
+        if key.is_none_or(AccountKey::is_well_known) {
             return self.connection_string();
         }
-        format!(
-            "DefaultEndpointsProtocol={};AccountName={};TableEndpoint={}; (`partita connect` prints it with its key)",
-            self.scheme,
-            self.account.name(),
-            self.url()
-        )
+        let string = self.string_without_key().concat();
+        format!("{string} (`partita connect` prints it with its key)")
+    }
+
+    fn string_without_key(&self) -> [String; 2] {
+        let (scheme, account) = (self.scheme, self.account.name());
+        [
+            format!("DefaultEndpointsProtocol={scheme};AccountName={account};"),
+            format!("TableEndpoint={};", self.url()),
+        ]
     }
 
     pub(crate) fn key(&self) -> String {
-        self.account
-            .keys()
-            .first()
-            .map(|key| key.to_base64())
-            .unwrap_or_default()
+        let key = self.account.keys().first();
+        key.map(AccountKey::to_base64).unwrap_or_default()
     }
 }
 
-/// The host to connect to for a server that listens on `host`: "all addresses" is not one.
+/// The host to connect to for a server that listens on `host`: loopback if that means all addresses.
 pub fn reachable(host: &str) -> String {
     match host.parse::<IpAddr>() {
         Ok(IpAddr::V4(address)) if address.is_unspecified() => "127.0.0.1".to_owned(),

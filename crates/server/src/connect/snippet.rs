@@ -23,29 +23,16 @@ pub enum Tool {
 }
 
 impl Tool {
-    /// All clients.
-    pub const ALL: [Tool; 7] = [
-        Tool::Plain,
-        Tool::Env,
-        Tool::Python,
-        Tool::Js,
-        Tool::Dotnet,
-        Tool::Az,
-        Tool::Rclone,
+    /// All clients, by their words on the command line.
+    pub const ALL: [(&'static str, Tool); 7] = [
+        ("string", Tool::Plain),
+        ("env", Tool::Env),
+        ("python", Tool::Python),
+        ("js", Tool::Js),
+        ("dotnet", Tool::Dotnet),
+        ("az", Tool::Az),
+        ("rclone", Tool::Rclone),
     ];
-
-    /// The word on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Tool::Plain => "string",
-            Tool::Env => "env",
-            Tool::Python => "python",
-            Tool::Js => "js",
-            Tool::Dotnet => "dotnet",
-            Tool::Az => "az",
-            Tool::Rclone => "rclone",
-        }
-    }
 }
 
 /// The snippet, ending in a line feed.

@@ -1,20 +1,7 @@
 //! Connection strings and snippets.
 
 use super::*;
-use crate::config::Layers;
-
-fn settings(flags: &[(&str, &str)]) -> Settings {
-    let setting = |name: &str| {
-        crate::config::ALL
-            .iter()
-            .find(|setting| setting.flag == name)
-            .unwrap()
-    };
-    let layers = flags.iter().fold(Layers::new(), |layers, (name, text)| {
-        layers.flag(setting(name), (*text).to_owned())
-    });
-    Settings::from_values(&layers.resolve().unwrap().0).unwrap()
-}
+use crate::config::tests::from_flags as settings;
 
 const ACCOUNTS: (&str, &str) = ("accounts", "abc:a2V5MQ==:a2V5Mg==;other:a2V5Mw==");
 
@@ -31,7 +18,7 @@ fn the_string_names_protocol_account_key_and_endpoint() {
     )
     .unwrap();
     assert_eq!(other.url(), "http://[::1]:7/other");
-    assert!(Endpoint::of(&settings(&[ACCOUNTS]), Some("nobody")).is_none());
+    assert!(Endpoint::of(&settings(&[ACCOUNTS]), Some("absent")).is_none());
     let all = Endpoint::of(&settings(&[ACCOUNTS, ("table-host", "0.0.0.0")]), None).unwrap();
     assert_eq!(all.url(), "http://127.0.0.1:10002/abc");
 }
@@ -55,7 +42,7 @@ fn only_the_emulators_key_is_public() {
 #[test]
 fn every_tool_gets_account_and_key() {
     let endpoint = Endpoint::of(&settings(&[ACCOUNTS]), None).unwrap();
-    for tool in Tool::ALL {
+    for (_, tool) in Tool::ALL {
         let text = snippet(tool, &endpoint);
         assert!(
             text.contains("abc") && text.contains("a2V5MQ==") && text.ends_with('\n'),

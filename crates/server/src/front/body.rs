@@ -1,9 +1,9 @@
-//! The body of a request: read whole, or read past.
+//! The body of a request: read, or skipped.
 //!
-//! - No more of it is kept than the settings allow.
-//! - A client that is still sending misses an answer that is followed by the end of the connection: what it sends then comes upon
-//!   a closed socket, and the reset overtakes the answer. So what was not read is read past before the answer, within bounds.
-//! - Who waits for `100 Continue` sends nothing before it, and gets the answer instead.
+//! - Memory is bounded by the settings.
+//! - An unread body is skipped before the answer is sent, within bounds. Otherwise a client that is still sending would lose
+//!   the answer: its bytes reach a closed socket, and the TCP reset arrives before the client has read the answer.
+//! - The body of a client that waits for `100 Continue` is not skipped: the client sends nothing, and gets the answer at once.
 
 use super::progress::{Phase, Progress};
 use bytes::{Bytes, BytesMut};
@@ -14,11 +14,10 @@ use hyper::http::request::Parts;
 use partita_wire::{ErrorCode, Failure};
 use std::time::Duration;
 
-/// How long what nobody wants is read past: 4 MiB at 3.4 Mbit/s. (nginx lets a client that was refused send for 30 s, its
-/// `lingering_time`, but has answered it by then.)
+/// Time for skipping: 4 MiB at 3.4 Mbit/s. (nginx skips for 30 s, its `lingering_time`, but after the answer.)
 const SKIP_TIME_MAX: Duration = Duration::from_secs(10);
 
-/// How much is read past, as a multiple of the largest body: who sends too much is mostly not far above it.
+/// Bytes that are skipped, as a multiple of the largest body: most bodies that are too large exceed it by little.
 const SKIP_BODIES_MAX: usize = 4;
 
 /// The body of a request.
@@ -27,9 +26,9 @@ pub(super) struct RequestBody<'a> {
     incoming: Incoming,
     progress: &'a Progress,
     bytes_max: usize,
-    /// Whether the request says how the body ends.
+    /// Whether a header announces a body.
     is_announced: bool,
-    /// Whether the client waits for `100 Continue`, which it gets once the body is asked for.
+    /// Whether the client waits for `100 Continue`, which hyper sends at the first read.
     is_held_back: bool,
 }
 
@@ -53,7 +52,7 @@ impl<'a> RequestBody<'a> {
         }
     }
 
-    /// The whole body, within the limits of size and patience. Dropped halfway, the rest can still be skipped.
+    /// The whole body, within the limits of size and time. If the future is dropped, the rest can still be skipped.
     pub(super) async fn read(&mut self) -> Result<Bytes, Failure> {
         if !self.is_announced {
             return Err(ErrorCode::MissingContentLengthHeader.into());
@@ -74,7 +73,7 @@ impl<'a> RequestBody<'a> {
             if first.len() + whole.len() + data.len() > self.bytes_max {
                 return Err(ErrorCode::RequestBodyTooLarge.into());
             }
-            // Nearly always the body came in one piece, and is not copied.
+            // A body in one piece is not copied; most are.
             if first.is_empty() && whole.is_empty() {
                 first = data;
                 continue;
@@ -94,12 +93,12 @@ impl<'a> RequestBody<'a> {
         })
     }
 
-    /// Reads what is left and keeps nothing of it, for a while: before an answer that came before its end.
+    /// Reads and drops the rest, within the bounds.
     pub(super) async fn skip(&mut self) {
         if self.is_held_back || self.incoming.is_end_stream() {
             return;
         }
-        // What comes after that time is a closed connection's.
+        // After that time the connection is closed.
         let _ = tokio::time::timeout(SKIP_TIME_MAX, self.skip_bytes()).await;
         self.progress.enter(Phase::Working);
     }

@@ -1,11 +1,11 @@
-//! The failure of a request that storage did not execute.
+//! The failure of a request that storage did not execute: 503 with the reason and a time for the retry.
 
 use partita_service::{AccountLimit, Busy, BusyReason};
 use partita_wire::Failure;
 use std::borrow::Cow;
 
-/// 503 ServerBusy. Exceeded targets are reported by `/admin/v1/status` and metrics, not by a line for each request: there may
-/// be tens of thousands a second.
+/// 503 ServerBusy. Exceeded targets are logged at level debug only, because there may be tens of thousands a second;
+/// `/admin/v1/status` and metrics count them.
 pub(super) fn busy(busy: &Busy) -> Failure {
     let Busy {
         reason,

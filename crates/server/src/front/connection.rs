@@ -1,4 +1,4 @@
-//! One connection: HTTP over a stream whose progress is watched.
+//! One connection: HTTP/1.1 over a stream whose progress is watched.
 
 use super::Protocol;
 use super::progress::{Order, Phase, Progress};
@@ -31,7 +31,7 @@ pub(super) async fn serve<P, S>(
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
     let front = protocol.front();
-    let _open = front.metrics().connection();
+    let _open = front.parts.metrics.connection();
     let io = WatchedIo {
         inner: TokioIo::new(stream),
         progress: Arc::clone(&progress),
@@ -44,7 +44,7 @@ pub(super) async fn serve<P, S>(
         }
     });
     let mut http = http1::Builder::new();
-    http.max_buf_size(front.limits().header_bytes_max.max(MIN_BUFFER_BYTES))
+    http.max_buf_size(front.parts.limits.header_bytes_max.max(MIN_BUFFER_BYTES))
         .header_read_timeout(None)
         .half_close(false);
     let mut connection = pin!(http.serve_connection(io, service));
@@ -56,7 +56,7 @@ pub(super) async fn serve<P, S>(
             next = progress.next_order(order) => order = next,
         }
         if order == Order::BreakOff {
-            return front.metrics().connection_failed(ConnectionFault::Slow);
+            return front.parts.metrics.connection_failed(ConnectionFault::Slow);
         }
         connection.as_mut().graceful_shutdown();
     };
@@ -66,12 +66,12 @@ pub(super) async fn serve<P, S>(
         } else {
             ConnectionFault::Broken
         };
-        front.metrics().connection_failed(fault);
+        front.parts.metrics.connection_failed(fault);
         tracing::debug!(%error, "a connection failed");
     }
 }
 
-/// hyper accepts no smaller buffer.
+/// hyper panics for a smaller buffer.
 const MIN_BUFFER_BYTES: usize = 8192;
 
 /// A stream that reports its progress.

@@ -1,55 +1,33 @@
-//! Accepts the connections of one protocol.
+//! Accepts the connections of one protocol: TLS handshake, then HTTP, each under watch.
 
 use super::Protocol;
 use super::connection;
 use super::progress::{ANSWER_TIME_MAX, Patience, Progress, Watch};
+use crate::accept::accept;
 use crate::metrics::ConnectionFault;
 use partita_rt::Tasks;
 use partita_rt::net::{Listener, Stream};
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
-use tokio::sync::Semaphore;
 use tokio_rustls::TlsAcceptor;
 
-/// Accepts connections until shutdown. Connections are tasks of `tasks`: draining it waits for the requests under way.
+/// Accepts connections until shutdown. Connections are tasks of `tasks`: draining them waits for the requests under way.
 pub(super) async fn listen<P: Protocol>(
     protocol: Arc<P>,
     listener: Box<dyn Listener>,
     tasks: Tasks,
 ) {
-    let limits = protocol.front().limits();
+    let limits = &protocol.front().parts.limits;
     let watch = Watch::new(Patience {
         idle: limits.idle_timeout,
         head: limits.header_timeout,
         stall: limits.stall_timeout,
         answer: ANSWER_TIME_MAX,
     });
-    tasks.spawn(
-        "watch connections",
-        Arc::clone(&watch).run(tasks.shutdown()),
-    );
-    let room = Arc::new(Semaphore::new(limits.connections_max));
-    let tls = protocol.front().tls().cloned().map(TlsAcceptor::from);
-    let shutdown = tasks.shutdown();
-    loop {
-        // At the limit, further clients wait in the kernel's queue.
-        let Ok(permit) = Arc::clone(&room).acquire_owned().await else {
-            return;
-        };
-        let accepted = tokio::select! {
-            () = shutdown.requested() => return,
-            accepted = listener.accept() => accepted,
-        };
-        let (stream, peer) = match accepted {
-            Ok(accepted) => accepted,
-            Err(error) => {
-                tracing::warn!(%error, "accepting a connection failed");
-                // Out of file descriptors: retrying at once would only use up a core.
-                tokio::time::sleep(Duration::from_millis(50)).await;
-                continue;
-            }
-        };
+    let watching = Arc::clone(&watch).run(tasks.shutdown());
+    tasks.spawn("watch connections", watching);
+    let tls = protocol.front().parts.tls.clone().map(TlsAcceptor::from);
+    let serve = |stream, peer, permit| {
         let watched = watch.watch();
         let (protocol, tls) = (Arc::clone(&protocol), tls.clone());
         tasks.spawn("connection", async move {
@@ -57,7 +35,8 @@ pub(super) async fn listen<P: Protocol>(
             open(protocol, tls, stream, peer, progress).await;
             drop((watched, permit));
         });
-    }
+    };
+    accept(&*listener, limits.connections_max, tasks.shutdown(), serve).await;
 }
 
 async fn open<P: Protocol>(
@@ -72,11 +51,11 @@ async fn open<P: Protocol>(
         return connection::serve(protocol, stream, address, progress).await;
     };
     let front = protocol.front();
-    let handshake = tokio::time::timeout(front.limits().header_timeout, tls.accept(stream));
+    let handshake = tokio::time::timeout(front.parts.limits.header_timeout, tls.accept(stream));
     match handshake.await {
         Ok(Ok(stream)) => connection::serve(protocol, stream, address, progress).await,
         failed => {
-            front.metrics().connection_failed(ConnectionFault::Tls);
+            front.parts.metrics.connection_failed(ConnectionFault::Tls);
             tracing::debug!(?failed, "a TLS handshake failed");
         }
     }

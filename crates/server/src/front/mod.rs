@@ -4,14 +4,14 @@
 //! connection ─▶ head ─▶ target ─▶ credentials ─▶ operation ─▶ body ─▶ service ─▶ reply
 //! ```
 //!
-//! Here is what all storage protocols share: connections under watch, request heads and bodies, replies, CORS. A
-//! [`Protocol`] answers a request; each has a folder of its own ([`table`]), where every operation has a file of its name.
-//! `wire` reads and writes the protocol's text, the service's crate does the work, and HTTP joins them here.
+//! This module holds the parts that all storage protocols share: watched connections, request heads and bodies, replies,
+//! CORS. A [`Protocol`] answers a request; each protocol has a folder ([`table`]), in which every operation has a file of its
+//! name. `wire` reads and writes the protocol's text, and the service's crate performs the operation.
 //!
 //! Invariants:
 //! - nothing in a request is trusted before its credentials are verified;
-//! - whatever a client does, it takes bounded memory and time;
-//! - every answer, also an error, has a request id, and nothing internal.
+//! - a client uses bounded memory and time, also a hostile one;
+//! - every answer has a request id, errors too, and shows no internal detail.
 
 mod accounts;
 mod body;

@@ -1,8 +1,8 @@
-//! Connections that do not get on are closed, without a timer for each request.
+//! Closes connections without progress, without a timer for each request.
 //!
-//! A connection writes down what it waits for and since which second; once a second one task looks at all of them, and tells
-//! those that are overdue, and all of them when the server shuts down. So a request costs a few relaxed stores, and a limit is
-//! kept to within a second. What a connection looks at whenever it wakes is its own: nothing is shared between connections.
+//! Each connection records its phase and when the phase began. Once a second one task checks all connections: it orders overdue ones
+//! to break off, and at shutdown all of them to end. So a request costs a few relaxed stores, and limits hold to within a
+//! second. A connection reads its own [`Progress`] only, so connections do not contend for cache lines.
 
 use futures::task::AtomicWaker;
 use parking_lot::Mutex;
@@ -14,26 +14,25 @@ use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 
-/// How long a connection may wait, by what it waits for.
+/// Time limits of a connection, by phase.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Patience {
-    /// For the first byte of a request.
+    /// Until the first byte of a request.
     pub(super) idle: Duration,
-    /// For the rest of its head.
+    /// For the rest of the head.
     pub(super) head: Duration,
-    /// For the next byte of its body, or for the client to take any byte of the answer.
+    /// Between two bytes of a body or of an answer.
     pub(super) stall: Duration,
-    /// For the client to take all of the answer.
+    /// For the whole answer.
     pub(super) answer: Duration,
 }
 
-/// How long a client may take over an answer that it takes byte by byte: it holds the whole page in memory, and a place among the
-/// connections. nginx has no such bound (`send_timeout` is between two writes), Kestrel asks for 240 bytes a second after 5 s
-/// (`MinResponseDataRate`), which would be 5 hours for a page of 4 MiB; ten minutes are 7 KB a second for that, and any rate for
-/// what the socket's buffers take at once.
+/// Time for a client to receive a whole answer, which stays in memory meanwhile. Ten minutes mean 7 KB/s for a page of 4 MiB,
+/// and any rate for an answer that fits into the socket's buffers. Kestrel requires 240 bytes/s after 5 s
+/// (`MinResponseDataRate`), 5 hours for that page; nginx bounds only the time between two writes (`send_timeout`).
 pub(super) const ANSWER_TIME_MAX: Duration = Duration::from_secs(600);
 
-/// What a connection waits for.
+/// The phase of a connection: the event that it waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub(super) enum Phase {
@@ -41,11 +40,11 @@ pub(super) enum Phase {
     Idle = 0,
     /// The rest of a request's head, from its first byte on.
     Head = 1,
-    /// The server: its own limits hold.
+    /// The server, whose own limits apply.
     Working = 2,
-    /// The client: to send more of a body.
+    /// More of a body from the client.
     Body = 3,
-    /// The client: to take more of an answer.
+    /// The client to receive more of an answer.
     Answer = 4,
 }
 
@@ -54,27 +53,27 @@ const HEAD: u32 = Phase::Head as u32;
 const BODY: u32 = Phase::Body as u32;
 const ANSWER: u32 = Phase::Answer as u32;
 
-/// Of a second in [`Progress::state`]: enough for 34 years.
+/// Bits of a second in [`Progress::state`]: enough for 34 years.
 const SECOND_BITS: u32 = 30;
 const SECOND_MASK: u64 = (1 << SECOND_BITS) - 1;
 
-/// What a connection is told; the greatest of those told counts.
+/// An order to a connection; the greatest one counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(super) enum Order {
-    /// To go on.
+    /// Continue.
     GoOn = 0,
-    /// To answer the request under way, and close.
+    /// Answer the request under way, and close.
     End = 1,
-    /// To close now: it is overdue.
+    /// Close now: a time limit is exceeded.
     BreakOff = 2,
 }
 
-/// What one connection tells of itself, and is told.
+/// The phase of one connection, and its order.
 #[derive(Debug)]
 pub(super) struct Progress {
     clock: Arc<AtomicU32>,
-    /// Phase, the second in which it began, and that in which it last moved, so that they are read together.
+    /// The phase, the second in which it began, and the second of its last progress, in one atomic so that they agree.
     state: AtomicU64,
     /// An [`Order`].
     order: AtomicU8,
@@ -82,12 +81,12 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    fn tell(&self, order: Order) {
+    fn send(&self, order: Order) {
         self.order.fetch_max(order as u8, Ordering::Release);
         self.waker.wake();
     }
 
-    /// What the connection has been told.
+    /// The current order.
     pub(super) fn order(&self) -> Order {
         match self.order.load(Ordering::Acquire) {
             0 => Order::GoOn,
@@ -96,11 +95,11 @@ impl Progress {
         }
     }
 
-    /// Waits for another order than the one that is known. For the task of the connection alone. Cancel safe.
+    /// Waits for an order other than `known`. Only the connection's own task may call it. Cancel safe.
     pub(super) async fn next_order(&self, known: Order) -> Order {
         poll_fn(|context| {
             self.waker.register(context.waker());
-            // After that, or an order that comes in between would wake nobody.
+            // Read after the registration: an order in between would not wake this task.
             let order = self.order();
             if order == known {
                 Poll::Pending
@@ -111,7 +110,7 @@ impl Progress {
         .await
     }
 
-    /// The connection waits for something else, from now on.
+    /// Begins a phase.
     pub(super) fn enter(&self, phase: Phase) {
         let second = u64::from(self.clock.load(Ordering::Relaxed));
         let (phase, began) = (phase as u64, second << SECOND_BITS);
@@ -119,14 +118,14 @@ impl Progress {
         self.state.store(state, Ordering::Relaxed);
     }
 
-    /// The connection got on with what it waits for.
+    /// Records progress within the phase.
     fn moved(&self) {
         let second = u64::from(self.clock.load(Ordering::Relaxed));
         let state = self.state.load(Ordering::Relaxed) & !SECOND_MASK | second;
         self.state.store(state, Ordering::Relaxed);
     }
 
-    /// A byte came. The first one of a request begins its head; later ones of a head do not stretch its time.
+    /// Bytes were received. The first ones of a request begin its head; later ones of a head do not extend its time.
     pub(super) fn read_bytes(&self) {
         match self.phase() {
             IDLE => self.enter(Phase::Head),
@@ -135,14 +134,14 @@ impl Progress {
         }
     }
 
-    /// There is something to send that the client does not take yet.
+    /// The socket's buffer is full: the client does not receive yet.
     pub(super) fn has_to_write(&self) {
         if !matches!(self.phase(), BODY | ANSWER) {
             self.enter(Phase::Answer);
         }
     }
 
-    /// The client took a byte. (Of the answer: `100 Continue` is sent while a body is waited for.)
+    /// Bytes were sent. During a body they are `100 Continue`, not the answer.
     pub(super) fn wrote_bytes(&self) {
         match self.phase() {
             BODY => {}
@@ -151,7 +150,7 @@ impl Progress {
         }
     }
 
-    /// Everything was sent.
+    /// All bytes were sent.
     pub(super) fn flushed(&self) {
         if self.phase() == ANSWER {
             self.enter(Phase::Idle);
@@ -190,11 +189,11 @@ pub(super) struct Watch {
 #[derive(Debug, Default)]
 struct Open {
     connections: HashMap<u64, Arc<Progress>>,
-    /// Told to all that come.
+    /// Whether new connections are ordered to end.
     ending: bool,
 }
 
-/// Takes a connection off the watch when dropped.
+/// A watched connection; dropping it ends the watch.
 #[derive(Debug)]
 pub(super) struct Watched {
     watch: Arc<Watch>,
@@ -231,7 +230,7 @@ impl Watch {
         progress.enter(Phase::Idle);
         let mut open = self.open.lock();
         if open.ending {
-            progress.tell(Order::End);
+            progress.send(Order::End);
         }
         open.connections.insert(number, Arc::clone(&progress));
         drop(open);
@@ -242,7 +241,7 @@ impl Watch {
         }
     }
 
-    /// Looks at all connections once a second until shutdown, and then tells them to end.
+    /// Checks all connections once a second until shutdown, and then orders them to end.
     pub(super) async fn run(self: Arc<Self>, shutdown: Shutdown) {
         let mut seconds = tokio::time::interval(Duration::from_secs(1));
         loop {
@@ -253,22 +252,22 @@ impl Watch {
         }
     }
 
-    /// One second has passed.
+    /// Advances the clock by a second and orders overdue connections to break off.
     fn tick(&self) {
         let second = self.clock.fetch_add(1, Ordering::Relaxed) + 1;
         for progress in self.open.lock().connections.values() {
             if progress.is_overdue(second, &self.patience) {
-                progress.tell(Order::BreakOff);
+                progress.send(Order::BreakOff);
             }
         }
     }
 
-    /// Tells all connections to end, and those that are still to come.
+    /// Orders all connections to end, later ones too.
     fn end(&self) {
         let mut open = self.open.lock();
         open.ending = true;
         for progress in open.connections.values() {
-            progress.tell(Order::End);
+            progress.send(Order::End);
         }
     }
 }
@@ -303,7 +302,7 @@ mod tests {
         pass(&watch, 1);
         assert!(
             slow.progress.order() == Order::BreakOff,
-            "more bytes do not stretch the head's time"
+            "more bytes do not extend the head's time"
         );
         assert!(idle.progress.order() == Order::GoOn);
         pass(&watch, 5);
@@ -341,7 +340,7 @@ mod tests {
         for _ in 0..10 {
             pass(&watch, 2);
             slow.progress.wrote_bytes();
-            // One answer after the other is not a slow one.
+            // Several answers in a row are not one slow answer.
             next.progress.wrote_bytes();
             next.progress.flushed();
             next.progress.read_bytes();
@@ -350,7 +349,7 @@ mod tests {
         }
         assert!(
             slow.progress.order() == Order::GoOn,
-            "it has all of its time"
+            "the limit is not exceeded yet"
         );
         pass(&watch, 1);
         assert!(slow.progress.order() == Order::BreakOff && next.progress.order() == Order::GoOn);
@@ -366,7 +365,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_connection_hears_what_it_is_told_before_and_while_it_listens() {
+    async fn orders_reach_a_connection_before_and_while_it_waits() {
         let watch = watch();
         let (early, late) = (watch.watch(), watch.watch());
         late.progress.read_bytes();
@@ -385,7 +384,7 @@ mod tests {
         assert_eq!(
             late.progress.order(),
             Order::BreakOff,
-            "the worse of the two stands"
+            "the greater order counts"
         );
     }
 }

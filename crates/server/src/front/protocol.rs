@@ -1,4 +1,4 @@
-//! A storage protocol behind a listener, and what all protocols of a server share.
+//! A storage protocol behind a listener, and the parts that all protocols of a server share.
 
 use super::progress::Progress;
 use crate::config::Limits;
@@ -19,10 +19,10 @@ use std::time::Duration;
 
 /// Answers the requests of one storage protocol.
 pub(super) trait Protocol: Send + Sync + 'static {
-    /// What it shares with other protocols.
+    /// The parts shared with other protocols.
     fn front(&self) -> &Front;
 
-    /// Answers a request. Dropped halfway (the client has disconnected), a write that has started still completes.
+    /// Answers a request. If the future is dropped (the client has disconnected), a write that has started still completes.
     fn answer(
         &self,
         request: Request<Incoming>,
@@ -35,17 +35,17 @@ pub(super) trait Protocol: Send + Sync + 'static {
 pub struct FrontParts {
     /// The accounts, with their keys.
     pub accounts: Accounts<AccountKeys>,
-    /// How host names name accounts.
+    /// Which host names select an account.
     pub hosts: Hosts,
-    /// The rules for bearer tokens; without them none is accepted.
+    /// The rules for bearer tokens; `None` refuses all tokens.
     pub bearer: Option<BearerRules>,
     /// Where clients get bearer tokens: the `authorization_uri` of the challenge.
     pub authorization_uri: String,
     /// Bounds of time and size.
     pub limits: Limits,
-    /// The time that the `Keep-Alive` header promises.
+    /// The timeout in the `Keep-Alive` header.
     pub keep_alive: Duration,
-    /// For HTTPS; without it the listener speaks HTTP.
+    /// For HTTPS; `None` for HTTP.
     pub tls: Option<Arc<ServerConfig>>,
     /// The counts of requests and connections.
     pub metrics: Arc<Metrics>,
@@ -53,11 +53,13 @@ pub struct FrontParts {
     pub clock: Arc<dyn Clock>,
 }
 
-/// What a protocol's front needs besides its service.
+/// A protocol's front without its service.
 pub struct Front {
-    parts: FrontParts,
-    keep_alive: HeaderValue,
-    challenge: HeaderValue,
+    pub(super) parts: FrontParts,
+    /// The value of the `Keep-Alive` header.
+    pub(super) keep_alive: HeaderValue,
+    /// The value of the `WWW-Authenticate` header.
+    pub(super) challenge: HeaderValue,
 }
 
 impl fmt::Debug for Front {
@@ -66,23 +68,23 @@ impl fmt::Debug for Front {
     }
 }
 
-/// A setting cannot be sent in a header.
+/// A setting has characters that are not allowed in a header.
 #[derive(Debug, thiserror::Error)]
-#[error("{0} has characters that a header cannot carry")]
+#[error("{0} has characters that are not allowed in a header")]
 pub struct InvalidSetting(&'static str);
 
 impl Front {
-    /// A front of its parts.
+    /// Assembles a front.
     ///
     /// # Errors
-    /// [`InvalidSetting`] for an authorization URI that a header cannot carry.
+    /// [`InvalidSetting`] for an authorization URI with characters that are not allowed in a header.
     pub fn new(parts: FrontParts) -> Result<Self, InvalidSetting> {
+        let header =
+            |text: String, name| HeaderValue::try_from(text).map_err(|_| InvalidSetting(name));
         let keep_alive = format!("timeout={}", parts.keep_alive.as_secs());
-        let keep_alive =
-            HeaderValue::try_from(keep_alive).map_err(|_| InvalidSetting("keep-alive"))?;
+        let keep_alive = header(keep_alive, "keep-alive")?;
         let challenge = partita_wire::challenge(&parts.authorization_uri);
-        let challenge = HeaderValue::try_from(challenge)
-            .map_err(|_| InvalidSetting("the authorization URI"))?;
+        let challenge = header(challenge, "the authorization URI")?;
         Ok(Self {
             parts,
             keep_alive,
@@ -90,47 +92,10 @@ impl Front {
         })
     }
 
-    pub(super) fn accounts(&self) -> &Accounts<AccountKeys> {
-        &self.parts.accounts
-    }
-
-    pub(super) fn hosts(&self) -> &Hosts {
-        &self.parts.hosts
-    }
-
-    pub(super) fn bearer(&self) -> Option<&BearerRules> {
-        self.parts.bearer.as_ref()
-    }
-
-    pub(super) fn limits(&self) -> &Limits {
-        &self.parts.limits
-    }
-
-    pub(super) fn metrics(&self) -> &Metrics {
-        &self.parts.metrics
-    }
-
-    pub(super) fn clock(&self) -> &dyn Clock {
-        &*self.parts.clock
-    }
-
-    pub(super) fn tls(&self) -> Option<&Arc<ServerConfig>> {
-        self.parts.tls.as_ref()
-    }
-
     pub(super) fn scheme(&self) -> &'static str {
-        if self.tls().is_some() {
-            "https"
-        } else {
-            "http"
+        match self.parts.tls {
+            Some(_) => "https",
+            None => "http",
         }
-    }
-
-    pub(super) fn keep_alive(&self) -> &HeaderValue {
-        &self.keep_alive
-    }
-
-    pub(super) fn challenge(&self) -> &HeaderValue {
-        &self.challenge
     }
 }

@@ -27,7 +27,7 @@ pub(super) struct Reply {
     pub(super) body: Bytes,
     /// The storage error code, if it is an error.
     pub(super) code: Option<ErrorCode>,
-    /// The reason in a word, if the request was not executed.
+    /// The reason code, if the request was not executed.
     pub(super) busy: Option<&'static str>,
     /// Entities in the body.
     pub(super) entities: u64,
@@ -47,7 +47,7 @@ impl Reply {
         }
     }
 
-    /// An answer that is not to be cached, and whose media type is not to be guessed.
+    /// An answer that clients must not cache, and whose media type they must not guess.
     pub(super) fn uncached(status: StatusCode) -> Self {
         let mut reply = Self::new(status);
         reply.headers.insert(header::CACHE_CONTROL, NO_CACHE);
@@ -65,8 +65,8 @@ impl Reply {
         self
     }
 
-    /// With a header whose value depends on the request; omitted where a header cannot carry it (clients do not need it
-    /// then: keys in URLs and tokens are encoded).
+    /// With a header whose value depends on the request. A value with characters that a header does not allow is omitted;
+    /// clients do not need it then: keys in URLs and tokens are encoded.
     pub(super) fn header(mut self, name: HeaderName, value: &str) -> Self {
         if let Ok(value) = HeaderValue::from_str(value) {
             self.headers.insert(name, value);

@@ -17,7 +17,7 @@ const CLIENT_REQUEST_ID_BYTES_MAX: usize = 1024;
 const SERVER: HeaderValue =
     HeaderValue::from_static(concat!("Partita/", env!("CARGO_PKG_VERSION")));
 
-/// The head of a request, and what every protocol learns from it.
+/// The head of a request, and the values that every protocol parses from it.
 #[derive(Debug, Clone)]
 pub(super) struct RequestHead<'r> {
     pub(super) front: &'r Front,
@@ -25,20 +25,20 @@ pub(super) struct RequestHead<'r> {
     pub(super) caller: Caller,
     pub(super) request_id: GuidText,
     pub(super) version: Option<Version>,
-    /// The value of `x-ms-version` of the answer: the request's version, wherever it was sent.
+    /// The value of `x-ms-version` in the answer: the request's version, from the header or the query.
     pub(super) version_text: Option<HeaderValue>,
 }
 
 impl<'r> RequestHead<'r> {
     pub(super) fn new(front: &'r Front, parts: &'r Parts, peer: Option<IpAddr>) -> Self {
-        let now = DateTime::from_system(front.clock().now());
+        let now = DateTime::from_system(front.parts.clock.now());
         Self {
             front,
             parts,
             caller: Caller {
                 now,
                 address: peer,
-                https: front.tls().is_some(),
+                https: front.parts.tls.is_some(),
             },
             request_id: Guid(partita_rt::random::guid()).text(),
             version: None,
@@ -46,24 +46,24 @@ impl<'r> RequestHead<'r> {
         }
     }
 
-    /// The value of a header that is text; the first one where there are several. Unreadable values count as absent, so this
-    /// is for headers that only shape the answer; use [`Self::decisive_header`] for others.
+    /// The first value of a header. An unreadable value counts as absent, so this is for headers that only shape the answer;
+    /// use [`Self::decisive_header`] for the others.
     pub(super) fn header(&self, name: &HeaderName) -> Option<&'r str> {
         self.parts.headers.get(name)?.to_str().ok()
     }
 
-    /// The value of a header whose presence counts. An unreadable value is empty, and refused as such: were it absent,
-    /// other credentials would count.
+    /// The value of a header that decides about access. An unreadable value becomes the empty text, which is refused; if it
+    /// counted as absent, the server would fall back to other credentials.
     pub(super) fn decisive_header(&self, name: &HeaderName) -> Option<&'r str> {
         let value = self.parts.headers.get(name)?;
         Some(value.to_str().unwrap_or_default())
     }
 
-    /// The server's time limit, or the client's `timeout` where that is shorter. An invalid one is refused later, after
+    /// The server's time limit, or the client's `timeout` if that is shorter. An invalid `timeout` is refused after
     /// authentication.
     pub(super) fn time_limit(&self) -> Duration {
         let query = Query::new(self.parts.uri.query().unwrap_or_default());
-        let limit = self.front.limits().request_timeout;
+        let limit = self.front.parts.limits.request_timeout;
         let requested = query.timeout_seconds().ok().flatten();
         requested.map_or(limit, |seconds| {
             limit.min(Duration::from_secs(u64::from(seconds)))
@@ -78,8 +78,8 @@ impl<'r> RequestHead<'r> {
             .authority()
             .map(|authority| authority.as_str())
             .or_else(|| self.header(&header::HOST));
-        let accounts = self.front.accounts();
-        Target::parse(path, host, self.front.hosts(), |name| accounts.has(name))
+        let shared = &self.front.parts;
+        Target::parse(path, host, &shared.hosts, |name| shared.accounts.has(name))
     }
 
     /// Reads the version of the header, or for shared access signatures that of the query.
@@ -107,11 +107,11 @@ impl<'r> RequestHead<'r> {
         }
     }
 
-    /// Adds to the answer of a refused request what all protocols have in common.
+    /// Adds the headers that all protocols have in the answer to a refused request.
     pub(super) fn add_failure(&self, failure: &Failure, reply: &mut Reply) {
         let headers = &mut reply.headers;
         if failure.status() == 401 {
-            headers.insert(header::WWW_AUTHENTICATE, self.front.challenge().clone());
+            headers.insert(header::WWW_AUTHENTICATE, self.front.challenge.clone());
         }
         if matches!(
             failure.code,
@@ -157,9 +157,9 @@ impl<'r> RequestHead<'r> {
             headers.insert(name, HeaderValue::from_static(value));
         }
         if !self.wants_close() {
-            // Node's servers send both, and old clients rely on them.
+            // Azurite, a Node server, sends both, and old clients rely on them.
             headers.insert(header::CONNECTION, HeaderValue::from_static("keep-alive"));
-            headers.insert(KEEP_ALIVE, self.front.keep_alive().clone());
+            headers.insert(KEEP_ALIVE, self.front.keep_alive.clone());
         }
         reply
     }

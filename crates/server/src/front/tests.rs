@@ -1,8 +1,12 @@
 //! Requests as raw bytes over a real socket: what no client library would send.
 
-#![allow(clippy::disallowed_methods, reason = "asks over real sockets")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "sends requests over real sockets"
+)]
 
-use super::super::config::{ALL, Layers, Settings, WELL_KNOWN_KEY};
+use super::super::config::WELL_KNOWN_KEY;
+use super::super::config::tests::from_flags;
 use super::super::serve::Server;
 use partita_model::DateTime;
 use partita_wire::{AccountKey, AccountSasTerms, SasTerms, ServiceKind};
@@ -18,14 +22,7 @@ async fn started() -> Server {
         ("table-port", "0"),
         ("admin-port", "0"),
     ];
-    let layers = flags
-        .into_iter()
-        .fold(Layers::new(), |layers, (name, text)| {
-            let setting = ALL.iter().find(|setting| setting.flag == name).unwrap();
-            layers.flag(setting, text.to_owned())
-        });
-    let settings = Settings::from_values(&layers.resolve().unwrap().0).unwrap();
-    Server::start(settings).await.unwrap()
+    Server::start(from_flags(&flags)).await.unwrap()
 }
 
 /// A signature of the account with these permissions.
@@ -42,7 +39,7 @@ fn signature(permissions: &str) -> String {
     terms.sign(ACCOUNT, &key, ServiceKind::Table)
 }
 
-/// A request by one who may do everything, up to the blank line. The path may have a query.
+/// The head of a request with all permissions, without the blank line. The path may have a query.
 fn head(verb: &str, path: &str) -> Vec<u8> {
     head_signed(verb, path, &signature("rwdlacu"))
 }
@@ -56,7 +53,7 @@ fn head_signed(verb: &str, path: &str, signature: &str) -> Vec<u8> {
     .into_bytes()
 }
 
-/// What a server answers to a head, further header lines and a body: the status, and all of its text.
+/// Sends a head, further header lines and a body; returns the status and the whole text of the answer.
 async fn ask(server: &Server, head: Vec<u8>, lines: &[&[u8]], body: &[u8]) -> (u16, String) {
     let mut request = head;
     for line in lines {
@@ -94,7 +91,7 @@ async fn put(server: &Server, path: &str, body: &[u8]) {
 }
 
 #[tokio::test]
-async fn a_condition_that_cannot_be_read_is_not_none() {
+async fn an_unreadable_condition_is_refused() {
     let server = with_table().await;
     put(&server, ROW, br#"{"A":1}"#).await;
     let conditions: [&[&[u8]]; 4] = [
@@ -114,14 +111,14 @@ async fn a_condition_that_cannot_be_read_is_not_none() {
     }
     let (status, answer) = ask(&server, head("GET", ROW), &[], b"").await;
     assert!(status == 200 && answer.contains("\"A\":1"), "{answer}");
-    // Said twice alike, it is one.
+    // Two equal conditions are one.
     let twice: [&[u8]; 2] = [b"If-Match: *", b"If-Match: *"];
     assert_eq!(ask(&server, head("DELETE", ROW), &twice, b"").await.0, 204);
     server.stop().await;
 }
 
 #[tokio::test]
-async fn who_may_only_update_cannot_insert_under_a_condition_that_cannot_be_read() {
+async fn the_update_permission_does_not_insert_under_an_unreadable_condition() {
     let server = with_table().await;
     for verb in ["PUT", "MERGE"] {
         let head = head_signed(verb, ROW, &signature("u"));
@@ -133,7 +130,7 @@ async fn who_may_only_update_cannot_insert_under_a_condition_that_cannot_be_read
 }
 
 #[tokio::test]
-async fn headers_that_decide_are_not_overlooked_when_they_cannot_be_read() {
+async fn unreadable_headers_that_decide_are_refused() {
     let server = with_table().await;
     let entity = br#"{"PartitionKey":"p","RowKey":"r"}"#;
     let (status, answer) = ask(
@@ -147,7 +144,7 @@ async fn headers_that_decide_are_not_overlooked_when_they_cannot_be_read() {
         status == 400 && answer.contains("XMethodIncorrectValue"),
         "{answer}"
     );
-    // The signature in the URL is good, but it is not what the request shows first.
+    // The signature in the URL is valid, but the Authorization header takes precedence.
     let shown: [&[u8]; 1] = [b"Authorization: SharedKey devstoreaccount1:\xFF"];
     let (status, answer) = ask(&server, head("POST", "/Tab"), &shown, entity).await;
     assert!(
@@ -234,7 +231,7 @@ async fn a_selection_cannot_make_an_answer_many_times_its_rows() {
 }
 
 #[tokio::test]
-async fn who_is_refused_in_the_middle_of_sending_gets_the_answer() {
+async fn a_client_that_is_refused_while_it_sends_gets_the_answer() {
     let server = with_table().await;
     let expired = signature("rwdlacu").replace("9999", "2000");
     let body = vec![b' '; 3 << 20];
@@ -253,7 +250,7 @@ async fn who_is_refused_in_the_middle_of_sending_gets_the_answer() {
 }
 
 #[tokio::test]
-async fn who_waits_for_continue_is_refused_without_its_body() {
+async fn a_client_that_waits_for_continue_is_refused_without_its_body() {
     let server = with_table().await;
     let mut request = head_signed("POST", "/Tab", &signature("r"));
     request.extend_from_slice(b"Expect: 100-continue\r\nContent-Length: 3000000\r\n\r\n");
@@ -266,7 +263,7 @@ async fn who_waits_for_continue_is_refused_without_its_body() {
 }
 
 #[tokio::test]
-async fn a_time_that_cannot_be_is_refused() {
+async fn an_invalid_timeout_is_refused() {
     let server = with_table().await;
     for (path, expected, code) in [
         ("/Tab()?timeout=5", 200, ""),
@@ -281,7 +278,7 @@ async fn a_time_that_cannot_be_is_refused() {
             "{path}: {answer}"
         );
     }
-    // Who it is comes first.
+    // Authentication comes first.
     let (status, _) = ask(
         &server,
         head_signed("GET", "/Tab()?timeout=0", "sig=x"),

@@ -57,22 +57,8 @@ pub enum ConnectionFault {
 }
 
 impl ConnectionFault {
-    pub(crate) const ALL: [ConnectionFault; 4] = [
-        ConnectionFault::Tls,
-        ConnectionFault::Slow,
-        ConnectionFault::Protocol,
-        ConnectionFault::Broken,
-    ];
-
-    /// The value of the label `reason`.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            ConnectionFault::Tls => "tls",
-            ConnectionFault::Slow => "slow",
-            ConnectionFault::Protocol => "protocol",
-            ConnectionFault::Broken => "broken",
-        }
-    }
+    /// The values of the label `reason`, in the order of the variants.
+    pub(crate) const REASONS: [&str; 4] = ["tls", "slow", "protocol", "broken"];
 }
 
 /// The counters of a server. Shared by reference or `Arc`; every method may be called from any thread.
@@ -83,7 +69,7 @@ pub struct Metrics {
     busy: [AtomicU64; BusyReason::WORDS.len()],
     connections: AtomicI64,
     connections_opened: AtomicU64,
-    connections_failed: [AtomicU64; ConnectionFault::ALL.len()],
+    connections_failed: [AtomicU64; ConnectionFault::REASONS.len()],
 }
 
 /// Aligned so that no two shards share a cache line (128 bytes: processors fetch lines in pairs).
@@ -123,15 +109,9 @@ impl Default for Metrics {
 }
 
 impl Metrics {
-    /// All counts at zero.
-    pub fn new() -> Metrics {
-        Metrics::default()
-    }
-
     /// Counts a request as in flight until the guard is dropped.
-    pub fn in_flight(&self) -> InFlight<'_> {
-        self.shard().in_flight.fetch_add(1, Ordering::Relaxed);
-        InFlight { metrics: self }
+    pub fn in_flight(&self) -> Counted<'_> {
+        Counted::new(&self.shard().in_flight)
     }
 
     /// Counts an answered request.
@@ -161,10 +141,9 @@ impl Metrics {
     }
 
     /// Counts a connection as open until the guard is dropped.
-    pub fn connection(&self) -> OpenConnection<'_> {
-        self.connections.fetch_add(1, Ordering::Relaxed);
+    pub fn connection(&self) -> Counted<'_> {
         self.connections_opened.fetch_add(1, Ordering::Relaxed);
-        OpenConnection { metrics: self }
+        Counted::new(&self.connections)
     }
 
     /// Counts a connection that ended with a fault.
@@ -181,11 +160,10 @@ impl Metrics {
         let load = |count: &AtomicI64| count.load(Ordering::Relaxed);
         Reading {
             operations: known.enumerate().map(operation).collect(),
-            // A guard may be dropped by another thread than the one that made it: single shards may be negative.
             busy: self.busy.each_ref().map(load_count),
             in_flight: self.shards.iter().map(|shard| load(&shard.in_flight)).sum(),
             connections: load(&self.connections),
-            connections_opened: self.connections_opened.load(Ordering::Relaxed),
+            connections_opened: load_count(&self.connections_opened),
             connections_failed: self.connections_failed.each_ref().map(load_count),
         }
     }
@@ -200,22 +178,19 @@ impl Metrics {
             latencies: Latencies::default(),
             errors: Vec::new(),
         };
-        for counts in self
-            .shards
-            .iter()
-            .filter_map(|shard| shard.operations.get(index))
-        {
+        let shards = self.shards.iter();
+        for counts in shards.filter_map(|shard| shard.operations.get(index)) {
             for (total, count) in reading.classes.iter_mut().zip(&counts.classes) {
-                *total += count.load(Ordering::Relaxed);
+                *total += load_count(count);
             }
-            reading.bytes_in += counts.bytes_in.load(Ordering::Relaxed);
-            reading.bytes_out += counts.bytes_out.load(Ordering::Relaxed);
-            reading.entities_out += counts.entities_out.load(Ordering::Relaxed);
+            reading.bytes_in += load_count(&counts.bytes_in);
+            reading.bytes_out += load_count(&counts.bytes_out);
+            reading.entities_out += load_count(&counts.entities_out);
             counts.latency.add_to(&mut reading.latencies);
         }
         for code in ERROR_CODES {
             let count = self.errors.get(error_index(index, *code));
-            let count = count.map_or(0, |count| count.load(Ordering::Relaxed));
+            let count = count.map_or(0, load_count);
             if count > 0 {
                 reading.errors.push((*code, count));
             }
@@ -233,9 +208,8 @@ impl Metrics {
             mine = NEXT.fetch_add(1, Ordering::Relaxed) % SHARDS;
             MINE.set(mine);
         }
-        self.shards
-            .get(mine)
-            .expect("shards are numbered modulo their count")
+        let shard = self.shards.get(mine);
+        shard.expect("shards are numbered modulo their count")
     }
 }
 
@@ -258,32 +232,21 @@ fn error_index(operation: usize, code: ErrorCode) -> usize {
     operation * ERROR_CODES.len() + code.index()
 }
 
-/// A request in flight.
+/// One more in a gauge, until it is dropped.
 #[derive(Debug)]
 #[must_use]
-pub struct InFlight<'a> {
-    metrics: &'a Metrics,
-}
+pub struct Counted<'a>(&'a AtomicI64);
 
-impl Drop for InFlight<'_> {
-    fn drop(&mut self) {
-        self.metrics
-            .shard()
-            .in_flight
-            .fetch_sub(1, Ordering::Relaxed);
+impl<'a> Counted<'a> {
+    fn new(gauge: &'a AtomicI64) -> Self {
+        gauge.fetch_add(1, Ordering::Relaxed);
+        Self(gauge)
     }
 }
 
-/// An open connection.
-#[derive(Debug)]
-#[must_use]
-pub struct OpenConnection<'a> {
-    metrics: &'a Metrics,
-}
-
-impl Drop for OpenConnection<'_> {
+impl Drop for Counted<'_> {
     fn drop(&mut self) {
-        self.metrics.connections.fetch_sub(1, Ordering::Relaxed);
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -296,7 +259,7 @@ pub(crate) struct Reading {
     pub(crate) in_flight: i64,
     pub(crate) connections: i64,
     pub(crate) connections_opened: u64,
-    pub(crate) connections_failed: [u64; ConnectionFault::ALL.len()],
+    pub(crate) connections_failed: [u64; ConnectionFault::REASONS.len()],
 }
 
 /// The values of one operation's counters.
@@ -336,7 +299,7 @@ mod tests {
 
     #[test]
     fn requests_count_by_operation_class_and_code() {
-        let metrics = Metrics::new();
+        let metrics = Metrics::default();
         metrics.request(&answered(Some(Operation::GetEntity), 200, None));
         metrics.request(&answered(
             Some(Operation::GetEntity),
@@ -357,7 +320,7 @@ mod tests {
 
     #[test]
     fn refused_requests_count_by_reason() {
-        let metrics = Metrics::new();
+        let metrics = Metrics::default();
         for (word, times) in (1..)
             .zip(BusyReason::WORDS)
             .map(|(times, word)| (word, times))
@@ -377,7 +340,7 @@ mod tests {
     #[test]
     #[allow(clippy::disallowed_methods, reason = "it is about threads")]
     fn threads_add_up_and_guards_go_back_to_zero() {
-        let metrics = Metrics::new();
+        let metrics = Metrics::default();
         std::thread::scope(|scope| {
             for _ in 0..2 * SHARDS {
                 let guard = metrics.in_flight();

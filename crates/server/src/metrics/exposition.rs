@@ -55,6 +55,19 @@ impl Page {
         self.sample(definition.name, &[], value);
     }
 
+    /// Adds a family with one label: its values with their samples.
+    pub(crate) fn labelled<'v>(
+        &mut self,
+        definition: &Definition,
+        label: &str,
+        samples: impl Iterator<Item = (&'v str, u64)>,
+    ) {
+        self.family(definition);
+        for (value, count) in samples {
+            self.sample(definition.name, &[(label, value)], count);
+        }
+    }
+
     /// Adds a histogram to the current family: upper bounds with cumulative counts, the total count and the sum.
     pub(crate) fn histogram(
         &mut self,

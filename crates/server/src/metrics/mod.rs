@@ -12,7 +12,7 @@ mod latency;
 mod page;
 mod process;
 
-pub use counts::{Answered, ConnectionFault, InFlight, Metrics, OpenConnection};
+pub use counts::{Answered, ConnectionFault, Counted, Metrics};
 
 pub(crate) use counts::{OperationReading, Reading};
 pub(crate) use exposition::CONTENT_TYPE;

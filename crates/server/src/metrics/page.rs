@@ -81,17 +81,12 @@ fn requests(page: &mut Page, reading: &Reading) {
             page.sample(d::ERRORS.name, &labels, *count);
         }
     }
-    page.family(&d::BUSY);
-    for (word, count) in BusyReason::WORDS.iter().zip(reading.busy) {
-        page.sample(d::BUSY.name, &[("reason", word)], count);
-    }
+    let busy = BusyReason::WORDS.into_iter().zip(reading.busy);
+    page.labelled(&d::BUSY, "reason", busy);
     // Operations without requests are left out: a histogram has many lines.
     page.family(&d::DURATION);
-    for operation in reading
-        .operations
-        .iter()
-        .filter(|operation| operation.requests() > 0)
-    {
+    let operations = reading.operations.iter();
+    for operation in operations.filter(|operation| operation.requests() > 0) {
         let latencies = &operation.latencies;
         let (from, to) = DURATION_EXPONENTS;
         let buckets = latencies.at_powers_of_two(from, to);
@@ -100,43 +95,26 @@ fn requests(page: &mut Page, reading: &Reading) {
         let sum = latencies.sum_us() as f64 / US_PER_SECOND;
         page.histogram(d::DURATION.name, &labels, buckets, latencies.count(), sum);
     }
-    per_operation(page, reading, &d::BYTES_IN, |operation| operation.bytes_in);
-    per_operation(page, reading, &d::BYTES_OUT, |operation| {
-        operation.bytes_out
-    });
-    per_operation(page, reading, &d::ENTITIES_OUT, |operation| {
-        operation.entities_out
-    });
-    page.single(&d::IN_FLIGHT, reading.in_flight);
-}
-
-fn per_operation(
-    page: &mut Page,
-    reading: &Reading,
-    definition: &Definition,
-    count: impl Fn(&OperationReading) -> u64,
-) {
-    page.family(definition);
-    for operation in &reading.operations {
-        page.sample(
-            definition.name,
-            &[("operation", operation.name)],
-            count(operation),
-        );
+    type Count = fn(&OperationReading) -> u64;
+    let families: [(_, Count); 3] = [
+        (&d::BYTES_IN, |operation| operation.bytes_in),
+        (&d::BYTES_OUT, |operation| operation.bytes_out),
+        (&d::ENTITIES_OUT, |operation| operation.entities_out),
+    ];
+    for (definition, count) in families {
+        let operations = reading.operations.iter();
+        let samples = operations.map(|operation| (operation.name, count(operation)));
+        page.labelled(definition, "operation", samples);
     }
+    page.single(&d::IN_FLIGHT, reading.in_flight);
 }
 
 fn connections(page: &mut Page, reading: &Reading) {
     page.single(&d::CONNECTIONS, reading.connections);
     page.single(&d::CONNECTIONS_OPENED, reading.connections_opened);
-    page.family(&d::CONNECTIONS_FAILED);
-    for (fault, count) in ConnectionFault::ALL.iter().zip(reading.connections_failed) {
-        page.sample(
-            d::CONNECTIONS_FAILED.name,
-            &[("reason", fault.as_str())],
-            count,
-        );
-    }
+    let reasons = ConnectionFault::REASONS.into_iter();
+    let failed = reasons.zip(reading.connections_failed);
+    page.labelled(&d::CONNECTIONS_FAILED, "reason", failed);
 }
 
 fn engine(page: &mut Page, stats: &Stats) {
@@ -172,13 +150,8 @@ fn distribution(
     });
     let shown = buckets.filter(|(index, _)| exponents.contains(index));
     let shown = shown.map(|(index, below)| (Distribution::bound(index) as f64 / scale, below));
-    page.histogram(
-        definition.name,
-        &[],
-        shown,
-        seen.count,
-        seen.sum as f64 / scale,
-    );
+    let sum = seen.sum as f64 / scale;
+    page.histogram(definition.name, &[], shown, seen.count, sum);
 }
 
 /// Metrics that the engine names itself, with the prefix `partita_engine_`, one family for each name.
@@ -193,22 +166,18 @@ fn engine_metrics(page: &mut Page, stats: &Stats) {
             name.push_str("_total");
         }
         if family.as_ref() != Some(&name) {
-            let kind = if metric.counter {
-                Kind::Counter
-            } else {
-                Kind::Gauge
+            let kind = match metric.counter {
+                true => Kind::Counter,
+                false => Kind::Gauge,
             };
             page.family_named(&name, kind, &metric.help);
         }
-        let label_names: Vec<String> = metric
-            .labels
-            .iter()
-            .map(|(label, _)| label.chars().map(name_char).collect())
-            .collect();
-        let labels: Vec<(&str, &str)> = label_names
-            .iter()
-            .zip(&metric.labels)
-            .map(|(name, (_, text))| (name.as_str(), text.as_str()))
+        let labels = metric.labels.iter();
+        let labels = labels.map(|(label, text)| (label.chars().map(name_char).collect(), text));
+        let labels: Vec<(String, &String)> = labels.collect();
+        let labels = labels.iter();
+        let labels: Vec<_> = labels
+            .map(|(name, text)| (name.as_str(), text.as_str()))
             .collect();
         page.sample(&name, &labels, metric.value);
         family = Some(name);
@@ -217,10 +186,9 @@ fn engine_metrics(page: &mut Page, stats: &Stats) {
 
 /// A character of a metric or label name: a lower-case letter, a digit or an underscore.
 fn name_char(letter: char) -> char {
-    if letter.is_ascii_alphanumeric() {
-        letter.to_ascii_lowercase()
-    } else {
-        '_'
+    match letter.is_ascii_alphanumeric() {
+        true => letter.to_ascii_lowercase(),
+        false => '_',
     }
 }
 
@@ -273,7 +241,7 @@ mod tests {
 
     /// A page with every family.
     fn full_page() -> String {
-        let metrics = Metrics::new();
+        let metrics = Metrics::default();
         metrics.request(&Answered {
             operation: Some(Operation::GetEntity),
             status: 404,

@@ -4,7 +4,7 @@
 //! the current host names and never expires, and its key exists in memory only. The authority's key is readable by its owner
 //! only: with it, any site can be impersonated towards clients that trust the authority.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -39,7 +39,7 @@ pub(super) fn issue(
 ) -> Result<(Identity, PathBuf), Error> {
     let certificate = directory.join(CERTIFICATE);
     let key = directory.join(KEY);
-    fs::create_dir_all(directory).map_err(|source| io("create", directory, source))?;
+    fs::create_dir_all(directory).map_err(|source| Error::io("create", directory, source))?;
     let pair = match fs::read_to_string(&key) {
         Ok(pem) => KeyPair::from_pem(&pem).map_err(|error| Error::Content {
             path: key.clone(),
@@ -50,14 +50,14 @@ pub(super) fn issue(
             let pair = KeyPair::generate()?;
             // A certificate without its key is useless.
             remove(&certificate)?;
-            write_private(&key, &pair.serialize_pem())?;
+            write(&key, &pair.serialize_pem(), PRIVATE)?;
             pair
         }
-        Err(source) => return Err(io("read", &key, source)),
+        Err(source) => return Err(Error::io("read", &key, source)),
     };
     let params = authority_params(now);
     if !certificate.exists() {
-        write(&certificate, &params.self_signed(&pair)?.pem())?;
+        write(&certificate, &params.self_signed(&pair)?.pem(), PUBLIC)?;
     }
     // An issuer needs only name and key, and the name is constant: the certificate is not read.
     let issuer = Issuer::new(params, pair);
@@ -97,42 +97,31 @@ fn validity(now: SystemTime, days: u32) -> (time::OffsetDateTime, time::OffsetDa
     ((now - DAY).into(), (now + DAY * days).into())
 }
 
-/// Writes a file that only its owner may read, completely or not at all.
-fn write_private(path: &Path, text: &str) -> Result<(), Error> {
+/// The permissions of the key: a file that only its owner may read.
+const PRIVATE: u32 = 0o600;
+const PUBLIC: u32 = 0o666;
+
+/// Writes a file completely or not at all, with these permissions less those that the process masks.
+fn write(path: &Path, text: &str, mode: u32) -> Result<(), Error> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    write_with(&options, path, text)
-}
-
-fn write(path: &Path, text: &str) -> Result<(), Error> {
-    write_with(OpenOptions::new().write(true).create_new(true), path, text)
-}
-
-fn write_with(options: &OpenOptions, path: &Path, text: &str) -> Result<(), Error> {
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode);
+    #[cfg(not(unix))]
+    let _ = mode;
     let unfinished = path.with_extension("tmp");
     remove(&unfinished)?;
-    let written = options.open(&unfinished).and_then(|mut file: File| {
+    let written = options.open(&unfinished).and_then(|mut file| {
         file.write_all(text.as_bytes())?;
-        file.sync_all()
+        file.sync_all()?;
+        fs::rename(&unfinished, path)
     });
-    written
-        .and_then(|()| fs::rename(&unfinished, path))
-        .map_err(|source| io("write", path, source))
+    written.map_err(|source| Error::io("write", path, source))
 }
 
 fn remove(path: &Path) -> Result<(), Error> {
     match fs::remove_file(path) {
-        Err(error) if error.kind() != ErrorKind::NotFound => Err(io("remove", path, error)),
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::io("remove", path, error)),
         _ => Ok(()),
-    }
-}
-
-fn io(what: &'static str, path: &Path, source: std::io::Error) -> Error {
-    Error::Io {
-        what,
-        path: path.to_owned(),
-        source,
     }
 }

@@ -51,6 +51,13 @@ pub enum Error {
     Authority(#[from] rcgen::Error),
 }
 
+impl Error {
+    fn io(what: &'static str, path: &Path, source: std::io::Error) -> Self {
+        let path = path.to_owned();
+        Self::Io { what, path, source }
+    }
+}
+
 /// A certificate chain, leaf first, and the leaf's key.
 type Identity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
 
@@ -71,7 +78,7 @@ pub fn load(settings: &Settings, clock: &dyn Clock) -> Result<Option<Loaded>, Er
     let (identity, authority) = match &settings.tls {
         Tls::Off => return Ok(None),
         Tls::Pem { cert, key } => (files::pem(cert, key)?, None),
-        Tls::Pfx { file, password } => (files::pfx(file, password)?, None),
+        Tls::Pfx { file, password } => (files::pfx(file, &password.0)?, None),
         Tls::Dev => {
             let directory = authority_directory(settings);
             let (identity, authority) =
@@ -102,13 +109,12 @@ fn server_config((chain, key): Identity) -> Result<Arc<ServerConfig>, Error> {
 pub fn authority_directory(settings: &Settings) -> PathBuf {
     let of_user = || {
         let absolute = |name: &str| {
-            std::env::var_os(name)
-                .map(PathBuf::from)
-                .filter(|path| path.is_absolute())
+            let path = std::env::var_os(name).map(PathBuf::from);
+            path.filter(|path| path.is_absolute())
         };
-        let config =
-            absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")))?;
-        Some(config.join("partita"))
+        let config = absolute("XDG_CONFIG_HOME");
+        let config = config.or_else(|| Some(absolute("HOME")?.join(".config")));
+        Some(config?.join("partita"))
     };
     let home = match &settings.store.place {
         Place::Directory(path) => path.clone(),
@@ -124,16 +130,10 @@ pub fn authority_certificate(directory: &Path) -> PathBuf {
 
 /// Every host name under which clients may connect to the server.
 fn names(settings: &Settings) -> Vec<String> {
-    let mut names: Vec<String> = ["localhost", "127.0.0.1", "::1", "*.localhost"]
-        .map(str::to_owned)
-        .into();
-    let suffixes = settings
-        .table
-        .host_suffixes
-        .iter()
-        .map(String::as_str)
-        .chain(["localhost"]);
-    for suffix in suffixes {
+    let loopback = ["localhost", "127.0.0.1", "::1", "*.localhost"];
+    let mut names: Vec<String> = loopback.map(str::to_owned).into();
+    let suffixes = settings.table.host_suffixes.iter().map(String::as_str);
+    for suffix in suffixes.chain(["localhost"]) {
         names.push(format!("*.{suffix}"));
         // Some clients refuse wildcards below reserved or top-level names.
         for account in &settings.accounts {

@@ -10,15 +10,7 @@ use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, ServerName};
 
 use super::*;
-use crate::config::{ALL, Layers};
-
-fn settings(flags: &[(&str, &str)]) -> Settings {
-    let setting = |name: &str| ALL.iter().find(|setting| setting.flag == name).unwrap();
-    let layers = flags.iter().fold(Layers::new(), |layers, (name, text)| {
-        layers.flag(setting(name), (*text).to_owned())
-    });
-    Settings::from_values(&layers.resolve().unwrap().0).unwrap()
-}
+use crate::config::tests::from_flags as settings;
 
 fn load_flags(flags: &[(&str, &str)]) -> Result<Loaded, Error> {
     load(&settings(flags), &SystemClock).map(Option::unwrap)

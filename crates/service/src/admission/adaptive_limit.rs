@@ -1,19 +1,19 @@
 //! The capacity of an admission queue, adapted so that admitted work completes within [`TARGET`] on any machine.
 //!
-//! The pipeline after the queue serves in order of arrival, so each request waits for all that was admitted before. On a
-//! fast disk 8 MiB are durable in 80 ms, on a busy one in a second. So the limit is adjusted by how long work takes, at most
-//! once in that time.
+//! The pipeline behind the queue serves in order of arrival, so each request waits for all earlier ones. On a fast disk 8 MiB
+//! are durable in 80 ms, on a busy one in a second. So the limit follows the duration of the work; each change is measured
+//! before the next one.
 
 use std::time::{Duration, Instant};
 
-/// How long a request should wait after admission. A group of the commit loop takes some milliseconds for its sync, a small
-/// part of 40 ms; and clients do not notice 40 ms under overload.
+/// The intended wait after admission. The sync of a group takes some milliseconds, a small part of 40 ms, and clients do not
+/// notice 40 ms under overload.
 const TARGET: Duration = Duration::from_millis(40);
 
-/// The least capacity, as a fraction of the largest: a few transactions, or some hundred single rows.
+/// The least capacity is the largest one divided by this: a few transactions, or some hundred single rows.
 const STEPS: u64 = 16;
 
-/// How long some work took.
+/// The duration of admitted work.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WorkSample {
     pub(super) took: Duration,

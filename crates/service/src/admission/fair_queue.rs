@@ -1,6 +1,6 @@
 //! Waiting requests in fair order: between accounts first, then between the partitions of an account, then by arrival.
 //!
-//! It has no clock and no threads: its order depends on its input only.
+//! Deterministic: no clock, no threads.
 
 use super::virtual_time::{Order, VirtualTimeQueue};
 #[cfg(test)]
@@ -123,7 +123,7 @@ impl FairQueue {
         self.len == 0
     }
 
-    /// One request less waits. An empty queue has no order to remember.
+    /// Counts a removed request. An empty queue needs no order.
     fn removed(&mut self) {
         self.len -= 1;
         if self.len == 0 {
@@ -131,7 +131,7 @@ impl FairQueue {
             self.waiting.clear();
             return;
         }
-        // Accounts without requests keep the order of their partitions for a while; their number is bounded.
+        // Accounts without requests keep the order of their partitions for a while, up to a bound.
         if self.waiting.len() > 2 * self.len + IDLE_ACCOUNTS_MAX {
             self.waiting
                 .retain(|_, account| !account.waiting.is_empty());

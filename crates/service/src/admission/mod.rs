@@ -1,20 +1,21 @@
-//! Fair admission: which requests proceed when there is more work than room.
+//! Fair admission: which requests proceed when the server is overloaded.
 //!
-//! Admission queues stand before what serves in order of arrival, so that no account can fill it:
+//! The commit pipeline and the processors serve in order of arrival. An admission queue in front of each keeps one account
+//! from filling it:
 //!
-//! | queue | before | counted in | capacity |
+//! | queue | in front of | unit of cost | capacity |
 //! | --- | --- | --- | --- |
-//! | writes | the commit pipeline | bytes of rows, and 128 for each row | what is durable within about 40 ms, 512 KiB to 8 MiB |
-//! | scans | the processors | pieces of pages (1,024 rows) | what keeps all cores busy |
+//! | writes | the commit pipeline | bytes of rows, plus 128 per row | the bytes that become durable in about 40 ms: 512 KiB to 8 MiB |
+//! | scans | the processors | pieces of pages (1,024 rows) | two pieces per core |
 //!
-//! A service may have queues of its own before these, such as that of the Table service for transactions.
+//! A service may add its own queues, such as the Table service for transactions.
 //!
-//! Where there is room and no request waits, admission costs two short locks. Otherwise the request waits: accounts, and
-//! within an account partitions, get equal shares of the capacity, whatever they ask for (`virtual_time`). After
-//! [`WAIT_MAX`] it is refused with 503, not executed.
+//! If there is room and the queue is empty, admission costs two short locks. Otherwise the request waits. Accounts, and within
+//! an account partitions, get equal shares of the capacity, independent of their demand (`virtual_time`). After [`WAIT_MAX`]
+//! the request is refused with 503 and not executed.
 //!
-//! A write holds its share until it is durable, a scan until a piece is read: a page of a long scan is admitted again for
-//! each piece. A client that disconnects leaves the queue.
+//! A write holds its share until it is durable, a scan until a piece is read: a long scan is admitted again for each piece. A
+//! client that disconnects leaves the queue.
 //!
 //! Invariants:
 //! - admitted cost is released exactly once, also when a request is dropped while it waits or while it is admitted;
@@ -37,15 +38,15 @@ use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
-/// How long a request waits for admission: as long as the commit pipeline lets a write wait for room, and less than clients
+/// How long a request waits for admission: as long as a write waits for room in the commit pipeline, and less than clients
 /// wait for an answer.
 const WAIT_MAX: Duration = Duration::from_secs(5);
 
-/// What a row costs besides its bytes: small rows are work too.
+/// Cost per row in addition to its bytes.
 const ROW_COST: usize = 128;
 
-/// Bytes of writes in the pipeline. One group of the commit loop takes up to 4 MiB while the next one gathers; more would
-/// only wait there, in order of arrival. Where durability takes long, it is less (`adaptive_limit`).
+/// Bytes of writes in the pipeline: one group of the commit loop of up to 4 MiB, and the next one that collects meanwhile. More
+/// would wait there in order of arrival. On slow disks the limit is lower (`adaptive_limit`).
 const WRITE_COST_MAX: u64 = 8 << 20;
 
 /// The admission queues that all services share.
@@ -108,8 +109,8 @@ impl AdmissionQueue {
         }
     }
 
-    /// Admits a request of `cost` on the rows at `key`, after a wait if need be. A request of more than the capacity is
-    /// admitted alone. Cancel safe.
+    /// Admits a request of `cost` on the rows at `key`, at once or after a wait. A request above the capacity is admitted
+    /// alone. Cancel safe.
     ///
     /// # Errors
     /// [`Busy`] when it was not admitted within [`WAIT_MAX`].
@@ -124,7 +125,7 @@ impl AdmissionQueue {
         }
     }
 
-    /// Admits the request, or lets it wait.
+    /// Admits the request (`None`), or adds it to the queue.
     fn try_enter(&self, key: &[u8], cost: u64) -> Option<Waiting<'_>> {
         let mut state = self.state.lock();
         if state.queue.is_empty() && state.has_room(cost) {
@@ -151,7 +152,7 @@ impl AdmissionQueue {
         }
     }
 
-    /// Releases admitted cost and admits what fits then; whether a request was admitted.
+    /// Releases admitted cost and admits waiting requests; returns whether there were any.
     fn release(&self, cost: u64, sample: Option<WorkSample>) -> bool {
         let mut state = self.state.lock();
         state.admitted -= cost;
@@ -164,13 +165,13 @@ impl AdmissionQueue {
 }
 
 impl State {
-    /// Whether a request of this cost fits. One that is larger than the current capacity is admitted alone.
+    /// Whether a request of this cost fits. A request above the current capacity is admitted alone.
     const fn has_room(&self, cost: u64) -> bool {
         self.admitted == 0 || self.admitted + cost <= self.capacity
     }
 
-    /// Admits the waiting requests for which there is room, in order: small ones do not overtake a large one for ever.
-    /// Whether there were any.
+    /// Admits waiting requests in order while there is room, so that small ones do not starve a large one. Returns whether any
+    /// was admitted.
     fn admit_waiting(&mut self) -> bool {
         let mut any = false;
         while let Some((_, cost)) = self.queue.first() {
@@ -186,7 +187,7 @@ impl State {
             };
             self.admitted += cost;
             any = true;
-            // A request that was dropped meanwhile finds its ticket gone, and releases the cost.
+            // If the request was dropped meanwhile, its `Drop` finds no waiter and releases the cost.
             let _ = waiter.send(());
         }
         any
@@ -216,15 +217,15 @@ impl<'a> Admitted<'a> {
         self.sample = Some(WorkSample { took, ended });
     }
 
-    /// Releases the cost, and yields to a request that is admitted by it. For tasks with long work ahead and no await in
-    /// it: the woken task is in the slot of this thread, from which idle threads do not take it. Cancel safe.
+    /// Releases the cost, and yields to a request that is thereby admitted. For tasks with long work ahead and no await in it:
+    /// tokio puts the woken task into this thread's slot, from which other threads do not steal it. Cancel safe.
     pub async fn hand_over(mut self) {
         if self.release() {
             tokio::task::yield_now().await;
         }
     }
 
-    /// Releases the cost now; whether a waiting request was admitted by it.
+    /// Releases the cost now; returns whether that admitted a waiting request.
     pub fn release(&mut self) -> bool {
         let (cost, sample) = (self.cost, self.sample.take());
         self.queue
@@ -251,7 +252,7 @@ struct Waiting<'a> {
 
 impl<'a> Waiting<'a> {
     async fn admission(&mut self) {
-        // The sender is dropped only after it was used: the queue outlives its waiters.
+        // The sender is used before it is dropped: the queue outlives its waiters.
         let _ = (&mut self.receiver).await;
     }
 
@@ -270,10 +271,10 @@ impl Drop for Waiting<'_> {
         if state.waiters.remove(&ticket).is_some() {
             state.queue.remove(self.flow, ticket);
         } else {
-            // It was admitted, but will not run.
+            // Admitted, but dropped before it ran.
             state.admitted -= self.cost;
         }
-        // A request after a large one that left may fit now.
+        // A request behind a large one that left may fit now.
         state.admit_waiting();
     }
 }

@@ -1,22 +1,22 @@
 //! The order of flows that wait, by virtual time.
 //!
-//! Each flow has a virtual time that advances by what it is given. A flow that returns after an absence starts at the
-//! present, so absence saves nothing; one that returns at once continues where it was, so leaving gains nothing. Two
-//! orders:
+//! Each flow has a virtual time that advances by the cost of its served requests. A flow that returns after an absence starts at
+//! the present, so it saves no credit; one that returns at once continues at its time, so it gains nothing by leaving. There are
+//! two orders:
 //!
 //! - by start (Goyal, Vin and Cheng): the flow with the least virtual time is next, and the present is its time. The cost
 //!   of the request does not matter.
 //! - by finish (Demers, Keshav and Shenker): the flow that will have the least virtual time after its request is next. The
-//!   present advances as if all waiting flows were served at once, each a little. So a small request does not wait for the
-//!   earlier large ones of many flows, and a large one waits no longer than a fair share makes of it.
+//!   present advances as if all waiting flows were served at once, each a little. So a small request does not wait for
+//!   earlier large ones of many flows, and a large one waits no longer than its fair share requires.
 
 use std::collections::{BTreeMap, HashMap};
 
-/// Idle flows that are remembered, at most, beyond twice the number of waiting ones.
+/// Idle flows without credit are dropped when there are more flows than twice the waiting ones plus this number.
 const IDLE_MAX: usize = 64;
 
-/// Binary digits by which virtual time is finer than cost, so that the share of a small request is more than zero. Enough
-/// for 2^48 bytes before the queue is empty once.
+/// Virtual time has this many binary digits below one unit of cost, so that the share of a small request is above zero. That
+/// leaves 48 bits: 2^48 bytes between two moments at which the queue is empty.
 const FRACTION_BITS: u32 = 16;
 
 /// Which flow is next.
@@ -86,7 +86,7 @@ impl VirtualTimeQueue {
         self.waiting.first_key_value().map(|(_, flow)| *flow)
     }
 
-    /// The flow was given `cost`; `next` is the cost of its next request, if it has one.
+    /// The flow's request of `cost` was served; `next` is the cost of its next request, if any.
     pub(super) fn served(&mut self, flow: u64, cost: u64, next: Option<u64>) {
         let waited = self.waiting.len() as u64;
         self.leave(flow);

@@ -1,12 +1,12 @@
 //! A token bucket in whole numbers: no clock, no rounding.
 //!
 //! The level is in billionths of a token, so that a nanosecond adds exactly the rate. A bucket holds one second's worth: the
-//! service's documents give rates a second, and only say that bursts may be throttled.
+//! service's documents give rates per second and allow it to throttle bursts.
 //!
-//! - A cost is known before the work (a write) or after it (a scan). After it, the level can fall below zero, and the next
-//!   request waits until that debt is refilled.
-//! - A request larger than the bucket is let in when the bucket is full, and leaves a debt: otherwise it never would be.
-//! - So in any time at most `rate × time + burst` is let in, plus the excess of one request.
+//! - A cost is known before the work (a write) or after it (a scan). In the latter case the level can fall below zero, and
+//!   the next request waits until that debt is refilled.
+//! - A request larger than the bucket is admitted when the bucket is full, and leaves a debt. Otherwise it would wait forever.
+//! - So in any time at most `rate × time + burst` is admitted, plus the excess of one request.
 
 use std::num::NonZeroU32;
 
@@ -30,25 +30,22 @@ impl Bucket {
         }
     }
 
-    /// Nanoseconds until a request of `cost` is let in; 0 for now. A cost of zero waits for one token: a debt is refilled
+    /// Nanoseconds until a request of `cost` is admitted; 0 for now. A cost of zero waits for one token: a debt is refilled
     /// before any request proceeds.
     pub(super) fn wait(&mut self, rate: NonZeroU32, now: u64, cost: u64) -> u64 {
         self.refill(rate, now);
         let tokens = i128::from(cost.max(1)).min(i128::from(rate.get()));
-        let missing = tokens * NANOS - i128::from(self.level);
-        // Rounded up: a nanosecond too early would be refused again.
-        let nanos = missing.max(0) as u128;
-        u64::try_from(nanos.div_ceil(u128::from(rate.get()))).unwrap_or(u64::MAX)
+        self.nanos_to(tokens * NANOS, rate)
     }
 
-    /// Takes `cost`, also more than there is.
+    /// Takes `cost`, even more than the level.
     pub(super) fn take(&mut self, rate: NonZeroU32, now: u64, cost: u64) {
         self.refill(rate, now);
         let cost = i64::try_from(i128::from(cost) * NANOS).unwrap_or(i64::MAX);
         self.level = self.level.saturating_sub(cost);
     }
 
-    /// Whether more was taken than there was.
+    /// Whether the level is below zero.
     pub(super) const fn is_in_debt(&self) -> bool {
         self.level < 0
     }
@@ -56,9 +53,13 @@ impl Bucket {
     /// Nanoseconds until it is full: a full bucket equals a new one.
     pub(super) fn nanos_to_full(&mut self, rate: NonZeroU32, now: u64) -> u64 {
         self.refill(rate, now);
-        let missing = i128::from(capacity(rate)) - i128::from(self.level);
-        let nanos = missing.max(0) as u128;
-        u64::try_from(nanos.div_ceil(u128::from(rate.get()))).unwrap_or(u64::MAX)
+        self.nanos_to(i128::from(capacity(rate)), rate)
+    }
+
+    /// Nanoseconds until this level is reached, rounded up: a request that is a nanosecond early would be refused again.
+    fn nanos_to(&self, level: i128, rate: NonZeroU32) -> u64 {
+        let missing = (level - i128::from(self.level)).max(0) as u128;
+        u64::try_from(missing.div_ceil(u128::from(rate.get()))).unwrap_or(u64::MAX)
     }
 
     fn refill(&mut self, rate: NonZeroU32, now: u64) {
@@ -173,7 +174,7 @@ mod tests {
         assert_eq!(
             bucket.wait(rate, u64::MAX, 501),
             0,
-            "a full bucket lets in what is larger"
+            "a full bucket admits a larger request"
         );
         bucket.take(rate, u64::MAX, 501);
         assert!(bucket.is_in_debt());

@@ -1,9 +1,9 @@
 //! The buckets of very many partitions in bounded memory.
 //!
 //! A full bucket equals a new one, so only buckets that were charged in the last second, or are in debt, are kept. Each new
-//! one advances a clock hand that drops full buckets. At the bound, of the next few the one nearest to full is dropped: its
-//! partition gets a full bucket again, so it can exceed its target a little, but never gets less. Hot partitions, which
-//! matter, are the farthest from full.
+//! bucket advances a clock hand that drops full buckets. At the bound, the fullest of the next few buckets is dropped: its
+//! partition gets a full bucket again and may exceed its target a little, but never gets less. Hot partitions have the
+//! emptiest buckets, so they are not affected.
 //!
 //! Keys are hashed with a seed of the process: two keys with the same hash (of 2^64) share a bucket.
 
@@ -29,10 +29,9 @@ struct Slot {
     bytes: Bucket,
 }
 
-/// Buckets that are checked for each new one. Where one is dropped, the last one takes its place and is checked next, so up
-/// to two of four are dropped.
+/// Checks for each new bucket. The last bucket takes the place of a dropped one and is checked next.
 const SWEPT: usize = 4;
-/// Buckets of which one is dropped at the bound.
+/// At the bound, the fullest of so many buckets is dropped.
 const CANDIDATES: usize = 8;
 
 impl Buckets {
@@ -46,7 +45,7 @@ impl Buckets {
         }
     }
 
-    /// Nanoseconds until the cost is let in, and whether bytes are the cause.
+    /// Nanoseconds until the cost is admitted, and whether bytes are the cause.
     pub(super) fn wait(&mut self, key: u64, rates: Rates, now: u64, cost: Cost) -> (u64, bool) {
         let Some(slot) = self.index.get(&key).and_then(|&at| self.slots.get_mut(at)) else {
             // An absent bucket is full.
@@ -61,7 +60,7 @@ impl Buckets {
         (entities.max(bytes), bytes > entities)
     }
 
-    /// Takes the cost; whether that leaves a debt.
+    /// Takes the cost; returns whether that leaves a debt.
     pub(super) fn take(&mut self, key: u64, rates: Rates, now: u64, cost: Cost) -> bool {
         if rates.is_unlimited() {
             return false;
@@ -143,7 +142,7 @@ impl Buckets {
     }
 }
 
-/// The rate of a bucket without a target, which is never read.
+/// The rate of a bucket without a target: the bucket is never read.
 const ONE: std::num::NonZeroU32 = std::num::NonZeroU32::MIN;
 
 impl Slot {

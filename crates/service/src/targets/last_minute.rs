@@ -1,8 +1,8 @@
-//! What exceeded a target in the last minute: a few scopes, each with the number of refused requests.
+//! The scopes that exceeded a target in the last minute, each with its number of refused requests.
 
 use std::collections::BTreeMap;
 
-/// What a target belongs to.
+/// The owner of a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
     /// One PartitionKey of a table.
@@ -14,7 +14,7 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// Its word in the admin API.
+    /// Its name in the admin API.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -28,19 +28,19 @@ impl Scope {
 /// A partition, a container or an account whose requests were refused because a target was exceeded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limited {
-    /// What the target belongs to.
+    /// The owner of the target.
     pub scope: Scope,
     /// The account.
     pub account: String,
-    /// The table; `None` where the target of the account was exceeded.
+    /// The table; `None` for the target of an account.
     pub table: Option<String>,
-    /// The PartitionKey; `None` where the target of the table or of the account was exceeded.
+    /// The PartitionKey; `None` for the target of a table or an account.
     pub partition_key: Option<String>,
     /// Requests refused in the last minute.
     pub throttled: u64,
 }
 
-/// The names of what a request was charged to.
+/// The names of the account, container and partition that a request is charged to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScopeNames {
     /// The account.
@@ -51,9 +51,9 @@ pub struct ScopeNames {
     pub partition: String,
 }
 
-/// Scopes that are counted at a time. When more exceed their targets, the least frequent one is dropped.
+/// Scopes counted at a time. When more exceed their targets, the least frequent one is dropped.
 const ENTRIES_MAX: usize = 64;
-/// A minute in pieces: older counts are dropped a piece at a time.
+/// A minute has six pieces; old counts are dropped by the piece.
 const PIECES: u64 = 6;
 const PIECE_NANOS: u64 = 10_000_000_000;
 

@@ -1,14 +1,14 @@
-//! Scalability targets: how much a partition, a container and an account may do in a second, as the service has them.
+//! Scalability targets: the rates of entities and bytes that a partition, a container and an account may use.
 //!
-//! What counts is what the service's documents list ("Performance and scalability checklist for Table storage"): each
-//! entity that is inserted, updated, deleted or scanned. A transaction of 100 counts 100; a query that reads 1,000 entities
-//! and returns 5 counts 1,000; one that finds none counts 1. Operations on containers do not count.
+//! The cost follows the service's document "Performance and scalability checklist for Table storage": each entity that is
+//! inserted, updated, deleted or scanned counts. A transaction of 100 counts 100; a query that reads 1,000 entities and
+//! returns 5 counts 1,000; one that finds none counts 1. Operations on containers do not count.
 //!
-//! - A write is charged before it starts, to all three targets or to none: a refused request has changed nothing.
-//! - A read is charged for what it has read, piece by piece: a page that exceeds a target ends early, with a continuation
-//!   token, so that no query goes into debt by more than a piece (1,024 rows).
+//! - A write is charged before it starts, to all three targets or to none. A refused write did not happen.
+//! - A read is charged after each piece (1,024 rows). A page that exceeds a target ends early, with a continuation token, so
+//!   the debt of a query is at most one piece.
 //! - Refused requests are not charged.
-//! - Without targets there is no [`Targets`], and nothing of this runs.
+//! - A server without targets has no [`Targets`] and none of this cost.
 //!
 //! Bounds: 65,536 partitions, 4,096 containers and 1,024 accounts that were charged within the last second, 80 bytes each;
 //! `buckets` describes what happens beyond that.
@@ -35,12 +35,12 @@ const PARTITIONS_MAX: usize = 65_536;
 const CONTAINERS_MAX: usize = 4_096;
 const ACCOUNTS_MAX: usize = 1_024;
 
-/// What a request is charged.
+/// The cost of a request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Cost {
-    /// Entities, or what the service has instead.
+    /// Entities, or messages, or blobs.
     pub entities: u64,
-    /// Bytes of them.
+    /// Their bytes.
     pub bytes: u64,
 }
 
@@ -52,7 +52,7 @@ impl Cost {
     };
 }
 
-/// Where the bytes go: the account's error text differs.
+/// The direction of the bytes: the account's error texts differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// To the server.
@@ -61,10 +61,10 @@ pub enum Direction {
     Out,
 }
 
-/// What a request is charged to, besides the account.
+/// The partition and the container that a request is charged to. The account follows from the container.
 #[derive(Debug, Clone, Copy)]
 pub struct Charged<'a> {
-    /// A key of the partition; for a query of several partitions that has not reached the first one, of the container.
+    /// A key of the partition; for a query that has not reached its first partition yet, a key of the container.
     pub key: &'a [u8],
     /// The prefix of the container's keys.
     pub container: &'a [u8],
@@ -76,7 +76,7 @@ pub struct Charged<'a> {
 #[derive(Debug)]
 pub struct Targets {
     account: Rates,
-    /// Zero of the buckets' clock.
+    /// The zero of the buckets' clock.
     started: Instant,
     hasher: RandomState,
     state: Mutex<State>,
@@ -92,7 +92,7 @@ struct State {
 
 /// The buckets of a request, each with its rates.
 struct Scopes {
-    /// `None` where the key is not one of a partition.
+    /// `None` if the key is outside partitions.
     partition: Option<(u64, Rates)>,
     container: (u64, Rates),
     account: (u64, Rates),
@@ -115,11 +115,11 @@ impl Targets {
         }
     }
 
-    /// Charges `cost` to the partition, the container and the account, if all of them have it left. `names` is called for
-    /// the report of a refusal.
+    /// Charges `cost` to the partition, the container and the account, if none of them is exceeded. `names` is called for the
+    /// report of a refusal.
     ///
     /// # Errors
-    /// [`Busy`] with the exceeded target and the time until the request is let in; nothing was charged.
+    /// [`Busy`] with the exceeded target and the time until the request is admitted; nothing was charged.
     pub fn take(
         &self,
         now: Instant,
@@ -130,15 +130,12 @@ impl Targets {
     ) -> Result<(), Busy> {
         let (scopes, now) = (self.scopes(charged), self.nanos(now));
         let mut state = self.state.lock();
-        if let Err(exceeded) = state.check(&scopes, now, cost, direction) {
-            state.note(&scopes, exceeded.scope, now, names);
-            return Err(exceeded.into());
-        }
+        state.check_noted(&scopes, now, cost, direction, names)?;
         state.take(&scopes, now, cost);
         Ok(())
     }
 
-    /// Checks that a query may start. It is charged for what it reads, with [`Self::charge`].
+    /// Checks that a query may start. Its reads are charged with [`Self::charge`].
     ///
     /// # Errors
     /// [`Busy`], as [`Self::take`].
@@ -148,32 +145,26 @@ impl Targets {
         charged: &Charged<'_>,
         names: impl FnOnce() -> ScopeNames,
     ) -> Result<(), Busy> {
-        let (scopes, now) = (self.scopes(charged), self.nanos(now));
+        let (scopes, now, cost) = (self.scopes(charged), self.nanos(now), Cost::default());
         let mut state = self.state.lock();
-        if let Err(exceeded) = state.check(&scopes, now, Cost::default(), Direction::Out) {
-            state.note(&scopes, exceeded.scope, now, names);
-            return Err(exceeded.into());
-        }
-        Ok(())
+        state.check_noted(&scopes, now, cost, Direction::Out, names)
     }
 
-    /// Whether a query that has started may read this partition too.
+    /// Whether a running query may read this partition too.
     #[must_use]
     pub fn allows(&self, now: Instant, charged: &Charged<'_>) -> bool {
-        let (scopes, now) = (self.scopes(charged), self.nanos(now));
-        let mut state = self.state.lock();
-        state
-            .check(&scopes, now, Cost::default(), Direction::Out)
-            .is_ok()
+        let (scopes, now, cost) = (self.scopes(charged), self.nanos(now), Cost::default());
+        let checked = self.state.lock().check(&scopes, now, cost, Direction::Out);
+        checked.is_ok()
     }
 
-    /// Charges what was read, also more than is left; whether that leaves a debt.
+    /// Charges a completed read, even beyond the target; returns whether that leaves a debt.
     pub fn charge(&self, now: Instant, charged: &Charged<'_>, cost: Cost) -> bool {
         let (scopes, now) = (self.scopes(charged), self.nanos(now));
         self.state.lock().take(&scopes, now, cost)
     }
 
-    /// What was refused in the last minute, the most frequent first.
+    /// The scopes with refused requests in the last minute, the most frequent first.
     #[must_use]
     pub fn limited(&self, now: Instant, limit: usize) -> Vec<Limited> {
         let now = self.nanos(now);
@@ -229,7 +220,7 @@ impl State {
             (Scope::Table, container),
             (Scope::Account, account),
         ];
-        // Of equal waits the narrowest scope is named: it tells most about the design of keys.
+        // Of equal waits the narrowest scope is reported: it helps most with the design of keys.
         let longest = waits.into_iter().rev().max_by_key(|(_, (wait, _))| *wait);
         match longest {
             Some((scope, (wait, is_bytes))) if wait > 0 => Err(Exceeded {
@@ -253,39 +244,39 @@ impl State {
         in_debt | self.accounts.take(key, rates, now, cost)
     }
 
-    fn note(
+    /// [`Self::check`], with a refusal counted for the report.
+    fn check_noted(
         &mut self,
         scopes: &Scopes,
-        scope: Scope,
         now: u64,
+        cost: Cost,
+        direction: Direction,
         names: impl FnOnce() -> ScopeNames,
-    ) {
-        let key = match scope {
-            Scope::Partition => scopes.partition.map_or(0, |(key, _)| key),
-            Scope::Table => scopes.container.0,
-            Scope::Account => scopes.account.0,
-        };
-        self.last_minute.note(scope, key, now, names);
+    ) -> Result<(), Busy> {
+        let checked = self.check(scopes, now, cost, direction);
+        checked.map_err(|exceeded| {
+            let key = match exceeded.scope {
+                Scope::Partition => scopes.partition.map_or(0, |(key, _)| key),
+                Scope::Table => scopes.container.0,
+                Scope::Account => scopes.account.0,
+            };
+            self.last_minute.note(exceeded.scope, key, now, names);
+            exceeded.into()
+        })
     }
 }
 
 impl From<Exceeded> for Busy {
     fn from(exceeded: Exceeded) -> Self {
-        let reason = match (exceeded.scope, exceeded.is_bytes, exceeded.direction) {
-            (Scope::Partition, ..) => BusyReason::PartitionTarget,
-            (Scope::Table, ..) => BusyReason::TableTarget,
-            (Scope::Account, false, _) => BusyReason::AccountTarget(AccountLimit::Operations),
-            (Scope::Account, true, Direction::In) => {
-                BusyReason::AccountTarget(AccountLimit::Ingress)
-            }
-            (Scope::Account, true, Direction::Out) => {
-                BusyReason::AccountTarget(AccountLimit::Egress)
-            }
+        let (unit, limit) = match (exceeded.is_bytes, exceeded.direction) {
+            (false, _) => ("entities", AccountLimit::Operations),
+            (true, Direction::In) => ("bytes", AccountLimit::Ingress),
+            (true, Direction::Out) => ("bytes", AccountLimit::Egress),
         };
-        let unit = if exceeded.is_bytes {
-            "bytes"
-        } else {
-            "entities"
+        let reason = match exceeded.scope {
+            Scope::Partition => BusyReason::PartitionTarget,
+            Scope::Table => BusyReason::TableTarget,
+            Scope::Account => BusyReason::AccountTarget(limit),
         };
         Self {
             reason,

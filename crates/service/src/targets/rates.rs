@@ -1,18 +1,18 @@
-//! Rates that are targets.
+//! The rates of targets.
 
 use std::num::NonZeroU32;
 
-/// What may pass in a second; `None` is no target.
+/// Rates per second; `None` for no target.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Rates {
     /// Entities (or messages, or blobs) written, deleted or read.
     pub entities: Option<NonZeroU32>,
-    /// Bytes of them: of writes as the service counts sizes, of reads as they are stored.
+    /// Their bytes: for writes as the service counts sizes, for reads as stored.
     pub bytes: Option<NonZeroU32>,
 }
 
 impl Rates {
-    /// So many entities a second.
+    /// A target of entities per second only.
     #[must_use]
     pub const fn entities(entities: u32) -> Self {
         Self {

@@ -3,7 +3,7 @@
 use anyhow::{Context as _, ensure};
 use partita_server::config::WELL_KNOWN_ACCOUNT;
 
-use super::protocol::{Ask, error_code};
+use super::protocol::{TableRequest, expect_refusal};
 use crate::client::Answer;
 use crate::model::{Refusal, Write};
 
@@ -16,17 +16,17 @@ pub(super) struct Part {
 }
 
 /// The request for these writes.
-pub(super) fn ask(writes: &[Write]) -> Ask {
+pub(super) fn request(writes: &[Write]) -> TableRequest {
     let mut body =
         "--batch_1\r\nContent-Type: multipart/mixed; boundary=changeset_1\r\n\r\n".to_owned();
     for write in writes {
-        let Ask {
+        let TableRequest {
             method,
             path,
             if_match,
             body: json,
             ..
-        } = Ask::write(write);
+        } = TableRequest::write(write);
         body += &format!(
             "--changeset_1\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n\
              {method} http://server/{WELL_KNOWN_ACCOUNT}{path} HTTP/1.1\r\n\
@@ -42,10 +42,11 @@ pub(super) fn ask(writes: &[Write]) -> Ask {
         body += &format!("\r\n{json}\r\n");
     }
     body += "--changeset_1--\r\n--batch_1--\r\n";
-    let mut ask = Ask::new("POST", "/$batch");
-    ask.content_type = "multipart/mixed; boundary=batch_1";
-    ask.body = body;
-    ask
+    TableRequest {
+        content_type: "multipart/mixed; boundary=batch_1",
+        body,
+        ..TableRequest::new("POST", "/$batch")
+    }
 }
 
 /// The parts of an answer.
@@ -58,10 +59,10 @@ pub(super) fn parts(answer: &Answer) -> anyhow::Result<Vec<Part>> {
 fn part(text: &str) -> anyhow::Result<Part> {
     let (head, body) = text
         .split_once("\r\n\r\n")
-        .context("a part without an end of its head")?;
+        .context("a part without a blank line")?;
     let status = head.get(..3).context("a part without a status")?.parse()?;
     let etag = head.lines().find_map(|line| line.strip_prefix("ETag: "));
-    // What follows the body is the next delimiter.
+    // The next delimiter ends the body.
     let body = body.split("\r\n--").next().unwrap_or_default();
     Ok(Part {
         status,
@@ -70,7 +71,7 @@ fn part(text: &str) -> anyhow::Result<Part> {
     })
 }
 
-/// Checks the answer to a batch of `count` writes of which the one at `index` must be refused.
+/// Checks the answer to a batch of `count` writes that must be refused because of the write at `index`.
 pub(super) fn check_refused(
     parts: &[Part],
     count: usize,
@@ -80,13 +81,8 @@ pub(super) fn check_refused(
     let [part] = parts else {
         anyhow::bail!("a refused batch has {} answers", parts.len());
     };
-    ensure!(part.status == refusal.status, "{part:?} for {refusal:?}");
-    let code = error_code(part.body.as_bytes());
-    ensure!(
-        code.as_deref() == Some(refusal.code),
-        "{part:?} for {refusal:?}"
-    );
-    // Of a batch of one write the service names no index.
+    expect_refusal(part.status, part.body.as_bytes(), refusal)?;
+    // The service names no index in a batch of one write.
     ensure!(
         count == 1 || part.body.contains(&format!("\"{index}:")),
         "{part:?} does not name write {index}"

@@ -1,23 +1,23 @@
-//! Counters that all sessions raise, each by reading one and replacing it if it is still the same.
+//! Counters that all sessions increment: each reads a counter and replaces it if its ETag is still the same.
 //!
-//! However they interleave, the number in a counter is that of the replacements that were acknowledged.
+//! In any interleaving, a counter has the number of its acknowledged replacements.
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
 use anyhow::{Context as _, ensure};
 
-use super::protocol::{Ask, row};
-use super::session::Connection;
+use super::connection::Connection;
+use super::protocol::{TableRequest, row};
 use super::table_name;
-use crate::model::{Change, Key, Row, Values, Write};
+use crate::model::{Key, Row, RowChange, Values, Write};
 
-/// How many there are.
+/// Number of counters.
 const COUNT: usize = 3;
 
 const PARTITION: &str = "counters";
 
-/// What was acknowledged to all sessions together, by counter.
+/// The acknowledged replacements of all sessions, by counter.
 #[derive(Clone, Debug)]
 pub(super) struct Counters(Rc<RefCell<[i64; COUNT]>>);
 
@@ -27,39 +27,35 @@ pub(super) fn is_counter(key: &Key) -> bool {
 }
 
 impl Counters {
-    /// Makes them all, at zero.
+    /// Creates the counters.
     pub(super) async fn create(owner: &mut Connection) -> anyhow::Result<Self> {
         for counter in 0..COUNT {
-            let insert = write(counter, Change::Insert, 0, None);
-            let answer = owner.send(&Ask::write(&insert)).await?;
-            ensure!(
-                answer.status == 201,
-                "creating a counter: {}",
-                answer.text()
-            );
+            let insert = write(counter, RowChange::Insert, 0, None);
+            let answer = owner.send(&TableRequest::write(&insert)).await?;
+            answer.expect(201).context("creating a counter")?;
         }
         Ok(Self(Rc::default()))
     }
 
-    /// Raises one by one. Another session may be quicker; then nothing happens.
-    pub(super) async fn raise(
+    /// Increments a counter, unless another session does it first.
+    pub(super) async fn increment(
         &self,
         connection: &mut Connection,
         random: &mut fastrand::Rng,
     ) -> anyhow::Result<()> {
         let counter = random.usize(..COUNT);
         let (number, etag) = read(connection, counter).await?;
-        let replace = write(counter, Change::Replace, number + 1, Some(etag));
-        let answer = connection.send(&Ask::write(&replace)).await?;
+        let replace = write(counter, RowChange::Replace, number + 1, Some(etag));
+        let answer = connection.send(&TableRequest::write(&replace)).await?;
         match answer.status {
             204 => self.0.borrow_mut()[counter] += 1,
-            412 => connection.refused(),
-            _ => anyhow::bail!("raising a counter: {}", answer.text()),
+            412 => connection.work.refused += 1,
+            _ => anyhow::bail!("incrementing a counter: {}", answer.text()),
         }
         Ok(())
     }
 
-    /// Compares them with what was acknowledged.
+    /// Compares the counters with the acknowledged replacements.
     pub(super) async fn check(&self, owner: &mut Connection) -> anyhow::Result<()> {
         for counter in 0..COUNT {
             let (number, _) = read(owner, counter).await?;
@@ -74,8 +70,8 @@ impl Counters {
 }
 
 async fn read(connection: &mut Connection, counter: usize) -> anyhow::Result<(i64, String)> {
-    let answer = connection.send(&Ask::get(&key(counter))).await?;
-    ensure!(answer.status == 200, "reading a counter: {}", answer.text());
+    let answer = connection.send(&TableRequest::get(&key(counter))).await?;
+    answer.expect(200).context("reading a counter")?;
     let (_, Row { etag, values }) = row(&table_name(0), &answer)?;
     Ok((values.number.context("a counter without a number")?, etag))
 }
@@ -88,7 +84,7 @@ fn key(counter: usize) -> Key {
     }
 }
 
-fn write(counter: usize, change: Change, number: i64, if_match: Option<String>) -> Write {
+fn write(counter: usize, change: RowChange, number: i64, if_match: Option<String>) -> Write {
     let values = Values {
         number: Some(number),
         text: None,

@@ -1,9 +1,10 @@
-//! The workload: sessions that write and read rows of their own in tables that they share, and counters that they fight for.
+//! The workload: sessions that write and read rows of their own in shared tables, and shared counters.
 //!
-//! Every answer is compared with the session's [`Model`](crate::model::Model) at once; when all are done, all tables are read and
-//! compared with all models together.
+//! Every answer is compared with the session's [`Model`](crate::model::Model) at once; in the end all tables are compared with all
+//! models together.
 
 mod batch;
+mod connection;
 mod counters;
 mod protocol;
 mod query;
@@ -15,40 +16,41 @@ use anyhow::{Context as _, ensure};
 use futures::future::try_join_all;
 use tokio::sync::watch;
 
+use self::connection::Connection;
 use self::counters::Counters;
-use self::protocol::Ask;
+use self::protocol::TableRequest;
 use self::query::Query;
-use self::session::{Connection, Session};
+use self::session::Session;
 use crate::model::{Key, Row};
 use crate::scenario::Scenario;
 use crate::trace::Trace;
 
-/// A fault on purpose, to see that it is found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A planted fault, which the simulation must find.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
 pub(crate) enum Plant {
-    /// A row of an acknowledged write is gone.
+    /// A row of an acknowledged write is deleted
     LostWrite,
 }
 
-/// How far the sessions are.
+/// The progress of all sessions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Progress {
     /// Operations of all sessions so far.
     pub(crate) operations: u64,
-    /// All work is done and checked.
+    /// Whether all work is done and checked.
     pub(crate) is_done: bool,
 }
 
-/// What the sessions did.
+/// Counts of the sessions' work.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Work {
     /// Operations, each checked.
     pub(crate) operations: u64,
-    /// Requests, with further pages and repetitions.
+    /// Requests, including further pages and repetitions.
     pub(crate) requests: u64,
-    /// Requests that the server was too busy for.
+    /// Requests refused because the server was too busy.
     pub(crate) busy: u64,
-    /// Writes that were refused, as they had to be.
+    /// Writes refused as expected.
     pub(crate) refused: u64,
     /// Rows read.
     pub(crate) rows: u64,
@@ -74,7 +76,7 @@ fn table_name(number: u64) -> String {
 /// Does all the work.
 ///
 /// # Errors
-/// The first answer that was not as it had to be.
+/// The first wrong answer.
 pub(crate) async fn run(
     scenario: Scenario,
     trace: Trace,
@@ -83,8 +85,10 @@ pub(crate) async fn run(
 ) -> anyhow::Result<Work> {
     let mut owner = Connection::new("owner", &trace)?;
     for number in 0..scenario.tables {
-        let answer = owner.send(&Ask::create_table(&table_name(number))).await?;
-        ensure!(answer.status == 201, "creating a table: {}", answer.text());
+        let answer = owner
+            .send(&TableRequest::create_table(&table_name(number)))
+            .await?;
+        answer.expect(201).context("creating a table")?;
     }
     let counters = Counters::create(&mut owner).await?;
     let sessions = (0..scenario.sessions).map(|number| {
@@ -96,19 +100,19 @@ pub(crate) async fn run(
     let mut work = Work::default();
     let mut expected: BTreeMap<&Key, &Row> = BTreeMap::new();
     for session in &sessions {
-        work.add(session.done());
+        work.add(session.work_done());
         expected.extend(session.model().rows());
     }
     audit(&scenario, &mut owner, &expected).await?;
     counters.check(&mut owner).await?;
-    work.add(owner.done());
+    work.add(&owner.work);
     work.rows_left = expected.len() as u64;
     trace.note("auditor", &format!("{work:?}"));
     progress.send_modify(|progress| progress.is_done = true);
     Ok(work)
 }
 
-/// Reads all tables and compares them with what the sessions know.
+/// Reads all tables and compares them with the models.
 async fn audit(
     scenario: &Scenario,
     owner: &mut Connection,
@@ -132,6 +136,6 @@ async fn audit(
         );
     }
     let surplus = stored.keys().find(|key| !expected.contains_key(key));
-    ensure!(surplus.is_none(), "{surplus:?}: stored, and of no session");
+    ensure!(surplus.is_none(), "{surplus:?}: stored, but in no model");
     Ok(())
 }

@@ -1,6 +1,6 @@
-//! The table protocol as a client speaks it: requests, and what answers say.
+//! The table protocol of a client: requests and answers.
 
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::Request;
@@ -12,11 +12,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::client::Answer;
-use crate::model::{Change, Key, Row, Values, Write};
+use crate::model::{Key, Refusal, Row, RowChange, Values, Write};
 
-/// A request before it is sent, and sent again if the server was busy.
+/// A request before signing; repeated while the server is busy.
 #[derive(Clone, Debug)]
-pub(super) struct Ask {
+pub(super) struct TableRequest {
     pub(super) method: &'static str,
     /// Without the account.
     pub(super) path: String,
@@ -27,7 +27,7 @@ pub(super) struct Ask {
     pub(super) body: String,
 }
 
-impl Ask {
+impl TableRequest {
     pub(super) fn new(method: &'static str, path: impl Into<String>) -> Self {
         Self {
             method,
@@ -61,20 +61,20 @@ impl Ask {
             body.insert("Text".to_owned(), text.as_str().into());
         }
         let method = match change {
-            Change::Insert => {
+            RowChange::Insert => {
                 body.insert("PartitionKey".to_owned(), key.partition.as_str().into());
                 body.insert("RowKey".to_owned(), key.row.as_str().into());
                 return Self::new("POST", format!("/{}", key.table)).json(&body.into());
             }
-            Change::Replace | Change::InsertOrReplace => "PUT",
-            Change::Merge | Change::InsertOrMerge => "MERGE",
-            Change::Delete => "DELETE",
+            RowChange::Replace | RowChange::InsertOrReplace => "PUT",
+            RowChange::Merge | RowChange::InsertOrMerge => "MERGE",
+            RowChange::Delete => "DELETE",
         };
-        let mut ask = Self::new(method, path_of(key));
-        ask.if_match.clone_from(if_match);
+        let mut request = Self::new(method, path_of(key));
+        request.if_match.clone_from(if_match);
         match change {
-            Change::Delete => ask,
-            _ => ask.json(&body.into()),
+            RowChange::Delete => request,
+            _ => request.json(&body.into()),
         }
     }
 
@@ -83,13 +83,13 @@ impl Ask {
         Self::new("GET", path_of(key))
     }
 
-    /// A table that is made.
+    /// The creation of a table.
     pub(super) fn create_table(name: &str) -> Self {
         Self::new("POST", "/Tables").json(&json!({ "TableName": name }))
     }
 
     /// The request, signed.
-    pub(super) fn request(&self, signature: &str) -> anyhow::Result<Request<Full<Bytes>>> {
+    pub(super) fn sign(&self, signature: &str) -> anyhow::Result<Request<Full<Bytes>>> {
         let Self { path, query, .. } = self;
         let mut request = Request::builder()
             .method(self.method)
@@ -113,7 +113,7 @@ fn path_of(key: &Key) -> String {
     )
 }
 
-/// A signature of the account that may do everything, for ever.
+/// An account SAS with all permissions and no end.
 pub(super) fn signature() -> anyhow::Result<String> {
     let terms = AccountSasTerms {
         permissions: "rwdlacu".to_owned(),
@@ -132,10 +132,17 @@ pub(super) fn escaped(text: &str) -> String {
     utf8_percent_encode(text, NON_ALPHANUMERIC).to_string()
 }
 
-/// The code of an error's body.
-pub(super) fn error_code(body: &[u8]) -> Option<String> {
-    let body: Value = serde_json::from_slice(body).ok()?;
-    Some(body["odata.error"]["code"].as_str()?.to_owned())
+/// Checks that an answer, or the part of one, is this refusal.
+pub(super) fn expect_refusal(status: u16, body: &[u8], refusal: Refusal) -> anyhow::Result<()> {
+    let text = || String::from_utf8_lossy(body);
+    let error: Value = serde_json::from_slice(body).with_context(|| text().into_owned())?;
+    let code = error["odata.error"]["code"].as_str();
+    ensure!(
+        status == refusal.status && code == Some(refusal.code),
+        "{status} {}, not {refusal:?}",
+        text()
+    );
+    Ok(())
 }
 
 /// A row as JSON.
@@ -182,7 +189,7 @@ pub(super) fn row(table: &str, answer: &Answer) -> anyhow::Result<(Key, Row)> {
 /// A page of a query's answer.
 pub(super) struct Page {
     pub(super) rows: Vec<(Key, Row)>,
-    /// The part of the URL that asks for the next page, if there is one.
+    /// The query options of the next page, if there is one.
     pub(super) next: Option<String>,
 }
 

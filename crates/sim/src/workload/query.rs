@@ -1,23 +1,23 @@
 //! Queries, page by page.
 
-use anyhow::ensure;
+use anyhow::{Context as _, ensure};
 
-use super::protocol::{Ask, escaped, page};
-use super::session::Connection;
+use super::connection::Connection;
+use super::protocol::{TableRequest, escaped, page};
 use crate::model::{Key, Row};
 
-/// Rows of a page when a query does not say how many.
+/// Largest page of a query without `$top`.
 const PAGE_ROWS_MAX: usize = 1_000;
 
-/// A query over a table: the rows that fit all that is given.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A query over a table.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Query {
     pub(super) table: String,
-    /// In the partitions from here on.
+    /// The first partition.
     pub(super) from: Option<String>,
-    /// In the partitions before here.
+    /// The partition behind the last.
     pub(super) to: Option<String>,
-    /// With a number of at least this.
+    /// The smallest `Number`.
     pub(super) number_min: Option<i64>,
     /// Rows of a page.
     pub(super) top: Option<usize>,
@@ -28,14 +28,11 @@ impl Query {
     pub(super) fn all(table: String) -> Self {
         Self {
             table,
-            from: None,
-            to: None,
-            number_min: None,
-            top: None,
+            ..Self::default()
         }
     }
 
-    /// Whether a row is asked for.
+    /// Whether the query selects a row.
     pub(super) fn fits(&self, key: &Key, row: &Row) -> bool {
         key.table == self.table
             && self.from.as_ref().is_none_or(|from| key.partition >= *from)
@@ -45,15 +42,17 @@ impl Query {
                 .is_none_or(|min| row.values.number.is_some_and(|number| number >= min))
     }
 
-    /// Asks for all pages. The rows come in order, each once, and none that does not fit.
+    /// Reads all pages, and checks that the rows are selected by the query, in order, each once.
     pub(super) async fn run(&self, connection: &mut Connection) -> anyhow::Result<Vec<(Key, Row)>> {
         let mut rows: Vec<(Key, Row)> = Vec::new();
         let mut next = Some(String::new());
         while let Some(token) = next {
-            let mut ask = Ask::new("GET", format!("/{}()", self.table));
-            ask.query = format!("{}{token}", self.text());
-            let answer = connection.send(&ask).await?;
-            ensure!(answer.status == 200, "{self:?}: {}", answer.text());
+            let request = TableRequest {
+                query: format!("{}{token}", self.text()),
+                ..TableRequest::new("GET", format!("/{}()", self.table))
+            };
+            let answer = connection.send(&request).await?;
+            answer.expect(200).with_context(|| format!("{self:?}"))?;
             let page = page(&self.table, &answer)?;
             ensure!(
                 page.rows.len() <= self.top.unwrap_or(PAGE_ROWS_MAX),
@@ -62,27 +61,21 @@ impl Query {
             rows.extend(page.rows);
             next = page.next;
         }
-        let ordered = rows
-            .iter()
-            .zip(rows.iter().skip(1))
-            .all(|(row, next)| row.0 < next.0);
-        ensure!(ordered, "{self:?}: rows are doubled or not in order");
+        let is_ordered = rows.is_sorted_by(|(key, _), (next, _)| key < next);
+        ensure!(is_ordered, "{self:?}: rows are repeated or not in order");
         let surplus = rows.iter().find(|(key, row)| !self.fits(key, row));
-        ensure!(surplus.is_none(), "{self:?}: {surplus:?} does not fit");
-        connection.read_rows(rows.len());
+        ensure!(surplus.is_none(), "{self:?}: {surplus:?} is not selected");
+        connection.work.rows += rows.len() as u64;
         Ok(rows)
     }
 
-    /// As part of a URL.
+    /// The query options.
     fn text(&self) -> String {
-        let mut terms = Vec::new();
-        terms.extend(
-            self.from
-                .iter()
-                .map(|from| format!("PartitionKey ge '{from}'")),
-        );
-        terms.extend(self.to.iter().map(|to| format!("PartitionKey lt '{to}'")));
-        terms.extend(self.number_min.iter().map(|min| format!("Number ge {min}")));
+        let from = self.from.iter();
+        let from = from.map(|from| format!("PartitionKey ge '{from}'"));
+        let to = self.to.iter().map(|to| format!("PartitionKey lt '{to}'"));
+        let number = self.number_min.iter().map(|min| format!("Number ge {min}"));
+        let terms: Vec<String> = from.chain(to).chain(number).collect();
         let mut text = String::new();
         if !terms.is_empty() {
             text += &format!("$filter={}&", escaped(&terms.join(" and ")));

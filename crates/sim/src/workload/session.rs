@@ -5,109 +5,26 @@ use std::time::Duration;
 use anyhow::{Context as _, ensure};
 use tokio::sync::watch;
 
+use super::connection::Connection;
 use super::counters::Counters;
-use super::protocol::{Ask, error_code, row, signature};
+use super::protocol::{TableRequest, expect_refusal, row};
 use super::query::Query;
 use super::{Plant, Progress, Work, batch, table_name};
-use crate::client::{Answer, Client};
-use crate::model::{Change, Key, Model, Refusal, Values, Write};
+use crate::model::{Key, Model, Refusal, RowChange, Values, Write};
 use crate::scenario::Scenario;
 use crate::trace::Trace;
-use crate::world::{SERVER, TABLE_PORT};
 
-/// How often a request is sent again that the server was too busy for.
-const TRIES: u32 = 100;
-
-/// How long a session rests halfway, so that compactions and collections of garbage have their time.
+/// How long a session rests halfway, so that compactions and garbage collections can run.
 const REST: Duration = Duration::from_secs(70);
 
-/// Writes of a batch, at most.
+/// Largest number of writes in a batch.
 const BATCH_MAX: usize = 12;
-
-/// A connection of somebody who is named in the trace.
-pub(super) struct Connection {
-    name: String,
-    client: Client,
-    signature: String,
-    trace: Trace,
-    done: Work,
-}
-
-impl Connection {
-    pub(super) fn new(name: &str, trace: &Trace) -> anyhow::Result<Self> {
-        Ok(Self {
-            name: name.to_owned(),
-            client: Client::new(SERVER, TABLE_PORT),
-            signature: signature()?,
-            trace: trace.clone(),
-            done: Work::default(),
-        })
-    }
-
-    /// What was done over it.
-    pub(super) fn done(&self) -> &Work {
-        &self.done
-    }
-
-    /// Notes that a write was refused as it had to be.
-    pub(super) fn refused(&mut self) {
-        self.done.refused += 1;
-    }
-
-    /// Notes that rows were read.
-    pub(super) fn read_rows(&mut self, count: usize) {
-        self.done.rows += count as u64;
-    }
-
-    /// Sends a request, again as long as the server is too busy and has not executed it.
-    pub(super) async fn send(&mut self, ask: &Ask) -> anyhow::Result<Answer> {
-        for attempt in 1..=TRIES {
-            let answer = self.client.send(ask.request(&self.signature)?).await?;
-            self.done.requests += 1;
-            self.note(ask, &answer);
-            ensure!(answer.status != 500, "{ask:?}: {}", answer.text());
-            if answer.status != 503 {
-                return Ok(answer);
-            }
-            self.done.busy += 1;
-            tokio::time::sleep(Duration::from_millis(10) * attempt).await;
-        }
-        anyhow::bail!("{ask:?}: the server was busy {TRIES} times")
-    }
-
-    /// The answer is in the trace with all its bytes, as their hash.
-    fn note(&self, ask: &Ask, answer: &Answer) {
-        let Ask {
-            method,
-            path,
-            query,
-            if_match,
-            body,
-            ..
-        } = ask;
-        let mut hash = crc32fast::Hasher::new();
-        for (name, value) in &answer.headers {
-            hash.update(name.as_str().as_bytes());
-            hash.update(value.as_bytes());
-        }
-        hash.update(&answer.body);
-        let what = format!(
-            "{method} {path}?{query} {if_match:?} {:08x} -> {} {} {:08x} {:?}",
-            crc32fast::hash(body.as_bytes()),
-            answer.status,
-            answer.body.len(),
-            hash.finalize(),
-            answer.header("etag"),
-        );
-        self.trace.note(&self.name, &what);
-    }
-}
 
 /// A client at work.
 pub(super) struct Session {
     scenario: Scenario,
-    /// What its partitions end with.
-    mark: String,
+    /// The suffix of its partitions.
+    suffix: String,
     connection: Connection,
     random: fastrand::Rng,
     model: Model,
@@ -128,31 +45,31 @@ impl Session {
             scenario: scenario.clone(),
             connection: Connection::new(&name, trace)?,
             random: scenario.seed.stream(&name),
-            mark: format!("-{number:02}"),
+            suffix: format!("-{number:02}"),
             model: Model::default(),
             counters,
             plant,
         })
     }
 
-    pub(super) fn done(&self) -> &Work {
-        self.connection.done()
+    pub(super) fn work_done(&self) -> &Work {
+        &self.connection.work
     }
 
     pub(super) fn model(&self) -> &Model {
         &self.model
     }
 
-    /// Does its share of the operations. Rests in the middle.
+    /// Does its share of the operations, with a rest in the middle.
     pub(super) async fn work(mut self, progress: &watch::Sender<Progress>) -> anyhow::Result<Self> {
         let share = self.scenario.operations.div_ceil(self.scenario.sessions);
         for number in 0..share {
             self.operation().await?;
-            self.connection.done.operations += 1;
+            self.connection.work.operations += 1;
             progress.send_modify(|progress| progress.operations += 1);
             if number == share / 2 {
                 self.lose_a_row().await?;
-                self.connection.client.disconnect();
+                self.connection.disconnect();
                 tokio::time::sleep(REST).await;
             }
         }
@@ -173,7 +90,7 @@ impl Session {
             80..94 => self.query().await,
             94..98 => {
                 self.counters
-                    .raise(&mut self.connection, &mut self.random)
+                    .increment(&mut self.connection, &mut self.random)
                     .await
             }
             _ => self.create_table_again().await,
@@ -181,27 +98,18 @@ impl Session {
     }
 
     async fn write(&mut self, write: &Write) -> anyhow::Result<()> {
-        let answer = self.connection.send(&Ask::write(write)).await?;
-        match self.model.expect(write) {
-            Ok(left) => {
-                ensure!(
-                    answer.status == write.change.done(),
-                    "{write:?}: {}",
-                    answer.text()
-                );
+        let answer = self.connection.send(&TableRequest::write(write)).await?;
+        let checked = match self.model.expect(write) {
+            Ok(left) => answer.expect(write.change.success()).and_then(|()| {
                 let etag = answer.header("etag").map(str::to_owned);
                 self.acknowledge(write, left, etag)
+            }),
+            Err(refusal) => {
+                self.connection.work.refused += 1;
+                expect_refusal(answer.status, &answer.body, refusal)
             }
-            Err(Refusal { status, code }) => {
-                self.connection.refused();
-                let refused = (answer.status, error_code(&answer.body));
-                ensure!(
-                    refused == (status, Some(code.to_owned())),
-                    "{write:?}: {refused:?}, not {code}"
-                );
-                Ok(())
-            }
-        }
+        };
+        checked.with_context(|| format!("{write:?}"))
     }
 
     fn acknowledge(
@@ -227,15 +135,15 @@ impl Session {
                 writes.push(write);
             }
         }
-        let answer = self.connection.send(&batch::ask(&writes)).await?;
-        ensure!(answer.status == 202, "{writes:?}: {}", answer.text());
+        let answer = self.connection.send(&batch::request(&writes)).await?;
+        answer.expect(202).with_context(|| format!("{writes:?}"))?;
         let parts = batch::parts(&answer)?;
         let mut left = Vec::new();
         for (index, write) in writes.iter().enumerate() {
             match self.model.expect(write) {
                 Ok(values) => left.push(values),
                 Err(refusal) => {
-                    self.connection.refused();
+                    self.connection.work.refused += 1;
                     return batch::check_refused(&parts, writes.len(), index, refusal)
                         .with_context(|| format!("{writes:?}"));
                 }
@@ -243,28 +151,20 @@ impl Session {
         }
         ensure!(parts.len() == writes.len(), "{writes:?}: {parts:?}");
         for ((write, left), part) in writes.iter().zip(left).zip(parts) {
-            ensure!(part.status == write.change.done(), "{write:?}: {part:?}");
+            ensure!(part.status == write.change.success(), "{write:?}: {part:?}");
             self.acknowledge(write, left, part.etag)?;
         }
         Ok(())
     }
 
     async fn get(&mut self, key: &Key) -> anyhow::Result<()> {
-        let answer = self.connection.send(&Ask::get(key)).await?;
+        let answer = self.connection.send(&TableRequest::get(key)).await?;
         let Some(expected) = self.model.get(key) else {
-            let code = error_code(&answer.body);
-            ensure!(answer.status == 404, "{key:?}: not 404: {}", answer.text());
-            ensure!(
-                code.as_deref() == Some("ResourceNotFound"),
-                "{key:?}: {code:?}"
-            );
-            return Ok(());
+            let refused = expect_refusal(answer.status, &answer.body, Refusal::NOT_FOUND);
+            return refused.with_context(|| format!("{key:?}"));
         };
-        ensure!(
-            answer.status == 200,
-            "{key:?}: not {expected:?}: {}",
-            answer.text()
-        );
+        let wanted = || format!("{key:?}: not {expected:?}");
+        answer.expect(200).with_context(wanted)?;
         let (found, row) = row(&key.table, &answer)?;
         ensure!(
             found == *key && row == *expected,
@@ -274,7 +174,7 @@ impl Session {
             answer.header("etag") == Some(&expected.etag),
             "{key:?}: another ETag"
         );
-        self.connection.read_rows(1);
+        self.connection.work.rows += 1;
         Ok(())
     }
 
@@ -284,7 +184,7 @@ impl Session {
             0 => {}
             1..10 => {
                 let partition = self.a_partition();
-                // No partition lies between the two.
+                // The range of this one partition.
                 query.to = Some(format!("{partition}!"));
                 query.from = Some(partition);
             }
@@ -296,31 +196,26 @@ impl Session {
         let rows = query.run(&mut self.connection).await?;
         let found = rows
             .iter()
-            .filter(|(key, _)| key.partition.ends_with(&self.mark));
+            .filter(|(key, _)| key.partition.ends_with(&self.suffix));
         let expected = self.model.rows().filter(|(key, row)| query.fits(key, row));
         let same = found.map(|(key, row)| (key, row)).eq(expected);
         ensure!(
             same,
             "{query:?} of {} gave {rows:?}, which is not {:?}",
-            self.mark,
+            self.suffix,
             self.model
         );
         Ok(())
     }
 
     async fn create_table_again(&mut self) -> anyhow::Result<()> {
-        let create = Ask::create_table(&self.a_table());
+        let create = TableRequest::create_table(&self.a_table());
         let answer = self.connection.send(&create).await?;
-        self.connection.refused();
-        let refused = (answer.status, error_code(&answer.body));
-        ensure!(
-            refused == (409, Some("TableAlreadyExists".to_owned())),
-            "{refused:?}"
-        );
-        Ok(())
+        self.connection.work.refused += 1;
+        expect_refusal(answer.status, &answer.body, Refusal::TABLE_EXISTS)
     }
 
-    /// The planted fault: a row is deleted that the session takes for stored.
+    /// The planted fault: deletes a row that is stored in the model.
     async fn lose_a_row(&mut self) -> anyhow::Result<()> {
         let Some(Plant::LostWrite) = self.plant.take() else {
             return Ok(());
@@ -328,26 +223,26 @@ impl Session {
         let (key, _) = self.model.rows().next().context("no row to lose")?;
         let delete = Write {
             key: key.clone(),
-            change: Change::Delete,
+            change: RowChange::Delete,
             values: Values::default(),
             if_match: Some("*".to_owned()),
         };
-        self.connection.send(&Ask::write(&delete)).await?;
+        self.connection.send(&TableRequest::write(&delete)).await?;
         Ok(())
     }
 
-    /// A write, of any kind and with any outcome.
+    /// A random write, of any kind and with any outcome.
     fn a_write(&mut self) -> Write {
         let change = match self.random.u32(..100) {
-            0..35 => Change::Insert,
-            35..50 => Change::InsertOrReplace,
-            50..65 => Change::InsertOrMerge,
-            65..75 => Change::Replace,
-            75..85 => Change::Merge,
-            _ => Change::Delete,
+            0..35 => RowChange::Insert,
+            35..50 => RowChange::InsertOrReplace,
+            50..65 => RowChange::InsertOrMerge,
+            65..75 => RowChange::Replace,
+            75..85 => RowChange::Merge,
+            _ => RowChange::Delete,
         };
         let mut values = Values::default();
-        if change != Change::Delete {
+        if change != RowChange::Delete {
             values.number = self.random.bool().then(|| self.a_number());
             values.text = self.random.bool().then(|| self.a_text());
         }
@@ -361,13 +256,9 @@ impl Session {
         write
     }
 
-    /// Mostly the row's ETag, where the change takes one; sometimes any, sometimes one that no row has.
+    /// Sets the condition of a write that has one: mostly the row's ETag, sometimes any, sometimes an old one.
     fn set_condition(&mut self, write: &mut Write) {
-        let takes = matches!(
-            write.change,
-            Change::Replace | Change::Merge | Change::Delete
-        );
-        write.if_match = takes.then(|| {
+        write.if_match = write.change.has_condition().then(|| {
             let current = self.model.get(&write.key).map(|row| row.etag.clone());
             match (self.random.u32(..10), current) {
                 (0..7, Some(etag)) => etag,
@@ -381,12 +272,12 @@ impl Session {
         table_name(self.random.u64(..self.scenario.tables))
     }
 
-    /// One of its partitions. Those of all sessions lie between each other.
+    /// One of its partitions, which lie among those of the other sessions.
     fn a_partition(&mut self) -> String {
         format!(
             "p{:02}{}",
             self.random.u64(..self.scenario.partitions),
-            self.mark
+            self.suffix
         )
     }
 

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use partita_rt::{Clock, SystemClock};
 
-/// The system's clock, which is virtual in this program, but for the processor time, which is the machine's: it is always zero here.
+/// The system's clock, which is virtual in this program. Processor time, which would be the machine's, is always zero.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SimulatedClock;
 

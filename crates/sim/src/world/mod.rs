@@ -2,7 +2,7 @@
 //!
 //! turmoil gives each host a runtime with paused time and steps them in turn; mad-turmoil answers the C library's `clock_gettime`
 //! and `getrandom` in this program, so that the clocks, the hash seeds and the ids of the server and of all its libraries follow
-//! the virtual time and the seed. `docs/design/0003-simulation.md` says why these two and what they cannot do.
+//! the virtual time and the seed. `docs/design/0003-simulation.md` has the reasons and limits.
 
 mod clock;
 mod network;
@@ -26,30 +26,21 @@ use self::clock::SimulatedClock;
 use self::network::SimulatedNetwork;
 use self::store::SimulatedStore;
 use crate::operator::{self, Changes};
-use crate::scenario::Scenario;
+use crate::scenario::{SERVER, Scenario};
 use crate::trace::Trace;
 use crate::watchers;
 use crate::workload::{self, Plant, Progress, Work};
 
-/// The server's name on the network.
-pub(crate) const SERVER: &str = "server";
-
-/// Where it serves tables.
-pub(crate) const TABLE_PORT: u16 = 10_002;
-
-/// Where it serves its operator.
-pub(crate) const ADMIN_PORT: u16 = 10_010;
-
-/// How far time goes in one step. Messages and timers are exact to it.
+/// Virtual time of one step, the precision of messages and timers.
 const TICK: Duration = Duration::from_millis(5);
 
-/// No simulation takes so long; one that does hangs.
+/// Virtual time after which a simulation counts as hanging.
 const DURATION_MAX: Duration = Duration::from_secs(24 * 3_600);
 
 /// Bytes of the stack of the world's thread: a debug build's futures are large.
 const STACK_BYTES: usize = 32 << 20;
 
-/// What happened in a world.
+/// The outcome of a simulation.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Outcome {
     pub(crate) work: Work,
@@ -58,13 +49,13 @@ pub(crate) struct Outcome {
     pub(crate) elapsed: Duration,
 }
 
-/// Makes the world of a scenario and lets it run until its clients have done their work, the server has stopped, and all is checked.
+/// Runs the world of a scenario until its clients have finished, the server has stopped, and all checks are done.
 ///
-/// It has a thread of its own, so that what the standard library keeps for each thread comes from the seed. The program must have
-/// run no other world before.
+/// It has a thread of its own, so that the standard library's state of each thread comes from the seed. A process can run one
+/// world only.
 ///
 /// # Errors
-/// The first thing that was not as it should be.
+/// The first fault.
 #[allow(clippy::disallowed_methods, reason = "the one thread of the world")]
 pub(crate) fn run(
     scenario: &Scenario,
@@ -103,7 +94,7 @@ fn live(scenario: Scenario, trace: Trace, plant: Option<Plant>) -> anyhow::Resul
     ));
     let outcome = Rc::new(std::cell::RefCell::new(Outcome::default()));
     let (progress, observed) = watch::channel(Progress::default());
-    let (stopped, is_stopped) = watch::channel(false);
+    let (stopped, mut is_stopped) = watch::channel(false);
     let host = Host {
         scenario: scenario.clone(),
         trace: trace.clone(),
@@ -126,11 +117,10 @@ fn live(scenario: Scenario, trace: Trace, plant: Option<Plant>) -> anyhow::Resul
         }
     });
     let work = Rc::clone(&outcome);
-    let mut is_stopped = is_stopped;
     sim.client("clients", async move {
         let done_work = workload::run(scenario, trace, &progress, plant).await;
         work.borrow_mut().work = done_work.map_err(in_full)?;
-        // The sender lives as long as the world.
+        // The sender outlives this task.
         let _ = is_stopped.wait_for(|stopped| *stopped).await;
         Ok(())
     });
@@ -158,7 +148,7 @@ struct Host {
 }
 
 impl Host {
-    /// Serves, with an operator at work, until the clients are done; then stops.
+    /// Serves, with an operator at work, until the clients have finished; then stops.
     async fn serve(self, progress: watch::Receiver<Progress>) -> anyhow::Result<Changes> {
         let server = Server::start_in(self.environment, self.settings).await?;
         self.trace.note(SERVER, "serves");
@@ -170,7 +160,7 @@ impl Host {
     }
 }
 
-/// A folder for the log: in memory where the system has such a place, since its syncs cost real time and no virtual one.
+/// A folder for the log: in memory where the system has one, because its syncs take real time and no virtual time.
 fn scratch() -> anyhow::Result<TempDir> {
     let memory = std::path::Path::new("/dev/shm");
     let parent = if memory.is_dir() {
@@ -179,6 +169,6 @@ fn scratch() -> anyhow::Result<TempDir> {
         std::env::temp_dir()
     };
     let prefix = format!("partita-sim-{}-", std::process::id());
-    let made = tempfile::Builder::new().prefix(&prefix).tempdir_in(parent);
-    made.context("cannot make a directory for the log")
+    let created = tempfile::Builder::new().prefix(&prefix).tempdir_in(parent);
+    created.context("creating a directory for the log")
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 
-use partita_rt::net::{Answer, Listener, Network, Stream};
+use partita_rt::net::{Answer, Listener, Network, Stream, simulated};
 use turmoil::net::TcpListener;
 
 /// The network of the host that is running.
@@ -29,7 +29,7 @@ impl Listener for SimulatedListener {
     fn accept(&self) -> Answer<'_, (Stream, SocketAddr)> {
         Box::pin(async move {
             let (stream, peer) = self.0.accept().await?;
-            Ok((Stream::simulated(stream), peer))
+            Ok((simulated(stream), peer))
         })
     }
 }

@@ -5,10 +5,9 @@ use std::path::Path;
 use anyhow::Context as _;
 use partita_server::config::{ALL, Layers, Settings};
 
-use super::{ADMIN_PORT, TABLE_PORT};
-use crate::scenario::Scenario;
+use crate::scenario::{ADMIN_PORT, Scenario, TABLE_PORT};
 
-/// What an operator would say on the command line.
+/// The settings of a scenario, as flags.
 pub(super) fn of(scenario: &Scenario, directory: &Path) -> anyhow::Result<Settings> {
     let directory = directory.join("data");
     let flags = [
@@ -18,7 +17,7 @@ pub(super) fn of(scenario: &Scenario, directory: &Path) -> anyhow::Result<Settin
         ("admin-host", "127.0.0.1".to_owned()),
         ("admin-port", ADMIN_PORT.to_string()),
         ("allow-well-known-key", "true".to_owned()),
-        // So that files are collected within the minutes that a simulation takes.
+        // So that a simulation of a few minutes collects files.
         ("garbage-age", "10s".to_owned()),
         (
             "entity-cache-bytes",

@@ -2,7 +2,7 @@
 
 use std::fmt::{Display, Formatter};
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -15,7 +15,6 @@ use object_store::{
     CopyOptions, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
     PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
 };
-use std::sync::Arc;
 
 use crate::trace::Trace;
 
@@ -26,7 +25,7 @@ pub(super) struct SimulatedStore {
     calls: Arc<Calls>,
 }
 
-/// What all calls pass.
+/// The trace and the latency of all calls.
 #[derive(Debug)]
 struct Calls {
     trace: Trace,
@@ -50,8 +49,8 @@ impl SimulatedStore {
 }
 
 impl Calls {
-    async fn begin(&self, what: &str) {
-        self.trace.note("store", what);
+    async fn begin(&self, call: &str) {
+        self.trace.note("store", call);
         let micros = u64::try_from(self.latency_max.as_micros()).unwrap_or(u64::MAX);
         let micros = {
             let mut random = self.random.lock().unwrap_or_else(PoisonError::into_inner);
@@ -76,8 +75,8 @@ impl ObjectStore for SimulatedStore {
         options: PutOptions,
     ) -> Result<PutResult> {
         let bytes = payload.content_length();
-        let what = format!("put {location} {bytes} {:?}", options.mode);
-        self.calls.begin(&what).await;
+        let call = format!("put {location} {bytes} {:?}", options.mode);
+        self.calls.begin(&call).await;
         self.objects.put_opts(location, payload, options).await
     }
 
@@ -92,8 +91,8 @@ impl ObjectStore for SimulatedStore {
 
     async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
         let verb = if options.head { "head" } else { "get" };
-        let what = format!("{verb} {location} {:?}", options.range);
-        self.calls.begin(&what).await;
+        let call = format!("{verb} {location} {:?}", options.range);
+        self.calls.begin(&call).await;
         self.objects.get_opts(location, options).await
     }
 
@@ -131,8 +130,8 @@ impl ObjectStore for SimulatedStore {
         prefix: Option<&Path>,
         offset: &Path,
     ) -> BoxStream<'static, Result<ObjectMeta>> {
-        let what = format!("list {prefix:?} after {offset}");
-        self.calls.trace.note("store", &what);
+        let call = format!("list {prefix:?} after {offset}");
+        self.calls.trace.note("store", &call);
         self.objects.list_with_offset(prefix, offset)
     }
 

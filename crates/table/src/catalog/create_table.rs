@@ -8,7 +8,7 @@ use partita_model::{AccountName, TableName};
 use partita_service::encode_record;
 
 impl Service {
-    /// Makes an empty table. Cancel-safe: once it writes, it is made.
+    /// Creates an empty table. Cancel-safe: dropped during the commit, it still completes.
     ///
     /// # Errors
     /// [`Error::TableAlreadyExists`], [`Error::Busy`], [`Error::OutcomeUnknown`].

@@ -1,16 +1,12 @@
-//! All tables of all accounts, for work that is nobody's request.
+//! All tables of all accounts, for background work and operators.
 
-use super::Table;
+use super::{CHUNK_BYTES, CHUNK_ROWS, Table};
 use crate::{Error, Service};
 use partita_engine::{KeyRange, ScanHint};
 use partita_model::{AccountName, KeyKind, KeyReader};
 
-/// Records read at a time.
-const CHUNK_ROWS: usize = 256;
-const CHUNK_BYTES: usize = 1 << 20;
-
 impl Service {
-    /// Hands every table to `visit`, until it says no.
+    /// Calls `visit` for each table until it returns `false`.
     ///
     /// # Errors
     /// [`Error::Busy`], [`Error::Corrupt`].
@@ -20,7 +16,7 @@ impl Service {
     ) -> Result<(), Error> {
         let start = KeyKind::TABLE.start();
         let end = KeyKind::TABLE.end();
-        // The tables of the catalog lie in one range: a split cuts between PartitionKeys only.
+        // All tables lie in one range: a split cuts only between PartitionKeys, never in the catalog.
         let range = self.route(&start).range;
         let keys = KeyRange::half_open(start, end);
         let mut scan = range.scan(keys, ScanHint::walk()).await?;

@@ -1,12 +1,10 @@
 //! Removes expired entities in the background.
 //!
-//! For requests an entity is gone the moment its time to live is over; this gives its room back. A table is walked when
-//! something in it can have expired: a walk also learns when the oldest entity that it leaves will. A table that takes writes
-//! all the time always has such an entity, so there is a pause between walks too, in which rows of a part of the time to live
-//! gather: a walk reads everything to remove that part.
+//! Requests omit an entity as soon as its time to live is over; this module frees its space. A walk reads a whole table and returns when
+//! its oldest remaining entity expires, which is when the next walk is due. A table with constant writes always has an entity that is
+//! about to expire, so there is also a minimum pause between walks, a part of the time to live.
 //!
-//! What cannot be read stays: a row is passed over, a table that cannot be walked is tried again later, and the tables behind it
-//! have their turn.
+//! A walk skips rows that it cannot read. A table whose walk fails is walked again later, and does not delay other tables.
 
 use super::table_walk::{TableWalk, remove_keys};
 use super::{Table, name_key};
@@ -20,9 +18,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How often tables are looked at.
+/// How often the tables are checked.
 const POLL: Duration = Duration::from_secs(60);
-/// Between two walks of a table passes this part of its time to live, in the bounds below.
+/// The pause between two walks of a table is its time to live divided by this, within the bounds below.
 const PAUSE_PART: u32 = 16;
 const PAUSE_MIN: Duration = Duration::from_secs(60);
 const PAUSE_MAX: Duration = Duration::from_secs(3600);
@@ -34,21 +32,20 @@ pub(crate) async fn expire(service: Arc<Service>, shutdown: Shutdown) {
         tokio::select! {
             () = shutdown.requested() => return,
             () = tokio::time::sleep(POLL) => {}
-            () = service.ttl_changed().notified() => {}
+            () = service.ttl_changed.notified() => {}
         }
         if let Err(error) = expiring.round(&service, &shutdown).await {
-            tracing::warn!(%error, "removing expired entities failed, will go on");
+            tracing::warn!(%error, "failed to remove expired entities; will retry");
         }
     }
 }
 
-/// When which table is walked next.
+/// When each table is walked next, and for which time to live.
 #[derive(Debug, Default)]
 pub(super) struct Expiring(pub(super) HashMap<TableId, (TimeToLive, DateTime)>);
 
 impl Expiring {
-    /// Walks the tables that are due. How many entities were removed; of a table that could not be walked to its end the log says
-    /// why.
+    /// Walks the tables that are due and returns how many entities it removed. Logs failed walks.
     pub(super) async fn round(
         &mut self,
         service: &Service,
@@ -70,7 +67,15 @@ impl Expiring {
             if shutdown.is_requested() || self.0.get(&table.id).is_some_and(waits) {
                 continue;
             }
-            let mut walk = Walk::new(service, &account, &table, now);
+            let mut walk = Walk {
+                service,
+                account: &account,
+                table: &table,
+                expiry: Expiry::new(&table, now),
+                now,
+                removed: 0,
+                unreadable: 0,
+            };
             let walked = walk.run(shutdown).await;
             walk.report();
             removed += walk.removed;
@@ -80,11 +85,11 @@ impl Expiring {
                 Ok(None) => continue,
                 Err(error) => {
                     let table = &table.name;
-                    tracing::warn!(%account, table, %error, "removing expired entities failed, will go on");
+                    tracing::warn!(%account, table, %error, "failed to remove expired entities; will retry");
                     if !matches!(error, Error::Corrupt(_)) {
                         continue;
                     }
-                    // Not at once: as much would be read again, to fail in the same place.
+                    // A retry would read as much again and fail at the same row.
                     soon
                 }
             };
@@ -115,39 +120,21 @@ struct Walk<'a> {
     unreadable: usize,
 }
 
-impl<'a> Walk<'a> {
-    fn new(
-        service: &'a Service,
-        account: &'a AccountName,
-        table: &'a Table,
-        now: DateTime,
-    ) -> Self {
-        Self {
-            service,
-            account,
-            table,
-            expiry: Expiry::new(table, now),
-            now,
-            removed: 0,
-            unreadable: 0,
-        }
-    }
-
-    /// Tells the log what was done.
+impl Walk<'_> {
+    /// Logs the result.
     fn report(&self) {
         let (account, table) = (self.account, &self.table.name);
         if self.removed > 0 {
             let entities = self.removed;
-            tracing::info!(%account, table, entities, "expired entities are removed");
+            tracing::info!(%account, table, entities, "removed expired entities");
         }
         if self.unreadable > 0 {
             let entities = self.unreadable;
-            tracing::warn!(%account, table, entities, "entities that cannot be read do not expire");
+            tracing::warn!(%account, table, entities, "cannot read some entities; they do not expire");
         }
     }
 
-    /// Removes what has expired. The Timestamp of the oldest entity that is left, or may have come since; `None` when it did
-    /// not come to the end.
+    /// Removes expired entities. Returns a lower bound of the Timestamps of the others, or `None` when it stopped early.
     async fn run(&mut self, shutdown: &Shutdown) -> Result<Option<DateTime>, Error> {
         let Ok(name) = TableName::new(&self.table.name) else {
             return Ok(None);
@@ -177,11 +164,11 @@ impl<'a> Walk<'a> {
         Ok(Some(oldest))
     }
 
-    /// Removes those of the keys whose rows have expired, unless the table's time to live is another by now.
+    /// Removes the rows of `keys` that have expired. Returns `false` when the table's time to live changed.
     async fn remove(&mut self, name: &TableName, keys: &[Bytes]) -> Result<bool, Error> {
         let name_key = name_key(self.account, name);
         loop {
-            // Under the lock of the table's name, so that nobody makes its time to live longer between look and removal.
+            // Holds the lock of the table's name, so that the time to live cannot change between check and removal.
             let locked = self.service.lock(std::slice::from_ref(&name_key)).await?;
             if !self.holds(name).await? {
                 return Ok(false);
@@ -196,7 +183,7 @@ impl<'a> Walk<'a> {
                     reason: BusyReason::RangeInTransit,
                     ..
                 })) => {
-                    // The range may be waiting for this very lock. Without it, this waits until the range is served again.
+                    // The change of the range may wait for this lock. Without the lock, wait until the range is served again.
                     drop(locked);
                     drop(self.service.lock(keys.get(..1).unwrap_or_default()).await?);
                 }
@@ -205,7 +192,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Whether the table is the same, and its time to live: who makes it longer wants to keep what is there.
+    /// Whether the table still exists with the same time to live.
     async fn holds(&self, name: &TableName) -> Result<bool, Error> {
         match self.service.table(self.account, name).await {
             Ok(now) => Ok(now.id == self.table.id && now.ttl == self.table.ttl),

@@ -1,4 +1,4 @@
-//! Keys by the names of their account, table and partition, for operators.
+//! The names behind a key, for operators: account, table and partition.
 
 use crate::{Error, Service, Table};
 use bytes::Bytes;
@@ -6,15 +6,15 @@ use partita_model::{AccountName, KeyKind, KeyReader, TableId, TableName};
 use partita_service::ScopeNames;
 use std::collections::HashMap;
 
-/// Tables whose names are read; further ones are known by their ids only.
+/// Tables whose names are read; the others are shown by their ids.
 const TABLES_MAX: usize = 10_000;
 
-/// A key by names.
+/// The names behind a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyLocation {
     /// The account.
     pub account: String,
-    /// The table's name, unless the table is deleted or one of very many.
+    /// The table's name; `None` for a deleted table, or one beyond the limit of ten thousand.
     pub table: Option<String>,
     /// The table's identity.
     pub table_id: TableId,
@@ -22,12 +22,12 @@ pub struct KeyLocation {
     pub partition_key: String,
 }
 
-/// The names of tables by account and identity, as of when they were read.
+/// The names of tables by account and id, at the time they were read.
 #[derive(Debug, Default)]
 pub struct TableNames(HashMap<(String, TableId), String>);
 
 impl TableNames {
-    /// The location of an entity's key, or of a bound between partitions; `None` for other keys.
+    /// The names behind an entity's key or a bound between partitions; `None` for other keys.
     #[must_use]
     pub fn location(&self, key: &[u8]) -> Option<KeyLocation> {
         let mut fields = KeyReader::of_kind(key, KeyKind::ENTITY).ok()?;
@@ -43,7 +43,7 @@ impl TableNames {
         })
     }
 
-    /// The tables of a name, in any case, with their accounts; of one account if that is given.
+    /// The tables with this name, compared without case, of all accounts or of `account`.
     #[must_use]
     pub fn find(&self, account: Option<&str>, name: &str) -> Vec<(&str, TableId)> {
         let found = self.0.iter().filter(|((of, _), table)| {
@@ -56,8 +56,7 @@ impl TableNames {
 }
 
 impl Table {
-    /// The names of what a request on a key of the table is charged to; an empty PartitionKey where the key is not one of a
-    /// partition.
+    /// The names of the targets that a request on a key of the table is charged to. The PartitionKey is empty if the key has none.
     pub(crate) fn scope_names(&self, key: &[u8]) -> ScopeNames {
         let mut fields = KeyReader::of_kind(key, KeyKind::ENTITY).ok();
         let mut text = |is_account: bool| {
@@ -76,7 +75,7 @@ impl Table {
 }
 
 impl Service {
-    /// The names of all tables of all accounts, up to ten thousand.
+    /// The names of the tables of all accounts, up to ten thousand.
     ///
     /// # Errors
     /// [`Error::Busy`], [`Error::Corrupt`].

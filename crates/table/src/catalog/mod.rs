@@ -1,4 +1,4 @@
-//! The catalog: an account's tables with their access policies and settings, and its service properties. Its rows are in the
+//! The catalog: the tables of an account with their access policies and settings, and its service properties. Its rows are in the
 //! same key space as the entities, see `docs/format/catalog.md`.
 
 mod create_table;
@@ -13,6 +13,7 @@ mod rename_table;
 mod restore_table;
 mod service_properties;
 mod sweep;
+mod table;
 mod table_acl;
 mod table_settings;
 mod table_walk;
@@ -21,15 +22,23 @@ mod tests;
 mod truncate_table;
 
 pub(crate) use expire::expire;
-pub(crate) use get_table::CatalogMemo;
-pub use get_table::Table;
 pub use key_location::{KeyLocation, TableNames};
 pub use query_tables::{TablePage, TableToken};
 pub use restore_table::{Restored, SnapshotTable, snapshot_tables};
 pub(crate) use sweep::sweep;
+pub(crate) use table::CatalogMemo;
+pub use table::Table;
 
+use self::record::{DroppedRecord, TableRecord};
+use crate::{Error, Service};
 use bytes::Bytes;
+use partita_engine::Batch;
 use partita_model::{AccountName, KeyKind, KeyWriter, TableId, TableName};
+use partita_service::{decode_record, encode_record};
+
+/// Rows of one step of background work and listings: few enough not to delay requests.
+const CHUNK_ROWS: usize = 256;
+const CHUNK_BYTES: usize = 1 << 20;
 
 /// The key of a table's record.
 fn table_key(account: &AccountName, folded: &str) -> Bytes {
@@ -52,4 +61,35 @@ fn dropped_key(account: &AccountName, table: TableId) -> Bytes {
         .text(account)
         .table_id(table)
         .finish()
+}
+
+impl Service {
+    /// Changes the record of a table under the lock of its name. `change` may add writes in the same range to the batch.
+    ///
+    /// Cancel-safe: dropped during the commit, it still completes.
+    async fn change_table(
+        &self,
+        account: &AccountName,
+        name: &TableName,
+        change: impl FnOnce(&mut TableRecord, &mut Batch) + Send,
+    ) -> Result<(), Error> {
+        let key = name_key(account, name);
+        let locked = self.lock(std::slice::from_ref(&key)).await?;
+        let row = locked.read(&key).await?.ok_or(Error::TableNotFound)?;
+        let mut record = decode_record(&row)?;
+        let mut batch = Batch::new();
+        change(&mut record, &mut batch);
+        batch.put(key, encode_record(&record));
+        locked.commit(batch).await?;
+        Ok(())
+    }
+
+    /// The key and the record of a table that is deleted now: the sweep removes its rows.
+    fn dropped_row(&self, account: &AccountName, table: TableId, name: &str) -> (Bytes, Bytes) {
+        let record = DroppedRecord {
+            name: name.to_owned(),
+            dropped: self.timestamps().next().ticks(),
+        };
+        (dropped_key(account, table), encode_record(&record))
+    }
 }

@@ -1,13 +1,13 @@
 //! Query Tables: an account's tables by name, without regard to case.
 
-use super::{Table, table_key};
+use super::{CHUNK_BYTES, CHUNK_ROWS, Table, table_key};
 use crate::{Error, Service};
 use partita_engine::{KeyRange, ScanHint};
 use partita_model::{
     AccountName, DateTime, Filter, KeyKind, KeyWriter, Property, Row, StoredError, ValueRef,
 };
 
-/// Where a listing goes on.
+/// The continuation of a listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableToken {
     /// The name of the next table, in lower case.
@@ -21,7 +21,7 @@ pub struct TableToken {
 pub struct TablePage {
     /// Their names, in order.
     pub names: Vec<String>,
-    /// Where the listing goes on, if it does.
+    /// The continuation; `None` on the last page.
     pub next: Option<TableToken>,
 }
 
@@ -37,12 +37,8 @@ impl Row for Listed<'_> {
     }
 }
 
-/// Tables read at a time.
-const CHUNK_ROWS: usize = 256;
-const CHUNK_BYTES: usize = 1 << 20;
-
 impl Service {
-    /// At most `top` tables whose names pass the filter, from the table `from` (in lower case) on.
+    /// At most `top` tables that pass the filter, starting at the table `from` (in lower case).
     ///
     /// # Errors
     /// [`Error::Busy`], [`Error::Corrupt`].
@@ -53,7 +49,7 @@ impl Service {
         top: usize,
         from: Option<&str>,
     ) -> Result<TablePage, Error> {
-        let deadline = self.clock().monotonic() + self.settings().page_time_max;
+        let deadline = self.clock().monotonic() + self.settings.page_time_max;
         let start = table_key(account, from.unwrap_or_default());
         let mut end = Vec::from(
             KeyWriter::new(KeyKind::TABLE, 32)
@@ -66,7 +62,7 @@ impl Service {
             next: None,
         };
         if top == 0 {
-            // A token would name the table it came from, for ever.
+            // A token of an empty page would repeat the page for ever.
             return Ok(page);
         }
         let range = KeyRange::half_open(start.clone(), end.into());

@@ -1,4 +1,4 @@
-//! Rename Table: not of the Table service, an extension of ours.
+//! Rename Table, which the Azure service does not have.
 
 use super::name_key;
 use super::record::TableRecord;
@@ -8,10 +8,10 @@ use partita_model::{AccountName, TableName};
 use partita_service::{decode_record, encode_record};
 
 impl Service {
-    /// Gives a table another name: one write, whatever its size. Its entities keep their ETags, the table its access
-    /// policies. A request that found the table by its old name just before still reaches it.
+    /// Renames a table with one write, whatever its size. Its entities keep their ETags, and the table its access policies. A request
+    /// that looked up the old name before still reaches the table.
     ///
-    /// Cancel-safe: once it writes, it is done.
+    /// Cancel-safe: dropped during the commit, it still completes.
     ///
     /// # Errors
     /// [`Error::TableNotFound`]; [`Error::TableAlreadyExists`] when another table has the new name, whatever its case;
@@ -23,7 +23,7 @@ impl Service {
         to: &TableName,
     ) -> Result<(), Error> {
         let (old_key, new_key) = (name_key(account, from), name_key(account, to));
-        // In the same range: a split cuts between PartitionKeys only, so the tables of the catalog are never parted.
+        // Both keys lie in one range: a split cuts only between PartitionKeys, never in the catalog.
         let mut keys = vec![old_key.clone(), new_key.clone()];
         keys.dedup();
         let locked = self.lock(&keys).await?;

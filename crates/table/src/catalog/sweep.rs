@@ -1,11 +1,12 @@
 //! Removes the rows of dropped tables in the background.
 //!
-//! A write that found its table just before it was dropped may still commit afterwards. Its row is never seen (the table's
-//! id is gone from the catalog), but it must not stay for ever: the record of the dropped table is kept, and its rows looked
-//! for again, until no request that began before the drop can be left.
+//! A write that looked up its table just before the deletion may commit after it. No request shows its row, because the table's id is
+//! gone from the catalog, but the row takes space. So the sweep keeps the record of a dropped table, and looks for rows again, until
+//! every request that began before the deletion has ended.
 
 use super::record::DroppedRecord;
 use super::table_walk::{TableWalk, remove_keys};
+use super::{CHUNK_BYTES, CHUNK_ROWS};
 use crate::{Error, Service};
 use bytes::Bytes;
 use partita_engine::{KeyRange, ScanHint};
@@ -15,10 +16,7 @@ use partita_service::decode_record;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Records of dropped tables read at a time.
-const CHUNK_ROWS: usize = 256;
-const CHUNK_BYTES: usize = 1 << 20;
-/// How long a failed round waits, and how often late writes are looked for.
+/// The pause after a failed round, and between two looks for late writes.
 const PAUSE: Duration = Duration::from_secs(10);
 
 /// Runs until shutdown.
@@ -27,7 +25,7 @@ pub(crate) async fn sweep(service: Arc<Service>, shutdown: Shutdown) {
         let left = match sweep_once(&service, &shutdown).await {
             Ok(left) => left,
             Err(error) => {
-                tracing::warn!(%error, "removing rows of dropped tables failed, will go on");
+                tracing::warn!(%error, "failed to remove rows of dropped tables; will retry");
                 true
             }
         };
@@ -35,10 +33,10 @@ pub(crate) async fn sweep(service: Arc<Service>, shutdown: Shutdown) {
             if left {
                 tokio::select! {
                     () = tokio::time::sleep(PAUSE) => {}
-                    () = service.table_deleted().notified() => {}
+                    () = service.table_deleted.notified() => {}
                 }
             } else {
-                service.table_deleted().notified().await;
+                service.table_deleted.notified().await;
             }
         };
         tokio::select! {
@@ -48,7 +46,7 @@ pub(crate) async fn sweep(service: Arc<Service>, shutdown: Shutdown) {
     }
 }
 
-/// One round over all dropped tables; whether some must be looked at again. One that cannot be removed keeps none behind it waiting.
+/// One round over all dropped tables. Returns whether another round is needed. A table that fails does not delay the others.
 pub(super) async fn sweep_once(service: &Service, shutdown: &Shutdown) -> Result<bool, Error> {
     let mut left = false;
     let mut at = KeyKind::DROPPED_TABLE.start();
@@ -66,7 +64,7 @@ pub(super) async fn sweep_once(service: &Service, shutdown: &Shutdown) -> Result
                 Ok(more) => left |= more,
                 Err(error) => {
                     let table = key.escape_ascii();
-                    tracing::warn!(%table, %error, "removing rows of a dropped table failed, will go on");
+                    tracing::warn!(%table, %error, "failed to remove rows of a dropped table; will retry");
                     left = true;
                 }
             }
@@ -74,8 +72,8 @@ pub(super) async fn sweep_once(service: &Service, shutdown: &Shutdown) -> Result
     }
 }
 
-/// Some records of dropped tables, from a key on. Their range is not held while rows are removed: that can take long, and the range
-/// may have to go meanwhile.
+/// Some records of dropped tables, starting at a key. Removing rows can take long, so the caller holds no range meanwhile: it may be
+/// replaced.
 async fn records(service: &Service, at: Bytes) -> Result<Vec<(Bytes, Bytes)>, Error> {
     let range = service.route(&at).range;
     let end = KeyKind::DROPPED_TABLE.end();
@@ -84,7 +82,7 @@ async fn records(service: &Service, at: Bytes) -> Result<Vec<(Bytes, Bytes)>, Er
     Ok(scan.next(CHUNK_ROWS, CHUNK_BYTES).await?)
 }
 
-/// Removes what is there of a dropped table; whether it must be looked at again.
+/// Removes the rows of a dropped table. Returns whether it needs another round.
 async fn sweep_table(
     service: &Service,
     shutdown: &Shutdown,
@@ -95,8 +93,8 @@ async fn sweep_table(
     let mut fields = KeyReader::of_kind(key, KeyKind::DROPPED_TABLE)?;
     let account = fields.text()?;
     let id = fields.table_id()?;
-    // Looked up again: what is brought back meanwhile is a table now, and no longer dropped.
-    if service.restoring().lock().contains(&id) || service.get(key).await?.is_none() {
+    // Read again: a restore may have completed the table, and then it is no longer dropped.
+    if service.restoring.lock().contains(&id) || service.get(key).await?.is_none() {
         return Ok(true);
     }
     let space = TableSpace::new(&account, id);
@@ -105,15 +103,15 @@ async fn sweep_table(
         return Ok(true);
     }
     let age_ticks = began.ticks().saturating_sub(record.dropped);
-    if u128::from(age_ticks) * 100 <= service.settings().drop_grace.as_nanos() {
+    if u128::from(age_ticks) * 100 <= service.settings.drop_grace.as_nanos() {
         return Ok(true);
     }
     remove_keys(service, std::slice::from_ref(key), |_| Ok(true)).await?;
-    tracing::info!(table = record.name, "rows of a dropped table are removed");
+    tracing::info!(table = record.name, "removed the rows of a dropped table");
     Ok(false)
 }
 
-/// Whether it came to the end.
+/// Removes rows until the end or shutdown. Returns whether it reached the end.
 async fn remove_rows(
     service: &Service,
     space: &TableSpace,

@@ -1,14 +1,11 @@
-//! Set Table ACL. (Get Table ACL is [`Service::table`].)
+//! Set Table ACL. ([`Service::table`] reads the policies.)
 
-use super::name_key;
-use super::record::TableRecord;
 use crate::{Error, Service};
-use partita_engine::Batch;
 use partita_model::{AccountName, SignedIdentifier, TableName};
-use partita_service::{PolicyRecord, decode_record, encode_record};
+use partita_service::PolicyRecord;
 
 impl Service {
-    /// Replaces a table's stored access policies, from then on. Cancel-safe: once it writes, it is done.
+    /// Replaces a table's stored access policies. Cancel-safe: dropped during the commit, it still completes.
     ///
     /// # Errors
     /// [`Error::TableNotFound`], [`Error::Busy`], [`Error::OutcomeUnknown`], [`Error::Corrupt`].
@@ -18,14 +15,9 @@ impl Service {
         name: &TableName,
         policies: &[SignedIdentifier],
     ) -> Result<(), Error> {
-        let key = name_key(account, name);
-        let locked = self.lock(std::slice::from_ref(&key)).await?;
-        let row = locked.read(&key).await?.ok_or(Error::TableNotFound)?;
-        let mut record: TableRecord = decode_record(&row)?;
-        record.policies = policies.iter().map(PolicyRecord::from).collect();
-        let mut batch = Batch::with_capacity(1);
-        batch.put(key, encode_record(&record));
-        locked.commit(batch).await?;
-        Ok(())
+        self.change_table(account, name, |record, _| {
+            record.policies = policies.iter().map(PolicyRecord::from).collect();
+        })
+        .await
     }
 }

@@ -1,18 +1,14 @@
-//! Settings of a table that the Table service does not know: extensions of ours. (Reading them is [`Service::table`].)
+//! Settings of a table, which the Azure service does not have. ([`Service::table`] reads them.)
 
-use super::name_key;
-use super::record::TableRecord;
 use crate::{Error, Service};
-use partita_engine::Batch;
 use partita_model::{AccountName, TableName, TimeToLive};
-use partita_service::{decode_record, encode_record};
 
 impl Service {
-    /// Sets how long the entities of a table live after their last write; without, for ever. It holds at once, for entities
-    /// that are there too: those that are older are gone, and are removed in the background. Until then a longer time to live
-    /// brings them back.
+    /// Sets how long the entities of a table live after their last write; `None` means for ever. It takes effect at once and for
+    /// existing entities too: reads omit those that are older, and a background task removes them. Until then a longer time to live
+    /// shows them again.
     ///
-    /// Cancel-safe: once it writes, it is done.
+    /// Cancel-safe: dropped during the commit, it still completes.
     ///
     /// # Errors
     /// [`Error::TableNotFound`], [`Error::Busy`], [`Error::OutcomeUnknown`], [`Error::Corrupt`].
@@ -22,15 +18,11 @@ impl Service {
         name: &TableName,
         ttl: Option<TimeToLive>,
     ) -> Result<(), Error> {
-        let key = name_key(account, name);
-        let locked = self.lock(std::slice::from_ref(&key)).await?;
-        let row = locked.read(&key).await?.ok_or(Error::TableNotFound)?;
-        let mut record: TableRecord = decode_record(&row)?;
-        record.ttl_seconds = ttl.map(TimeToLive::seconds);
-        let mut batch = Batch::with_capacity(1);
-        batch.put(key, encode_record(&record));
-        locked.commit(batch).await?;
-        self.ttl_changed().notify_one();
+        self.change_table(account, name, |record, _| {
+            record.ttl_seconds = ttl.map(TimeToLive::seconds);
+        })
+        .await?;
+        self.ttl_changed.notify_one();
         Ok(())
     }
 }

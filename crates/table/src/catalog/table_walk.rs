@@ -1,24 +1,21 @@
 //! All rows of a table, for work in the background.
 
+use super::{CHUNK_BYTES, CHUNK_ROWS};
 use crate::{Error, Service};
 use bytes::Bytes;
 use partita_cluster::Route;
 use partita_engine::{Batch, KeyRange, Scan, ScanHint};
 use partita_model::TableSpace;
 
-/// Rows of one step: few enough not to be felt by others.
-const CHUNK_ROWS: usize = 256;
-const CHUNK_BYTES: usize = 1 << 20;
-/// Rows read from one snapshot. Then another is taken, so that a range that was replaced meanwhile, and is kept open by its
-/// readers, can go.
+/// Rows read from one snapshot. Its reader keeps a replaced range open, so a walk takes a new snapshot regularly.
 const SNAPSHOT_ROWS: usize = 16_384;
 
-/// A walk over the rows of a table, in key order, through all its ranges. Rows that come and go meanwhile may be seen or not.
+/// A walk over the rows of a table, in key order, through all its ranges. It may or may not see concurrent changes.
 pub(super) struct TableWalk<'a> {
     service: &'a Service,
-    /// Behind the last row.
+    /// The first key after the table.
     end: Bytes,
-    /// Where it goes on; `None` at the end.
+    /// The next key; `None` at the end.
     at: Option<Bytes>,
     open: Option<Open>,
 }
@@ -77,8 +74,8 @@ async fn snapshot(service: &Service, at: Bytes, end: &Bytes) -> Result<Open, Err
     })
 }
 
-/// Removes keys, which are in order, where `still` says so of the row as it is: those of each range by one commit. How many
-/// went. Waits for no range in transit, so that its caller may hold another lock.
+/// Removes the rows of `keys`, which are in order, that pass `still`: one commit for each range. Returns how many it removed. Does not
+/// wait for a range in transit, because its caller may hold another lock.
 pub(super) async fn remove_keys(
     service: &Service,
     keys: &[Bytes],
@@ -89,8 +86,8 @@ pub(super) async fn remove_keys(
         let route = service.route(first);
         let count = rest.partition_point(|key| route.range.bounds().contains(key));
         let (here, behind) = rest.split_at(count);
-        // A range that was split in between is seen by the lock, and the round begins again.
-        let locked = service.lock_at_once(here).await?;
+        // The lock fails if the range was split meanwhile, and the caller retries.
+        let locked = service.storage().lock_at_once(here).await?;
         let current = locked.read_many(here).await?;
         let mut batch = Batch::with_capacity(count);
         for (key, row) in here.iter().zip(current) {

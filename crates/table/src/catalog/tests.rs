@@ -248,7 +248,7 @@ async fn a_rename_may_change_the_case_and_takes_no_name_that_is_taken() {
         .unwrap();
     let taken = rename("people", "oTHER").await;
     assert!(matches!(taken, Err(Error::TableAlreadyExists)), "{taken:?}");
-    let missing = rename("nobody", "somebody").await;
+    let missing = rename("missing", "other").await;
     assert!(matches!(missing, Err(Error::TableNotFound)), "{missing:?}");
     assert_eq!(rig.table("people").await.name, "PEOPLE");
     assert_eq!(rig.table("other").await.name, "Other");
@@ -293,7 +293,7 @@ async fn a_truncated_table_is_empty_at_once_and_its_rows_go_later() {
     assert_eq!(rig.listed(&new).await, ["a/1"]);
     let missing = rig
         .service
-        .truncate_table(&account(), &name("nobody"))
+        .truncate_table(&account(), &name("missing"))
         .await;
     assert!(matches!(missing, Err(Error::TableNotFound)), "{missing:?}");
 }

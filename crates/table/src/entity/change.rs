@@ -1,8 +1,5 @@
 //! A change of an entity: pure functions from the current row to the next.
 
-use super::delete_entity::require_present;
-use super::insert_entity::require_absent;
-use super::update_entity::require;
 use crate::{Error, KeyName};
 use bytes::Bytes;
 use partita_model::limits::{ENTITY_BYTES_MAX, LimitError};
@@ -21,7 +18,7 @@ pub enum ChangeKind {
     Delete,
 }
 
-/// What the current entity must be.
+/// The condition on the current entity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Condition {
     /// Anything, or absent (no `If-Match`).
@@ -30,7 +27,7 @@ pub enum Condition {
     Exists,
     /// Present in this version.
     Version(ETag),
-    /// Present in a version that no entity has: an ETag that Partita does not write.
+    /// Present in a version that cannot exist: an ETag that Partita does not write.
     NoVersion,
 }
 
@@ -59,14 +56,14 @@ pub struct Changed {
 }
 
 impl Change {
-    /// Checks what does not depend on the current entity.
+    /// Checks keys and size, which do not depend on the current entity.
     pub(crate) fn check(&self) -> Result<(), Error> {
         let may_create = match &self.kind {
             ChangeKind::Insert(_) => true,
             ChangeKind::Replace(_) | ChangeKind::Merge(_) => self.condition == Condition::None,
             ChangeKind::Delete => false,
         };
-        // No entity has a key that cannot be stored: changes of an existing entity will not find it.
+        // A change of an existing entity does not find one under an invalid key.
         if may_create {
             self.check_key(KeyName::PartitionKey, &self.partition_key)?;
             self.check_key(KeyName::RowKey, &self.row_key)?;
@@ -74,7 +71,9 @@ impl Change {
         match &self.kind {
             ChangeKind::Insert(properties)
             | ChangeKind::Replace(properties)
-            | ChangeKind::Merge(properties) => self.check_size(properties),
+            | ChangeKind::Merge(properties) => {
+                check_size(&self.partition_key, &self.row_key, properties)
+            }
             ChangeKind::Delete => Ok(()),
         }
     }
@@ -89,7 +88,7 @@ impl Change {
         })
     }
 
-    /// The size of the change, as the service counts sizes of entities; for a merge and a delete that of the request.
+    /// The size of the request's entity, as the service counts sizes.
     pub(crate) fn bytes(&self) -> usize {
         match &self.kind {
             ChangeKind::Insert(properties)
@@ -101,14 +100,7 @@ impl Change {
         }
     }
 
-    fn check_size(&self, properties: &Properties) -> Result<(), Error> {
-        if properties.entity_bytes(&self.partition_key, &self.row_key) > ENTITY_BYTES_MAX {
-            return Err(LimitError::EntityTooLarge.into());
-        }
-        Ok(())
-    }
-
-    /// The entity after the change, at a time. Its Timestamp is later than the current one.
+    /// The entity after the change. Its Timestamp is `now`, or just after the current one if that is later.
     pub(crate) fn apply(
         self,
         key: &Bytes,
@@ -118,7 +110,7 @@ impl Change {
         let current = current.map(Stored::open).transpose()?;
         self.require(current)?;
         let timestamp = current.map_or(now, |current| now.max(current.timestamp().next()));
-        let properties = match (&self.kind, current) {
+        let properties = match (self.kind, current) {
             (ChangeKind::Delete, _) => {
                 return Ok(Changed {
                     key: key.clone(),
@@ -127,16 +119,16 @@ impl Change {
                 });
             }
             (ChangeKind::Merge(patch), Some(current)) => {
-                let merged = Properties::merged(current, patch)??;
-                self.check_size(&merged)?;
+                let merged = Properties::merged(current, &patch)??;
+                check_size(&self.partition_key, &self.row_key, &merged)?;
                 merged
             }
-            _ => match self.kind {
+            (
                 ChangeKind::Insert(properties)
                 | ChangeKind::Replace(properties)
-                | ChangeKind::Merge(properties) => properties,
-                ChangeKind::Delete => Properties::empty(),
-            },
+                | ChangeKind::Merge(properties),
+                _,
+            ) => properties,
         };
         Ok(Changed {
             key: key.clone(),
@@ -145,12 +137,23 @@ impl Change {
         })
     }
 
-    /// Checks that the entity is as the operation requires it.
+    /// Checks that the current entity is as the operation requires.
     fn require(&self, current: Option<Stored<'_>>) -> Result<(), Error> {
-        match self.kind {
-            ChangeKind::Insert(_) => require_absent(current),
-            ChangeKind::Replace(_) | ChangeKind::Merge(_) => require(self.condition, current),
-            ChangeKind::Delete => require_present(self.condition, current),
+        match (&self.kind, self.condition, current) {
+            (ChangeKind::Insert(_), _, None) => Ok(()),
+            (ChangeKind::Insert(_), _, Some(_)) => Err(Error::EntityAlreadyExists),
+            (ChangeKind::Delete, _, None) => Err(Error::EntityNotFound),
+            (_, Condition::None, _) | (_, Condition::Exists, Some(_)) => Ok(()),
+            (_, Condition::Version(etag), Some(current)) if etag == current.etag() => Ok(()),
+            (_, _, Some(_)) => Err(Error::ConditionNotMet),
+            (_, _, None) => Err(Error::EntityNotFound),
         }
     }
+}
+
+fn check_size(partition_key: &str, row_key: &str, properties: &Properties) -> Result<(), Error> {
+    if properties.entity_bytes(partition_key, row_key) > ENTITY_BYTES_MAX {
+        return Err(LimitError::EntityTooLarge.into());
+    }
+    Ok(())
 }

@@ -1,13 +1,12 @@
 //! The path of a single write: Insert, Update, Merge and Delete Entity.
 //!
-//! A request that is refused on the way has changed nothing. What is committed is durable when this returns.
+//! A refused request has changed nothing. A committed change is durable when this returns.
 
 use super::Expiry;
 use super::change::{Change, Changed};
 use crate::{Error, Service, Table};
 use bytes::Bytes;
 use partita_engine::Batch;
-use partita_rt::{Bug, is_planted};
 use partita_service::{Cost, Direction, write_cost};
 
 impl Service {
@@ -24,18 +23,11 @@ impl Service {
         let key = table.space.entity(&change.partition_key, &change.row_key);
         let bytes = change.bytes();
         self.charge(table, &key, cost(1, bytes), Direction::In)?;
-        let queue = &self.admission().writes;
+        let queue = &self.storage().admission().writes;
         let mut admitted = queue.enter(&key, write_cost(1, key.len() + bytes)).await?;
-        let too_early = match is_planted(Bug::EtagOutsideLock) {
-            true => Some(self.get(&key).await?),
-            false => None,
-        };
         let locked = self.lock(std::slice::from_ref(&key)).await?;
         let locked = locked.since(arrived);
-        let current = match too_early {
-            Some(row) => row,
-            None => locked.read(&key).await?,
-        };
+        let current = locked.read(&key).await?;
         let now = self.timestamps().next();
         let current = Expiry::new(table, now).alive(current);
         let changed = match current.and_then(|row| change.apply(&key, row.as_deref(), now)) {
@@ -54,7 +46,7 @@ impl Service {
     }
 }
 
-/// What a write of so many entities and bytes is charged.
+/// The cost of a write of so many entities and bytes.
 pub(super) const fn cost(rows: usize, bytes: usize) -> Cost {
     Cost {
         entities: rows as u64,

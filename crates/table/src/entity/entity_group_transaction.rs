@@ -77,7 +77,7 @@ impl Service {
 }
 
 impl Service {
-    /// Charges a transaction of so many rows and bytes to its targets, and admits it.
+    /// Charges a transaction of so many rows and bytes to its targets, and waits for its admission.
     async fn admit(
         &self,
         table: &Table,
@@ -86,17 +86,16 @@ impl Service {
         bytes: usize,
     ) -> Result<(Admitted<'_>, Admitted<'_>), Error> {
         self.charge(table, key, cost(rows, bytes), Direction::In)?;
-        let transaction = self.transactions().enter(key, 1).await?;
-        let queue = &self.admission().writes;
+        let transaction = self.transactions.enter(key, 1).await?;
+        let queue = &self.storage().admission().writes;
         let write = queue
             .enter(key, write_cost(rows, rows * key.len() + bytes))
             .await?;
         Ok((transaction, write))
     }
 
-    /// The current rows of a transaction whose changes have so many bytes. Large rows make small changes write many bytes,
-    /// which are in memory until they are durable: of such transactions one proceeds at a time, and the others wait without
-    /// their rows.
+    /// The current rows of a transaction whose changes have so many bytes. Small changes of large rows write many bytes, which stay in
+    /// memory until they are durable. So only one such transaction proceeds at a time, and the others wait without their rows.
     async fn read_current(
         &self,
         locked: &Locked,
@@ -109,16 +108,16 @@ impl Service {
             return Ok((current, None));
         };
         drop(current);
-        let alone = self.long_transactions().enter(first, 1).await?;
+        let alone = self.long_transactions.enter(first, 1).await?;
         // The locks are held, so nothing has changed.
         Ok((locked.read_many(keys).await?, Some(alone)))
     }
 }
 
-/// A transaction is long where its changes and current rows have more bytes than this: more than a request can send.
+/// Bytes of changes and current rows that make a transaction long: more than a request can send.
 const LONG_BYTES: usize = 12 << 20;
 
-/// The keys of the changes, after each change is checked by itself and beside the others.
+/// Checks each change, and that all are of one partition and different entities. Returns their keys.
 fn checked_keys(table: &Table, changes: &[Change]) -> Result<Vec<Bytes>, BatchError> {
     let mut keys = Vec::with_capacity(changes.len());
     let mut seen = HashSet::with_capacity(changes.len());

@@ -1,13 +1,13 @@
-//! Entities whose time to live is over: for every operation they are not there.
+//! Entities whose time to live is over: every operation treats them as missing.
 
 use crate::{Error, Table};
 use bytes::Bytes;
 use partita_model::{DateTime, Stored};
 
-/// What has expired in a table, as of a time.
+/// Decides which entities of a table have expired at a given time.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Expiry {
-    /// The latest Timestamp that has.
+    /// Entities with this Timestamp or an earlier one have expired.
     until: Option<DateTime>,
 }
 

@@ -1,7 +1,7 @@
-//! What a page has read and not been charged for yet.
+//! Charges the rows of a page to the scalability targets.
 //!
-//! A page is charged piece by piece, partition by partition. It starts only where no target is in debt; once it is in debt
-//! itself it ends, at the key where the next page starts.
+//! A page is charged partition by partition. It starts only where no target is in debt. Once its own charges put a target in debt, it
+//! ends, and the next page starts at the next key.
 
 use crate::{Error, Service, Table};
 use bytes::Bytes;
@@ -13,7 +13,7 @@ pub(super) struct Meter<'a> {
     targets: Option<&'a Targets>,
     service: &'a Service,
     table: &'a Table,
-    /// A key of the partition that is read, and what is not charged of it yet.
+    /// A key of the current partition, and the cost that is not charged yet.
     uncharged: Option<(Bytes, Cost)>,
     has_charged: bool,
     in_debt: bool,
@@ -22,7 +22,7 @@ pub(super) struct Meter<'a> {
 impl<'a> Meter<'a> {
     pub(super) fn new(service: &'a Service, table: &'a Table) -> Self {
         Self {
-            targets: service.targets(),
+            targets: service.storage().targets(),
             service,
             table,
             uncharged: None,
@@ -35,7 +35,7 @@ impl<'a> Meter<'a> {
     /// partition that is over its target.
     ///
     /// # Errors
-    /// [`Error::Busy`] where nothing was read so far: the page is refused.
+    /// [`Error::Busy`] on the first row: the whole page is refused.
     pub(super) fn may_read(&mut self, key: &Bytes) -> Result<bool, Error> {
         let Some(targets) = self.targets else {
             return Ok(true);
@@ -54,11 +54,11 @@ impl<'a> Meter<'a> {
             return Ok(targets.allows(now, &charged));
         }
         let allowed = targets.check(now, &charged, || table.scope_names(key));
-        allowed.inspect_err(|_| service.note_throttled(key, 1))?;
+        allowed.inspect_err(|_| service.storage().note_throttled(key, 1))?;
         Ok(true)
     }
 
-    /// Counts a row that was read, of a partition that was checked.
+    /// Counts a row of a checked partition.
     pub(super) fn row(&mut self, key: &Bytes, bytes: usize) {
         if self.targets.is_none() {
             return;
@@ -70,7 +70,7 @@ impl<'a> Meter<'a> {
         cost.bytes += bytes as u64;
     }
 
-    /// Charges what was read; whether the page has to end.
+    /// Charges the counted rows. Returns whether the page must end.
     pub(super) fn charge(&mut self) -> bool {
         if let (Some(targets), Some((key, cost))) = (self.targets, self.uncharged.take()) {
             let now = self.service.clock().monotonic();
@@ -81,7 +81,7 @@ impl<'a> Meter<'a> {
         self.in_debt
     }
 
-    /// The page is complete. One that read nothing from `start` on is charged for one entity.
+    /// Charges the rest of a complete page. A page without rows is charged one entity at `start`.
     pub(super) fn finish(mut self, start: Option<Bytes>) {
         self.charge();
         if let Some(start) = start.filter(|_| !self.has_charged) {

@@ -13,7 +13,6 @@ use partita_engine::{KeyRange, ScanHint};
 use partita_heat::Access;
 use partita_model::{EntityBound, EntityPosition, EntityRange, Filter, TableSpace};
 use partita_range::{Range, RangeId, RequestStats};
-use partita_rt::{Bug, is_planted};
 use partita_service::Admitted;
 use std::time::{Duration, Instant};
 
@@ -79,10 +78,10 @@ impl Service {
             plan.resume(&EntityBound::Before(from.partition_key.clone(), row_key));
         }
         let start = plan.spans.first().map(|span| span.start.key(&table.space));
-        if let (Some(targets), Some(start)) = (self.targets(), &start) {
+        if let (Some(targets), Some(start)) = (self.storage().targets(), &start) {
             let charged = self.charged(table, start);
             let allowed = targets.check(began, &charged, || table.scope_names(start));
-            allowed.inspect_err(|_| self.note_throttled(start, 1))?;
+            allowed.inspect_err(|_| self.storage().note_throttled(start, 1))?;
         }
         let mut reader = PageReader {
             service: self,
@@ -92,7 +91,7 @@ impl Service {
             expiry: Expiry::new(table, self.timestamps().now()),
             top: query.top,
             row_bytes_more: query.row_bytes_more,
-            deadline: began + self.settings().page_time_max,
+            deadline: began + self.settings.page_time_max,
             rows: Vec::new(),
             bytes_kept: 0,
             rows_read: 0,
@@ -102,7 +101,7 @@ impl Service {
         };
         let next = reader.read(&plan.spans).await?;
         let PageReader {
-            mut rows,
+            rows,
             rows_read,
             bytes_read,
             meter,
@@ -110,9 +109,6 @@ impl Service {
         } = reader;
         meter.finish(start);
         let next = next.map(|key| position(&table.space, &key)).transpose()?;
-        if is_planted(Bug::TokenOffByOne) && next.is_some() {
-            rows.pop();
-        }
         let time = self.clock().monotonic() - began;
         Ok(Page {
             rows,
@@ -172,12 +168,12 @@ struct PageReader<'a> {
     bytes_read: usize,
     /// The first row that was read in this span.
     first_read: Option<Bytes>,
-    /// The range of the page: a page does not cross into another one, which may be served elsewhere.
+    /// The range of the page. A page stays in one range, because another process may serve the next one.
     range: Option<RangeId>,
 }
 
 impl<'a> PageReader<'a> {
-    /// Reads until the page ends; the key at which the next one starts.
+    /// Reads until the page ends. Returns the key at which the next page starts.
     async fn read(&mut self, spans: &[EntityRange]) -> Result<Option<Bytes>, Error> {
         if self.top == 0 {
             return Ok(None);
@@ -218,16 +214,13 @@ impl<'a> PageReader<'a> {
             latency: clock.monotonic() - began,
             ..RequestStats::default()
         };
-        // The start of a whole table is in no partition, and a filter may let no row pass.
+        // The start of a table has no partition to count the request for, and a filter may reject all rows.
         let first = self.first_read.as_ref().unwrap_or(&start);
         route.range.note(first, Access::Read, done);
-        if is_planted(Bug::ScanSkipsLast) && next.is_none() && range_end.is_some() {
-            self.rows.pop();
-        }
         Ok(next.or_else(|| range_end.cloned()))
     }
 
-    /// Reads rows of a range until the page ends. Writing the answer takes as long again, after the admission is released.
+    /// Reads rows of a range until the page ends. Keeps the admission for the answer, whose writing takes as long again.
     async fn scan(
         &mut self,
         range: &Range,
@@ -235,7 +228,7 @@ impl<'a> PageReader<'a> {
         end: Bytes,
     ) -> Result<Option<Bytes>, Error> {
         let service = self.service;
-        let mut admitted = service.admission().scans.enter(&start, 1).await?;
+        let mut admitted = service.storage().admission().scans.enter(&start, 1).await?;
         let next = self.scan_admitted(range, start, end, &mut admitted).await;
         admitted.hand_over().await;
         next
@@ -270,19 +263,19 @@ impl<'a> PageReader<'a> {
                 }
             }
             if self.meter.charge() {
-                // The next page starts at the next row, whatever the filter says of it.
+                // The next page starts at the next row, also if the filter rejects it.
                 let next = scan.next(1, 1).await?;
                 return Ok(next.into_iter().next().map(|(key, _)| key));
             }
             chunk_rows = CHUNK_ROWS_MAX;
-            // Other scans proceed between chunks: a filter that lets no row pass reads for seconds.
+            // Yields to other scans between chunks: a filter that rejects all rows reads for seconds.
             admitted.release();
             tokio::task::yield_now().await;
-            *admitted = service.admission().scans.enter(&first, 1).await?;
+            *admitted = service.storage().admission().scans.enter(&first, 1).await?;
         }
     }
 
-    /// Reads a row. Where the page has no room for it, the next page starts at its key.
+    /// Adds a row to the page, or returns its key if the next page starts there.
     fn take(&mut self, key: Bytes, value: Bytes) -> Result<Option<Bytes>, Error> {
         if !self.meter.may_read(&key)? {
             return Ok(Some(key));
@@ -307,7 +300,7 @@ impl<'a> PageReader<'a> {
         let bytes_on_page = bytes + self.row_bytes_more;
         let full = self.rows.len() >= self.top
             || (!self.rows.is_empty()
-                && self.bytes_kept + bytes_on_page > self.service.settings().page_bytes_max);
+                && self.bytes_kept + bytes_on_page > self.service.settings.page_bytes_max);
         if full {
             return Ok(Some(row.key));
         }

@@ -4,8 +4,7 @@ use crate::Error;
 use bytes::Bytes;
 use partita_model::{ETag, Entity, Stored, TableSpace};
 
-/// A stored entity that owns its bytes (shared with cache and engine, not copied). Keys and properties are decoded when
-/// they are asked for.
+/// A stored entity, whose bytes are shared with the cache and the engine. Keys and properties are decoded on access.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowData {
     /// Its key in the key space.

@@ -5,7 +5,7 @@ use partita_model::{Comparison, EntityBound, EntityRange, Filter, Property, Valu
 use std::cmp::Ordering;
 use std::ops::Bound;
 
-/// A filter with more boxes than this is read in wider spans.
+/// The most boxes of a filter; one with more is read in wider spans.
 const BOXES_MAX: usize = 256;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -56,7 +56,7 @@ impl KeyBox {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Cover {
     boxes: Vec<KeyBox>,
-    /// Whether they hold no other row.
+    /// Whether they hold only such rows.
     pub(crate) exact: bool,
     /// For a conjunction: whether the boxes are the intersection of all its parts.
     pub(crate) whole_conjunction: bool,

@@ -52,7 +52,7 @@ impl Interval {
         *self == Self::ALL
     }
 
-    /// The only key in it, if it was made of one.
+    /// Its only key, if both bounds include the same one.
     pub(crate) fn point(&self) -> Option<&str> {
         match (&self.low, &self.high) {
             (Bound::Included(low), Bound::Included(high)) if low == high => Some(low),
@@ -60,7 +60,7 @@ impl Interval {
         }
     }
 
-    /// Surely empty. (An interval between two neighbouring texts is not recognised; it costs a seek.)
+    /// Whether it is certainly empty. (An interval between two adjacent texts is not detected; it costs a seek.)
     fn is_empty(&self) -> bool {
         match (&self.low, &self.high) {
             (Bound::Included(low), Bound::Included(high)) => compare_utf16(low, high).is_gt(),
@@ -74,7 +74,7 @@ impl Interval {
         }
     }
 
-    /// What lies in both; `None` when surely nothing.
+    /// The intersection; `None` if it is certainly empty.
     pub(crate) fn intersection(&self, other: &Self) -> Option<Self> {
         let low = tighter(&self.low, &other.low, Ordering::Greater);
         let high = tighter(&self.high, &other.high, Ordering::Less);
@@ -86,7 +86,7 @@ impl Interval {
     }
 }
 
-/// The bound that excludes more; `wins` is how a tighter text compares to the other.
+/// The tighter of two bounds. `wins` is the ordering of a tighter text relative to the other.
 fn tighter<'a>(a: &'a Bound<String>, b: &'a Bound<String>, wins: Ordering) -> &'a Bound<String> {
     let (a_text, b_text) = match (a, b) {
         (Bound::Unbounded, _) => return b,

@@ -13,7 +13,6 @@ mod interval;
 
 use boxes::Cover;
 use partita_model::{EntityBound, EntityRange, Filter};
-use std::fmt;
 
 /// The cost class of a query, in the terms of the service's design guide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,12 +54,6 @@ impl QueryClass {
             Self::PartitionRangeScan => "partition range scan",
             Self::FullTableScan => "full table scan",
         }
-    }
-}
-
-impl fmt::Display for QueryClass {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }
 

@@ -1,9 +1,9 @@
-//! Parameters of the heat map.
+//! Parameters of a heat map.
 
 use partita_wire::admin::HeatMetric;
 use partita_wire::push_query_parameter;
 
-/// What the rows of a heat map are.
+/// The rows of a heat map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HeatRows {
     /// Parts of the key space.
@@ -12,20 +12,20 @@ pub enum HeatRows {
     Partitions,
 }
 
-/// A map: its length in time, its resolution, and what it shows.
+/// A heat map: its time span, its resolution, and its content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeatQuery {
-    /// Where it ends, as the server reads times; now without one.
+    /// Its end, in the server's time format; now if none.
     pub to: Option<String>,
-    /// How long before that it begins.
+    /// Its length.
     pub last_seconds: u64,
     /// Length of a column, a multiple of 10.
     pub step_seconds: u64,
-    /// What the values are.
+    /// The metric of its values.
     pub metric: HeatMetric,
     /// Only ranges with keys of this table, `NAME` or `ACCOUNT/NAME`.
     pub table: Option<String>,
-    /// What the rows are.
+    /// Its rows.
     pub by: HeatRows,
     /// Rows at most, 1 to 512.
     pub rows: usize,

@@ -1,8 +1,8 @@
-//! A client of Partita's admin API. `partita_wire::admin` has the documents as types, `docs/admin-api.md` describes them for users.
+//! A client of Partita's admin API. `partita_wire::admin` has the types of the documents, `docs/admin-api.md` describes them for users.
 //!
-//! - [`AdminPort`]: one method a page and action, over HTTP or HTTPS, and jobs until they have ended.
-//! - [`Page`]: a document as a type, and as the text that came.
-//! - Requests are not repeated: an action may have been executed although its answer was lost.
+//! - [`AdminPort`]: one method for each page and action, over HTTP or HTTPS. It waits until jobs have ended.
+//! - [`Page`]: a document as a type and as received text.
+//! - Requests are not retried: an action may have been executed although its answer was lost.
 
 mod heat_query;
 #[cfg(test)]
@@ -23,13 +23,13 @@ use thiserror::Error;
 
 pub use heat_query::{HeatQuery, HeatRows};
 
-/// For a page. A server nearby answers in milliseconds.
+/// The timeout of a page. A server nearby answers in milliseconds.
 const PAGE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// For an action: a flush of many rows takes some seconds, and may be executed twice.
+/// The timeout of an action: a flush of many rows takes some seconds, and an action may flush twice.
 const ACTION_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Pause between two looks at a job.
+/// The interval at which a job is polled.
 const JOB_POLL: Duration = Duration::from_millis(100);
 
 /// Why the admin port did not answer as expected.
@@ -38,7 +38,7 @@ pub enum AdminError {
     /// The URL is not of the form `http://host:port` or `https://host:port`.
     #[error("{0:?} is not the URL of an admin port: expected http://host:port")]
     Url(String),
-    /// There is no answer.
+    /// The server did not answer.
     #[error(
         "no admin port answers at {url}; is the server running, and its --admin-port open? --admin URL or PARTITA_ADMIN names another port"
     )]
@@ -56,10 +56,10 @@ pub enum AdminError {
         status: u16,
         /// As in `docs/admin-api.md`, such as `NoSplitKey`.
         code: String,
-        /// What is wrong, and what to do about it.
+        /// The reason, and the remedy.
         message: String,
     },
-    /// What answers is not an admin port, or one of a version that has not this page.
+    /// The server is not an admin port, or its version lacks this page.
     #[error("{0} has no such page; is it the admin port of a Partita of this version?")]
     UnknownPage(String),
     /// A job failed.
@@ -67,7 +67,7 @@ pub enum AdminError {
     JobFailed(String),
 }
 
-/// An admin port. Cheap to clone; no connection is kept open between requests.
+/// An admin port. Cheap to clone; it keeps no connection open between requests.
 #[derive(Debug, Clone)]
 pub struct AdminPort {
     url: String,
@@ -97,7 +97,7 @@ impl Default for AdminOptions {
 /// A document of the admin API.
 #[derive(Debug, Clone)]
 pub struct Page<T> {
-    /// The JSON as it came, with the fields that only a newer version knows.
+    /// The received JSON, including fields of newer versions.
     pub text: String,
     /// The document.
     pub document: T,
@@ -118,7 +118,7 @@ impl AdminPort {
         Self::with_options(url, AdminOptions::default(), traffic)
     }
 
-    /// The same with options.
+    /// The admin port at a URL, with options.
     ///
     /// # Errors
     /// As [`AdminPort::new`].
@@ -134,7 +134,7 @@ impl AdminPort {
                 application: format!("partita-tools/{}", env!("CARGO_PKG_VERSION")),
                 attempt_timeout: timeout,
                 connect_timeout: timeout,
-                // A server closes connections after some minutes; a poll each second does not need one that is kept.
+                // Polls are rare enough to open a connection each time.
                 idle_connections_max: 0,
                 proxy: Proxy::Direct,
                 authorities_pem: options.authorities_pem.clone(),
@@ -166,7 +166,7 @@ impl AdminPort {
         self.page("ranges").await
     }
 
-    /// `/admin/v1/hot`: up to so many of the hottest partitions.
+    /// `/admin/v1/hot`: the hottest partitions, at most `limit`.
     ///
     /// # Errors
     /// [`AdminError`].
@@ -198,7 +198,7 @@ impl AdminPort {
         self.page(&format!("snapshots/{name}")).await
     }
 
-    /// An action on a range, such as `split`. As all actions, not cancel safe: it may be executed all the same.
+    /// An action on a range, such as `split`. Like all actions, not cancel safe: it may be executed anyway.
     ///
     /// # Errors
     /// [`AdminError`]; after [`AdminError::Unreachable`] it may have been executed.
@@ -225,7 +225,7 @@ impl AdminPort {
             .await
     }
 
-    /// An action on a snapshot that starts a job, and its result once the job is done. Not cancel safe: the job goes on.
+    /// An action on a snapshot that starts a job. Waits for the result. Not cancel safe: the job continues.
     ///
     /// # Errors
     /// [`AdminError`]; [`AdminError::JobFailed`] with the reason when the job failed.
@@ -308,8 +308,8 @@ fn checked_url(url: &str) -> Result<String, AdminError> {
     let invalid = || AdminError::Url(url.to_owned());
     let (scheme, authority) = url.split_once("://").ok_or_else(invalid)?;
     let authority = authority.strip_suffix('/').unwrap_or(authority);
-    let is_strange = |c: char| "/?#@ ".contains(c) || c.is_ascii_control();
-    if !matches!(scheme, "http" | "https") || authority.is_empty() || authority.contains(is_strange)
+    let is_invalid = |c: char| "/?#@ ".contains(c) || c.is_ascii_control();
+    if !matches!(scheme, "http" | "https") || authority.is_empty() || authority.contains(is_invalid)
     {
         return Err(invalid());
     }

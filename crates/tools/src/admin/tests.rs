@@ -90,18 +90,25 @@ async fn tls_server() -> (TcpListener, TlsAcceptor, Vec<u8>) {
     (listener, acceptor, made.cert.pem().into_bytes())
 }
 
+/// The admin port at a listener, with a trusted authority.
+fn tls_port(listener: &TcpListener, authority_pem: Vec<u8>) -> AdminPort {
+    let port = listener.local_addr().unwrap().port();
+    let options = AdminOptions {
+        authorities_pem: vec![authority_pem],
+        ..AdminOptions::default()
+    };
+    AdminPort::with_options(
+        &format!("https://localhost:{port}"),
+        options,
+        Arc::default(),
+    )
+    .unwrap()
+}
+
 #[tokio::test]
 async fn an_admin_port_behind_tls_is_reached() {
     let (listener, acceptor, pem) = tls_server().await;
-    let url = format!(
-        "https://localhost:{}",
-        listener.local_addr().unwrap().port()
-    );
-    let options = AdminOptions {
-        authorities_pem: vec![pem],
-        ..AdminOptions::default()
-    };
-    let port = AdminPort::with_options(&url, options, Arc::default()).unwrap();
+    let port = tls_port(&listener, pem);
     let body = r#"{"snapshots":[],"unreadable":[]}"#;
     let serve = async {
         let (stream, _) = listener.accept().await.unwrap();
@@ -117,15 +124,7 @@ async fn an_admin_port_behind_tls_is_reached() {
 async fn an_untrusted_certificate_is_named() {
     let (listener, acceptor, _) = tls_server().await;
     let (_, _, other) = tls_server().await;
-    let url = format!(
-        "https://localhost:{}",
-        listener.local_addr().unwrap().port()
-    );
-    let options = AdminOptions {
-        authorities_pem: vec![other],
-        ..AdminOptions::default()
-    };
-    let port = AdminPort::with_options(&url, options, Arc::default()).unwrap();
+    let port = tls_port(&listener, other);
     let serve = async {
         let (stream, _) = listener.accept().await.unwrap();
         acceptor.accept(stream).await.unwrap_err();

@@ -1,4 +1,4 @@
-//! The formats by their names.
+//! One reader and one writer for all formats.
 
 use super::read_entities::ReadEntities;
 use super::{FormatError, Schema, csv, jsonl, parquet};
@@ -11,12 +11,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Level of zstd: the fastest of the usual ones. Higher levels cost more time than they save in bytes on rows.
+/// Level of zstd. Higher levels cost more time than they save in bytes on rows.
 const ZSTD_LEVEL: i32 = 1;
 /// Read at a time, in bytes.
 const BUFFER_BYTES: usize = 128 * 1024;
 
-/// How rows are written to a file.
+/// The format of a file of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Format {
@@ -35,7 +35,7 @@ impl Format {
     /// Every format.
     pub const ALL: [Self; 4] = [Self::Csv, Self::Jsonl, Self::JsonlZstd, Self::Parquet];
 
-    /// How names of its files end, without the dot.
+    /// The extension of its files, without the dot.
     #[must_use]
     pub const fn extension(self) -> &'static str {
         match self {
@@ -75,7 +75,7 @@ enum Writer<W: Write + Send> {
 }
 
 impl<W: Write + Send> EntityWriter<W> {
-    /// Begins a file. A format without columns does not look at the schema.
+    /// Begins a file. Formats without columns ignore the schema.
     ///
     /// # Errors
     /// [`FormatError::Io`].
@@ -91,7 +91,7 @@ impl<W: Write + Send> EntityWriter<W> {
         }))
     }
 
-    /// Appends a row. After an error the file is of no use.
+    /// Appends a row. After an error the file is unusable.
     ///
     /// # Errors
     /// [`FormatError::Io`], [`FormatError::NoColumn`].
@@ -118,14 +118,14 @@ impl<W: Write + Send> EntityWriter<W> {
     }
 }
 
-/// Reads the entities of a file, one after the other. After an error there are none.
+/// Reads the entities of a file, one after the other. After an error it returns none.
 pub struct EntityReader {
     reader: Box<dyn ReadEntities>,
     taken_bytes: Arc<AtomicU64>,
     ended: bool,
 }
 
-/// Counts what is read of a stream.
+/// Counts the bytes read of a stream.
 struct Counted<R> {
     input: R,
     taken_bytes: Arc<AtomicU64>,
@@ -140,7 +140,7 @@ impl<R: Read> Read for Counted<R> {
 }
 
 impl EntityReader {
-    /// Begins to read a file.
+    /// Opens a file.
     ///
     /// # Errors
     /// [`FormatError::Io`], [`FormatError::File`].
@@ -152,7 +152,7 @@ impl EntityReader {
         }
     }
 
-    /// Begins to read what comes, which ends with the stream. Parquet cannot be read so: it begins with its end.
+    /// Reads a stream to its end. Parquet cannot be read as a stream: its reader begins with the end of the file.
     ///
     /// # Errors
     /// [`FormatError::Io`], [`FormatError::File`].
@@ -182,7 +182,7 @@ impl EntityReader {
         })
     }
 
-    /// Begins to read a file that is in memory.
+    /// Reads a file in memory.
     ///
     /// # Errors
     /// [`FormatError::Io`], [`FormatError::File`].
@@ -201,13 +201,13 @@ impl EntityReader {
         }
     }
 
-    /// How many rows the file has, if it says so before they are read.
+    /// How many rows the file has, if its format tells in advance.
     #[must_use]
     pub fn rows(&self) -> Option<u64> {
         self.reader.rows()
     }
 
-    /// How much of the file has been taken in, in bytes; 0 for Parquet, which is not read from its beginning to its end.
+    /// Bytes of the file read so far; 0 for Parquet, which is not read from begin to end.
     #[must_use]
     pub fn taken_bytes(&self) -> u64 {
         self.taken_bytes.load(Ordering::Relaxed)
@@ -224,12 +224,6 @@ impl Iterator for EntityReader {
         let read = self.reader.read().transpose();
         self.ended = !matches!(read, Some(Ok(_)));
         read
-    }
-}
-
-impl<W: Write + Send> std::fmt::Debug for EntityWriter<W> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("EntityWriter")
     }
 }
 

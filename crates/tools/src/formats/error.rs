@@ -1,4 +1,4 @@
-//! What can be wrong with a file of rows.
+//! Errors of files of rows.
 
 use std::io;
 use thiserror::Error;
@@ -6,21 +6,21 @@ use thiserror::Error;
 /// Why rows cannot be written or read.
 #[derive(Debug, Error)]
 pub enum FormatError {
-    /// The file itself fails.
+    /// The file cannot be read or written.
     #[error("cannot read or write the file")]
     Io(#[from] io::Error),
-    /// What is in the file is no row. Writing the file again is the cure.
+    /// A row of the file is invalid. Fix the file or write it again.
     #[error("cannot read row {row}: {what}")]
     Row {
-        /// Which one, from 1; a header is not counted.
+        /// Its number, from 1; a header is not counted.
         row: u64,
-        /// What is wrong with it.
+        /// Why it is invalid.
         what: String,
     },
-    /// The file as a whole is not what its name says.
+    /// The file does not have the expected format.
     #[error("not a valid file of this format: {0}")]
     File(String),
-    /// A row has a property, or a type of one, that the declared columns lack. Declaring it, or not asking for it, is the cure.
+    /// A row has a property that no declared column fits. Declare a column for it, or leave the property out.
     #[error("no column for property {property} of type {edm}")]
     NoColumn {
         /// Its name.
@@ -28,7 +28,7 @@ pub enum FormatError {
         /// Its type.
         edm: &'static str,
     },
-    /// More columns than [`super::COLUMNS_MAX`]. A format without columns is the cure.
+    /// More columns than [`super::COLUMNS_MAX`]. Use a format without columns.
     #[error("more than {} columns", super::COLUMNS_MAX)]
     TooManyColumns,
 }

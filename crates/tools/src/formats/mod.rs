@@ -1,12 +1,12 @@
 //! Rows as files. Byte for byte in `docs/format/export.md`.
 //!
 //! Promises:
-//! - what a writer takes a reader gives back: keys, names, types and values. In JSON lines minus zero is zero, as in the service;
+//! - a reader returns what a writer wrote: keys, names, types and values. In JSON lines minus zero becomes zero, as in the service;
 //! - writers and readers hold a bounded part of a file: a row, or for Parquet a group of rows;
-//! - a reader of any bytes gives rows or an error, and says which row is at fault.
+//! - for any bytes, a reader returns rows or an error that names the row at fault.
 //!
-//! CSV and Parquet have columns, which must be known before the first row is written: a [`Schema`] is made of the rows
-//! themselves by whoever has them twice, or declared.
+//! CSV and Parquet have columns, which must be known before the first row is written. The caller declares a [`Schema`], or collects
+//! it in a first pass over the rows.
 
 mod any;
 mod csv;

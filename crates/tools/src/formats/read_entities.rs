@@ -1,4 +1,4 @@
-//! What the reader of each format implements.
+//! The interface of each format's reader.
 
 use super::FormatError;
 use partita_client::Entity;
@@ -8,7 +8,7 @@ pub(super) trait ReadEntities: Send {
     /// The next entity; none after the last one.
     fn read(&mut self) -> Result<Option<Entity>, FormatError>;
 
-    /// How many entities there are, if the file says so.
+    /// The number of entities, if the file has it.
     fn rows(&self) -> Option<u64> {
         None
     }

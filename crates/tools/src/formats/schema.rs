@@ -1,4 +1,4 @@
-//! The columns of a file: which properties its rows have, and of which types.
+//! The columns of a file: the properties of its rows, with their types.
 
 use super::FormatError;
 use partita_client::Entity;
@@ -6,10 +6,10 @@ use partita_model::{EdmType, Value};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::HashMap;
 
-/// Most columns of a file. A table whose property names are data has more, and is better kept in JSON lines.
+/// Most columns of a file. A table whose property names are data may have more; JSON lines suit it better.
 pub const COLUMNS_MAX: usize = 10_000;
 
-/// A property of one type. One that has several types has as many columns.
+/// A property of one type. A property with several types has a column for each.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Column {
@@ -18,7 +18,7 @@ pub struct Column {
     /// The type.
     #[serde(serialize_with = "type_to_text", deserialize_with = "type_from_text")]
     pub edm: EdmType,
-    /// Whether some value is finer than a microsecond: a DateTime whose last digit is not zero.
+    /// Whether a value is finer than a microsecond: a DateTime whose last digit is not zero.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fine: bool,
 }
@@ -29,31 +29,20 @@ fn type_to_text<S: Serializer>(edm: &EdmType, serializer: S) -> Result<S::Ok, S:
 
 fn type_from_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<EdmType, D::Error> {
     let name = String::deserialize(deserializer)?;
-    EdmType::from_name(&name).ok_or_else(|| serde::de::Error::custom("no type of the service"))
+    EdmType::from_name(&name).ok_or_else(|| serde::de::Error::custom("unknown type"))
 }
 
-/// The columns of some rows, in the order in which they were met.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+/// The columns of some rows, in the order of their first rows.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(try_from = "Vec<Column>", into = "Vec<Column>")]
 pub struct Schema {
     columns: Vec<Column>,
-    /// Of each property, where the columns of its types are.
+    /// The indexes of each property's columns, by type.
     places: HashMap<String, [Option<usize>; EdmType::ALL.len()]>,
 }
 
 impl Schema {
-    /// These columns; of two with the same property and type the first stays.
-    ///
-    /// # Errors
-    /// [`FormatError::TooManyColumns`].
-    pub fn new(columns: impl IntoIterator<Item = Column>) -> Result<Self, FormatError> {
-        let mut schema = Self::default();
-        for column in columns {
-            schema.insert(&column.property, column.edm, column.fine)?;
-        }
-        Ok(schema)
-    }
-
-    /// Makes room for the properties of a row.
+    /// Adds columns for the properties of a row.
     ///
     /// # Errors
     /// [`FormatError::TooManyColumns`].
@@ -70,7 +59,7 @@ impl Schema {
         &self.columns
     }
 
-    /// Where the column of that property and type is.
+    /// The index of the column of that property and type.
     #[must_use]
     pub fn index(&self, property: &str, edm: EdmType) -> Option<usize> {
         self.places
@@ -114,16 +103,22 @@ fn is_fine(value: &Value) -> bool {
     matches!(value, Value::DateTime(time) if !time.ticks().is_multiple_of(10))
 }
 
-impl Serialize for Schema {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.columns.serialize(serializer)
+impl From<Schema> for Vec<Column> {
+    fn from(schema: Schema) -> Self {
+        schema.columns
     }
 }
 
-impl<'de> Deserialize<'de> for Schema {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let columns = Vec::<Column>::deserialize(deserializer)?;
-        Self::new(columns).map_err(serde::de::Error::custom)
+impl TryFrom<Vec<Column>> for Schema {
+    type Error = FormatError;
+
+    /// These columns; of two with the same property and type the first stays.
+    fn try_from(columns: Vec<Column>) -> Result<Self, FormatError> {
+        let mut schema = Self::default();
+        for column in columns {
+            schema.insert(&column.property, column.edm, column.fine)?;
+        }
+        Ok(schema)
     }
 }
 
@@ -146,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_come_in_the_order_in_which_they_are_met() {
+    fn columns_come_in_the_order_of_their_first_rows() {
         let schema = schema();
         let properties: Vec<_> = schema.properties().collect();
         assert_eq!(properties, ["a", "t", "b"]);

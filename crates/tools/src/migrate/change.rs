@@ -1,4 +1,4 @@
-//! What a transform does to a row.
+//! Changes of a row's properties.
 
 use partita_client::{EdmType, Entity, Value};
 use partita_wire::table::{push_value_text, read_value_text};
@@ -7,28 +7,28 @@ use thiserror::Error;
 /// A change of a row's properties.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PropertyChange {
-    /// Gives the property to rows that lack it.
+    /// Adds the property to rows that lack it.
     Add {
         /// Its name.
         name: String,
         /// Its value.
         value: Value,
     },
-    /// Gives the property, where there is one, another name.
+    /// Renames the property, in rows that have it.
     Rename {
         /// Its name.
         from: String,
-        /// Its new name, which no row may have that has the old one.
+        /// Its new name. A row must not have both.
         to: String,
     },
-    /// Gives the property, where there is one, another type: by its text, so that `"7"`, `7` and `7.0` are the same number.
+    /// Converts the property to another type, in rows that have it: by its text, so `"7"`, `7` and `7.0` are the same number.
     Retype {
         /// Its name.
         name: String,
         /// Its new type.
         edm: EdmType,
     },
-    /// Takes the property away.
+    /// Removes the property.
     Drop {
         /// Its name.
         name: String,
@@ -38,15 +38,15 @@ pub enum PropertyChange {
 /// A row cannot be changed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ChangeError {
-    /// A property is to get a name that another one has.
+    /// Another property has the new name.
     #[error("the row has both {from} and {to}, so {from} cannot be renamed to {to}")]
     NameTaken {
         /// Its name.
         from: String,
-        /// The other one's.
+        /// The new name.
         to: String,
     },
-    /// A value has no counterpart in the type.
+    /// The value cannot be converted to the type.
     #[error("{name} with the value {text:?} is not a valid {}", .edm.name())]
     Value {
         /// The property's name.
@@ -62,7 +62,7 @@ impl PropertyChange {
     /// Changes a row.
     ///
     /// # Errors
-    /// [`ChangeError`]; the row is as it was then.
+    /// [`ChangeError`]; the row is unchanged.
     pub fn apply(&self, row: &mut Entity) -> Result<(), ChangeError> {
         match self {
             Self::Add { name, value } => {
@@ -94,7 +94,7 @@ impl PropertyChange {
         Ok(())
     }
 
-    /// The names of the properties that it is about.
+    /// The names of the properties that it reads or writes.
     pub(super) fn names(&self) -> Vec<&str> {
         match self {
             Self::Rename { from, to } => vec![from, to],
@@ -111,7 +111,7 @@ fn retyped(name: &str, value: &Value, edm: EdmType) -> Result<Value, ChangeError
     }
     let mut text = String::new();
     match value {
-        // A whole number is one, however it is stored.
+        // A double that is a whole number converts to integers.
         Value::Double(number) if number.fract() == 0.0 && number.abs() < 9e15 => {
             push_value_text(Value::Int64(*number as i64).as_ref(), &mut text);
         }
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn properties_come_and_go() {
+    fn properties_are_added_renamed_and_dropped() {
         let mut changed = row(&[("A", 1.into()), ("B", 2.into())]);
         for change in [
             PropertyChange::Add {

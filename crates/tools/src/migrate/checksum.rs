@@ -1,21 +1,22 @@
-//! What a migration does, as a fingerprint that does not depend on how it is written down.
+//! Checksums of migrations, independent of layout and comments.
 //!
-//! SHA-256 over fields, each as its name, the length of its text in bytes, and its text, so that no two contents make the same
-//! bytes. Rows are the protocol's JSON with their properties in the order of their names. The form is kept in the tables of users:
-//! it must not change.
+//! SHA-256 over fields, each as its name, the length of its text in bytes, and its text, so that different migrations never give
+//! the same bytes. Rows are the protocol's JSON with their properties in the order of their names. Users' tables store checksums,
+//! so the form must not change.
 
 use super::{Operation, PropertyChange, RowSelection, Template, Transform};
+use crate::transfer::hex;
 use partita_client::{Entity, UpdateMode, Value};
 use sha2::{Digest as _, Sha256};
 use std::fmt;
 
-/// A fingerprint of a migration: SHA-256, shown as 64 hexadecimal digits.
+/// The checksum of a migration: SHA-256 as 64 hexadecimal digits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checksum(String);
 
 impl Checksum {
-    /// One that was kept as text.
-    pub(super) fn kept(text: &str) -> Self {
+    /// A checksum that was stored as text.
+    pub(super) fn stored(text: &str) -> Self {
         Self(text.to_owned())
     }
 
@@ -25,7 +26,7 @@ impl Checksum {
         &self.0
     }
 
-    /// The first digits, enough for people to see that two differ.
+    /// The first digits, for messages.
     #[must_use]
     pub fn short(&self) -> &str {
         self.0.get(..12).unwrap_or(&self.0)
@@ -38,7 +39,7 @@ impl fmt::Display for Checksum {
     }
 }
 
-/// Takes the content of a migration.
+/// Collects the content of a migration.
 pub(super) struct Digest(Sha256);
 
 impl Digest {
@@ -49,16 +50,15 @@ impl Digest {
         digest
     }
 
-    pub(super) fn steps(&mut self, way: &str, operations: &[Operation]) {
-        self.field(way, &operations.len().to_string());
+    pub(super) fn steps(&mut self, direction: &str, operations: &[Operation]) {
+        self.field(direction, &operations.len().to_string());
         for operation in operations {
             self.operation(operation);
         }
     }
 
     pub(super) fn finish(self) -> Checksum {
-        let digits = self.0.finalize();
-        Checksum(digits.iter().map(|byte| format!("{byte:02x}")).collect())
+        Checksum(hex(self.0))
     }
 
     fn field(&mut self, name: &str, text: &str) {
@@ -77,33 +77,19 @@ impl Digest {
                 self.field("from", from);
                 self.field("to", to);
             }
-            Operation::Insert {
-                table,
-                rows,
-                create_table,
-            } => {
-                self.field("table", table);
-                self.field("create_table", &create_table.to_string());
-                self.rows(rows);
-            }
-            Operation::Upsert {
-                table,
-                rows,
-                mode,
-                create_table,
-            } => {
-                self.field("table", table);
-                self.field("create_table", &create_table.to_string());
-                let mode = match mode {
-                    UpdateMode::Merge => "merge",
-                    UpdateMode::Replace => "replace",
-                };
-                self.field("mode", mode);
-                self.rows(rows);
+            Operation::Write(write) => {
+                self.field("table", &write.table);
+                self.field("create_table", &write.create_table.to_string());
+                match write.update {
+                    None => {}
+                    Some(UpdateMode::Merge) => self.field("mode", "merge"),
+                    Some(UpdateMode::Replace) => self.field("mode", "replace"),
+                }
+                self.rows(&write.rows);
             }
             Operation::Delete { table, rows } => {
                 self.field("table", table);
-                self.doomed(rows);
+                self.selection(rows);
             }
             Operation::Transform(transform) => self.transform(transform),
         }
@@ -128,7 +114,7 @@ impl Digest {
         }
     }
 
-    fn doomed(&mut self, rows: &RowSelection) {
+    fn selection(&mut self, rows: &RowSelection) {
         match rows {
             RowSelection::Keys(keys) => {
                 self.field("keys", &keys.len().to_string());
@@ -202,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn every_difference_that_counts_is_seen() {
+    fn every_relevant_difference_is_seen() {
         let new = || Migration::new(1, "a");
         let transform = |change: fn(&mut Transform)| {
             let mut transform = Transform::of("t");
@@ -265,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_count_is_not_seen() {
+    fn layout_and_description_do_not_matter() {
         let mut turned = Entity::new("p", "r");
         turned.insert("A", "x").insert("Age", 1);
         let first = Migration::new(1, "a").insert("t", [row(1)]);
@@ -275,9 +261,9 @@ mod tests {
         assert_eq!(first.checksum(), second.checksum());
     }
 
-    /// Kept in the tables of users: this value may never change.
+    /// Users' tables store checksums: this value must never change.
     #[test]
-    fn the_form_is_kept() {
+    fn the_form_is_stable() {
         let migration = Migration::new(7, "é")
             .create_table("t")
             .insert("t", [row(1_i64)])

@@ -19,7 +19,7 @@ impl Direction {
         }
     }
 
-    /// What a run in this direction does.
+    /// What a run in this direction is doing.
     pub(super) fn doing(self) -> &'static str {
         match self {
             Self::Up => "applying",

@@ -1,4 +1,4 @@
-//! Why migrations stopped.
+//! Errors of migrations.
 
 use super::change::ChangeError;
 use super::template::TemplateError;
@@ -12,10 +12,10 @@ use thiserror::Error;
 /// Why migrations stopped, or did not begin.
 #[derive(Debug, Error)]
 pub enum MigrateError {
-    /// The table of versions cannot be read or written.
+    /// The version table cannot be read or written.
     #[error("cannot read or write the version table")]
     Records(#[source] Box<partita_client::Error>),
-    /// A row of the table of versions is not what is written there.
+    /// A row of the version table is invalid.
     #[error("cannot read the row of version {version} in the version table: {what}")]
     Damaged {
         /// Its RowKey.
@@ -23,24 +23,24 @@ pub enum MigrateError {
         /// What is wrong.
         what: String,
     },
-    /// Another runner is at it. Waiting is the cure, or taking its lease if it is known to be dead.
+    /// Another runner holds the lease. Wait, or take the lease over if that runner is dead.
     #[error("{who} is running migrations here; its lease expires in {} s unless it is renewed", .ends_in.as_secs() + 1)]
     Held {
-        /// Who it is.
+        /// The name of the runner.
         who: String,
-        /// How long its lease lasts, if it is dead.
+        /// When its lease expires unless it is renewed.
         ends_in: Duration,
     },
-    /// Somebody else took the lease, or wrote the record. Nothing was written since that was seen.
+    /// Another runner took the lease, or wrote the record. This runner wrote nothing after that.
     #[error("another runner has taken over: {0}")]
     Lost(&'static str),
-    /// It was told to stop. Running again goes on.
+    /// The caller stopped the run. The next run continues.
     #[error("stopped before the next write; run again to continue")]
     Stopped,
-    /// A migration that ran is not the same any more.
+    /// A migration has changed since it ran.
     #[error(transparent)]
     Changed(Box<ChangedMigration>),
-    /// A migration is older than one that ran.
+    /// A migration that has not run is older than one that ran.
     #[error(
         "migration {version} {id:?} is not applied, but the later version {after} is: give it a version above {after}"
     )]
@@ -52,17 +52,17 @@ pub enum MigrateError {
         /// The newest version that ran.
         after: u64,
     },
-    /// A migration stopped halfway, and has to be finished first.
+    /// A migration stopped halfway, and must be finished first.
     #[error("migration {version} {id:?} stopped while {}: finish it with {} first", .direction.doing(), .direction.verb())]
     HalfWay {
         /// Its version.
         version: u64,
         /// Its id.
         id: String,
-        /// Which way it went.
+        /// The direction of its run.
         direction: Direction,
     },
-    /// A migration that ran is not among those given.
+    /// The definition of a migration that ran is missing.
     #[error("migration {version} {id:?} was applied, but its definition is missing")]
     Missing {
         /// Its version.
@@ -70,7 +70,7 @@ pub enum MigrateError {
         /// Its id.
         id: String,
     },
-    /// A migration declares no reverse.
+    /// A migration has no down steps.
     #[error("migration {version} {id:?} cannot be reverted: it has no down steps")]
     Irreversible {
         /// Its version.
@@ -78,7 +78,7 @@ pub enum MigrateError {
         /// Its id.
         id: String,
     },
-    /// A step failed. What was done stays, and running again goes on from there.
+    /// A step failed. Earlier steps stay done, and the next run continues from there.
     #[error(
         "migration {version} {id:?} failed at step {step} of {steps} ({operation}); {done} done before"
     )]
@@ -89,11 +89,11 @@ pub enum MigrateError {
         id: String,
         /// The step, from 1.
         step: usize,
-        /// How many steps it has.
+        /// The number of its steps.
         steps: usize,
-        /// The step in words.
+        /// A description of the step.
         operation: String,
-        /// What was done before, in words.
+        /// The number of earlier steps, as text.
         done: String,
         /// Why it failed.
         #[source]
@@ -101,7 +101,7 @@ pub enum MigrateError {
     },
 }
 
-/// A migration that ran is not the same any more: what it is, and what ran.
+/// A migration that has changed since it ran.
 #[derive(Debug, Error)]
 #[error(
     "migration {version} {id:?}{place} has changed since it ran: its checksum is {}, what ran at {at} was {ran_id:?} with {}",
@@ -112,15 +112,15 @@ pub struct ChangedMigration {
     pub version: u64,
     /// Its id now.
     pub id: String,
-    /// The file, in words.
+    /// The file, as text.
     pub place: String,
     /// Its checksum now.
     pub now: Checksum,
-    /// The id of what ran.
+    /// Its id when it ran.
     pub ran_id: String,
-    /// The checksum of what ran.
+    /// Its checksum when it ran.
     pub ran: Checksum,
-    /// When.
+    /// When it ran.
     pub at: DateTime,
 }
 
@@ -136,10 +136,10 @@ pub enum StepError {
     /// Rows cannot be read.
     #[error(transparent)]
     Read(#[from] ScanError),
-    /// The filter is none.
+    /// The filter is invalid.
     #[error(transparent)]
     Query(#[from] InvalidQuery),
-    /// Where the step stood cannot be read.
+    /// The saved position of the step is invalid.
     #[error("cannot read the saved position of the step")]
     Resume(#[from] InvalidToken),
     /// A row cannot be changed.
@@ -153,24 +153,24 @@ pub enum StepError {
         #[source]
         source: RowError,
     },
-    /// A copy is not what it was copied from.
+    /// A copy differs from its source.
     #[error(
         "{to} differs from {from} in {rows} rows, the first with PartitionKey {partition_key:?} and RowKey {row_key:?}; \
-         nothing is dropped, and running again takes the differences over"
+         nothing is deleted; run again to copy the differences"
     )]
     Differs {
-        /// The table copied.
+        /// The source.
         from: String,
         /// The copy.
         to: String,
-        /// Rows that are not the same.
+        /// Rows that differ.
         rows: u64,
-        /// PartitionKey of the first one.
+        /// PartitionKey of the first.
         partition_key: String,
         /// Its RowKey.
         row_key: String,
     },
-    /// The runner's own table or lease.
+    /// The runner's own table or lease failed.
     #[error(transparent)]
     Runner(Box<MigrateError>),
 }
@@ -181,13 +181,13 @@ pub enum RowError {
     /// A property cannot be changed.
     #[error(transparent)]
     PropertyChange(#[from] ChangeError),
-    /// A key cannot be made.
+    /// A key template cannot be filled.
     #[error(transparent)]
     Key(#[from] TemplateError),
-    /// A key that was made is none.
+    /// The new key is invalid.
     #[error("{0:?} is not a valid key")]
     InvalidKey(String),
-    /// Somebody else writes it all the time.
+    /// Another client keeps writing the row.
     #[error("another client keeps writing it; run again when that client has stopped")]
     Contended,
 }

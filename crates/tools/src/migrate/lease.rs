@@ -1,39 +1,37 @@
 //! The row that keeps two runners apart.
 //!
 //! ```text
-//! free ──insert──▶ held ──renew, if it is still the same version──▶ held ──delete──▶ free
-//!                   │ its Timestamp is older than its seconds, by the server's clock
-//!                   └──another runner writes it, if it is still that version──▶ held by that one
+//! free ──insert──▶ held ──renew, if the version is unchanged──▶ held ──delete──▶ free
+//!                   │ expired by the server's clock
+//!                   └──another runner replaces that version──▶ held by that runner
 //! ```
 //!
-//! - Every change of the row names the version that it replaces, so of two runners one succeeds.
-//! - Whether a lease has ended is told by the Timestamps of two rows, which the server makes; no clock of a runner counts. The second
-//!   row, `clock`, is written to ask what time it is.
-//! - [`Lease::keep`] is called before each write. It renews a lease that is older than a third of its time, and a runner whose lease
-//!   was taken learns it there, before it writes. What it cannot prevent is a single request that takes longer than the lease: give
-//!   leases more time than requests.
+//! - Every change of the row names the version that it replaces, so only one of two runners succeeds.
+//! - The Timestamps of two rows tell whether a lease has expired; the server sets them, so no runner's clock matters. The second
+//!   row, `clock`, is written to read the server's time.
+//! - [`Lease::keep`] is called before each write. It renews a lease that is older than a third of its duration, and fails if another
+//!   runner has taken the lease. A single request that takes longer than the lease is not covered: leases must last longer than
+//!   requests.
 
 use super::MigrateError;
 use super::record::failed;
-use partita_client::{
-    DateTime, ETag, Entity, ErrorCode, Guid, IfMatch, TableClient, UpdateMode, Value,
-};
+use partita_client::{DateTime, ETag, Entity, Guid, IfMatch, TableClient, UpdateMode, Value};
 use std::time::{Duration, Instant};
 
 const PARTITION: &str = "lease";
 const ROW: &str = "lease";
 const CLOCK_ROW: &str = "clock";
-/// How often a lease that changes hands while it is looked at is looked at again.
+/// How often a lease that changes during an attempt is read again.
 const ATTEMPTS: usize = 5;
 
-/// How a lease is held.
+/// The settings of a lease.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeaseOptions {
     /// How long it lasts unless it is renewed, in whole seconds.
     pub duration: Duration,
     /// The age from which it is renewed before a write.
     pub renew_after: Duration,
-    /// Whether to take it even if another runner's has not ended: only if that one is known to be dead.
+    /// Whether to take a lease that another runner holds. Safe only if that runner is dead.
     pub take_over: bool,
 }
 
@@ -48,7 +46,7 @@ impl Default for LeaseOptions {
     }
 }
 
-/// A lease that is held.
+/// A held lease.
 #[derive(Debug)]
 pub(super) struct Lease {
     table: TableClient,
@@ -58,7 +56,7 @@ pub(super) struct Lease {
     renewed: Instant,
 }
 
-/// What the row says.
+/// The stored lease.
 struct StoredLease {
     etag: ETag,
     who: String,
@@ -77,7 +75,7 @@ impl Lease {
         options: &LeaseOptions,
     ) -> Result<Self, MigrateError> {
         let mut row = Entity::new(PARTITION, ROW);
-        // The runner's own, so that what another one wrote is never taken for this one's.
+        // The random Runner tells this runner's row from others.
         let seconds = i32::try_from(options.duration.as_secs()).unwrap_or(i32::MAX);
         row.insert("Who", who)
             .insert("Runner", Guid(fastrand::u128(..).to_be_bytes()))
@@ -114,7 +112,7 @@ impl Lease {
                         renewed,
                     });
                 }
-                // Somebody was faster: look again.
+                // Another runner was faster.
                 Err(error) if matches!(error.status(), Some(404 | 409 | 412)) => {}
                 Err(error) => return Err(failed(error)),
             }
@@ -122,7 +120,7 @@ impl Lease {
         Err(MigrateError::Lost("it took the lease first"))
     }
 
-    /// Makes sure that the lease is held: before a write.
+    /// Ensures that the lease is held. To be called before a write.
     ///
     /// # Errors
     /// [`MigrateError::Lost`].
@@ -148,7 +146,7 @@ impl Lease {
         }
     }
 
-    /// Gives it back. If that fails, it ends by itself.
+    /// Releases it. If that fails, it expires.
     pub(super) async fn release(self) {
         let if_match = IfMatch::ETag(self.etag);
         let _ = self.table.delete_entity(PARTITION, ROW, &if_match).await;
@@ -171,7 +169,7 @@ async fn find(table: &TableClient) -> Result<Option<StoredLease>, MigrateError> 
     Ok(Some(StoredLease {
         who: match row.get("Who") {
             Some(Value::String(who)) => who.clone(),
-            _ => "somebody".to_owned(),
+            _ => "another runner".to_owned(),
         },
         etag: row.etag().cloned().ok_or_else(|| damaged("the ETag"))?,
         written: row.timestamp().ok_or_else(|| damaged("Timestamp"))?,
@@ -179,11 +177,11 @@ async fn find(table: &TableClient) -> Result<Option<StoredLease>, MigrateError> 
     }))
 }
 
-/// How long the lease lasts, by the server's clock.
+/// The time until the lease expires, by the server's clock.
 async fn left(table: &TableClient, found: &StoredLease) -> Result<Duration, MigrateError> {
     let clock = Entity::new(PARTITION, CLOCK_ROW);
-    let asked = table.upsert_entity(&clock, UpdateMode::Replace).await;
-    asked.map_err(failed)?;
+    let written = table.upsert_entity(&clock, UpdateMode::Replace).await;
+    written.map_err(failed)?;
     let row = table.get_entity(PARTITION, CLOCK_ROW).await;
     let now = row.map_err(failed)?.timestamp();
     let now = now.unwrap_or(found.written);
@@ -191,12 +189,4 @@ async fn left(table: &TableClient, found: &StoredLease) -> Result<Duration, Migr
     Ok(found
         .duration
         .saturating_sub(Duration::from_nanos(age.saturating_mul(100))))
-}
-
-/// Makes the table, if it is not there.
-pub(super) async fn prepare(table: &TableClient) -> Result<(), MigrateError> {
-    match table.create().await {
-        Err(error) if error.code() != Some(ErrorCode::TableAlreadyExists) => Err(failed(error)),
-        _ => Ok(()),
-    }
 }

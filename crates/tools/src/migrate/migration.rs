@@ -1,16 +1,16 @@
 //! A versioned change of tables.
 
 use super::checksum::{Checksum, Digest};
-use super::{Operation, RowSelection, Transform};
+use super::{Operation, RowSelection, Transform, WriteRows};
 use partita_client::{Entity, UpdateMode};
 use thiserror::Error;
 
-/// Most steps of a migration, each way.
+/// Most steps of a migration, in each direction.
 const STEPS_MAX: usize = 1000;
 /// Longest id, in characters.
 const ID_CHARS_MAX: usize = 128;
 
-/// A versioned change of tables: steps that are done once, in their order.
+/// A versioned change of tables: steps that run once, in their order.
 ///
 /// ```
 /// use partita_client::Entity;
@@ -28,18 +28,18 @@ const ID_CHARS_MAX: usize = 128;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Migration {
-    version: u64,
-    id: String,
-    description: String,
-    up: Steps,
-    down: Option<Steps>,
+    pub(super) version: u64,
+    pub(super) id: String,
+    pub(super) description: String,
+    pub(super) up: Steps,
+    pub(super) down: Option<Steps>,
 }
 
-/// Steps in their order: those of one way of a migration.
+/// The steps of one direction of a migration, in their order.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Steps(Vec<Operation>);
 
-/// A migration that cannot run, whatever there is in the tables.
+/// A migration that is invalid in itself.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("migration {version} {id:?}: {what}")]
 pub struct InvalidMigration {
@@ -51,29 +51,29 @@ pub struct InvalidMigration {
     pub what: String,
 }
 
-/// Adds the methods that add a step, to a migration and to steps alone.
+/// Methods that add a step, for a migration and for its steps.
 macro_rules! step_methods {
     ($($field:tt)+) => {
-        /// Any step.
+        /// Adds a step.
         #[must_use]
         pub fn step(mut self, operation: Operation) -> Self {
             self.$($field)+.push(operation);
             self
         }
 
-        /// Makes a table that is not there yet.
+        /// Creates a table, which must not exist.
         #[must_use]
         pub fn create_table(self, table: impl Into<String>) -> Self {
             self.step(Operation::CreateTable { table: table.into() })
         }
 
-        /// Drops a table that is there, with all its rows.
+        /// Deletes an existing table with all its rows.
         #[must_use]
         pub fn delete_table(self, table: impl Into<String>) -> Self {
             self.step(Operation::DeleteTable { table: table.into() })
         }
 
-        /// Gives a table another name.
+        /// Renames a table.
         #[must_use]
         pub fn rename_table(self, from: impl Into<String>, to: impl Into<String>) -> Self {
             self.step(Operation::RenameTable { from: from.into(), to: to.into() })
@@ -85,28 +85,27 @@ macro_rules! step_methods {
             self.step(Operation::CopyTable { from: from.into(), to: to.into() })
         }
 
-        /// Inserts rows that are not there yet, into a table that is there.
+        /// Inserts rows, which must not exist, into an existing table.
         #[must_use]
         pub fn insert(self, table: impl Into<String>, rows: impl IntoIterator<Item = Entity>) -> Self {
-            let rows = rows.into_iter().collect();
-            self.step(Operation::Insert { table: table.into(), rows, create_table: false })
+            self.step(Operation::Write(WriteRows::insert(table, rows)))
         }
 
-        /// Inserts rows that are not there yet; the table is made if it is not there.
+        /// Inserts rows, which must not exist; creates the table if it does not exist.
         #[must_use]
         pub fn create_and_insert(self, table: impl Into<String>, rows: impl IntoIterator<Item = Entity>) -> Self {
-            let rows = rows.into_iter().collect();
-            self.step(Operation::Insert { table: table.into(), rows, create_table: true })
+            let insert = WriteRows::insert(table, rows);
+            self.step(Operation::Write(WriteRows { create_table: true, ..insert }))
         }
 
-        /// Inserts rows, or changes them where they are there.
+        /// Inserts rows, or updates those that exist.
         #[must_use]
         pub fn upsert(self, table: impl Into<String>, rows: impl IntoIterator<Item = Entity>, mode: UpdateMode) -> Self {
-            let rows = rows.into_iter().collect();
-            self.step(Operation::Upsert { table: table.into(), rows, mode, create_table: false })
+            let insert = WriteRows::insert(table, rows);
+            self.step(Operation::Write(WriteRows { update: Some(mode), ..insert }))
         }
 
-        /// Deletes these rows: only their keys count.
+        /// Deletes rows by their keys.
         #[must_use]
         pub fn delete_entities(self, table: impl Into<String>, rows: impl IntoIterator<Item = Entity>) -> Self {
             let keys = rows.into_iter().map(|row| (row.partition_key().to_owned(), row.row_key().to_owned()));
@@ -128,13 +127,13 @@ macro_rules! step_methods {
             self.step(Operation::Delete { table: table.into(), rows })
         }
 
-        /// Deletes all rows of a table, which stays.
+        /// Deletes all rows of a table, but not the table.
         #[must_use]
         pub fn clear(self, table: impl Into<String>) -> Self {
             self.step(Operation::Delete { table: table.into(), rows: RowSelection::All })
         }
 
-        /// Changes rows, in their table or on their way into another one.
+        /// Changes rows, in place or while copying them into another table.
         #[must_use]
         pub fn transform(self, transform: Transform) -> Self {
             self.step(Operation::Transform(transform))
@@ -143,7 +142,7 @@ macro_rules! step_methods {
 }
 
 impl Migration {
-    /// A migration without steps. Versions are from 1 on; the id names it for people.
+    /// A migration without steps. Versions begin at 1; the id is its name.
     #[must_use]
     pub fn new(version: u64, id: impl Into<String>) -> Self {
         Self {
@@ -155,7 +154,7 @@ impl Migration {
         }
     }
 
-    /// Says what it is for. This is no part of what its checksum is over.
+    /// Describes it. The checksum does not cover the description.
     #[must_use]
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.description = description.into();
@@ -164,14 +163,14 @@ impl Migration {
 
     step_methods!(up.0);
 
-    /// Declares how it is taken back: other steps, in the order in which they are to be done.
+    /// Adds the steps that revert it, in the order in which they run.
     #[must_use]
     pub fn down(mut self, down: impl FnOnce(Steps) -> Steps) -> Self {
         self.down = Some(down(Steps::default()));
         self
     }
 
-    /// Its version: where it stands in the order.
+    /// Its version: its place in the order.
     #[must_use]
     pub fn version(&self) -> u64 {
         self.version
@@ -183,25 +182,25 @@ impl Migration {
         &self.id
     }
 
-    /// What it is for.
+    /// Its description.
     #[must_use]
     pub fn about(&self) -> &str {
         &self.description
     }
 
-    /// What it does.
+    /// The steps that apply it.
     #[must_use]
     pub fn up(&self) -> &Steps {
         &self.up
     }
 
-    /// How it is taken back, if it declares that.
+    /// The steps that revert it, if it has any.
     #[must_use]
     pub fn reverse(&self) -> Option<&Steps> {
         self.down.as_ref()
     }
 
-    /// What it does, as a fingerprint: of version, id and steps, both ways. Layout, comments and description do not count.
+    /// The checksum of version, id and steps of both directions. Layout, comments and description do not matter.
     #[must_use]
     pub fn checksum(&self) -> Checksum {
         let mut digest = Digest::new(self.version, &self.id);
@@ -212,7 +211,7 @@ impl Migration {
         digest.finish()
     }
 
-    /// Whether it can run, as far as that can be said without the tables.
+    /// Checks it without reading tables.
     ///
     /// # Errors
     /// [`InvalidMigration`].
@@ -223,32 +222,31 @@ impl Migration {
             what,
         };
         check_head(self.version, &self.id).map_err(wrong)?;
-        let ways = [("up", Some(&self.up)), ("down", self.down.as_ref())];
-        for (way, steps) in ways {
-            let Some(steps) = steps else { continue };
+        let down = self.down.as_ref().map(|down| ("down", down));
+        for (direction, steps) in [("up", &self.up)].into_iter().chain(down) {
             if steps.0.is_empty() || steps.0.len() > STEPS_MAX {
                 return Err(wrong(format!(
-                    "{way} has no step, or more than {STEPS_MAX}"
+                    "{direction} must have 1 to {STEPS_MAX} steps"
                 )));
             }
             for (index, operation) in steps.0.iter().enumerate() {
                 operation
                     .check()
-                    .map_err(|what| wrong(format!("step {} of {way}: {what}", index + 1)))?;
+                    .map_err(|what| wrong(format!("step {} of {direction}: {what}", index + 1)))?;
             }
         }
         Ok(())
     }
 }
 
-/// Whether version and id are such.
+/// Checks version and id.
 pub(super) fn check_head(version: u64, id: &str) -> Result<(), String> {
     if version == 0 || i64::try_from(version).is_err() {
         return Err("a version is from 1 to 9223372036854775807".to_owned());
     }
     if id.is_empty() || id.chars().count() > ID_CHARS_MAX || id.contains(char::is_control) {
         return Err(format!(
-            "an id has 1 to {ID_CHARS_MAX} characters, none of them for control"
+            "an id has 1 to {ID_CHARS_MAX} characters and no control characters"
         ));
     }
     Ok(())

@@ -1,18 +1,17 @@
-//! Versioned changes of tables, run once each, in the order of their versions, and recorded in a table of their account.
+//! Versioned changes of tables: each runs once, in the order of versions, and is recorded in a table of the account.
 //!
-//! - [`Migration`]: steps that do something, and maybe steps that take it back; made in code, or read from files
-//!   ([`read_directory`]).
-//! - [`Migrator`]: runs those that have not run.
+//! - [`Migration`]: steps, and optionally steps that revert them; built in code, or read from files ([`read_directory`]).
+//! - [`Migrator`]: runs the migrations that have not run.
 //!
 //! Promises:
-//! - a migration that ran is not run again, and one that has changed since is an error;
-//! - stopped anywhere, also by `kill -9`, and run again, migrations end as if they had not been stopped (see
-//!   `runner/step.rs` for how, step by step);
-//! - two runners do not run at the same time: see `lease.rs` for what that rests on;
-//! - what the tables hold is written through the public protocol, so all of it works on any server.
+//! - a migration that ran does not run again, and it is an error if it has changed since;
+//! - migrations that are stopped anywhere, also by `kill -9`, and run again end as if they had not been stopped (`runner/step.rs`
+//!   describes how for each step);
+//! - two runners do not run at the same time (`lease.rs` states the conditions);
+//! - all rows are written through the public protocol, so migrations work on any server.
 //!
-//! Nobody else should write the tables that a migration changes while it runs: rows that come behind its back are not changed, and a
-//! copy that is not the same as its source is refused.
+//! Other clients should not write the tables of a running migration. It does not change rows that are added during the run, and it
+//! refuses a copy that differs from its source.
 
 mod change;
 mod checksum;
@@ -34,10 +33,8 @@ pub use error::{ChangedMigration, MigrateError, RowError, StepError};
 pub use file::{FileError, MigrationsError, parse, read_directory};
 pub use lease::LeaseOptions;
 pub use migration::{InvalidMigration, Migration, Steps};
-pub use operation::{Operation, RowSelection, Transform};
+pub use operation::{Operation, RowSelection, Transform, WriteRows};
 pub use record::{Record, State};
-pub use runner::{
-    Cost, Done, Event, Migrator, MigratorOptions, Planned, Unwatched, VERSIONS_TABLE, Watch,
-};
+pub use runner::{Cost, Done, Event, Migrator, MigratorOptions, Planned, VERSIONS_TABLE, Watch};
 pub use set::Migrations;
 pub use template::{InvalidTemplate, Template, TemplateError};

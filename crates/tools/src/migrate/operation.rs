@@ -10,69 +10,64 @@ use std::fmt;
 /// A step of a migration.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Operation {
-    /// Makes a table that is not there yet.
+    /// Creates a table, which must not exist.
     CreateTable {
         /// Its name.
         table: String,
     },
-    /// Drops a table that is there, with all its rows.
+    /// Deletes an existing table with all its rows.
     DeleteTable {
         /// Its name.
         table: String,
     },
-    /// Gives a table another name: its rows are copied, compared, and the old table is dropped.
+    /// Renames a table: copies its rows, compares them, and deletes the old table.
     RenameTable {
         /// The table.
         from: String,
-        /// A table that is not there yet.
+        /// A table that must not exist.
         to: String,
     },
     /// Copies all rows of a table into a new one, and compares them.
     CopyTable {
         /// The table.
         from: String,
-        /// A table that is not there yet.
+        /// A table that must not exist.
         to: String,
     },
-    /// Inserts rows that are not there yet.
-    Insert {
-        /// Where.
-        table: String,
-        /// The rows, each key once.
-        rows: Vec<Entity>,
-        /// Whether the table is made if it is not there.
-        create_table: bool,
-    },
-    /// Inserts rows, or changes them where they are there.
-    Upsert {
-        /// Where.
-        table: String,
-        /// The rows, each key once.
-        rows: Vec<Entity>,
-        /// What happens to properties that they do not name.
-        mode: UpdateMode,
-        /// Whether the table is made if it is not there.
-        create_table: bool,
-    },
-    /// Deletes rows. One that is not there is no failure.
+    /// Writes rows.
+    Write(WriteRows),
+    /// Deletes rows. A row that does not exist is not an error.
     Delete {
-        /// Where.
+        /// The table.
         table: String,
-        /// Which ones.
+        /// The rows.
         rows: RowSelection,
     },
-    /// Changes rows, in their table or on their way into another one.
+    /// Changes rows, in place or while copying them into another table.
     Transform(Transform),
 }
 
-/// Which rows are deleted.
+/// Rows to write. `..WriteRows::insert(table, rows)` fills the other fields.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WriteRows {
+    /// The table.
+    pub table: String,
+    /// The rows, each key once.
+    pub rows: Vec<Entity>,
+    /// How rows that exist are updated; none to refuse them.
+    pub update: Option<UpdateMode>,
+    /// Whether to create the table if it does not exist.
+    pub create_table: bool,
+}
+
+/// The rows to delete.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RowSelection {
-    /// Those with these keys: PartitionKey, RowKey.
+    /// Rows with these keys: PartitionKey, RowKey.
     Keys(Vec<(String, String)>),
-    /// Those of a partition.
+    /// Rows of a partition.
     Partition(String),
-    /// All of the table.
+    /// All rows of the table.
     All,
 }
 
@@ -81,21 +76,37 @@ pub enum RowSelection {
 pub struct Transform {
     /// The table whose rows are read.
     pub table: String,
-    /// Where they are written; into their own table without. It is made if it is not there. New keys need it: rows that move
-    /// within a table would be met again.
+    /// The table to write, created if it does not exist; none to change rows in place. New keys need it: rows that move within a
+    /// table would be read again.
     pub to: Option<String>,
-    /// Only rows that pass, OData.
+    /// An OData filter on the rows.
     pub filter: Option<String>,
-    /// What is done to the properties, one change after the other.
+    /// Changes of the properties, in their order.
     pub changes: Vec<PropertyChange>,
-    /// The new PartitionKey; that of the row without.
+    /// The new PartitionKey; none to keep that of the row.
     pub partition_key: Option<Template>,
     /// The new RowKey.
     pub row_key: Option<Template>,
 }
 
+impl WriteRows {
+    /// Inserts into an existing table.
+    pub fn insert(table: impl Into<String>, rows: impl IntoIterator<Item = Entity>) -> Self {
+        Self {
+            table: table.into(),
+            rows: rows.into_iter().collect(),
+            update: None,
+            create_table: false,
+        }
+    }
+
+    fn verb(&self) -> &'static str {
+        self.update.map_or("insert", |_| "upsert")
+    }
+}
+
 impl Transform {
-    /// A transform of a table that changes nothing yet.
+    /// A transform of a table, without changes.
     #[must_use]
     pub fn of(table: impl Into<String>) -> Self {
         Self {
@@ -118,8 +129,7 @@ impl Operation {
             Self::DeleteTable { .. } => "delete_table",
             Self::RenameTable { .. } => "rename_table",
             Self::CopyTable { .. } => "copy_table",
-            Self::Insert { .. } => "insert",
-            Self::Upsert { .. } => "upsert",
+            Self::Write(write) => write.verb(),
             Self::Delete {
                 rows: RowSelection::All,
                 ..
@@ -129,42 +139,30 @@ impl Operation {
         }
     }
 
-    /// Whether it takes away what cannot be had back: rows, tables, values.
+    /// Whether it removes or overwrites data irrecoverably.
     #[must_use]
     pub fn destroys(&self) -> bool {
         match self {
-            Self::CreateTable { .. } | Self::CopyTable { .. } | Self::Insert { .. } => false,
-            Self::DeleteTable { .. }
-            | Self::RenameTable { .. }
-            | Self::Upsert { .. }
-            | Self::Delete { .. } => true,
+            Self::CreateTable { .. } | Self::CopyTable { .. } => false,
+            Self::DeleteTable { .. } | Self::RenameTable { .. } | Self::Delete { .. } => true,
+            Self::Write(write) => write.update.is_some(),
             Self::Transform(transform) => transform.to.is_none(),
         }
     }
 
-    /// How many requests it takes, if nothing fails; none where that depends on the rows of a table.
+    /// How many requests it takes without failures; none if that depends on the rows of a table.
     #[must_use]
     pub fn requests(&self) -> Option<u64> {
-        let of_rows = |rows: &[Entity], create_table: &bool| {
-            Some(batches(rows.to_vec()).len() as u64 + u64::from(*create_table))
-        };
+        let transactions = |rows: Vec<Entity>| batches(rows).len() as u64;
         match self {
             Self::CreateTable { .. } | Self::DeleteTable { .. } => Some(1),
-            Self::Insert {
-                rows, create_table, ..
+            Self::Write(write) => {
+                Some(transactions(write.rows.clone()) + u64::from(write.create_table))
             }
-            | Self::Upsert {
-                rows, create_table, ..
-            } => of_rows(rows, create_table),
             Self::Delete {
                 rows: RowSelection::Keys(keys),
                 ..
-            } => {
-                let rows = keys
-                    .iter()
-                    .map(|(partition, row)| Entity::new(partition, row));
-                of_rows(&rows.collect::<Vec<_>>(), &false)
-            }
+            } => Some(transactions(rows_of(keys))),
             Self::Delete { .. }
             | Self::RenameTable { .. }
             | Self::CopyTable { .. }
@@ -172,7 +170,7 @@ impl Operation {
         }
     }
 
-    /// What is wrong with it, whatever there is in the tables.
+    /// Checks it without reading tables.
     pub(super) fn check(&self) -> Result<(), String> {
         for table in self.tables() {
             TableName::new(table).map_err(|_| format!("{table:?} is not a valid table name"))?;
@@ -183,16 +181,11 @@ impl Operation {
             {
                 Err(format!("{from} and {to} are the same table"))
             }
-            Self::Insert { rows, .. } | Self::Upsert { rows, .. } => check_rows(rows),
+            Self::Write(write) => check_rows(&write.rows),
             Self::Delete {
                 rows: RowSelection::Keys(keys),
                 ..
-            } => {
-                let rows = keys
-                    .iter()
-                    .map(|(partition, row)| Entity::new(partition, row));
-                check_rows(&rows.collect::<Vec<_>>())
-            }
+            } => check_rows(&rows_of(keys)),
             Self::Transform(transform) => transform.check(),
             _ => Ok(()),
         }
@@ -202,8 +195,7 @@ impl Operation {
         match self {
             Self::CreateTable { table }
             | Self::DeleteTable { table }
-            | Self::Insert { table, .. }
-            | Self::Upsert { table, .. }
+            | Self::Write(WriteRows { table, .. })
             | Self::Delete { table, .. } => vec![table],
             Self::RenameTable { from, to } | Self::CopyTable { from, to } => vec![from, to],
             Self::Transform(transform) => {
@@ -233,7 +225,7 @@ impl Transform {
     }
 }
 
-/// Whether a property can have that name.
+/// Checks the name of a property.
 pub(super) fn check_name(name: &str) -> Result<(), String> {
     if matches!(name, "PartitionKey" | "RowKey" | "Timestamp") {
         return Err(format!("{name} is not a property that can be set"));
@@ -241,9 +233,16 @@ pub(super) fn check_name(name: &str) -> Result<(), String> {
     check_property_name(name).map_err(|_| format!("{name:?} is not a valid property name"))
 }
 
+fn rows_of(keys: &[(String, String)]) -> Vec<Entity> {
+    let rows = keys
+        .iter()
+        .map(|(partition, row)| Entity::new(partition, row));
+    rows.collect()
+}
+
 fn check_rows(rows: &[Entity]) -> Result<(), String> {
     if rows.is_empty() {
-        return Err("there are no rows".to_owned());
+        return Err("rows is empty".to_owned());
     }
     let mut keys = HashSet::new();
     for row in rows {
@@ -263,7 +262,7 @@ fn check_rows(rows: &[Entity]) -> Result<(), String> {
     Ok(())
 }
 
-/// In words for people, such as `insert 3 rows into people`.
+/// A description such as `insert 3 rows into people`.
 impl fmt::Display for Operation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let many = |rows: usize| if rows == 1 { "row" } else { "rows" };
@@ -272,11 +271,9 @@ impl fmt::Display for Operation {
             Self::DeleteTable { table } => write!(f, "delete table {table}"),
             Self::RenameTable { from, to } => write!(f, "rename table {from} to {to}"),
             Self::CopyTable { from, to } => write!(f, "copy table {from} to {to}"),
-            Self::Insert { table, rows, .. } => {
-                write!(f, "insert {} {} into {table}", rows.len(), many(rows.len()))
-            }
-            Self::Upsert { table, rows, .. } => {
-                write!(f, "upsert {} {} into {table}", rows.len(), many(rows.len()))
+            Self::Write(write) => {
+                let (verb, rows, table) = (write.verb(), write.rows.len(), &write.table);
+                write!(f, "{verb} {rows} {} into {table}", many(rows))
             }
             Self::Delete { table, rows } => match rows {
                 RowSelection::Keys(keys) => {

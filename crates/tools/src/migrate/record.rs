@@ -1,4 +1,4 @@
-//! What ran: one row of the table of versions for each migration.
+//! Records of migrations: one row of the version table for each.
 //!
 //! PartitionKey `migration`, RowKey the version with zeros before it, and these properties: `Id`, `Version`, `Description`,
 //! `Checksum`, `State`, `StepsDone`, `Steps`, `Begun`, `Ended`, `Who`, `Failure`; of one that is halfway also `InDoubt`, `Progress`
@@ -14,21 +14,21 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 const PARTITION: &str = "migration";
-/// Digits of a version in a RowKey: as many as the largest Int64 has.
+/// Digits of a version in a RowKey: those of the largest Int64.
 const VERSION_DIGITS: usize = 19;
-/// Longest description and failure that are kept, in characters: far from what a property can hold.
+/// Longest description and failure that are stored, in characters: well below the limit of a property.
 const TEXT_CHARS_MAX: usize = 4000;
 
-/// What became of a migration.
+/// The state of a migration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum State {
-    /// It is being done, or stopped halfway.
+    /// It is being applied, or stopped halfway.
     Applying,
-    /// It is done.
+    /// It is applied.
     Applied,
-    /// It is being taken back, or stopped halfway.
+    /// It is being reverted, or stopped halfway.
     Reverting,
-    /// It is taken back.
+    /// It is reverted.
     Reverted,
 }
 
@@ -40,16 +40,16 @@ impl State {
         Self::Reverted,
     ];
 
-    /// That of a migration under way.
-    pub(super) fn under_way(direction: Direction) -> Self {
+    /// The state of a running migration.
+    pub(super) fn running(direction: Direction) -> Self {
         match direction {
             Direction::Up => Self::Applying,
             Direction::Down => Self::Reverting,
         }
     }
 
-    /// That of a migration that has come to its end.
-    pub(super) fn at_the_end(direction: Direction) -> Self {
+    /// The state of a finished migration.
+    pub(super) fn finished(direction: Direction) -> Self {
         match direction {
             Direction::Up => Self::Applied,
             Direction::Down => Self::Reverted,
@@ -68,59 +68,59 @@ impl fmt::Display for State {
     }
 }
 
-/// How far a step is. What it means is the step's affair.
+/// The progress of a step. Each kind of step defines its meaning.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(super) struct Progress {
-    /// Which part of the step is under way, from 0.
+    /// The current phase of the step, from 0.
     #[serde(default)]
     pub(super) phase: u32,
     /// Batches written.
     #[serde(default)]
     pub(super) batches: usize,
-    /// What of a table is not read yet.
+    /// The position of the table scan.
     #[serde(default)]
     pub(super) token: Option<ResumeToken>,
-    /// The last key of the page that is being changed in its place.
+    /// The last key of the page that is being changed in place.
     #[serde(default)]
     pub(super) end: Option<(String, String)>,
-    /// Fingerprints of that page's rows as they were.
+    /// Fingerprints of that page's rows before the change.
     #[serde(skip)]
     pub(super) journal: Vec<u8>,
 }
 
-/// What is kept of a migration that ran.
+/// The record of a migration that ran.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Record {
     /// Its version.
     pub version: u64,
     /// Its id when it ran.
     pub id: String,
-    /// What it was for.
+    /// Its description.
     pub description: String,
-    /// What it did.
+    /// Its checksum when it ran.
     pub checksum: Checksum,
-    /// What became of it.
+    /// Its state.
     pub state: State,
-    /// Steps that are done, of those of its way.
+    /// Steps that are done, in its direction.
     pub steps_done: usize,
-    /// Steps of its way.
+    /// Steps of its direction.
     pub steps: usize,
     /// When it began, by the clock of its runner.
     pub begun: DateTime,
-    /// When it came to its end.
+    /// When it ended.
     pub ended: Option<DateTime>,
     /// Who ran it.
     pub who: String,
-    /// Why it stopped halfway, if its runner could tell.
+    /// Why it stopped halfway, if its runner could record that.
     pub failure: Option<String>,
-    /// Whether the step under way may have begun.
+    /// Whether the current step may have begun.
     pub(super) in_doubt: bool,
     pub(super) progress: Progress,
     pub(super) etag: Option<ETag>,
 }
 
 impl Record {
-    /// The way that it goes or went.
+    /// The direction of its last run.
     #[must_use]
     pub fn direction(&self) -> Direction {
         match self.state {
@@ -129,7 +129,7 @@ impl Record {
         }
     }
 
-    /// Whether it stopped halfway, or is under way.
+    /// Whether it stopped halfway, or is running.
     #[must_use]
     pub fn is_half_way(&self) -> bool {
         matches!(self.state, State::Applying | State::Reverting)
@@ -195,7 +195,7 @@ impl Record {
             version,
             id: text("Id")?,
             description: text("Description")?,
-            checksum: Checksum::kept(&text("Checksum")?),
+            checksum: Checksum::stored(&text("Checksum")?),
             state: state.ok_or_else(|| missing("State"))?,
             steps_done: count("StepsDone")?,
             steps: count("Steps")?,
@@ -210,7 +210,7 @@ impl Record {
     }
 }
 
-/// Reads all records, by their versions. A table that is not there has none.
+/// Reads all records, by version; none if the table does not exist.
 pub(super) async fn read_all(table: &TableClient) -> Result<Vec<Record>, MigrateError> {
     let options = QueryOptions::new().filter(Filter::pk().eq(PARTITION));
     let (mut records, mut from) = (Vec::new(), None);
@@ -233,10 +233,10 @@ pub(super) async fn read_all(table: &TableClient) -> Result<Vec<Record>, Migrate
     }
 }
 
-/// Writes a record in place of the version that was read or written last, or as a new one.
+/// Replaces the version of a record that was read or written last, or inserts a new one.
 ///
 /// # Errors
-/// [`MigrateError::Lost`] where somebody else wrote it.
+/// [`MigrateError::Lost`] if another runner wrote it.
 pub(super) async fn write(table: &TableClient, record: &mut Record) -> Result<(), MigrateError> {
     let row = record.entity();
     let written = match &record.etag {

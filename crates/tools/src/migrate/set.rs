@@ -7,39 +7,33 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Migrations(Vec<Source>);
 
-/// A migration, and where it comes from.
-#[derive(Debug, Clone, PartialEq)]
-struct Source {
-    migration: Migration,
-    path: Option<PathBuf>,
-}
+/// A migration and its file.
+type Source = (Migration, Option<PathBuf>);
 
 impl Migrations {
-    /// These migrations, in whatever order.
+    /// These migrations, given in any order.
     ///
     /// # Errors
-    /// [`InvalidMigration`] where one cannot run, or two have one version or id.
+    /// [`InvalidMigration`] if one is invalid, or two have the same version or id.
     pub fn new(migrations: impl IntoIterator<Item = Migration>) -> Result<Self, InvalidMigration> {
         let sources = migrations.into_iter().map(|migration| (migration, None));
         Self::of_sources(sources)
     }
 
     pub(super) fn of_sources(
-        sources: impl IntoIterator<Item = (Migration, Option<PathBuf>)>,
+        sources: impl IntoIterator<Item = Source>,
     ) -> Result<Self, InvalidMigration> {
         let mut all: Vec<Source> = Vec::new();
         for (migration, path) in sources {
             migration.check()?;
-            let twin = all.iter().find(|other| {
-                other.migration.version() == migration.version()
-                    || other.migration.id() == migration.id()
+            let twin = all.iter().find(|(other, _)| {
+                other.version() == migration.version() || other.id() == migration.id()
             });
-            if let Some(twin) = twin {
+            if let Some((other, other_path)) = twin {
                 let place = |path: &Option<PathBuf>| match path {
                     Some(path) => format!(" ({})", path.display()),
                     None => String::new(),
                 };
-                let other = &twin.migration;
                 return Err(InvalidMigration {
                     version: migration.version(),
                     id: migration.id().to_owned(),
@@ -48,22 +42,22 @@ impl Migrations {
                         place(&path),
                         other.version(),
                         other.id(),
-                        place(&twin.path),
+                        place(other_path),
                     ),
                 });
             }
-            all.push(Source { migration, path });
+            all.push((migration, path));
         }
-        all.sort_by_key(|source| source.migration.version());
+        all.sort_by_key(|(migration, _)| migration.version());
         Ok(Self(all))
     }
 
-    /// The migrations, by their versions.
+    /// The migrations, by version.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Migration> + ExactSizeIterator {
-        self.0.iter().map(|source| &source.migration)
+        self.0.iter().map(|(migration, _)| migration)
     }
 
-    /// Whether there is none.
+    /// Whether there are no migrations.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -75,11 +69,11 @@ impl Migrations {
         self.iter().find(|migration| migration.version() == version)
     }
 
-    /// The file that a migration was read from.
+    /// The file of a migration.
     #[must_use]
     pub fn path(&self, version: u64) -> Option<&Path> {
         let mut sources = self.0.iter();
-        let source = sources.find(|source| source.migration.version() == version)?;
-        source.path.as_deref()
+        let (_, path) = sources.find(|(migration, _)| migration.version() == version)?;
+        path.as_deref()
     }
 }

@@ -1,4 +1,4 @@
-//! Keys made of a row's properties.
+//! Templates that build keys from a row's properties.
 
 use partita_client::{Entity, ValueRef};
 use partita_wire::table::push_value_text;
@@ -6,13 +6,13 @@ use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
 
-/// Most digits that a number can be filled to.
+/// Most digits of a padded number.
 const WIDTH_MAX: usize = 64;
 
-/// A text with places for what a row holds: `{Country}-{RowKey}`. In braces stands PartitionKey, RowKey or a property, by its name;
-/// behind a colon, the digits to which an integer is filled with zeros: `{Age:6}`. `{{` and `}}` are braces.
+/// A text with placeholders for PartitionKey, RowKey or a property: `{Country}-{RowKey}`. A number behind a colon pads an integer
+/// with zeros to that many digits: `{Age:6}`. `{{` and `}}` stand for braces.
 ///
-/// What it sees is the row as it was read, before any change of its transform.
+/// Placeholders have the values of the row as it was read, before any change of its transform.
 ///
 /// ```
 /// use partita_client::Entity;
@@ -33,26 +33,26 @@ enum Piece {
     Property { name: String, width: Option<usize> },
 }
 
-/// The text is no template.
+/// The text is not a template.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum InvalidTemplate {
-    /// A brace stands alone.
+    /// A brace is unmatched.
     #[error("unmatched brace; write {{{{ or }}}} for a literal brace")]
     Brace,
-    /// What stands in braces is not a name, or a name and a number of digits.
-    #[error("{{{0}}} is not a name of a property, alone or with digits as in {{Age:6}}")]
+    /// The text in braces is not a name, alone or with a number of digits.
+    #[error("{{{0}}} is not a property name, alone or with digits as in {{Age:6}}")]
     Place(String),
 }
 
 /// A row cannot fill the template.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum TemplateError {
-    /// It has no such property.
+    /// The row lacks the property.
     #[error("the row has no property {0}")]
     Missing(String),
-    /// Digits are asked for, and the property is no integer, or a negative one.
+    /// The template pads the property, which is not an integer of 0 or more.
     #[error("property {0} is not an integer of 0 or more, so it cannot be padded with zeros")]
-    NoInteger(String),
+    NotAnInteger(String),
 }
 
 impl Template {
@@ -98,7 +98,7 @@ fn fill(
         _ => -1,
     };
     if number < 0 {
-        return Err(TemplateError::NoInteger(name.to_owned()));
+        return Err(TemplateError::NotAnInteger(name.to_owned()));
     }
     out.push_str(&format!("{number:0width$}"));
     Ok(())
@@ -158,11 +158,10 @@ impl fmt::Display for Template {
         for piece in &self.0 {
             match piece {
                 Piece::Text(text) => f.write_str(&text.replace('{', "{{").replace('}', "}}"))?,
-                Piece::Property { name, width: None } => write!(f, "{{{name}}}")?,
-                Piece::Property {
-                    name,
-                    width: Some(width),
-                } => write!(f, "{{{name}:{width}}}")?,
+                Piece::Property { name, width } => {
+                    let width = width.map_or(String::new(), |width| format!(":{width}"));
+                    write!(f, "{{{name}{width}}}")?;
+                }
             }
         }
         Ok(())
@@ -175,7 +174,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn places_are_filled() {
+    fn placeholders_are_filled() {
         let mut row = Entity::new("p", "r");
         row.insert("A", 7).insert("B", -7_i64).insert("C", 1.5);
         let of = |template: &str| template.parse::<Template>().unwrap().of(&row);
@@ -188,13 +187,13 @@ mod tests {
             let refused = of(&format!("{{{no_integer}:3}}"));
             assert_eq!(
                 refused,
-                Err(TemplateError::NoInteger(no_integer.to_owned()))
+                Err(TemplateError::NotAnInteger(no_integer.to_owned()))
             );
         }
     }
 
     #[test]
-    fn others_are_refused() {
+    fn invalid_templates_are_refused() {
         use InvalidTemplate::{Brace, Place};
         let place = |text: &str| Place(text.to_owned());
         for (text, expected) in [

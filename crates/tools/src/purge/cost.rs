@@ -1,8 +1,8 @@
-//! What a purge will cost, counted beforehand.
+//! The cost of a purge, counted beforehand.
 
 use partita_model::limits::BATCH_OPERATIONS_MAX;
 
-/// Counts the rows that a purge would delete, as they come in the table's order, and the requests that it would take.
+/// Counts the rows that a purge would delete, in the table's order, and the requests that it would send.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PurgeCost {
     rows: u64,
@@ -37,13 +37,13 @@ impl PurgeCost {
         self.rows
     }
 
-    /// Partitions in which they lie.
+    /// Their partitions.
     #[must_use]
     pub fn partitions(&self) -> u64 {
         self.partitions
     }
 
-    /// Requests that delete them, those that find them not counted.
+    /// Requests that delete them, without those of the scan.
     #[must_use]
     pub fn requests(&self) -> u64 {
         self.requests

@@ -1,23 +1,22 @@
-//! One group of rows, deleted.
+//! Deletes one group of rows.
 
 use super::grouping::{DeleteGroup, RowToDelete};
 use partita_client::{Error, TableClient, TransactionAction};
 
-/// What deleting a group has come to.
+/// The result of deleting a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Deleted {
     /// Rows deleted.
     pub rows: u64,
-    /// Rows that were gone already.
+    /// Rows that did not exist any more.
     pub gone: u64,
-    /// Rows that were written since they were found, and are kept.
+    /// Rows that were written since the scan read them, and are kept.
     pub changed: u64,
 }
 
 /// Deletes rows of one partition. A transaction fails as a whole when one of its rows has changed, so that row is left out and the
 /// others are tried again: at most once for each row.
-pub(crate) async fn delete(table: &TableClient, doomed: DeleteGroup) -> Result<Deleted, Error> {
-    let mut rows = doomed.rows;
+pub(crate) async fn delete(table: &TableClient, mut rows: DeleteGroup) -> Result<Deleted, Error> {
     let mut done = Deleted::default();
     while !rows.is_empty() {
         let (at, error) = match try_all(table, &rows).await {
@@ -42,7 +41,7 @@ pub(crate) async fn delete(table: &TableClient, doomed: DeleteGroup) -> Result<D
     Ok(done)
 }
 
-/// Deletes all or none. An error says which row is at fault.
+/// Deletes all rows or none. An error has the index of the row at fault.
 async fn try_all(table: &TableClient, rows: &[RowToDelete]) -> Result<(), (usize, Error)> {
     if let [row] = rows {
         let deleted = table.delete_entity(&row.partition_key, &row.row_key, &row.if_match);

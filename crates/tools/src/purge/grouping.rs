@@ -1,4 +1,4 @@
-//! Rows to delete, grouped into transactions: of one partition, 100 at most.
+//! Groups rows to delete into transactions: of one partition, 100 at most.
 
 use crate::scan::{Keyed as _, SourceError};
 use crate::source::TableRow;
@@ -7,25 +7,22 @@ use partita_model::limits::BATCH_OPERATIONS_MAX;
 
 /// A row to delete.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RowToDelete {
+pub(crate) struct RowToDelete {
     /// Its PartitionKey.
-    pub partition_key: String,
+    pub(crate) partition_key: String,
     /// Its RowKey.
-    pub row_key: String,
-    /// The version to delete; any where the server did not say.
-    pub if_match: IfMatch,
+    pub(crate) row_key: String,
+    /// The version to delete; any if the server did not send one.
+    pub(crate) if_match: IfMatch,
 }
 
 /// Rows of one partition to delete with one request, 1 to 100.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DeleteGroup {
-    pub(super) rows: Vec<RowToDelete>,
-}
+pub(crate) type DeleteGroup = Vec<RowToDelete>;
 
 /// Groups rows that come in the table's order.
 #[derive(Debug, Default)]
-pub struct Grouping {
-    rows: Vec<RowToDelete>,
+pub(super) struct Grouping {
+    rows: DeleteGroup,
 }
 
 impl RowToDelete {
@@ -41,26 +38,28 @@ impl RowToDelete {
 }
 
 impl Grouping {
-    /// Adds a row; gives the group that is complete by that, if one is.
-    #[must_use]
-    pub fn add(&mut self, row: RowToDelete) -> Option<DeleteGroup> {
+    /// Adds a row; returns the group that this completes, if any.
+    pub(super) fn add(&mut self, row: RowToDelete) -> Option<DeleteGroup> {
         let first = self.rows.first();
         let fits = first.is_none_or(|first| first.partition_key == row.partition_key);
-        let complete = if fits && self.rows.len() < BATCH_OPERATIONS_MAX {
-            None
-        } else {
-            Some(std::mem::take(&mut self.rows))
-        };
+        let is_complete = !fits || self.rows.len() == BATCH_OPERATIONS_MAX;
+        let complete = is_complete.then(|| std::mem::take(&mut self.rows));
         self.rows.push(row);
-        complete.map(|rows| DeleteGroup { rows })
+        complete
     }
 
     /// The last group.
-    #[must_use]
-    pub fn finish(self) -> Option<DeleteGroup> {
-        let Self { rows } = self;
-        (!rows.is_empty()).then_some(DeleteGroup { rows })
+    pub(super) fn finish(self) -> Option<DeleteGroup> {
+        Some(self.rows).filter(|rows| !rows.is_empty())
     }
+}
+
+/// Groups rows that are ordered by partition.
+pub(crate) fn groups(rows: impl Iterator<Item = RowToDelete>) -> Vec<DeleteGroup> {
+    let mut grouping = Grouping::default();
+    let mut groups: Vec<_> = rows.filter_map(|row| grouping.add(row)).collect();
+    groups.extend(grouping.finish());
+    groups
 }
 
 #[cfg(test)]
@@ -80,24 +79,19 @@ mod tests {
                 })
             });
             let rows: Vec<_> = rows.collect();
-            let mut grouping = Grouping::default();
             let mut cost = PurgeCost::default();
-            let mut groups = Vec::new();
-            for row in &rows {
-                groups.extend(grouping.add(row.clone()));
-                cost.add(&row.partition_key);
-            }
-            groups.extend(grouping.finish());
+            rows.iter().for_each(|row| cost.add(&row.partition_key));
+            let groups = groups(rows.iter().cloned());
             for group in &groups {
-                prop_assert!((1..=BATCH_OPERATIONS_MAX).contains(&group.rows.len()));
-                prop_assert!(group.rows.iter().all(|row| row.partition_key == group.rows[0].partition_key));
+                prop_assert!((1..=BATCH_OPERATIONS_MAX).contains(&group.len()));
+                prop_assert!(group.iter().all(|row| row.partition_key == group[0].partition_key));
             }
             prop_assert_eq!(cost.requests(), groups.len() as u64);
             prop_assert_eq!(cost.rows(), rows.len() as u64);
             prop_assert_eq!(cost.partitions(), sizes.len() as u64);
             let fewest: usize = sizes.iter().map(|size| size.div_ceil(BATCH_OPERATIONS_MAX)).sum();
             prop_assert_eq!(groups.len(), fewest);
-            let grouped: Vec<_> = groups.into_iter().flat_map(|group| group.rows).collect();
+            let grouped: Vec<_> = groups.into_iter().flatten().collect();
             prop_assert_eq!(grouped, rows);
         }
     }

@@ -1,9 +1,9 @@
-//! Deletes of many rows: those that a scan finds, grouped by partition into transactions, several at a time.
+//! Deletes many rows: those that a scan finds, grouped by partition into transactions, several at a time.
 //!
 //! Promises:
-//! - a row is deleted only in the version that the scan saw: one that was written since is kept, and counted;
-//! - a row that somebody else deleted meanwhile is no failure;
-//! - stopped anywhere, a purge is gone on with by starting it again: what is deleted is not found any more.
+//! - a row is deleted only in the version that the scan read: a row that was written since is kept, and counted;
+//! - a row that another client deleted meanwhile is not an error;
+//! - a purge that is stopped continues when it is started again: the scan does not find deleted rows.
 
 mod cost;
 mod delete;
@@ -14,30 +14,31 @@ mod tests;
 pub use cost::PurgeCost;
 pub use delete::Deleted;
 pub(crate) use delete::delete;
-pub use grouping::{DeleteGroup, Grouping, RowToDelete};
+pub(crate) use grouping::{RowToDelete, groups};
 
-use crate::scan::{Scan, ScanError, SourceError};
+use crate::scan::{Batch, Scan, ScanError, SourceError};
 use crate::source::{TableRow, TableSource};
+use grouping::{DeleteGroup, Grouping};
 use partita_client::TableClient;
 use std::collections::VecDeque;
 use thiserror::Error;
 use tokio::task::JoinSet;
 
-/// Why a purge did not go on.
+/// Why a purge failed.
 #[derive(Debug, Error)]
 pub enum PurgeError {
-    /// The rows could not be found.
+    /// The rows to delete cannot be read.
     #[error("cannot read the rows to delete")]
     Scan(#[source] ScanError),
-    /// A row that was found is none.
+    /// A row of the scan is invalid.
     #[error("cannot read a row")]
     Row(#[source] SourceError),
-    /// Rows could not be deleted.
+    /// Rows cannot be deleted.
     #[error("cannot delete rows")]
     Delete(#[source] partita_client::Error),
 }
 
-/// A purge under way. Deletes run as tasks that it owns; dropped, it leaves those under way to happen or not.
+/// A running purge. Deletes run as tasks that it owns. If it is dropped, running deletes may happen or not.
 #[derive(Debug)]
 pub struct Purge {
     scan: Scan<TableSource>,
@@ -49,8 +50,8 @@ pub struct Purge {
 }
 
 impl Purge {
-    /// Deletes what a scan finds, so many requests at a time. The scan has to be one of keys in the table's order, or transactions
-    /// are smaller than they could be.
+    /// Deletes the rows that a scan finds, with up to `jobs` requests at a time. The scan should return keys in the table's order, or
+    /// transactions are smaller than necessary.
     #[must_use]
     pub fn new(scan: Scan<TableSource>, table: TableClient, jobs: usize) -> Self {
         Self {
@@ -63,20 +64,20 @@ impl Purge {
         }
     }
 
-    /// What the next request has come to; `None` when all is done. May be dropped at any time without losing a row.
+    /// The result of the next request; `None` when all rows are deleted. The future may be dropped at any time without losing a row.
     ///
     /// # Errors
-    /// [`PurgeError`]. What was found and not deleted is forgotten then; begin again.
+    /// [`PurgeError`]. The purge must be started again then.
     pub async fn next(&mut self) -> Option<Result<Deleted, PurgeError>> {
         loop {
             while self.running.len() < self.jobs
-                && let Some(doomed) = self.waiting.pop_front()
+                && let Some(group) = self.waiting.pop_front()
             {
                 let table = self.table.clone();
                 self.running
-                    .spawn(async move { delete::delete(&table, doomed).await });
+                    .spawn(async move { delete::delete(&table, group).await });
             }
-            // Enough is found to keep everybody busy, or all is.
+            // Reads until every job has a waiting group.
             let reads = self.grouping.is_some() && self.waiting.len() < self.jobs;
             tokio::select! {
                 batch = self.scan.next(), if reads => {
@@ -94,7 +95,7 @@ impl Purge {
 
     fn found(
         &mut self,
-        batch: Option<Result<crate::scan::Batch<TableRow>, ScanError>>,
+        batch: Option<Result<Batch<TableRow>, ScanError>>,
     ) -> Result<(), PurgeError> {
         match batch {
             Some(batch) => {

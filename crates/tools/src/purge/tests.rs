@@ -11,9 +11,7 @@ fn doomed(rows: &[(&str, Option<&ETag>)]) -> DeleteGroup {
         row_key: (*row_key).to_owned(),
         if_match: etag.map_or(IfMatch::Any, IfMatch::from),
     });
-    DeleteGroup {
-        rows: rows.collect(),
-    }
+    rows.collect()
 }
 
 #[test]

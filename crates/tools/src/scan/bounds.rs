@@ -1,11 +1,11 @@
-//! Intervals of PartitionKeys or RowKeys, in the service's order, and their text as conditions of a filter.
+//! Intervals of PartitionKeys in the service's order, and their text as conditions of a filter.
 
 use super::prefix::lengthen;
 use partita_model::{Comparison, Filter, Property, Value, compare_utf16, successor};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 
-/// Where an interval of keys begins.
+/// The begin of an interval of keys.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Lower {
@@ -18,7 +18,7 @@ pub enum Lower {
     After(String),
 }
 
-/// Where an interval of keys ends.
+/// The end of an interval of keys.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Upper {
@@ -31,7 +31,7 @@ pub enum Upper {
     Through(String),
 }
 
-/// An interval of keys. Where they are PartitionKeys, partitions lie in it whole or not at all.
+/// An interval of PartitionKeys.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Bounds {
     /// Its begin.
@@ -42,56 +42,46 @@ pub struct Bounds {
     pub upper: Upper,
 }
 
-impl Lower {
-    fn admits(&self, key: &str) -> bool {
-        match self {
-            Self::Start => true,
-            Self::From(bound) => compare_utf16(key, bound).is_ge(),
-            Self::After(bound) => compare_utf16(key, bound).is_gt(),
-        }
-    }
+/// A place between keys: before or behind one.
+type Cut<'a> = (&'a str, Side);
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Side {
+    Before,
+    Behind,
+}
+
+fn compare(a: Cut<'_>, b: Cut<'_>) -> Ordering {
+    compare_utf16(a.0, b.0).then(a.1.cmp(&b.1))
+}
+
+impl Lower {
     /// The later of the two.
     #[must_use]
     pub fn max(self, other: Self) -> Self {
-        let later = match (self.key(), other.key()) {
-            (_, None) => false,
-            (None, Some(_)) => true,
-            (Some(a), Some(b)) => match compare_utf16(b, a) {
-                Ordering::Equal => matches!(other, Self::After(_)),
-                unequal => unequal.is_gt(),
-            },
+        let later = match (self.cut(), other.cut()) {
+            (Some(cut), Some(other)) => compare(other, cut).is_gt(),
+            (cut, _) => cut.is_none(),
         };
         if later { other } else { self }
     }
 
-    fn key(&self) -> Option<&str> {
+    fn cut(&self) -> Option<Cut<'_>> {
         match self {
             Self::Start => None,
-            Self::From(key) | Self::After(key) => Some(key),
+            Self::From(key) => Some((key, Side::Before)),
+            Self::After(key) => Some((key, Side::Behind)),
         }
     }
 }
 
 impl Upper {
-    fn admits(&self, key: &str) -> bool {
-        match self {
-            Self::End => true,
-            Self::Before(bound) => compare_utf16(key, bound).is_lt(),
-            Self::Through(bound) => compare_utf16(key, bound).is_le(),
-        }
-    }
-
     /// The earlier of the two.
     #[must_use]
     pub fn min(self, other: Self) -> Self {
-        let earlier = match (self.key(), other.key()) {
-            (_, None) => false,
-            (None, Some(_)) => true,
-            (Some(a), Some(b)) => match compare_utf16(b, a) {
-                Ordering::Equal => matches!(other, Self::Before(_)),
-                unequal => unequal.is_lt(),
-            },
+        let earlier = match (self.cut(), other.cut()) {
+            (Some(cut), Some(other)) => compare(other, cut).is_lt(),
+            (cut, _) => cut.is_none(),
         };
         if earlier { other } else { self }
     }
@@ -102,10 +92,11 @@ impl Upper {
         successor(prefix).map_or(Self::End, Self::Before)
     }
 
-    fn key(&self) -> Option<&str> {
+    fn cut(&self) -> Option<Cut<'_>> {
         match self {
             Self::End => None,
-            Self::Before(key) | Self::Through(key) => Some(key),
+            Self::Before(key) => Some((key, Side::Before)),
+            Self::Through(key) => Some((key, Side::Behind)),
         }
     }
 }
@@ -120,7 +111,7 @@ impl Bounds {
         }
     }
 
-    /// Whether they leave nothing out.
+    /// Whether it contains every key by its form.
     #[must_use]
     pub fn is_everything(&self) -> bool {
         *self == Self::default()
@@ -129,7 +120,9 @@ impl Bounds {
     /// Whether the key lies within.
     #[must_use]
     pub fn contains(&self, key: &str) -> bool {
-        self.lower.admits(key) && self.upper.admits(key)
+        let (lower, upper) = (self.lower.cut(), self.upper.cut());
+        lower.is_none_or(|lower| compare(lower, (key, Side::Before)).is_le())
+            && upper.is_none_or(|upper| compare(upper, (key, Side::Behind)).is_ge())
     }
 
     /// The keys that lie in both.
@@ -144,20 +137,16 @@ impl Bounds {
     /// Whether its ends alone show that no key lies within.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        match &self.lower {
-            Lower::Start => matches!(&self.upper, Upper::Before(end) if end.is_empty()),
-            Lower::From(key) => !self.upper.admits(key),
-            Lower::After(key) => match &self.upper {
-                Upper::End => false,
-                Upper::Before(end) | Upper::Through(end) => compare_utf16(key, end).is_ge(),
-            },
-        }
+        // No key is less than the empty one.
+        let lower = self.lower.cut().unwrap_or(("", Side::Before));
+        let upper = self.upper.cut();
+        upper.is_some_and(|upper| compare(lower, upper).is_ge())
     }
 
     /// The longest prefix that every key within is known to begin with.
     #[must_use]
     pub fn common_prefix(&self) -> &str {
-        let key = self.lower.key().unwrap_or_default();
+        let key = self.lower.cut().map_or("", |(key, _)| key);
         let mut prefix = "";
         // The interval begins within the prefix's keys; it lies in them if it ends there too.
         while let Some(longer) = lengthen(prefix, key) {
@@ -169,11 +158,10 @@ impl Bounds {
         prefix
     }
 
-    /// What a filter says to read only these keys: no, one or two conditions.
-    pub(super) fn conditions(&self, property: &Property) -> Vec<Filter> {
+    /// The conditions of a filter that reads only these keys: none, one or two.
+    pub(super) fn conditions(&self) -> Vec<Filter> {
         let lower = match &self.lower {
             Lower::Start => None,
-            // No key is less than the empty one.
             Lower::From(key) if key.is_empty() => None,
             Lower::From(key) => Some((Comparison::GreaterOrEqual, key)),
             Lower::After(key) => Some((Comparison::Greater, key)),
@@ -184,7 +172,7 @@ impl Bounds {
             Upper::Through(key) => Some((Comparison::LessOrEqual, key)),
         };
         let both = lower.into_iter().chain(upper);
-        both.map(|(op, key)| condition(property.clone(), op, key))
+        both.map(|(op, key)| condition(Property::PartitionKey, op, key))
             .collect()
     }
 }

@@ -1,5 +1,5 @@
-//! The open steps of a scan: which to execute next, which rows to hand out, and what is left if it stops here. A plain state
-//! machine: whoever drives it decides where steps are executed and in which order they end.
+//! The open steps of a scan: which to execute next, which rows to return, and which steps a resumed scan needs. A plain state
+//! machine: its caller decides where steps are executed and in which order they end.
 //!
 //! The state is one list in the table's order. Executing a step replaces it in its place:
 //!
@@ -8,13 +8,13 @@
 //! ```
 //!
 //! Invariants:
-//! - what stands behind rows that are not handed out yet, and deeper than they, came from the same step; so a token that says "S
-//!   again" leaves out exactly those;
-//! - in the table's order, rows are handed out only from the front of the list, and a step that is not at the front is begun only
-//!   while its rows fit into the buffer; the step at the front always may, so that there is progress. The rows kept are thus at
-//!   most the buffer and those of one step;
-//! - in any order, rows are handed out at once, and steps are begun breadth-first, which finds work for everybody, only while few
-//!   are open; then in the table's order, which is depth-first and brings their number down to two for each character of a key.
+//! - slots behind rows that are not returned yet, with a greater depth, came from the same step. So a token that repeats the step
+//!   leaves out exactly those;
+//! - in the table's order, rows are returned only from the front of the list. A step behind the front begins only while its rows
+//!   fit into the buffer; the step at the front always may, so that there is progress. So at most the buffer and the rows of one
+//!   step are kept;
+//! - in any order, rows are returned at once. Steps begin breadth-first, which finds work for every job, only while few are open;
+//!   then in the table's order, which is depth-first and brings their number down to two for each character of a key.
 
 use super::execute::StepResult;
 use super::step::{Step, StepId};
@@ -22,26 +22,26 @@ use super::step::{Step, StepId};
 /// Open steps for each job up to which a scan in any order goes breadth-first.
 const OPEN_STEPS_PER_JOB: usize = 8;
 
-/// In which order rows are handed out.
+/// The order in which rows are returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Order {
     /// In the table's order.
     #[default]
     Table,
-    /// As they come.
+    /// In the order in which their pages arrive.
     Any,
 }
 
-/// How many steps may be under way, and how much may wait.
+/// Bounds on steps that run and on rows that wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FrontierOptions {
     /// The order of the rows.
     pub order: Order,
-    /// Steps under way at the same time, at least 1.
+    /// Steps that run at the same time, at least 1.
     pub jobs: usize,
-    /// The most rows that a step returns, see [`super::Query::step_rows_max`].
+    /// The most rows that a step returns: those of a page.
     pub step_rows_max: usize,
-    /// Rows that may be read ahead of the table's order. It counts only with [`Order::Table`].
+    /// Rows that may be read ahead of the table's order. Ignored with [`Order::Any`].
     pub buffer_rows_max: usize,
 }
 
@@ -66,9 +66,9 @@ struct Slot<R> {
     id: StepId,
     step: Step,
     state: SlotState<R>,
-    /// How many steps whose rows may still be in the list it came from.
+    /// Its ancestors whose rows may still be in the list.
     depth: usize,
-    /// Higher for later steps, and among those of one result for earlier ones: what is left behind all others finds most.
+    /// Higher for later steps, and among those of one result for earlier ones: the last step of a result finds most.
     age: u64,
 }
 
@@ -83,7 +83,7 @@ pub struct Frontier<R> {
 }
 
 impl<R> Frontier<R> {
-    /// A scan that begins with these steps, which are in the table's order and do not overlap.
+    /// A scan of these steps, which are in the table's order and do not overlap.
     #[must_use]
     pub fn new(steps: Vec<Step>, options: FrontierOptions) -> Self {
         let mut frontier = Self {
@@ -97,8 +97,7 @@ impl<R> Frontier<R> {
         frontier
     }
 
-    /// A step to execute now; none if enough are under way, or nothing may be read ahead. Whoever takes it owes a
-    /// [`Self::finish`].
+    /// A step to execute now; none if enough run, or nothing may be read ahead. Its caller must [`Self::finish`] it.
     pub fn start(&mut self) -> Option<Step> {
         if self.running >= self.options.jobs.max(1) {
             return None;
@@ -113,16 +112,16 @@ impl<R> Frontier<R> {
         Some(slot.step.clone())
     }
 
-    /// Puts the result of a step that was started in its place.
+    /// Replaces a running step by its result.
     ///
     /// # Panics
-    /// If that step is not under way.
+    /// If that step does not run.
     pub fn finish(&mut self, id: StepId, result: StepResult<R>) {
         let at = self
             .slots
             .iter()
             .position(|slot| slot.id == id && matches!(slot.state, SlotState::Running));
-        let at = at.expect("a result belongs to a step under way");
+        let at = at.expect("a result belongs to a running step");
         self.running -= 1;
         let depth = self.slots[at].depth;
         if result.rows.is_empty() {
@@ -136,7 +135,7 @@ impl<R> Frontier<R> {
         }
     }
 
-    /// The next rows to hand out, if there are any. With them their step is done: it is in no later [`Self::open_steps`].
+    /// The next rows to return, if there are any. Their step is done then: no later [`Self::open_steps`] contains it.
     pub fn take(&mut self) -> Option<Batch<R>> {
         let is_read = |slot: &Slot<R>| matches!(slot.state, SlotState::Read(_));
         let at = match self.options.order {
@@ -144,8 +143,8 @@ impl<R> Frontier<R> {
             Order::Any => self.slots.iter().position(is_read),
         }?;
         let slot = self.slots.remove(at);
-        // What came from this step comes now from the one before it, if that is still there, and is not to be taken for what
-        // came from a neighbour.
+        // Steps that came from this one now count as those of its ancestor, if that is still in the list. Otherwise they would
+        // count as those of a neighbour.
         let later = self.slots.iter_mut().skip(at);
         for below in later.take_while(|below| below.depth > slot.depth) {
             below.depth -= 1;
@@ -162,7 +161,7 @@ impl<R> Frontier<R> {
         }
     }
 
-    /// The steps that cover exactly the rows not handed out yet, in the table's order.
+    /// The steps that cover exactly the rows not returned yet, in the table's order.
     #[must_use]
     pub fn open_steps(&self) -> Vec<Step> {
         let mut steps = Vec::new();
@@ -177,19 +176,19 @@ impl<R> Frontier<R> {
         steps
     }
 
-    /// How many steps are under way.
-    #[must_use]
-    pub fn running(&self) -> usize {
+    /// How many steps run.
+    #[cfg(test)]
+    pub(super) fn running(&self) -> usize {
         self.running
     }
 
-    /// Rows read and not handed out.
-    #[must_use]
-    pub fn buffered_rows(&self) -> usize {
+    /// Rows read and not returned.
+    #[cfg(test)]
+    pub(super) fn buffered_rows(&self) -> usize {
         self.buffered_rows
     }
 
-    /// Whether all rows are handed out.
+    /// Whether all rows are returned.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.slots.is_empty()
@@ -247,7 +246,6 @@ mod tests {
         StepResult {
             rows: vec![(); rows],
             steps: left.iter().map(|prefix| step(prefix)).collect(),
-            queries: 1,
             failure: None,
         }
     }
@@ -275,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_repeats_what_is_read_and_not_handed_out() {
+    fn a_token_repeats_rows_that_are_read_and_not_returned() {
         let mut frontier = frontier(Order::Table, 3, &["a", "b"]);
         assert_eq!(start(&mut frontier, 3), steps(&["a", "b"]));
         frontier.finish(step("b").id(), result(1, &["b1", "b2"]));
@@ -283,7 +281,7 @@ mod tests {
         frontier.finish(step("a").id(), result(0, &["a1"]));
         assert_eq!(start(&mut frontier, 1), steps(&["a1"]));
         frontier.finish(step("a1").id(), result(2, &["a2"]));
-        // Below "a1" and "b" steps are open, but their rows are not handed out.
+        // Below "a1" and "b" steps are open, but their rows are not returned.
         assert_eq!(open(&frontier), steps(&["a1", "b"]));
         assert_eq!(frontier.take().unwrap().step, step("a1").id());
         assert!(frontier.take().is_none(), "the rows of b come behind a2");
@@ -291,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_neighbours_steps_are_not_left_out() {
+    fn steps_of_a_neighbour_are_not_left_out() {
         let mut frontier = frontier(Order::Any, 2, &["a", "b"]);
         assert_eq!(start(&mut frontier, 3).len(), 2);
         frontier.finish(step("b").id(), result(1, &["b1"]));
@@ -329,12 +327,12 @@ mod tests {
         let first = start(&mut frontier, 1);
         let left = ["a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9"];
         frontier.finish(first[0].id(), result(0, &left));
-        // Nine are open: the first in the table's order, and then what comes of it, until eight are.
+        // Nine are open: the first in the table's order, and then the steps from it, until eight are.
         assert_eq!(start(&mut frontier, 1), steps(&["a1"]));
         frontier.finish(step("a1").id(), result(0, &["a11"]));
         assert_eq!(start(&mut frontier, 1), steps(&["a11"]));
         frontier.finish(step("a11").id(), result(0, &[]));
-        // The last of a result goes on behind all others: it finds most.
+        // The last step of a result covers the most rows.
         assert_eq!(start(&mut frontier, 1), steps(&["a9"]));
     }
 }

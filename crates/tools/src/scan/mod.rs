@@ -1,54 +1,50 @@
-//! Every row of a table, or of a part of it, read by many requests at once and returned exactly once.
+//! Reads every row of a table, or of a part of it, with parallel requests, and returns each row exactly once.
 //!
-//! A [`Strategy`] cuts the table into the first [`Step`]s; [`execute`] reads a step's pages and says what is left; a [`Frontier`]
-//! keeps what is open; a [`Scan`] runs steps at the same time, and a [`ResumeToken`] says where it stands. Where pages come from is
-//! a [`PageSource`]: nothing here knows of HTTP.
+//! A [`Strategy`] cuts the table into the first [`Step`]s. [`execute`] reads a page of a step and returns steps for the rest. A
+//! [`Frontier`] holds the open steps, a [`Scan`] runs several at the same time, and a [`ResumeToken`] is its position. Pages come
+//! from a [`PageSource`], so nothing here depends on HTTP.
 //!
-//! Promises, for a table that does not change meanwhile:
+//! Promises, for a table that does not change during the scan:
 //! - every row within the bounds that passes the filter is returned once, whatever the strategy, the order in which requests end,
-//!   failures and resumptions between; with [`Order::Table`] in the table's order;
-//! - rows in memory are bounded, see [`RunOptions`] and [`Frontier`];
-//! - a failure loses nothing: what is left is open, and goes on where the rows returned end.
+//!   and failures and resumptions in between; with [`Order::Table`] in the table's order;
+//! - rows in memory are bounded, see [`Scan`] and [`Frontier`];
+//! - a failure loses nothing: the failed step is open again.
 //!
-//! A row that is written or deleted during the scan is seen or not, as with any paged query.
+//! A row that is written or deleted during the scan may be missing or present, as with any paged query.
 //!
 //! ```
-//! use partita_tools::scan::{
-//!     Bounds, MemoryRow, MemoryTable, Query, QueryOptions, RunOptions, Scan, Strategy,
-//! };
+//! # mod server { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../client/tests/example/server.rs")); }
+//! # server::on_a_server(async |connection_string| {
+//! use partita_client::{Entity, TableServiceClient};
+//! use partita_tools::scan::{Bounds, Keyed as _, Query, QueryOptions, RunOptions, Scan, Strategy};
+//! use partita_tools::source::TableSource;
 //! use std::sync::Arc;
 //!
-//! # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
-//! let people = [("Dashner", "Cleopatra"), ("Davis", "Gemma"), ("Davis", "Loralee")];
-//! let rows = people.map(|(partition_key, row_key)| MemoryRow {
-//!     partition_key: partition_key.to_owned(),
-//!     row_key: row_key.to_owned(),
-//!     ..MemoryRow::default()
-//! });
-//! let table = Arc::new(MemoryTable::new(rows.to_vec(), 1000));
+//! let service = TableServiceClient::from_connection_string(&connection_string)?;
+//! let table = service.create_table("people").await?;
+//! for (family, name) in [("Dashner", "Cleopatra"), ("Davis", "Gemma"), ("Davis", "Loralee")] {
+//!     table.create_entity(&Entity::new(family, name)).await?;
+//! }
 //! let query = Query::new(QueryOptions { page_rows: 2, ..QueryOptions::default() })?;
 //! let options = RunOptions { jobs: 4, ..RunOptions::default() };
 //! let steps = Strategy::Prefix.plan(&Bounds::of_prefix("D"), &[], options.jobs);
 //!
-//! let mut scan = Scan::new(table, query, steps, options);
+//! let mut scan = Scan::new(Arc::new(TableSource::new(table)), query, steps, options);
 //! let mut found = Vec::new();
 //! while let Some(batch) = scan.next().await {
-//!     found.extend(batch?.rows.into_iter().map(|row| row.row_key));
-//!     println!("to go on from here: {}", scan.token());
+//!     found.extend(batch?.rows.iter().map(|row| row.row_key().to_owned()));
+//!     println!("resume from here: {}", scan.token());
 //! }
 //! assert_eq!(found, ["Cleopatra", "Gemma", "Loralee"]);
-//! # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
-//! # })?;
-//! # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+//! # Ok(()) });
 //! ```
 
 mod bounds;
 mod execute;
 mod frontier;
-mod memory;
 mod partitions;
 mod plan;
-pub mod prefix;
+mod prefix;
 mod query;
 mod run;
 mod source;
@@ -60,11 +56,11 @@ mod token;
 pub use bounds::{Bounds, Lower, Upper};
 pub use execute::{ScanError, StepResult, execute};
 pub use frontier::{Batch, Frontier, FrontierOptions, Order};
-pub use memory::{MemoryRow, MemoryTable};
 pub use partitions::{PartitionCount, PartitionCounts};
 pub use plan::Strategy;
-pub use query::{Emit, InvalidQuery, LongPartitions, Query, QueryOptions, Tokens};
+pub use query::{Emit, InvalidQuery, Query, QueryOptions, Tokens};
 pub use run::{Progress, RunOptions, Scan};
+pub(crate) use source::compare_keys;
 pub use source::{Keyed, Page, PageRequest, PageSource, SourceError};
 pub use step::{Part, Step, StepId};
 pub use token::{InvalidToken, ResumeToken};

@@ -1,10 +1,10 @@
-//! Rows of each partition, counted as they come by in the table's order.
+//! Counts the rows of each partition, in the table's order.
 
 use super::frontier::Batch;
 use super::source::Keyed;
 use serde::{Deserialize, Serialize};
 
-/// A partition and how many rows a scan returned of it.
+/// A partition, and how many of its rows a scan returned.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartitionCount {
     /// The PartitionKey.
@@ -14,7 +14,7 @@ pub struct PartitionCount {
 }
 
 /// Counts the rows of each partition of a scan in the table's order, holding one partition at a time. It can be stored beside the
-/// scan's resume token, and goes on where it was.
+/// scan's resume token.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct PartitionCounts {
     current: Option<PartitionCount>,

@@ -4,23 +4,23 @@ use super::bounds::{Bounds, Lower, Upper};
 use super::step::{Part, Step};
 use partita_model::compare_utf16;
 
-/// How a table is cut into pieces that can be read at the same time.
+/// How a table is cut into parts that can be read at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Strategy {
-    /// Not at all: page after page. The fewest requests.
+    /// No cut: page after page. The fewest requests.
     Serial,
-    /// By the prefixes of the PartitionKeys, found on the way. Needs to know nothing beforehand.
+    /// By the prefixes of the PartitionKeys, found while reading. Needs no split points.
     Prefix,
-    /// At split points that somebody knows, each piece page after page. The fewest requests that can be made at the same time.
+    /// At known split points, each part page after page. The fewest requests of a parallel scan.
     Ranges,
-    /// By ranges where split points are known; else by prefixes, or serially if only one request is to be made at a time.
+    /// By ranges where split points are known; else by prefixes, or serially with one job.
     #[default]
     Auto,
 }
 
 impl Strategy {
-    /// The first steps of a scan of `bounds`, in the table's order. `split_points` are the PartitionKeys at which pieces begin, in
-    /// any order; those outside of the bounds do not count. `jobs` is how many requests are to be made at the same time.
+    /// The first steps of a scan of `bounds`, in the table's order. `split_points` are the PartitionKeys at which parts begin, in
+    /// any order; those outside the bounds are ignored. `jobs` is the number of requests at the same time.
     #[must_use]
     pub fn plan(self, bounds: &Bounds, split_points: &[String], jobs: usize) -> Vec<Step> {
         if bounds.is_empty() {

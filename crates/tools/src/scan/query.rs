@@ -1,4 +1,4 @@
-//! What every step of a scan asks for.
+//! The query of a scan, shared by all its steps.
 
 use partita_model::limits::PAGE_ENTITIES_MAX;
 use partita_wire::table::parse_filter;
@@ -12,30 +12,19 @@ pub enum Emit {
     /// Every row.
     #[default]
     EveryRow,
-    /// The first row of each partition. The rest of a partition is passed over, not read.
+    /// The first row of each partition. The rest of a partition is skipped, not read.
     FirstOfPartition,
 }
 
-/// How the rest of a long partition is read, where a scan goes by prefixes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LongPartitions {
-    /// Page after page.
-    #[default]
-    Serial,
-    /// By the prefixes of its RowKeys, at the same time. More requests, which all go to the one server that has the partition.
-    ByRowKey,
-}
-
-/// What a continuation token says.
+/// How continuation tokens are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tokens {
-    /// Only that there may be more: all that the protocol promises.
+    /// As a sign that there may be more rows: the protocol promises nothing else.
     #[default]
     Opaque,
-    /// Which row comes next, in the form `1!<length>!<base64>` that the service and Partita use. Saves the requests that would
-    /// ask for what the token shows not to exist. A token of another form says nothing.
+    /// As the keys of the next row, in the form `1!<length>!<base64>` that the service and Partita use. It saves requests for keys
+    /// that the token shows not to exist. A token of another form is opaque.
     NextRow,
 }
 
@@ -44,18 +33,13 @@ pub enum Tokens {
 pub struct QueryOptions {
     /// Condition on the rows, in OData text.
     pub filter: Option<String>,
-    /// Names of the properties wanted; empty for all. The keys come in any case.
+    /// Properties to return; empty for all. The keys are always included.
     pub select: Vec<String>,
-    /// Rows to ask for with a page, 1 to 1,000.
+    /// Rows of a page, 1 to 1,000.
     pub page_rows: usize,
-    /// Pages that a step reads one after the other before it is cut, at least 1. More of them mean fewer requests, and later
-    /// parallelism.
-    pub pages_per_step: usize,
     /// Which rows are returned.
     pub emit: Emit,
-    /// How a partition is read that has more than a page beyond the one on which it was met.
-    pub long_partitions: LongPartitions,
-    /// How far continuation tokens are understood.
+    /// How continuation tokens are read.
     pub tokens: Tokens,
 }
 
@@ -65,35 +49,30 @@ impl Default for QueryOptions {
             filter: None,
             select: Vec::new(),
             page_rows: PAGE_ENTITIES_MAX,
-            pages_per_step: 1,
             emit: Emit::default(),
-            long_partitions: LongPartitions::default(),
             tokens: Tokens::default(),
         }
     }
 }
 
-/// Why there is no such query.
+/// Why a query is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum InvalidQuery {
-    /// The filter is no filter of the service; what is wrong.
+    /// The filter cannot be parsed.
     #[error("invalid filter: {0}")]
     Filter(String),
     /// A page size that the service refuses.
     #[error("a page has 1 to {PAGE_ENTITIES_MAX} rows")]
     PageRows,
-    /// No page in a step.
-    #[error("a step reads at least one page")]
-    PagesPerStep,
 }
 
-/// What every step of a scan asks for: checked settings.
+/// The checked query of a scan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query(QueryOptions);
 
 impl Query {
-    /// Checks settings. The filter is parsed, because it is joined to the bounds of each step as text: a parenthesis too many
-    /// would let rows outside of them pass.
+    /// Checks settings. The filter is parsed, because it is joined to the bounds of each step as text: an unmatched parenthesis
+    /// would let rows outside the bounds pass.
     ///
     /// # Errors
     /// [`InvalidQuery`].
@@ -109,9 +88,6 @@ impl Query {
         if !(1..=PAGE_ENTITIES_MAX).contains(&options.page_rows) {
             return Err(InvalidQuery::PageRows);
         }
-        if options.pages_per_step == 0 {
-            return Err(InvalidQuery::PagesPerStep);
-        }
         if !options.select.is_empty() {
             for key in ["PartitionKey", "RowKey"] {
                 if !options.select.iter().any(|name| name == key) {
@@ -126,12 +102,6 @@ impl Query {
     #[must_use]
     pub fn options(&self) -> &QueryOptions {
         &self.0
-    }
-
-    /// The most rows that one step returns.
-    #[must_use]
-    pub fn step_rows_max(&self) -> usize {
-        self.0.page_rows.saturating_mul(self.0.pages_per_step)
     }
 }
 
@@ -170,10 +140,6 @@ mod tests {
         assert_eq!(
             of(|options| options.page_rows = 1001),
             Err(InvalidQuery::PageRows)
-        );
-        assert_eq!(
-            of(|options| options.pages_per_step = 0),
-            Err(InvalidQuery::PagesPerStep)
         );
     }
 

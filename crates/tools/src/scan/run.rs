@@ -1,4 +1,4 @@
-//! A scan under way: the frontier's steps as requests, so many at a time.
+//! A running scan: sends the frontier's steps as requests, several at a time.
 
 use super::execute::{ScanError, StepResult, execute};
 use super::frontier::{Batch, Frontier, FrontierOptions, Order};
@@ -10,19 +10,16 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use tokio::task::JoinSet;
 
-/// Steps of each job that may be read ahead of the table's order, unless told otherwise.
+/// Steps of each job that may be read ahead of the table's order.
 const STEPS_AHEAD_PER_JOB: usize = 2;
 
-/// How a scan runs. None of it changes which rows are returned.
+/// How a scan runs. No option changes which rows are returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunOptions {
     /// Requests at the same time, at least 1.
     pub jobs: usize,
     /// The order in which rows are returned.
     pub order: Order,
-    /// Rows that may be read ahead of the table's order; none for twice what all jobs read in one step. Besides, the rows of one
-    /// step for each job may be in memory.
-    pub buffer_rows_max: Option<usize>,
 }
 
 impl Default for RunOptions {
@@ -30,28 +27,25 @@ impl Default for RunOptions {
         Self {
             jobs: 1,
             order: Order::default(),
-            buffer_rows_max: None,
         }
     }
 }
 
-/// What a scan has done so far.
+/// Counts of a scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Progress {
-    /// Pages asked for.
+    /// Pages requested.
     pub queries: usize,
     /// Pages read: those that did not fail.
     pub pages: usize,
     /// Rows returned.
     pub rows: usize,
-    /// Steps executed, those that failed included.
-    pub steps: usize,
 }
 
 type Ended<R> = (StepId, StepResult<R>);
 
-/// A scan under way. Steps run as tasks of the runtime that it owns: they go on while the caller is busy with rows, at most one
-/// step for each job, and end when the scan is dropped.
+/// A running scan. Steps run as tasks that the scan owns, at most one for each job. They continue while the caller processes
+/// rows, and end when the scan is dropped. In [`Order::Table`], at most two steps of rows for each job wait to be returned.
 #[derive(Debug)]
 pub struct Scan<S: PageSource> {
     source: Arc<S>,
@@ -67,16 +61,14 @@ impl<S: PageSource> Scan<S> {
     /// A scan of these steps: those of [`super::Strategy::plan`], or of a [`ResumeToken`].
     #[must_use]
     pub fn new(source: Arc<S>, query: Query, steps: Vec<Step>, options: RunOptions) -> Self {
-        let step_rows_max = query.step_rows_max();
+        let step_rows_max = query.options().page_rows;
         let jobs = options.jobs.max(1);
         let ahead = jobs.saturating_mul(STEPS_AHEAD_PER_JOB);
         let frontier = FrontierOptions {
             order: options.order,
             jobs,
             step_rows_max,
-            buffer_rows_max: options
-                .buffer_rows_max
-                .unwrap_or(ahead.saturating_mul(step_rows_max)),
+            buffer_rows_max: ahead.saturating_mul(step_rows_max),
         };
         Self {
             source,
@@ -93,8 +85,8 @@ impl<S: PageSource> Scan<S> {
     /// The future may be dropped at any time without losing rows.
     ///
     /// # Errors
-    /// [`ScanError`]. Nothing is lost then: the step that failed is open again, the others go on, and the next call tries it once
-    /// more. Pauses and the end of patience are the source's or the caller's. A caller that gives up has [`Self::token`].
+    /// [`ScanError`]. Nothing is lost: the failed step is open again, the others continue, and the next call retries it. Pauses
+    /// and the number of retries are up to the source and the caller. A caller that gives up can resume from [`Self::token`].
     pub async fn next(&mut self) -> Option<Result<Batch<S::Row>, ScanError>> {
         loop {
             if let Some(batch) = self.frontier.take() {
@@ -120,13 +112,13 @@ impl<S: PageSource> Scan<S> {
         }
     }
 
-    /// Where the scan stands: what [`Self::next`] has not returned. A scan that goes on from there returns exactly those rows.
+    /// The position of the scan: a scan that resumes from it returns exactly the rows that [`Self::next`] has not returned.
     #[must_use]
     pub fn token(&self) -> ResumeToken {
         ResumeToken::new(&self.query, self.frontier.open_steps())
     }
 
-    /// What it has done so far.
+    /// The counts so far.
     #[must_use]
     pub fn progress(&self) -> Progress {
         self.progress
@@ -143,10 +135,8 @@ impl<S: PageSource> Scan<S> {
     }
 
     fn end_step(&mut self, id: StepId, mut result: StepResult<S::Row>) {
-        self.progress.queries += result.queries;
-        // A page that fails ends its step.
-        self.progress.pages += result.queries - usize::from(result.failure.is_some());
-        self.progress.steps += 1;
+        self.progress.queries += 1;
+        self.progress.pages += usize::from(result.failure.is_none());
         self.failures.extend(result.failure.take());
         self.frontier.finish(id, result);
     }

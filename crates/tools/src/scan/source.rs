@@ -1,15 +1,21 @@
-//! Where pages come from: the one thing a scan asks of a table.
+//! The source of pages: the only interface between a scan and a table.
 
-use partita_model::ContinuationToken;
+use partita_model::{ContinuationToken, compare_utf16};
+use std::cmp::Ordering;
 use std::error::Error;
 use std::future::Future;
 
-/// A row as a scan sees it: its place in the table. What else it holds is the caller's.
+/// A row as a scan uses it: its keys.
 pub trait Keyed {
     /// Its PartitionKey.
     fn partition_key(&self) -> &str;
     /// Its RowKey.
     fn row_key(&self) -> &str;
+}
+
+/// The order of two rows in a table, by PartitionKey and RowKey.
+pub(crate) fn compare_keys(a: (&str, &str), b: (&str, &str)) -> Ordering {
+    compare_utf16(a.0, b.0).then_with(|| compare_utf16(a.1, b.1))
 }
 
 /// A request for one page of a table.
@@ -21,31 +27,31 @@ pub struct PageRequest {
     pub select: Vec<String>,
     /// `$top`, from 1 to [`partita_model::limits::PAGE_ENTITIES_MAX`].
     pub top: usize,
-    /// Where the page before, of a request with the same filter, ended.
+    /// Where the previous page, of a request with the same filter, ended.
     pub continuation: Option<ContinuationToken>,
 }
 
-/// One page. It may be shorter than asked for, even empty, and still be followed by others.
+/// One page. It may be shorter than requested, even empty, and still be followed by others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page<R> {
     /// The rows, in the table's order.
     pub rows: Vec<R>,
-    /// Where the next page begins; none behind the last.
+    /// Where the next page begins; none on the last page.
     pub continuation: Option<ContinuationToken>,
 }
 
-/// A failure of a source; its own retries lie behind it.
+/// A failure of a source, after its own retries.
 pub type SourceError = Box<dyn Error + Send + Sync>;
 
 /// A table that can be read page by page.
 pub trait PageSource: Send + Sync + 'static {
-    /// What it returns.
+    /// The rows it returns.
     type Row: Keyed + Send + 'static;
 
     /// Reads one page. The future may be dropped at any time; nothing but the request is lost.
     ///
     /// # Errors
-    /// Whatever keeps the page from being read. The request may be made again.
+    /// The page cannot be read. The request may be repeated.
     fn page(
         &self,
         request: PageRequest,

@@ -2,11 +2,11 @@
 //!
 //! Invariants:
 //! - at any time the open steps of a scan cover exactly the rows that it has not returned yet, and no row lies in two of them;
-//! - a step says by itself, without the process that made it, what is left to read: it can be stored and sent;
-//! - equal steps have equal ids. Two open steps of one scan never do, because no row lies in two; so a step that is delivered
-//!   twice can be told by its id.
+//! - a step describes the rows to read completely: it can be stored, and executed by another process;
+//! - equal steps have equal ids. Two open steps of one scan never have the same id, because no row lies in two. So an id detects
+//!   a step that is delivered twice.
 
-use super::bounds::{Bounds, Lower, Upper, condition};
+use super::bounds::{Bounds, condition};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use partita_model::{Comparison, ContinuationToken, Filter, Property, compare_utf16};
@@ -14,10 +14,10 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use std::fmt;
 
-/// Bytes of a hash that tell steps apart: 96 bits, so that among a billion steps two alike are not to be expected.
+/// Bytes of the hash in a step's id: 96 bits, so that a collision among a billion steps is not to be expected.
 const ID_BYTES: usize = 12;
 
-/// What tells a step from the others of its scan: a hash of all that it says.
+/// Identifies a step within its scan: a hash of all its fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct StepId([u8; ID_BYTES]);
 
@@ -33,10 +33,10 @@ impl fmt::Display for StepId {
 pub struct Step {
     /// The part.
     pub part: Part,
-    /// Where in the part to go on, if the last page of it had no row to go on from.
+    /// Where in the part to continue, if its last page had no row to continue from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub continuation: Option<ContinuationToken>,
-    /// Rows to ask for with a page, where fewer are better than the scan's own page size.
+    /// Rows of a page, where fewer are better than the scan's own page size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page_rows: Option<usize>,
 }
@@ -45,16 +45,16 @@ pub struct Step {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
-    /// Partitions whose keys begin with a prefix. After a page, what is left is cut along the next character.
+    /// Partitions whose keys begin with a prefix. After a page, the rest is cut along the next character.
     Prefix {
         /// The prefix of all keys within the bounds.
         prefix: String,
-        /// Which of them.
+        /// The bounds of the keys.
         bounds: Bounds,
     },
     /// Partitions, read page after page.
     Range {
-        /// Which.
+        /// The bounds of their keys.
         bounds: Bounds,
     },
     /// Rows of one partition, read page after page.
@@ -63,15 +63,6 @@ pub enum Part {
         key: String,
         /// The RowKey behind which it begins; none for the whole partition.
         after: Option<String>,
-    },
-    /// Rows of one partition whose keys begin with a prefix. After a page, what is left is cut along the next character.
-    Rows {
-        /// Its PartitionKey.
-        partition: String,
-        /// The prefix of all RowKeys within the bounds.
-        prefix: String,
-        /// Which of them.
-        bounds: Bounds,
     },
 }
 
@@ -90,7 +81,7 @@ impl Step {
     #[must_use]
     pub fn id(&self) -> StepId {
         let mut hash = Sha256::new();
-        // The writer of JSON escapes what it has to; no two different steps have one text.
+        // JSON escapes delimiters, so two different steps never have the same text.
         let text = serde_json::to_vec(self).expect("a step is made of texts and numbers only");
         hash.update(text);
         let mut id = [0; ID_BYTES];
@@ -98,7 +89,7 @@ impl Step {
         StepId(id)
     }
 
-    /// The `$filter` that reads the part and nothing else, and of that what passes `extra`; none for the whole table.
+    /// The `$filter` that selects the rows of the part that pass `extra`; none for the whole table.
     #[must_use]
     pub fn filter(&self, extra: Option<&str>) -> Option<String> {
         let conditions = self.part.conditions();
@@ -120,48 +111,25 @@ impl Part {
                 let behind = |after: &String| compare_utf16(row_key, after).is_gt();
                 partition_key == key && after.as_ref().is_none_or(behind)
             }
-            Self::Rows {
-                partition, bounds, ..
-            } => partition_key == partition && bounds.contains(row_key),
-        }
-    }
-
-    /// Whether its bounds alone show that nothing lies within.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        match self {
-            Self::Prefix { bounds, .. } | Self::Range { bounds } | Self::Rows { bounds, .. } => {
-                bounds.is_empty()
-            }
-            Self::Partition { .. } => false,
         }
     }
 
     fn conditions(&self) -> Vec<Filter> {
         match self {
-            Self::Prefix { bounds, .. } | Self::Range { bounds } => {
-                bounds.conditions(&Property::PartitionKey)
-            }
+            Self::Prefix { bounds, .. } | Self::Range { bounds } => bounds.conditions(),
             Self::Partition { key, after } => {
-                let lower = after.clone().map_or(Lower::Start, Lower::After);
-                let upper = Upper::End;
-                conditions_in_partition(key, &Bounds { lower, upper })
+                let partition = condition(Property::PartitionKey, Comparison::Equal, key);
+                let after = after.as_ref();
+                let rows = after.map(|key| condition(Property::RowKey, Comparison::Greater, key));
+                std::iter::once(partition).chain(rows).collect()
             }
-            Self::Rows {
-                partition, bounds, ..
-            } => conditions_in_partition(partition, bounds),
         }
     }
 }
 
-fn conditions_in_partition(partition: &str, rows: &Bounds) -> Vec<Filter> {
-    let partition = condition(Property::PartitionKey, Comparison::Equal, partition);
-    let rows = rows.conditions(&Property::RowKey);
-    std::iter::once(partition).chain(rows).collect()
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::{Lower, Upper};
     use super::*;
 
     fn prefix() -> Step {
@@ -199,13 +167,6 @@ mod tests {
         for (step, extra, expected) in cases {
             assert_eq!(step.filter(extra).as_deref(), Some(expected));
         }
-        let rows = Step::new(Part::Rows {
-            partition: "Davis".to_owned(),
-            prefix: "L".to_owned(),
-            bounds: Bounds::of_prefix("L"),
-        });
-        let text = "PartitionKey eq 'Davis' and RowKey ge 'L' and RowKey lt 'M'";
-        assert_eq!(rows.filter(None).as_deref(), Some(text));
         let whole = Step::new(Part::Range {
             bounds: Bounds::default(),
         });
@@ -227,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_follow_from_what_a_step_says() {
+    fn ids_follow_from_the_fields_of_a_step() {
         assert_eq!(prefix().id(), prefix().id());
         assert_eq!(prefix().id().to_string().len(), 16);
         let mut later = partition(None);

@@ -9,11 +9,11 @@ use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
 
-/// What tells a token from other words, and its version.
+/// The begin of every token, with its version.
 const BEGIN: &str = "scan1.";
 
-/// Where a scan stands: what rows it has not returned, and what it asks of them. Page size, jobs and order may change when it
-/// goes on.
+/// The position of a scan: its query, and steps that cover the rows it has not returned. Page size, jobs and order may differ
+/// when it resumes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResumeToken {
     filter: Option<String>,
@@ -21,13 +21,13 @@ pub struct ResumeToken {
     steps: Vec<Step>,
 }
 
-/// Why a scan cannot go on from a token.
+/// Why a scan cannot resume from a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum InvalidToken {
-    /// The text is no token of this version.
+    /// The text is not a token of this version.
     #[error("not a resume token of a scan")]
     Malformed,
-    /// The scan that the token is from had another filter, or returned other rows.
+    /// The token's scan had another filter, or returned other rows.
     #[error("the resume token belongs to a scan with another filter")]
     OtherQuery,
 }
@@ -44,7 +44,7 @@ impl ResumeToken {
         }
     }
 
-    /// The steps with which the same query goes on; none if nothing is left.
+    /// The steps with which the same query resumes; none if all rows are returned.
     ///
     /// # Errors
     /// [`InvalidToken::OtherQuery`].
@@ -59,7 +59,7 @@ impl ResumeToken {
 }
 
 impl fmt::Display for ResumeToken {
-    /// One word that a shell takes as it is.
+    /// One word that needs no quotes in a shell.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = serde_json::to_vec(self).map_err(|_| fmt::Error)?;
         write!(f, "{BEGIN}{}", URL_SAFE_NO_PAD.encode(text))

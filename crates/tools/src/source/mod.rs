@@ -1,9 +1,9 @@
 //! Pages of a table behind HTTP, for scans: [`crate::scan::PageSource`] over the client.
 //!
-//! - Retries are the client's, by its policy; a scan sees a failure only when they have ended.
-//! - A page is read once on its way in, for the keys; what else a row holds is decoded by whoever wants it. Rows lend from the
-//!   answer's bytes: no row allocates.
-//! - [`Traffic`] counts what goes over the wire.
+//! - The client retries by its policy; a scan gets a failure only after the last retry.
+//! - Reading a page decodes only the keys; callers decode the rest of a row when they need it. Rows borrow from the answer's bytes,
+//!   so no row allocates.
+//! - [`Traffic`] counts requests and bytes.
 
 mod row;
 #[cfg(test)]
@@ -46,7 +46,7 @@ impl PageSource for TableSource {
     }
 }
 
-/// Asks for a page: the answer, and where the next one begins.
+/// Requests a page. Returns the answer, and where the next page begins.
 pub(crate) async fn page(
     table: &TableClient,
     request: PageRequest,

@@ -1,7 +1,7 @@
-//! Rows that lend from their page.
+//! Rows that borrow from their page.
 //!
-//! The keys of a page are copied into one text, because they may be escaped in the answer; a PartitionKey that equals the one
-//! before it is not copied again. A row is a handle on its page and an index: making one touches a reference count.
+//! The keys of a page are copied into one text, because the answer may escape them. A PartitionKey that equals the previous one is
+//! not copied again. A row is a reference to its page and an index, so creating one only increments a reference count.
 
 use crate::scan::{Keyed, SourceError};
 use bytes::Bytes;
@@ -12,7 +12,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A row of a table, not decoded beyond its keys. Cheap to clone; while one lives, the answer it came in does.
+/// A row of a table, of which only the keys are decoded. Cheap to clone; it keeps its whole page in memory.
 #[derive(Clone)]
 pub struct TableRow {
     page: Arc<Rows>,
@@ -79,13 +79,13 @@ impl TableRow {
         self.page.keys.get(range.clone()).unwrap_or_default()
     }
 
-    /// The row as it came: a JSON object with minimal metadata.
+    /// The row as the server sent it: a JSON object with minimal metadata.
     #[must_use]
     pub fn json(&self) -> &[u8] {
         &self.row().source
     }
 
-    /// Reads from the row without making an entity.
+    /// Reads parts of the row without making an entity.
     ///
     /// # Errors
     /// Those of `read`.

@@ -1,8 +1,9 @@
 //! Scans of tables on a real server, over HTTP.
 
 use super::{TableRow, TableSource, Traffic};
+use crate::scan::tests::MemoryRow;
 use crate::scan::tests::property::{Case, case, expected};
-use crate::scan::{Keyed as _, MemoryRow, Order, RunOptions, Scan};
+use crate::scan::{Keyed as _, Order, RunOptions, Scan};
 use crate::server;
 use partita_client::{
     ClientOptions, Entity, TableClient, TableServiceClient, TransactionAction, UpdateMode,
@@ -68,7 +69,6 @@ async fn scanned(table: TableClient, case: &Case) -> Vec<MemoryRow> {
     let options = RunOptions {
         jobs,
         order: case.frontier.order,
-        buffer_rows_max: Some(case.frontier.buffer_rows_max),
     };
     let source = Arc::new(TableSource::new(table));
     let mut scan = Scan::new(source, case.query.clone(), steps, options);

@@ -1,9 +1,9 @@
-//! What goes over the wire, counted.
+//! Counts requests and bytes.
 
 use partita_client::{AttemptEvent, Decision, RetryObserver};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Counts what a client sends and receives: to be given to it as its observer. All figures only grow.
+/// Counts what a client sends and receives, as its observer. Counts never decrease.
 #[derive(Debug, Default)]
 pub struct Traffic {
     requests: AtomicU64,
@@ -11,25 +11,25 @@ pub struct Traffic {
     bytes: AtomicU64,
 }
 
-/// What was counted so far.
+/// The counts so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TrafficCounts {
-    /// Attempts, each a request of HTTP.
+    /// Attempts, each an HTTP request.
     pub requests: u64,
-    /// Attempts that failed and were followed by another.
+    /// Attempts that failed and were retried.
     pub retries: u64,
-    /// Bytes of bodies, both ways.
+    /// Bytes of request and answer bodies.
     pub bytes: u64,
 }
 
 impl Traffic {
-    /// Counts a request that was answered, with the bytes of both.
+    /// Counts an answered request, with the bytes of both bodies.
     pub(crate) fn count(&self, bytes: usize) {
         self.requests.fetch_add(1, Ordering::Relaxed);
         self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    /// What was counted so far.
+    /// The counts so far.
     #[must_use]
     pub fn counts(&self) -> TrafficCounts {
         let read = |count: &AtomicU64| count.load(Ordering::Relaxed);

@@ -1,22 +1,23 @@
-//! Two reports side by side: by how much the second one is faster or slower.
+//! Compares two reports.
 
 use super::report::{Report, Settings};
+use partita_load::LatencySummary;
 use serde::Serialize;
 
-/// How a figure went from one report to the other.
+/// The change of a figure between two reports.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MetricChange {
     /// `get`, `insert` …, or `all`.
     pub operation: String,
-    /// What was measured: `per-second`, `p50`, `p99`, `p99.9`, `failed-share`, `refused-share`.
+    /// The figure: `per-second`, `p50`, `p99`, `p99.9`, `failed-share`, `refused-share`.
     pub figure: &'static str,
-    /// In the first report: operations a second, milliseconds, or a share from 0 to 1.
+    /// Its value in the first report: operations a second, milliseconds, or a share from 0 to 1.
     pub before: f64,
-    /// In the second one.
+    /// Its value in the second report.
     pub after: f64,
-    /// After for before; none where there is nothing to divide by.
+    /// `after` divided by `before`; none if `before` is 0.
     pub ratio: Option<f64>,
-    /// How it stands to the tolerance.
+    /// Whether it exceeds the tolerance.
     pub judgement: Judgement,
 }
 
@@ -24,16 +25,16 @@ pub struct MetricChange {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Judgement {
-    /// By more than the tolerance.
+    /// Better by more than the tolerance.
     Better,
-    /// Within it.
+    /// Within the tolerance.
     Same,
-    /// By more than the tolerance.
+    /// Worse by more than the tolerance.
     Worse,
 }
 
 impl Judgement {
-    /// Its word.
+    /// Its name.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -44,22 +45,31 @@ impl Judgement {
     }
 }
 
-/// A latency that differs by less than this, in milliseconds, is the same: timers and schedulers are no finer.
+/// Smaller differences of latency, in milliseconds, are ignored: timers and schedulers are not more precise.
 const LATENCY_MS_MIN: f64 = 0.2;
-/// A share that differs by less than this is the same.
+/// Smaller differences of shares are ignored.
 const SHARE_MIN: f64 = 0.001;
 
-/// What two runs were asked to do differently, so that their figures say little about each other. Where, when and on which table they
-/// ran is what may differ.
+/// The settings in which two runs differ, so that their figures are not comparable. Endpoint, time and table may differ.
 #[must_use]
 pub fn differences(before: &Settings, after: &Settings) -> Vec<String> {
-    // Taken apart by field, so that a new one is thought of here.
+    let pairs = compared(before).into_iter().zip(compared(after));
+    let differ = pairs.filter(|(before, after)| before != after);
+    differ
+        .map(|((what, before), (_, after))| format!("{what}: {before} and {after}"))
+        .collect()
+}
+
+/// The settings to compare. The pattern names every field, so that a new one must be considered here.
+fn compared(settings: &Settings) -> [(&'static str, String); 10] {
     let Settings {
         endpoint: _,
         table: _,
         run: _,
         seed: _,
         targets: _,
+        duration_seconds: _,
+        operations: _,
         pattern,
         rows,
         row_bytes,
@@ -69,88 +79,56 @@ pub fn differences(before: &Settings, after: &Settings) -> Vec<String> {
         aim,
         schedule,
         workers,
-        duration_seconds: _,
-        operations: _,
         retries,
-    } = before;
-    let mut found = Vec::new();
-    let mut differ = |what: &str, before: String, after: String| {
-        if before != after {
-            found.push(format!("{what}: {before} and {after}"));
-        }
-    };
-    differ("pattern", pattern.to_string(), after.pattern.to_string());
-    differ("rows", rows.to_string(), after.rows.to_string());
-    differ(
-        "bytes of a row",
-        row_bytes.to_string(),
-        after.row_bytes.to_string(),
-    );
-    differ("mix", mix.to_string(), after.mix.to_string());
-    differ(
-        "rows of a batch",
-        batch_rows.to_string(),
-        after.batch_rows.to_string(),
-    );
-    differ(
-        "rows of a range",
-        range_rows.to_string(),
-        after.range_rows.to_string(),
-    );
-    differ("aim", format!("{aim:?}"), format!("{:?}", after.aim));
-    differ("schedule", schedule.to_string(), after.schedule.to_string());
-    differ("workers", workers.to_string(), after.workers.to_string());
-    differ("retries", retries.to_string(), after.retries.to_string());
-    found
+    } = settings;
+    [
+        ("pattern", pattern.to_string()),
+        ("rows", rows.to_string()),
+        ("bytes of a row", row_bytes.to_string()),
+        ("mix", mix.to_string()),
+        ("rows of a batch", batch_rows.to_string()),
+        ("rows of a range", range_rows.to_string()),
+        ("aim", format!("{aim:?}")),
+        ("schedule", schedule.to_string()),
+        ("workers", workers.to_string()),
+        ("retries", retries.to_string()),
+    ]
 }
 
-/// All figures of both. `tolerance` is the part of the first figure by which the second may be worse: 0.1 for a tenth.
+/// All figures of both reports. `tolerance` is the share of the first figure by which the second may differ: 0.1 for a tenth.
 #[must_use]
 pub fn compare(before: &Report, after: &Report, tolerance: f64) -> Vec<MetricChange> {
     let mut changes = Vec::new();
-    let pairs = before
-        .operations
-        .iter()
-        .chain([&before.all])
-        .filter_map(|one| {
-            let others = after.operations.iter().chain([&after.all]);
-            Some((
-                one,
-                others
-                    .into_iter()
-                    .find(|other| other.operation == one.operation)?,
-            ))
-        });
-    for (one, other) in pairs {
-        let mut add = |figure, before: f64, after: f64, is_good_high, least| {
-            changes.push(change(
-                &one.operation,
-                figure,
-                [before, after],
-                is_good_high,
-                least,
-                tolerance,
-            ));
+    let mut add = |operation: &str, figure, values: [f64; 2], is_good_high, least: f64| {
+        let bound = (values[0] * tolerance).max(least);
+        changes.push(change(operation, figure, values, is_good_high, bound));
+    };
+    for one in before.operations.iter().chain([&before.all]) {
+        let mut others = after.operations.iter().chain([&after.all]);
+        let Some(other) = others.find(|other| other.operation == one.operation) else {
+            continue;
         };
-        add("per-second", one.per_second, other.per_second, true, 0.0);
-        let ms = |us: u64| us as f64 / 1_000.0;
-        let (a, b) = (one.response, other.response);
-        add("p50", ms(a.p50_us), ms(b.p50_us), false, LATENCY_MS_MIN);
-        add("p99", ms(a.p99_us), ms(b.p99_us), false, LATENCY_MS_MIN);
-        add("p99.9", ms(a.p999_us), ms(b.p999_us), false, LATENCY_MS_MIN);
-        let failed = [one, other].map(|one| share(one.failed, one.done + one.failed));
-        add("failed-share", failed[0], failed[1], false, SHARE_MIN);
+        let name = &one.operation;
+        let both = [one, other];
+        let ms = |of: fn(&LatencySummary) -> u64| {
+            both.map(|metrics| of(&metrics.response) as f64 / 1_000.0)
+        };
+        add(
+            name,
+            "per-second",
+            both.map(|one| one.per_second),
+            true,
+            0.0,
+        );
+        add(name, "p50", ms(|all| all.p50_us), false, LATENCY_MS_MIN);
+        add(name, "p99", ms(|all| all.p99_us), false, LATENCY_MS_MIN);
+        add(name, "p99.9", ms(|all| all.p999_us), false, LATENCY_MS_MIN);
+        let failed = both.map(|one| share(one.failed, one.done + one.failed));
+        add(name, "failed-share", failed, false, SHARE_MIN);
     }
-    let refused =
-        [before, after].map(|report| share(report.tries.refused_sum(), report.tries.attempts));
-    changes.push(change(
-        "all",
-        "refused-share",
-        refused,
-        false,
-        SHARE_MIN,
-        tolerance,
-    ));
+    let tries = [&before.tries, &after.tries];
+    let refused = tries.map(|tries| share(tries.refused_sum(), tries.attempts));
+    add("all", "refused-share", refused, false, SHARE_MIN);
     changes
 }
 
@@ -159,10 +137,8 @@ fn change(
     figure: &'static str,
     [before, after]: [f64; 2],
     is_good_high: bool,
-    least: f64,
-    tolerance: f64,
+    bound: f64,
 ) -> MetricChange {
-    let bound = (before * tolerance).max(least);
     let judgement = match after - before {
         difference if difference.abs() <= bound => Judgement::Same,
         difference if (difference > 0.0) == is_good_high => Judgement::Better,
@@ -210,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_worse_by_more_than_the_tolerance_is_said() {
+    fn changes_beyond_the_tolerance_are_reported() {
         let before = report();
         let mut after = before.clone();
         after.operations[0].per_second = before.operations[0].per_second * 0.85;
@@ -236,7 +212,7 @@ mod tests {
             !tolerant.contains(&"get per-second worse".to_owned()),
             "{tolerant:?}"
         );
-        // A tenth of a millisecond is no difference, however many times the first it is.
+        // A difference of 0.15 ms is ignored, whatever its ratio.
         after = before.clone();
         after.operations[1].response.p50_us = before.operations[1].response.p50_us + 150;
         assert_eq!(
@@ -246,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_compared_is_named() {
+    fn different_settings_are_named() {
         let before = report().settings;
         let after = Settings {
             workers: 3,

@@ -1,8 +1,8 @@
-//! Metrics as people read them.
+//! Formats of figures.
 
 pub use partita_load::thousands;
 
-/// A latency in the unit that it reads best in: `850 µs`, `12.3 ms`, `1.25 s`.
+/// A latency with three digits and a fitting unit: `850 µs`, `12.3 ms`, `1.25 s`.
 #[must_use]
 pub fn latency(us: u64) -> String {
     let value = us as f64;

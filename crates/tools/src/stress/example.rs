@@ -18,7 +18,7 @@ pub(super) fn report() -> Report {
             seconds: 2.5,
             retries: 0,
         }),
-        verdict: Verdict::none(),
+        verdict: Verdict::default(),
         seconds: 60.0,
         steady_seconds: 49.0,
         is_interrupted: false,

@@ -6,16 +6,16 @@ use futures::{StreamExt as _, TryStreamExt as _, stream};
 use partita_client::{Entity, TransactionAction};
 use partita_load::Keys;
 
-/// Most rows that are made at once, and most bytes of them.
+/// Most rows, and bytes of rows, in memory.
 const CHUNK_ROWS: u64 = 10_000;
 const CHUNK_BYTES: u64 = 32 << 20;
 
-/// Writes the rows with numbers below `rows`, in transactions, so many at once. `written` hears of each transaction's rows.
+/// Writes the rows with numbers below `rows`, in transactions, `jobs` at a time. Calls `written` with the rows of each transaction.
 ///
-/// Cancel safe: what was written stays.
+/// Cancel safe: rows that were written stay.
 ///
 /// # Errors
-/// Of the first transaction that failed, after the client's tries.
+/// The error of the first transaction that failed after its retries.
 pub async fn fill(
     target: &TableTarget,
     keys: &Keys,

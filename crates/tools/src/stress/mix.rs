@@ -1,4 +1,4 @@
-//! What is done to a table, and how often each.
+//! The mix of operations of a run.
 
 use partita_load::Random;
 use serde::{Deserialize, Serialize};
@@ -12,9 +12,9 @@ use thiserror::Error;
 pub enum Kind {
     /// Get Entity: a row by its keys.
     Get,
-    /// Insert Entity: a row that is not there.
+    /// Insert Entity: a new row.
     Insert,
-    /// Insert Or Replace Entity: a row that the load has written.
+    /// Insert Or Replace Entity: a row that the fill has written.
     Upsert,
     /// An entity group transaction of inserts.
     Batch,
@@ -38,7 +38,7 @@ impl Kind {
         Self::Scan,
     ];
 
-    /// The word for it on the command line and in reports.
+    /// Its name on the command line and in reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -52,19 +52,25 @@ impl Kind {
         }
     }
 
+    /// The kind of that name.
+    #[must_use]
+    pub fn of_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
     /// Whether it writes.
     #[must_use]
     pub const fn is_write(self) -> bool {
         matches!(self, Self::Insert | Self::Upsert | Self::Batch)
     }
 
-    /// Whether it needs rows that are there.
+    /// Whether it needs existing rows.
     #[must_use]
     pub const fn needs_rows(self) -> bool {
         !matches!(self, Self::Insert | Self::Batch)
     }
 
-    /// Where it stands in [`Self::ALL`].
+    /// Its index in [`Self::ALL`].
     pub(crate) const fn index(self) -> usize {
         self as usize
     }
@@ -76,7 +82,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// A mix of operations by weight: `get=80,insert=20`. A kind without a weight has 1.
+/// A mix of operations by weight: `get=80,insert=20`. The default weight is 1.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Mix {
@@ -84,7 +90,7 @@ pub struct Mix {
     weights: Vec<(Kind, u32)>,
 }
 
-/// The text is no mix.
+/// The text is not a mix.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum InvalidMix {
     /// No operation at all.
@@ -92,12 +98,12 @@ pub enum InvalidMix {
         "a mix needs an operation: get, insert, upsert, batch, row-range, partition-range or scan"
     )]
     Empty,
-    /// No such operation.
+    /// The operation is unknown.
     #[error(
         "unknown operation {0:?}: expected get, insert, upsert, batch, row-range, partition-range or scan"
     )]
     Kind(String),
-    /// A weight that is none.
+    /// The weight is not valid.
     #[error("{0:?} is not a weight: expected a whole number from 1 to 1,000,000")]
     Weight(String),
     /// The same kind twice.
@@ -109,27 +115,23 @@ pub enum InvalidMix {
 const WEIGHT_MAX: u32 = 1_000_000;
 
 impl Mix {
-    /// Whether such operations are in it.
+    /// Whether it has an operation that matches.
     #[must_use]
     pub fn has(&self, wanted: impl Fn(Kind) -> bool) -> bool {
         self.weights.iter().any(|(kind, _)| wanted(*kind))
     }
 
-    /// The kind for an operation, by chance.
+    /// A random kind.
     pub(crate) fn pick(&self, random: &mut Random) -> Kind {
-        let whole = self
-            .weights
-            .iter()
-            .map(|(_, weight)| u64::from(*weight))
-            .sum();
-        let mut at = random.below(whole);
+        let weights = self.weights.iter().map(|(_, weight)| u64::from(*weight));
+        let mut at = random.below(weights.sum());
         for (kind, weight) in &self.weights {
             match at.checked_sub(u64::from(*weight)) {
                 Some(rest) => at = rest,
                 None => return *kind,
             }
         }
-        // Not reached: the chance is below the sum.
+        // Not reached: the random number is below the sum.
         self.weights.first().map_or(Kind::Get, |(kind, _)| *kind)
     }
 }
@@ -139,22 +141,14 @@ impl FromStr for Mix {
 
     fn from_str(text: &str) -> Result<Self, InvalidMix> {
         let mut weights: Vec<(Kind, u32)> = Vec::new();
-        for part in text
-            .split(',')
-            .map(str::trim)
-            .filter(|part| !part.is_empty())
-        {
+        let parts = text.split(',').map(str::trim);
+        for part in parts.filter(|part| !part.is_empty()) {
             let (name, weight) = part.split_once('=').unwrap_or((part, "1"));
-            let kind = Kind::ALL
-                .into_iter()
-                .find(|kind| kind.name() == name.trim());
-            let kind = kind.ok_or_else(|| InvalidMix::Kind(name.trim().to_owned()))?;
-            let number = weight
-                .trim()
-                .parse()
-                .ok()
-                .filter(|weight| (1..=WEIGHT_MAX).contains(weight));
-            let number = number.ok_or_else(|| InvalidMix::Weight(weight.trim().to_owned()))?;
+            let (name, weight) = (name.trim(), weight.trim());
+            let kind = Kind::of_name(name).ok_or_else(|| InvalidMix::Kind(name.to_owned()))?;
+            let number = weight.parse().ok();
+            let number = number.filter(|number| (1..=WEIGHT_MAX).contains(number));
+            let number = number.ok_or_else(|| InvalidMix::Weight(weight.to_owned()))?;
             if weights.iter().any(|(other, _)| *other == kind) {
                 return Err(InvalidMix::Twice(kind));
             }
@@ -184,11 +178,11 @@ impl From<Mix> for String {
 
 impl fmt::Display for Mix {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, (kind, weight)) in self.weights.iter().enumerate() {
-            let comma = if at > 0 { "," } else { "" };
-            write!(f, "{comma}{kind}={weight}")?;
-        }
-        Ok(())
+        let weights = self.weights.iter();
+        let parts: Vec<_> = weights
+            .map(|(kind, weight)| format!("{kind}={weight}"))
+            .collect();
+        f.write_str(&parts.join(","))
     }
 }
 

@@ -1,7 +1,7 @@
-//! A stress test of a table: would this design be throttled, and which change of its keys would help?
+//! Stress tests of table designs: would a service throttle this table, and which change of its keys would help?
 //!
 //! ```text
-//! Pattern ─▶ Keys ─▶ load ─▶ table                       filled with rows whose keys follow from their numbers
+//! Pattern ─▶ Keys ─▶ fill ─▶ table                       rows whose keys follow from their numbers
 //!              │
 //! Mix ────▶ Requests ─▶ run (Schedule) ─▶ Target         workers take operations by number, each when it is due
 //!                         │     │ attempts, by the client's observer
@@ -12,7 +12,7 @@
 //!
 //! - Everything goes through the public protocol, so it works on Partita, Azurite and Azure.
 //! - The same seed gives the same keys and the same operations.
-//! - Latency counts from the time an operation was due ([`Schedule`]), so a server that stalls is charged for all it keeps waiting.
+//! - Latency counts from the time an operation was due ([`Schedule`]), so a server that stalls is charged for every operation it delays.
 //! - Memory is bounded however long a run is: histograms, 600 points in time, a bounded number of partitions.
 
 mod compare;
@@ -38,7 +38,9 @@ pub use partita_load::{
 
 pub use compare::{Judgement, MetricChange, compare, differences};
 pub use fill::fill;
-pub use metrics::{Growth, Live, OperationMetrics, Outcome, PartitionMetrics, Point, Tries};
+pub use metrics::{
+    Growth, Live, OperationMetrics, Outcome, PartitionMetrics, Performed, Point, Tries,
+};
 pub use mix::{InvalidMix, Kind, Mix};
 pub use page::html;
 pub use recorder::Recorder;
@@ -46,6 +48,6 @@ pub use report::{FillMetrics, InvalidReport, REPORT_BYTES_MAX, REPORT_VERSION, R
 pub use requests::{Request, Requests};
 pub use run::{GRACE, RunEnd, run};
 pub use sample::{SAMPLE_KEYS_MAX, SAMPLE_ROWS_MAX, Sample, SampleError};
-pub use target::{Performed, RUN_PROPERTY, TableTarget, Target};
+pub use target::{RUN_PROPERTY, TableTarget, Target};
 pub use test::{Test, run_test};
 pub use verdict::{Judged, Scope, State, Targets, Verdict};

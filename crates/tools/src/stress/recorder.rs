@@ -1,6 +1,6 @@
-//! The figures of a run under way, shared by its workers, the client and whoever looks at it.
+//! The figures of a running run, shared by its workers, the client and the display.
 
-use super::metrics::{Live, Measured, Metrics, OperationEnd};
+use super::metrics::{Live, Measured, Metrics};
 use super::mix::Kind;
 use partita_client::{AttemptEvent, RetryObserver};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,11 +9,11 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 tokio::task_local! {
-    /// The partition that the operation of this task is about; none for a scan. Attempts outside of an operation are not the run's.
+    /// The partition of the operation of this task; none for a scan. Attempts outside of an operation do not belong to the run.
     pub(super) static OPERATION_PARTITION: Option<String>;
 }
 
-/// Records a run. It is the observer of the client that the run uses; what else that client does is not counted.
+/// Records a run, as the observer of its client. Other requests of that client are not counted.
 #[derive(Debug)]
 pub struct Recorder {
     begin: OnceLock<Instant>,
@@ -22,7 +22,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Of a run whose ramp takes so long.
+    /// A recorder for a run with this ramp.
     #[must_use]
     pub fn new(ramp: Duration) -> Self {
         Self {
@@ -32,7 +32,7 @@ impl Recorder {
         }
     }
 
-    /// How the run stands.
+    /// The current figures.
     #[must_use]
     pub fn live(&self) -> Live {
         self.metrics()
@@ -44,7 +44,7 @@ impl Recorder {
         self.metrics().found(partition_key);
     }
 
-    /// Begins the run, unless it has.
+    /// Begins the run, if it has not begun.
     pub(super) fn begin(&self) -> Instant {
         *self.begin.get_or_init(Instant::now)
     }
@@ -59,28 +59,20 @@ impl Recorder {
             .began(self.now(), kind, partition_key, entities);
     }
 
-    pub(super) fn ended(&self, ended: &OperationEnd<'_>) {
-        self.metrics().ended(ended);
-    }
-
-    pub(super) fn stopped(&self, at: Duration) {
-        self.metrics().stopped(at);
-    }
-
     pub(super) fn end(&self, at: Duration, is_closed: bool) -> Measured {
         self.metrics()
             .end(at, self.attempts.load(Ordering::Relaxed), is_closed)
     }
 
-    fn metrics(&self) -> MutexGuard<'_, Metrics> {
-        // A panic under the lock ends the run anyway; figures are still figures.
+    pub(super) fn metrics(&self) -> MutexGuard<'_, Metrics> {
+        // A panic under the lock ends the run anyway, and the figures stay valid.
         self.metrics.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl RetryObserver for Recorder {
     fn attempt(&self, event: &AttemptEvent<'_>) {
-        // Most attempts succeed at once, and need no lock.
+        // Most attempts succeed at once. They need no lock.
         let is_plain = event.error.is_none() && event.attempt == 1;
         let _ = OPERATION_PARTITION.try_with(|partition_key| {
             self.attempts.fetch_add(1, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! The report of a run: all its settings and figures, as JSON of a version (`docs/format/stress.md`).
+//! The report of a run: all its settings and figures, as versioned JSON (`docs/format/stress.md`).
 
 use super::metrics::{Growth, Measured, OperationMetrics, PartitionMetrics, Point, Tries};
 use super::mix::{Kind, Mix};
@@ -8,7 +8,7 @@ use partita_load::{Counts, Pattern, Schedule};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// What tells a report from other files.
+/// Identifies a report.
 const KIND: &str = "partita-stress";
 /// The version that is written, and the only one that is read.
 pub const REPORT_VERSION: u64 = 1;
@@ -23,28 +23,28 @@ pub struct Report {
     pub kind: String,
     /// [`REPORT_VERSION`].
     pub version: u64,
-    /// What made it, such as `partita 0.1.0`.
+    /// The program that made it, such as `partita 0.1.0`.
     pub made_by: String,
     /// When the run began, a date-time.
     pub began: String,
-    /// What was asked for.
+    /// The settings of the run.
     pub settings: Settings,
-    /// How the table was filled; none where it was not.
+    /// How the table was filled; none if it was not.
     pub load: Option<FillMetrics>,
-    /// What is to be said about it.
+    /// The verdict.
     pub verdict: Verdict,
-    /// How long operations were begun, in seconds.
+    /// How long operations began, in seconds.
     pub seconds: f64,
-    /// How long of that counts for rates against targets: whole seconds after the ramp, or all where there is none.
+    /// The steady part of that, for rates against targets: whole seconds after the ramp, or all of it if there are none.
     pub steady_seconds: f64,
     /// Whether it was stopped before its end.
     pub is_interrupted: bool,
-    /// Operations that were due and never begun, because all workers were busy.
+    /// Operations that were due and never began, because all workers were busy.
     pub not_begun: u64,
-    /// Rows that the run wrote besides those of the load, at most: those of writes that failed may be missing.
+    /// New rows of the run, at most: rows of failed writes may be missing.
     pub new_rows: u64,
-    /// Entities a second in the steady part that were asked for; at a rate that could not be kept, those due and never begun too. So
-    /// it is of the other figures of what was asked for.
+    /// Entities a second that were asked for in the steady part. If the rate could not be kept, this and the other asked figures
+    /// include operations that never began.
     pub asked_per_second: f64,
     /// Entities a second that were read or written in the steady part.
     pub served_per_second: f64,
@@ -52,37 +52,37 @@ pub struct Report {
     pub busiest_asked_per_second: f64,
     /// All operations together.
     pub all: OperationMetrics,
-    /// Each kind of operation that there was.
+    /// Each kind of operation in the run.
     pub operations: Vec<OperationMetrics>,
-    /// What became of attempts, and what the retry policy did.
+    /// Outcomes of attempts, and decisions of the retry policy.
     pub tries: Tries,
-    /// What operations failed of.
+    /// Why operations failed.
     pub failures: Counts,
-    /// Partitions that were told apart.
+    /// Partitions that were counted separately.
     pub partitions_seen: u64,
-    /// The busiest ones, at most 50.
+    /// The busiest partitions, at most 50.
     pub partitions: Vec<PartitionMetrics>,
-    /// Where writes lay.
+    /// Writes at the ends of the table.
     pub growth: Growth,
-    /// What happened over time, at most 600 points.
+    /// Metrics over time, at most 600 points.
     pub series: Vec<Point>,
 }
 
-/// What a run was asked to do.
+/// The settings of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// Where the table is.
+    /// The endpoint of the account.
     pub endpoint: String,
-    /// Its name.
+    /// The table.
     pub table: String,
     /// Marks the rows of the run, as their property `StressRun`.
     pub run: String,
-    /// Which partitions rows lie in.
+    /// The distribution of rows over partitions.
     pub pattern: Pattern,
-    /// What keys and operations follow from.
+    /// The seed of keys and operations.
     pub seed: u64,
-    /// Rows that were to be loaded.
+    /// Rows to load.
     pub rows: u64,
     /// Bytes of text in each row.
     pub row_bytes: u64,
@@ -92,19 +92,19 @@ pub struct Settings {
     pub batch_rows: u64,
     /// Rows of a range, at most.
     pub range_rows: u64,
-    /// The only PartitionKey that was worked on; all if none.
+    /// The only PartitionKey that was used; all if none.
     pub aim: Option<String>,
     /// When operations began.
     pub schedule: Schedule,
     /// Operations at the same time, at most.
     pub workers: u64,
-    /// How long operations were to be begun, in seconds.
+    /// How long operations should begin, in seconds.
     pub duration_seconds: Option<f64>,
-    /// How many operations there were to be.
+    /// The number of operations.
     pub operations: Option<u64>,
-    /// How often a request that failed is tried again.
+    /// The number of retries of a failed request.
     pub retries: u32,
-    /// What is promised.
+    /// The targets of the service.
     pub targets: Targets,
 }
 
@@ -112,36 +112,36 @@ pub struct Settings {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FillMetrics {
-    /// Rows that were written.
+    /// Rows written.
     pub rows: u64,
-    /// How long it took.
+    /// Its duration in seconds.
     pub seconds: f64,
-    /// Requests that were tried again meanwhile.
+    /// Retried requests.
     pub retries: u64,
 }
 
-/// A text that is no report.
+/// Why a text is not a report.
 #[derive(Debug, Error)]
 pub enum InvalidReport {
-    /// Not of this kind.
+    /// It has another kind.
     #[error("not a report of partita stress")]
     Kind(#[source] Option<serde_json::Error>),
-    /// Of a version that this program does not know.
+    /// It has an unknown version.
     #[error("unsupported report version {0}: this program reads version {REPORT_VERSION}")]
     Version(u64),
-    /// A report that does not hold what it should.
+    /// Its fields are invalid.
     #[error("the report is damaged")]
     Damaged(#[source] serde_json::Error),
 }
 
-/// What every version has.
+/// The fields of every version.
 #[derive(Deserialize)]
 struct Head {
     kind: String,
     version: u64,
 }
 
-/// What a report is made of besides what was measured.
+/// The content of a report besides the metrics.
 #[derive(Debug, Clone)]
 pub(super) struct About {
     pub(super) made_by: String,
@@ -153,59 +153,38 @@ pub(super) struct About {
 
 impl Report {
     pub(super) fn of(about: About, end: RunEnd, measured: Measured) -> Self {
-        let About {
-            made_by,
-            began,
-            settings,
-            load,
-            new_rows,
-        } = about;
-        let Measured {
-            operations,
-            all,
-            points,
-            partitions,
-            partitions_seen,
-            growth,
-            tries,
-            failures,
-            steady_seconds,
-            asked_per_second,
-            served_per_second,
-            busiest_asked_per_second,
-        } = measured;
         let mut report = Self {
             kind: KIND.to_owned(),
             version: REPORT_VERSION,
-            made_by,
-            began,
-            load,
-            verdict: Verdict::none(),
+            made_by: about.made_by,
+            began: about.began,
+            load: about.load,
+            verdict: Verdict::default(),
             seconds: end.at.as_secs_f64(),
-            steady_seconds,
+            steady_seconds: measured.steady_seconds,
             is_interrupted: end.is_interrupted,
             not_begun: end.not_begun,
-            new_rows,
-            asked_per_second,
-            served_per_second,
-            busiest_asked_per_second,
-            all,
-            operations,
-            tries,
-            failures,
-            partitions_seen,
-            partitions,
-            growth,
-            series: points,
-            settings,
+            new_rows: about.new_rows,
+            asked_per_second: measured.asked_per_second,
+            served_per_second: measured.served_per_second,
+            busiest_asked_per_second: measured.busiest_asked_per_second,
+            all: measured.all,
+            operations: measured.operations,
+            tries: measured.tries,
+            failures: measured.failures,
+            partitions_seen: measured.partitions_seen,
+            partitions: measured.partitions,
+            growth: measured.growth,
+            series: measured.points,
+            settings: about.settings,
         };
-        report.count_what_was_due();
+        report.count_missed_operations();
         report.verdict = report.judged(report.settings.targets);
         report
     }
 
-    /// Where a rate could not be kept, what was due and never begun was asked for too: by the same partitions, in the same shares.
-    fn count_what_was_due(&mut self) {
+    /// If the rate could not be kept, operations that never began count as asked for, with the same shares of partitions.
+    fn count_missed_operations(&mut self) {
         let Schedule::Rate { per_second, .. } = self.settings.schedule else {
             return;
         };
@@ -222,22 +201,20 @@ impl Report {
             .for_each(|one| scale(&mut one.asked_per_second));
     }
 
-    /// Operations that were due, for each that was begun: 1 where all were.
+    /// Operations that were due, for each that began: 1 if all began.
     fn due_for_begun(&self) -> f64 {
         let begun = self.all.done + self.all.failed;
         (begun + self.not_begun) as f64 / begun.max(1) as f64
     }
 
-    /// What is to be said of it by these targets.
+    /// The verdict by these targets.
     #[must_use]
     pub fn judged(&self, targets: Targets) -> Verdict {
         let kinds: Vec<(Kind, u64, u64)> = self
             .operations
             .iter()
             .filter_map(|one| {
-                let kind = Kind::ALL
-                    .into_iter()
-                    .find(|kind| kind.name() == one.operation)?;
+                let kind = Kind::of_name(&one.operation)?;
                 Some((kind, one.done + one.failed, one.response.p99_us))
             })
             .collect();
@@ -255,21 +232,20 @@ impl Report {
         })
     }
 
-    /// As it is written to a file.
+    /// The JSON of a report file.
     #[must_use]
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self)
-            .expect("its maps have texts for keys, and its numbers are finite")
+            .expect("its maps have string keys, and its numbers are finite")
     }
 
     /// The same on one line.
     #[must_use]
     pub fn to_json_line(&self) -> String {
-        serde_json::to_string(self)
-            .expect("its maps have texts for keys, and its numbers are finite")
+        serde_json::to_string(self).expect("its maps have string keys, and its numbers are finite")
     }
 
-    /// Reads one.
+    /// Reads a report.
     ///
     /// # Errors
     /// [`InvalidReport`].
@@ -292,16 +268,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_due_and_never_begun_was_asked_for() {
+    fn operations_that_never_began_were_asked_for() {
         let kept = report();
         let mut report = report();
-        report.count_what_was_due();
+        report.count_missed_operations();
         assert_eq!(report, kept);
 
-        // As many again were due, and half of the rate was asked for.
+        // Twice as many were due as began, and half of the rate was asked for.
         report.not_begun = report.all.done + report.all.failed;
         report.asked_per_second = 500.0;
-        report.count_what_was_due();
+        report.count_missed_operations();
         assert_eq!(report.asked_per_second, 1_000.0);
         assert_eq!(report.partitions[0].asked_per_second, 1_720.0);
         assert_eq!(

@@ -1,24 +1,24 @@
-//! The operations of a run, by number: which kind, and on which rows. The same seed gives the same ones.
+//! The operations of a run by number: kind and rows. The same seed gives the same operations.
 
 use super::mix::{Kind, Mix};
 use partita_load::{Keys, Random};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Apart from the numbers that rows' keys are made of.
+/// Separates the random numbers of operations from those of keys.
 const SALT: u64 = 0x0070_6172_7469_7461;
 
-/// An operation, with the keys it is about.
+/// An operation, with its keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    /// What is done.
+    /// Its kind.
     pub kind: Kind,
-    /// The partition; where a range of partitions begins; of no account for a scan.
+    /// The partition, or the begin of a range of partitions; ignored for a scan.
     pub partition_key: String,
-    /// The rows: one, those of a batch, or where a range of rows begins.
+    /// The rows: one, those of a batch, or the begin of a range of rows.
     pub row_keys: Vec<String>,
 }
 
-/// What operations are about.
+/// Makes the operations of a run.
 #[derive(Debug)]
 pub struct Requests {
     keys: Keys,
@@ -26,19 +26,19 @@ pub struct Requests {
     mix: Mix,
     /// Rows of a batch.
     batch_rows: u64,
-    /// The rows that the load wrote are those with numbers below this.
+    /// The fill wrote the rows with numbers below this.
     loaded: u64,
-    /// The only partition, and the numbers of its loaded rows.
+    /// The only partition to use, and the numbers of its filled rows.
     aim: Option<(String, Vec<u64>)>,
     /// The number of the next new row.
     next_row: AtomicU64,
 }
 
-/// Loaded rows of an aimed-at partition that are told apart.
+/// Most filled rows of an only partition that are read.
 const AIMED_ROWS_MAX: usize = 1_000_000;
 
 impl Requests {
-    /// Operations on a table that holds the rows with numbers below `loaded`; `aim` is the only partition to work on, if so.
+    /// Operations on a table with the rows whose numbers are below `loaded`. `aim` is the only partition to use, if any.
     #[must_use]
     pub fn new(
         keys: Keys,
@@ -64,7 +64,7 @@ impl Requests {
         }
     }
 
-    /// Whether there are rows to read: reads would find nothing otherwise.
+    /// Whether there are rows to read.
     #[must_use]
     pub fn has_rows(&self) -> bool {
         self.aim
@@ -72,12 +72,12 @@ impl Requests {
             .map_or(self.loaded > 0, |(_, its)| !its.is_empty())
     }
 
-    /// New rows so far, written or not.
+    /// New rows so far, including those of failed writes.
     pub(super) fn new_rows(&self) -> u64 {
         self.next_row.load(Ordering::Relaxed) - self.loaded
     }
 
-    /// The operation of that number, from 0. Kinds and rows to read follow from the number; new rows are numbered as they come.
+    /// The operation of that number, from 0. The number determines kind and rows to read; new rows get the next free numbers.
     pub fn nth(&self, number: u64) -> Request {
         let mut random = Random::of(self.seed ^ SALT, number);
         let kind = self.mix.pick(&mut random);
@@ -95,7 +95,7 @@ impl Requests {
         }
     }
 
-    /// A row that the load wrote; where it wrote none, one that may be there.
+    /// A row that the fill wrote; if it wrote none, a row that may exist.
     fn row(&self, random: &mut Random) -> u64 {
         match &self.aim {
             Some((_, its)) if !its.is_empty() => {
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_meet_rows_of_the_load_and_inserts_new_ones() {
+    fn reads_use_filled_rows_and_inserts_new_ones() {
         let requests = requests("get=1,insert=1,batch=1", 50, None);
         let keys = Keys::new(Pattern::Uniform { partitions: 10 }, 1, "run", Vec::new());
         let loaded: BTreeSet<_> = (0..50)

@@ -1,4 +1,4 @@
-//! PartitionKeys taken from what others have: a list, or a table.
+//! Samples of PartitionKeys, from a list or from a table.
 
 use crate::scan::{
     Bounds, InvalidQuery, Keyed as _, Order, Query, QueryOptions, RunOptions, Scan, ScanError,
@@ -12,16 +12,16 @@ use std::io::{self, BufRead};
 use std::sync::Arc;
 use thiserror::Error;
 
-/// Most keys that are kept: each of those that were met with the same chance.
+/// Most keys of a sample. Each key read has the same chance to be kept.
 pub const SAMPLE_KEYS_MAX: usize = 100_000;
-/// Most rows that are read of a table to take keys from.
+/// Most rows of a table that are read for a sample.
 pub const SAMPLE_ROWS_MAX: u64 = 1_000_000;
-/// Longest line of a list, in bytes: a row as JSON may be long.
+/// Longest line of a list, in bytes: rows as JSON may be long.
 const LINE_BYTES_MAX: usize = 4 << 20;
 /// Requests at the same time.
 const JOBS: usize = 4;
 
-/// Keys that were met, as many of them as are kept.
+/// A sample of keys.
 #[derive(Debug)]
 pub struct Sample {
     keys: Vec<String>,
@@ -29,13 +29,13 @@ pub struct Sample {
     random: Random,
 }
 
-/// Why there is no sample.
+/// Why a sample cannot be taken.
 #[derive(Debug, Error)]
 pub enum SampleError {
     /// The list cannot be read.
     #[error("cannot read the list of keys")]
     Io(#[from] io::Error),
-    /// A line that looks like JSON and is no row.
+    /// A line looks like JSON but is not a row.
     #[error("line {line} of the list starts like a JSON row but has no PartitionKey")]
     Line {
         /// Its number, from 1.
@@ -47,7 +47,7 @@ pub enum SampleError {
     /// The table cannot be read.
     #[error("cannot read the table")]
     Table(#[from] ScanError),
-    /// The query for the keys is none.
+    /// The query for the keys is invalid.
     #[error(transparent)]
     Query(#[from] InvalidQuery),
 }
@@ -59,7 +59,7 @@ struct Row {
 }
 
 impl Sample {
-    /// Nothing yet. The same seed keeps the same keys of the same ones met.
+    /// An empty sample. The same seed keeps the same keys of the same input.
     fn new(seed: u64) -> Self {
         Self {
             keys: Vec::new(),
@@ -68,7 +68,7 @@ impl Sample {
         }
     }
 
-    /// The lines of a list: each a PartitionKey, or JSON of a row as the other verbs print it. Empty lines are passed over.
+    /// A sample of a list: each line is a PartitionKey, or a row as JSON. Empty lines are skipped.
     ///
     /// # Errors
     /// [`SampleError::Io`], also for a line of more than 4 MiB; [`SampleError::Line`].
@@ -102,7 +102,7 @@ impl Sample {
         }
     }
 
-    /// The PartitionKeys of a table's rows, [`SAMPLE_ROWS_MAX`] at most. Cancel safe.
+    /// A sample of a table, of at most [`SAMPLE_ROWS_MAX`] rows. Cancel safe.
     ///
     /// # Errors
     /// [`SampleError::Table`].
@@ -114,9 +114,8 @@ impl Sample {
         let steps = Strategy::Prefix.plan(&Bounds::default(), &[], JOBS);
         let options = RunOptions {
             jobs: JOBS,
-            // Batches of all of the table come early, so that a sample that ends early is not of its begin only.
+            // In any order, batches of the whole table come early. So a sample that ends early covers more than its begin.
             order: Order::Any,
-            buffer_rows_max: None,
         };
         let mut scan = Scan::new(Arc::new(TableSource::new(table)), query, steps, options);
         let mut sample = Self::new(seed);
@@ -128,12 +127,12 @@ impl Sample {
                 break;
             }
         }
-        // Batches come in any order; the same table gives the same sample.
+        // Batches come in any order, but the same table must give the same sample.
         sample.keys.sort_unstable();
         Ok(sample)
     }
 
-    /// Keys that were met.
+    /// The number of keys read.
     #[must_use]
     pub fn met(&self) -> u64 {
         self.met
@@ -145,7 +144,7 @@ impl Sample {
         self.keys
     }
 
-    /// Keeps each key that is met with the same chance (Vitter's algorithm R).
+    /// Keeps each key with the same chance (Vitter's algorithm R).
     fn meet(&mut self, key: &str) {
         self.met += 1;
         if self.keys.len() < SAMPLE_KEYS_MAX {

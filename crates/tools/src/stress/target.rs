@@ -1,6 +1,6 @@
-//! What operations are done to: a table behind HTTP, or in tests something that only takes its time.
+//! Targets of operations: a table behind HTTP; in tests, a stub that only takes time.
 
-use super::metrics::{Outcome, failure};
+use super::metrics::{Outcome, Performed, failure};
 use super::mix::Kind;
 use super::requests::Request;
 use partita_client::{
@@ -10,21 +10,12 @@ use partita_client::{
 /// The property that marks all rows of a run.
 pub const RUN_PROPERTY: &str = "StressRun";
 const PAYLOAD: &str = "Payload";
-/// A property that no row has, so that a scan has to look at all of them and sends none.
+/// A property that no row has: a scan that filters on it reads all rows and returns none.
 const MISSING: &str = "StressMissing";
 
-/// What an operation has come to.
-#[derive(Debug)]
-pub struct Performed {
-    /// How it ended.
-    pub outcome: Outcome,
-    /// Entities that were read or written, by partition; those of partitions that are not known under `None`.
-    pub served: Vec<(Option<String>, u64)>,
-}
-
-/// Something that operations can be done to. Dropped halfway, a write may have happened.
+/// Performs operations. If a future is dropped, a write may have happened.
 pub trait Target: Send + Sync + 'static {
-    /// Does one.
+    /// Performs one operation.
     fn perform(&self, request: Request) -> impl Future<Output = Performed> + Send;
 }
 
@@ -33,13 +24,13 @@ pub trait Target: Send + Sync + 'static {
 pub struct TableTarget {
     /// Its client.
     pub table: TableClient,
-    /// What marks the rows of this run.
+    /// Marks the rows of this run.
     pub run: Guid,
     /// Bytes of the text in each row besides keys and mark.
     pub row_bytes: usize,
     /// Rows of a range, 1 to 1,000.
     pub range_rows: u32,
-    /// What a scan of the whole table counts for, in entities: nobody tells how many a filter has looked at.
+    /// The entities that a scan of the whole table counts for: the server does not report how many rows it reads.
     pub scan_entities: u64,
 }
 
@@ -55,70 +46,48 @@ impl TableTarget {
     }
 
     async fn get(&self, request: Request) -> Result<Performed, partita_client::Error> {
-        let Request {
-            partition_key,
-            row_keys,
-            ..
-        } = request;
-        let row_key = row_keys.first().map_or("", String::as_str);
         let found = self
             .table
-            .get_entity_if_exists(&partition_key, row_key)
+            .get_entity_if_exists(&request.partition_key, first_row(&request))
             .await?;
-        let outcome = if found.is_some() {
-            Outcome::Done
-        } else {
-            Outcome::Missing
-        };
-        Ok(Performed {
-            outcome,
-            served: vec![(Some(partition_key), 1)],
-        })
+        let mut performed = done(vec![(Some(request.partition_key), 1)]);
+        if found.is_none() {
+            performed.outcome = Outcome::Missing;
+        }
+        Ok(performed)
     }
 
     async fn write(&self, request: Request) -> Result<Performed, partita_client::Error> {
-        let Request {
-            kind,
-            partition_key,
-            row_keys,
-        } = request;
-        let count = row_keys.len() as u64;
-        let mut rows = row_keys
-            .into_iter()
-            .map(|row_key| self.entity(&partition_key, row_key));
-        if kind == Kind::Batch {
+        let count = request.row_keys.len() as u64;
+        let row_keys = request.row_keys.into_iter();
+        let mut rows = row_keys.map(|row_key| self.entity(&request.partition_key, row_key));
+        if request.kind == Kind::Batch {
             let actions: Vec<_> = rows.map(TransactionAction::Create).collect();
             self.table.submit_transaction(&actions).await?;
         } else if let Some(row) = rows.next() {
-            if kind == Kind::Insert {
+            if request.kind == Kind::Insert {
                 self.table.create_entity(&row).await?;
             } else {
                 self.table.upsert_entity(&row, UpdateMode::Replace).await?;
             }
         }
-        Ok(done(vec![(Some(partition_key), count)]))
+        Ok(done(vec![(Some(request.partition_key), count)]))
     }
 
     async fn range(&self, request: Request) -> Result<Performed, partita_client::Error> {
-        let Request {
-            kind,
-            partition_key,
-            row_keys,
-        } = request;
-        let filter = if kind == Kind::RowRange {
-            let row_key = row_keys.first().map_or("", String::as_str);
-            Filter::pk()
-                .eq(&*partition_key)
-                .and(Filter::rk().ge(row_key))
+        let partition_key = &*request.partition_key;
+        let filter = if request.kind == Kind::RowRange {
+            let from = Filter::rk().ge(first_row(&request));
+            Filter::pk().eq(partition_key).and(from)
         } else {
-            Filter::pk().ge(&*partition_key)
+            Filter::pk().ge(partition_key)
         };
         let options = QueryOptions::new().filter(filter).top(self.range_rows);
         let page = self.table.query_page(&options, None).await?;
         let mut served = by_partition(&page)?;
         if served.is_empty() {
-            // One that finds nothing counts as one entity.
-            served.push((Some(partition_key), 1));
+            // A query that finds nothing counts as one entity.
+            served.push((Some(request.partition_key), 1));
         }
         Ok(done(served))
     }
@@ -152,6 +121,10 @@ impl Target for TableTarget {
     }
 }
 
+fn first_row(request: &Request) -> &str {
+    request.row_keys.first().map_or("", String::as_str)
+}
+
 fn done(served: Vec<(Option<String>, u64)>) -> Performed {
     Performed {
         outcome: Outcome::Done,
@@ -159,7 +132,7 @@ fn done(served: Vec<(Option<String>, u64)>) -> Performed {
     }
 }
 
-/// How many rows of a page lie in which partition, in the page's order.
+/// The number of a page's rows in each partition, in the page's order.
 fn by_partition(page: &Page) -> Result<Vec<(Option<String>, u64)>, partita_client::Error> {
     let mut served: Vec<(Option<String>, u64)> = Vec::new();
     for entity in page.entities()? {

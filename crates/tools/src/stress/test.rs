@@ -1,4 +1,4 @@
-//! A whole run on a table that is filled already: operations, figures, report.
+//! A whole run on a filled table: operations, figures, report.
 
 use super::recorder::Recorder;
 use super::report::{About, FillMetrics, Report, Settings};
@@ -10,20 +10,20 @@ use partita_load::{Keys, RunOptions, Schedule};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a run works on.
+/// The input of a run.
 #[derive(Debug, Clone)]
 pub struct Test {
-    /// What was asked for.
+    /// The settings.
     pub settings: Settings,
     /// The table; its client's observer is the recorder.
     pub target: TableTarget,
     /// The keys of its rows.
     pub keys: Keys,
-    /// How it was filled.
+    /// How the table was filled.
     pub load: Option<FillMetrics>,
 }
 
-/// Runs it, until its end or until `stop` is ready.
+/// Runs a test until its end, or until `stop` is ready.
 pub async fn run_test(test: Test, recorder: Arc<Recorder>, stop: impl AsyncFn()) -> Report {
     let Test {
         settings,
@@ -32,7 +32,7 @@ pub async fn run_test(test: Test, recorder: Arc<Recorder>, stop: impl AsyncFn())
         load,
     } = test;
     let loaded = load.map_or(0, |load| load.rows);
-    // The ends of the table, so that growth is seen from the first second on: of some rows, as others lie between.
+    // A sample of rows gives the ends of the table, so that growth is measured from the first second on.
     let step = (loaded / ENDS_SEEN).max(1);
     for number in (0..loaded)
         .step_by(usize::try_from(step).unwrap_or(usize::MAX))
@@ -79,5 +79,5 @@ pub async fn run_test(test: Test, recorder: Arc<Recorder>, stop: impl AsyncFn())
     Report::of(about, end, measured)
 }
 
-/// Loaded rows that are looked at for the ends of the table.
+/// Filled rows that are sampled for the ends of the table.
 const ENDS_SEEN: u64 = 10_000;

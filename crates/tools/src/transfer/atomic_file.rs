@@ -1,4 +1,4 @@
-//! Small files that are there whole or not at all, whenever the machine stops.
+//! Atomic replacement of small files, also across a power cut.
 //!
 //! ```text
 //! write name.tmp ─▶ sync it ─▶ rename to name ─▶ sync the directory
@@ -9,7 +9,7 @@ use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-/// The name under which a file is written before it gets its own.
+/// The temporary name of a file that is being written.
 pub(super) fn temporary(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".tmp");
@@ -30,7 +30,7 @@ pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<(), TransferError> {
     rename(&temporary, path)
 }
 
-/// Gives a file that has been synced its name, for good.
+/// Renames a synced file, durably.
 ///
 /// # Errors
 /// [`TransferError::Io`].
@@ -39,7 +39,7 @@ pub(super) fn rename(from: &Path, to: &Path) -> Result<(), TransferError> {
     sync_directory_of(to)
 }
 
-/// Removes a file, if it is there.
+/// Removes a file, if it exists.
 ///
 /// # Errors
 /// [`TransferError::Io`].
@@ -57,7 +57,7 @@ fn sync_directory_of(path: &Path) -> Result<(), TransferError> {
         .parent()
         .filter(|parent| !parent.as_os_str().is_empty());
     let parent = parent.unwrap_or(Path::new("."));
-    // Where directories cannot be opened (Windows), renaming is all there is.
+    // Windows cannot sync directories.
     match File::open(parent) {
         Ok(directory) if cfg!(unix) => directory.sync_all().map_err(TransferError::io(parent)),
         _ => Ok(()),

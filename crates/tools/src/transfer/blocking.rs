@@ -1,9 +1,9 @@
-//! Work on files, away from the threads of the runtime.
+//! Runs file I/O outside of the runtime's threads.
 
 use super::TransferError;
 use tokio::task::{JoinError, JoinSet};
 
-/// Does work that blocks, to its end even if nobody waits for it any more.
+/// Runs blocking work to its end, even if the future is dropped.
 ///
 /// # Errors
 /// Those of the work; [`TransferError::ShuttingDown`].
@@ -12,13 +12,20 @@ pub(super) async fn blocking<T: Send + 'static>(
 ) -> Result<T, TransferError> {
     let mut task = JoinSet::new();
     task.spawn_blocking(work);
+    ended(&mut task).await
+}
+
+/// The result of the only task of a set.
+pub(super) async fn ended<T: 'static>(
+    task: &mut JoinSet<Result<T, TransferError>>,
+) -> Result<T, TransferError> {
     match task.join_next().await {
         Some(ended) => joined(ended),
         None => Err(TransferError::ShuttingDown),
     }
 }
 
-/// What a task has come to. A panic in it goes on in whoever waits for it.
+/// The result of a task. If it panicked, so does the caller.
 pub(super) fn joined<T>(
     ended: Result<Result<T, TransferError>, JoinError>,
 ) -> Result<T, TransferError> {

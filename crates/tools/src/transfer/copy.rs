@@ -1,35 +1,26 @@
-//! A table to a table: across accounts, servers, clouds.
+//! Copies a table to another one: across accounts, servers and clouds.
 
 use super::TransferError;
 use super::WriteOptions;
-use super::blocking::joined;
 use super::observer::{Counts, Observer};
 use super::rows::{IntoEntity, TableReader};
 use super::state::Checkpoint;
-use super::upload::{CHUNKS_WAITING, Chunk, Upload};
+use super::upload::{Chunk, Chunks, upload};
 use crate::scan::{Order, PageSource, ResumeToken, Scan};
 use partita_client::TableClient;
 use std::sync::Arc;
-use tokio::sync::mpsc;
-use tokio::task::JoinSet;
 
-/// How rows are copied.
-pub type CopyOptions = WriteOptions;
-
-/// Writes all rows of a table to another one. Rows that the other one has besides stay. If the future is dropped, the copy stops as
-/// if it had been killed.
+/// Writes all rows of a table to another one, which keeps its other rows. If the future is dropped, the copy stops as if it had been
+/// killed.
 ///
 /// # Errors
 /// [`TransferError`].
-pub async fn copy<S: PageSource>(
+pub async fn copy<S: PageSource<Row: IntoEntity>>(
     from: &TableReader<S>,
     to: &TableClient,
-    options: &CopyOptions,
+    options: &WriteOptions,
     observer: &Arc<dyn Observer>,
-) -> Result<Counts, TransferError>
-where
-    S::Row: IntoEntity,
-{
+) -> Result<Counts, TransferError> {
     let job = serde_json::json!({
         "verb": "copy",
         "from": from.source(),
@@ -37,28 +28,20 @@ where
         "mode": options.mode,
     });
     let begun = Checkpoint::<String>::begin(options, job, observer).await?;
-    let begun = begun.unless(options.prepare(to).await).await?;
-    let token = begun.mark.map(|text| text.parse::<ResumeToken>());
+    let mut begun = begun.unless(options.prepare(to).await).await?;
+    let token = begun.mark.take().map(|text| text.parse::<ResumeToken>());
     let scan = from.scan(Order::Any, token.transpose()?)?;
-    let (chunks, taken) = mpsc::channel(CHUNKS_WAITING);
-    let mut reading = JoinSet::new();
-    reading.spawn(read(scan, chunks));
-    let load = Upload::new(to, options, begun.checkpoint, begun.is_resumed, observer);
-    let counts = load.run(taken).await?;
-    match reading.join_next().await {
-        Some(ended) => joined(ended).map(|()| counts),
-        None => Err(TransferError::ShuttingDown),
-    }
+    upload(to, options, begun, observer, |reading, chunks| {
+        reading.spawn(read(scan, chunks));
+    })
+    .await
 }
 
-/// Reads all rows; ends when nobody takes them any more.
-async fn read<S: PageSource>(
+/// Reads all rows, or until the chunks are closed.
+async fn read<S: PageSource<Row: IntoEntity>>(
     mut scan: Scan<S>,
-    chunks: mpsc::Sender<Result<Chunk<String>, TransferError>>,
-) -> Result<(), TransferError>
-where
-    S::Row: IntoEntity,
-{
+    chunks: Chunks<String>,
+) -> Result<(), TransferError> {
     while let Some(batch) = scan.next().await {
         let chunk = match batch {
             Ok(batch) => Ok(Chunk {

@@ -1,32 +1,48 @@
-//! What two tables differ in: both are read in the table's order, row by row beside each other.
+//! Compares two tables: reads both in the table's order, row by row.
 //!
-//! Timestamps and ETags are not compared: no two tables share them. A number is another value in another type; NaN is NaN, and minus
-//! zero is zero, as the service stores it.
+//! Timestamps and ETags are not compared, because every table has its own. Numbers of different types differ. NaN equals NaN, and
+//! minus zero equals zero, as the service stores them.
 
 use super::manifest::Keys;
 use super::rows::IntoEntity;
-use crate::scan::{Keyed, PageSource, Scan, ScanError};
+use crate::scan::{Keyed, PageSource, Scan, ScanError, compare_keys};
 use partita_client::Entity;
-use partita_model::{Value, compare_utf16};
+use partita_model::Value;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 
 /// A row in which two tables differ.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Difference {
-    /// Only the left one has it.
+    /// Only the left table has it.
     LeftOnly(Entity),
-    /// Only the right one has it.
+    /// Only the right table has it.
     RightOnly(Entity),
-    /// Both have it, with other properties.
+    /// Both have it, with different properties.
     Differs {
         /// Its PartitionKey.
         partition_key: String,
         /// Its RowKey.
         row_key: String,
-        /// What differs, at least one property.
+        /// The properties that differ, at least one.
         properties: Vec<PropertyDifference>,
     },
+}
+
+impl Difference {
+    /// PartitionKey and RowKey of the row.
+    #[must_use]
+    pub fn keys(&self) -> (String, String) {
+        let (partition_key, row_key) = match self {
+            Self::LeftOnly(row) | Self::RightOnly(row) => keys(row),
+            Self::Differs {
+                partition_key,
+                row_key,
+                ..
+            } => (&**partition_key, &**row_key),
+        };
+        (partition_key.to_owned(), row_key.to_owned())
+    }
 }
 
 /// A property in which two rows differ.
@@ -34,49 +50,45 @@ pub enum Difference {
 pub struct PropertyDifference {
     /// Its name.
     pub name: String,
-    /// What the left row has; none if it lacks it.
+    /// Its value in the left row; none if the row lacks it.
     pub left: Option<Value>,
-    /// What the right row has.
+    /// Its value in the right row.
     pub right: Option<Value>,
 }
 
-/// What has been compared.
+/// Counts of compared rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct DiffCounts {
-    /// Rows that are the same on both sides.
+    /// Rows that are equal in both tables.
     pub same: u64,
-    /// Rows that both have, with other properties.
+    /// Rows that both tables have, with different properties.
     pub differ: u64,
-    /// Rows that only the left one has.
+    /// Rows that only the left table has.
     pub left_only: u64,
-    /// Rows that only the right one has.
+    /// Rows that only the right table has.
     pub right_only: u64,
 }
 
-/// Two tables being compared. In memory are what their scans read ahead.
+/// A running comparison of two tables. Memory holds only the rows that the scans read ahead.
 pub struct Diff<L: PageSource, R: PageSource> {
     left: Side<L>,
     right: Side<R>,
     counts: DiffCounts,
-    /// A row up to which all rows are compared; of one that differs, its keys only.
+    /// The last row compared; only its keys if it differed.
     reached: Option<Entity>,
 }
 
 struct Side<S: PageSource> {
     scan: Scan<S>,
-    /// Rows up to these keys are passed over.
+    /// Rows up to these keys are skipped.
     behind: Option<Keys>,
     rows: std::vec::IntoIter<S::Row>,
     next: Option<Entity>,
     is_ended: bool,
 }
 
-impl<L: PageSource, R: PageSource> Diff<L, R>
-where
-    L::Row: IntoEntity,
-    R::Row: IntoEntity,
-{
-    /// Compares what two scans return, which must be in [`crate::scan::Order::Table`].
+impl<L: PageSource<Row: IntoEntity>, R: PageSource<Row: IntoEntity>> Diff<L, R> {
+    /// Compares the rows of two scans, which must be in [`crate::scan::Order::Table`].
     #[must_use]
     pub fn new(left: Scan<L>, right: Scan<R>) -> Self {
         Self {
@@ -87,7 +99,7 @@ where
         }
     }
 
-    /// The same, passing over the rows up to these keys: those of [`Self::reached`] of a comparison that was stopped.
+    /// Resumes a stopped comparison: skips the rows up to the keys of its [`Self::reached`].
     #[must_use]
     pub fn behind(mut self, keys: &Keys) -> Self {
         self.left.behind = Some(keys.clone());
@@ -95,7 +107,7 @@ where
         self
     }
 
-    /// The keys up to which all rows are compared; none at the beginning.
+    /// The keys of the last row compared; none at the begin.
     #[must_use]
     pub fn reached(&self) -> Option<Keys> {
         self.reached
@@ -104,7 +116,7 @@ where
             .or_else(|| self.left.behind.clone())
     }
 
-    /// The next difference; none when all is compared. The future may be dropped without losing any.
+    /// The next difference; none when all rows are compared. The future may be dropped without losing one.
     ///
     /// # Errors
     /// [`ScanError`]; the next call tries again.
@@ -118,7 +130,7 @@ where
                 (None, None) => return None,
                 (Some(_), None) => Ordering::Less,
                 (None, Some(_)) => Ordering::Greater,
-                (Some(left), Some(right)) => compare(left, right),
+                (Some(left), Some(right)) => compare_keys(keys(left), keys(right)),
             };
             let left = self.left.next.take_if(|_| order.is_le());
             let right = self.right.next.take_if(|_| order.is_ge());
@@ -128,13 +140,13 @@ where
         }
     }
 
-    /// What has been compared so far.
+    /// The counts so far.
     #[must_use]
     pub fn counts(&self) -> DiffCounts {
         self.counts
     }
 
-    /// Counts what was compared, and says if it differs.
+    /// Counts a row, and returns its difference.
     fn compared(&mut self, left: Option<Entity>, right: Option<Entity>) -> Option<Difference> {
         let counts = &mut self.counts;
         match (left, right) {
@@ -168,10 +180,7 @@ where
     }
 }
 
-impl<S: PageSource> Side<S>
-where
-    S::Row: IntoEntity,
-{
+impl<S: PageSource<Row: IntoEntity>> Side<S> {
     fn new(scan: Scan<S>) -> Self {
         Self {
             scan,
@@ -182,14 +191,14 @@ where
         }
     }
 
-    /// Makes sure that the next row is there, if there is one.
+    /// Reads the next row, if there is one.
     async fn fill(&mut self) -> Result<(), ScanError> {
         while self.next.is_none() && !self.is_ended {
             if let Some(row) = self.rows.next() {
-                let is_behind = self
-                    .behind
-                    .as_ref()
-                    .is_none_or(|keys| is_behind(&row, keys));
+                let is_behind = self.behind.as_ref().is_none_or(|reached| {
+                    let reached = (&*reached.partition_key, &*reached.row_key);
+                    compare_keys(keys(&row), reached).is_gt()
+                });
                 self.next = is_behind.then(|| row.into_entity());
                 continue;
             }
@@ -202,10 +211,10 @@ where
     }
 }
 
-/// The properties in which two rows differ, in the order of the left one, then of the right one.
+/// The properties in which two rows differ, in the order of the left row, then of the right row.
 #[must_use]
 pub fn differences(left: &Entity, right: &Entity) -> Vec<PropertyDifference> {
-    // Mostly rows are the same, property by property.
+    // The usual case: equal rows, with properties in the same order.
     let same = |(left, right): ((&str, &Value), (&str, &Value))| {
         left.0 == right.0 && left.1.is_same(right.1)
     };
@@ -238,21 +247,6 @@ fn keys_of(row: &Entity) -> Entity {
     Entity::new(row.partition_key(), row.row_key())
 }
 
-fn is_behind(row: &impl Keyed, keys: &Keys) -> bool {
-    let order = compare_utf16(row.partition_key(), &keys.partition_key)
-        .then_with(|| compare_utf16(row.row_key(), &keys.row_key));
-    order.is_gt()
-}
-
-fn compare(left: &Entity, right: &Entity) -> Ordering {
-    compare_utf16(left.partition_key(), right.partition_key())
-        .then_with(|| compare_utf16(left.row_key(), right.row_key()))
-}
-
-impl<L: PageSource, R: PageSource> std::fmt::Debug for Diff<L, R> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Diff")
-            .field("counts", &self.counts)
-            .finish_non_exhaustive()
-    }
+fn keys(row: &impl Keyed) -> (&str, &str) {
+    (row.partition_key(), row.row_key())
 }

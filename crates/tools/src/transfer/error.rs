@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// Why a transfer stopped. What was done until then stays, and is where it goes on if it is resumed.
+/// Why a transfer stopped. Rows that were transferred stay, and a resumed transfer continues behind them.
 #[derive(Debug, Error)]
 pub enum TransferError {
     /// The table cannot be read. Resuming may succeed.
@@ -20,11 +20,11 @@ pub enum TransferError {
         partition_key: String,
         /// Its RowKey.
         row_key: String,
-        /// What the client says; whether the write may have happened is in it.
+        /// The client's error, with the outcome of the write.
         #[source]
         source: Box<partita_client::Error>,
     },
-    /// A row to be inserted is there already. Another mode is the cure.
+    /// A row to insert exists. Use another mode.
     #[error("the row with PartitionKey {partition_key:?} and RowKey {row_key:?} already exists")]
     Exists {
         /// Its PartitionKey.
@@ -32,7 +32,7 @@ pub enum TransferError {
         /// Its RowKey.
         row_key: String,
     },
-    /// The table cannot be made.
+    /// The table cannot be created.
     #[error("cannot create the table")]
     Create(#[source] Box<partita_client::Error>),
     /// A file cannot be written or read as rows.
@@ -47,21 +47,21 @@ pub enum TransferError {
     /// A file or directory cannot be used.
     #[error("{}", .path.display())]
     Io {
-        /// Which one.
+        /// Its path.
         path: PathBuf,
         /// Why.
         #[source]
         source: io::Error,
     },
-    /// A file is not what it was when it was written: its checksum, its size, or its text.
+    /// A file has changed since it was written: its checksum, its size, or its text.
     #[error("{} is damaged: {what}", .path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What shows it.
+        /// The evidence.
         what: String,
     },
-    /// A manifest or state file of a version that is not known here: another release wrote it.
+    /// Another release wrote the manifest or state file, with an unknown version.
     #[error("unsupported version {version} of {}", .path.display())]
     Version {
         /// The file.
@@ -69,22 +69,22 @@ pub enum TransferError {
         /// Its version.
         version: u64,
     },
-    /// Something is there where the transfer would write. Resuming it, or another place, is the cure.
+    /// The target exists. Resume the transfer, or choose another target.
     #[error("{} already exists", .0.display())]
     AlreadyThere(PathBuf),
-    /// What is to be resumed was begun with other arguments, or on another file.
+    /// The job to resume was started with other arguments, or on another file.
     #[error("{} belongs to another job", .0.display())]
     OtherJob(PathBuf),
-    /// The export has not come to its end. Resuming it is the cure.
+    /// The export is not finished. Resume it first.
     #[error("{} belongs to an unfinished export; finish it first", .0.display())]
     Incomplete(PathBuf),
-    /// The place where the scan stood cannot be used.
+    /// The saved position of the scan is invalid.
     #[error("cannot resume the scan")]
     Resume(#[from] InvalidToken),
-    /// The name says no format.
+    /// The file name has no known extension.
     #[error("unknown format of {}: its name must end in .csv, .jsonl or .parquet", .0.display())]
     UnknownFormat(PathBuf),
-    /// The observer wanted it to stop. What is done is kept, and it can be resumed.
+    /// The observer stopped the transfer, which can be resumed.
     #[error("stopped")]
     Stopped,
     /// The runtime is shutting down.
@@ -93,7 +93,7 @@ pub enum TransferError {
 }
 
 impl TransferError {
-    /// For `map_err` of what is done to a file or directory.
+    /// For `map_err` of file and directory operations.
     pub(super) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
         |source| Self::Io {
             path: path.to_owned(),
@@ -101,7 +101,7 @@ impl TransferError {
         }
     }
 
-    /// For `map_err` of what is done to a file of rows.
+    /// For `map_err` of operations on a file of rows.
     pub(super) fn rows(path: &Path) -> impl FnOnce(FormatError) -> Self + '_ {
         |source| Self::Rows {
             path: path.to_owned(),
@@ -109,7 +109,7 @@ impl TransferError {
         }
     }
 
-    /// Whether it is a write that failed, and rows may be written nevertheless.
+    /// Whether it is a failed write that may have happened.
     pub(super) fn may_have_happened(&self) -> bool {
         matches!(self, Self::Write { source, .. } if source.outcome() == Outcome::MayHaveHappened)
     }

@@ -1,15 +1,14 @@
-//! Files to a table.
+//! Imports files into a table.
 //!
-//! The parts of an export, or one file, are read one after the other and written by as many requests as wanted. A part's checksum is
-//! compared before its first row is written. Timestamps are not written: they are the service's.
+//! The parts of an export, or one file, are read one after the other and written by several requests at a time. A part's checksum is
+//! verified before its first row is written. Timestamps are not written: the service sets them.
 
 use super::WriteOptions;
-use super::blocking::joined;
 use super::manifest::{ExportPart, Manifest, Progress};
 use super::observer::{Counts, Event, Observer};
 use super::part_file::{checksum, verify};
 use super::state::{Checkpoint, StartedJob};
-use super::upload::{CHUNKS_WAITING, Chunk, Upload};
+use super::upload::{Chunk, Chunks, upload};
 use super::{TransferError, blocking::blocking};
 use crate::formats::{EntityReader, Format};
 use partita_client::{Entity, TableClient};
@@ -17,8 +16,6 @@ use serde::{Deserialize, Serialize};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tokio::sync::mpsc;
-use tokio::task::JoinSet;
 
 /// Rows of a chunk.
 const CHUNK_ROWS: usize = 1000;
@@ -26,13 +23,13 @@ const CHUNK_ROWS: usize = 1000;
 /// How files are read, and how their rows are written.
 #[derive(Debug, Clone, Default)]
 pub struct ImportOptions {
-    /// The format of a single file; none to take it from its name. A directory's manifest says its own.
+    /// The format of a single file; none to take it from its name. A directory's manifest has its own.
     pub format: Option<Format>,
     /// How rows are written.
     pub load: WriteOptions,
 }
 
-/// How far an import is: so many rows of a file, and all of those before it.
+/// The position of an import: a number of rows of a file, and all files before it.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Mark {
@@ -40,27 +37,21 @@ struct Mark {
     rows: u64,
 }
 
-/// A file to be read.
+/// A file to read.
 struct Input {
     path: PathBuf,
     format: Format,
-    /// What the manifest says of it.
+    /// Its entry in the manifest.
     part: Option<ExportPart>,
-    /// How many rows it has, where that is known.
+    /// Its number of rows, if that is known.
     rows: Option<u64>,
-}
-
-/// What is to be read, and what tells it from other files.
-struct Inputs {
-    files: Vec<Input>,
-    identity: serde_json::Value,
 }
 
 /// Writes all rows of a file, or of an export's directory, to a table. If the future is dropped, the import stops as if it had been
 /// killed.
 ///
 /// # Errors
-/// [`TransferError`]. Rows before the one at fault are written, and so may be some behind it.
+/// [`TransferError`]. Rows before the one at fault are written; some rows behind it may be.
 pub async fn import(
     from: &Path,
     table: &TableClient,
@@ -69,10 +60,10 @@ pub async fn import(
 ) -> Result<Counts, TransferError> {
     let (path, format) = (from.to_owned(), options.format);
     let has_state = options.load.state.is_some();
-    let Inputs { files, identity } = blocking(move || inputs(&path, format, has_state)).await?;
+    let (files, checksums) = blocking(move || inputs(&path, format, has_state)).await?;
     let job = serde_json::json!({
         "verb": "import",
-        "from": identity,
+        "from": checksums,
         "to": { "endpoint": table.endpoint().to_string(), "table": table.name() },
         "mode": options.load.mode,
     });
@@ -84,15 +75,14 @@ pub async fn import(
         observer.event(&Event::Resumed { rows });
     }
     let seen = Arc::clone(observer);
-    let read = move |chunks: &Chunks| read_files(&files, mark, chunks, &*seen);
+    let read = move |chunks: &Chunks<Mark>| read_files(&files, mark, chunks, &*seen);
     run(read, begun, table, load, observer).await
 }
 
-/// Writes all rows that a stream brings until its end. `name` says what it is in errors. A stream cannot be read again, so
-/// [`WriteOptions::state`] is not looked at.
+/// Writes all rows of a stream. Errors name it `name`. A stream cannot be read again, so [`WriteOptions::state`] is ignored.
 ///
 /// # Errors
-/// [`TransferError`]. Rows before the one at fault are written, and so may be some behind it.
+/// [`TransferError`]. Rows before the one at fault are written; some rows behind it may be.
 pub async fn import_stream(
     input: impl Read + Send + 'static,
     (name, format): (&Path, Format),
@@ -106,7 +96,7 @@ pub async fn import_stream(
     };
     let begun = Checkpoint::<Mark>::begin(&without_state, serde_json::Value::Null, observer);
     let (begun, name, seen) = (begun.await?, name.to_owned(), Arc::clone(observer));
-    let read = move |chunks: &Chunks| {
+    let read = move |chunks: &Chunks<Mark>| {
         let rows = EntityReader::of_stream(input, format).map_err(TransferError::rows(&name))?;
         let file = OpenFile {
             path: &name,
@@ -121,31 +111,26 @@ pub async fn import_stream(
 
 /// Reads on a thread of its own, and writes.
 async fn run(
-    read: impl FnOnce(&Chunks) -> Result<(), TransferError> + Send + 'static,
+    read: impl FnOnce(&Chunks<Mark>) -> Result<(), TransferError> + Send + 'static,
     begun: StartedJob<Mark>,
     table: &TableClient,
     load: &WriteOptions,
     observer: &Arc<dyn Observer>,
 ) -> Result<Counts, TransferError> {
     let begun = begun.unless(load.prepare(table).await).await?;
-    let (chunks, taken) = mpsc::channel(CHUNKS_WAITING);
-    let mut reading = JoinSet::new();
-    reading.spawn_blocking(move || {
-        if let Err(error) = read(&chunks) {
-            // Refused only when nobody writes any more.
-            let _ = chunks.blocking_send(Err(error));
-        }
-        Ok(())
-    });
-    let load = Upload::new(table, load, begun.checkpoint, begun.is_resumed, observer);
-    let counts = load.run(taken).await?;
-    match reading.join_next().await {
-        Some(ended) => joined(ended).map(|()| counts),
-        None => Err(TransferError::ShuttingDown),
-    }
+    upload(table, load, begun, observer, |reading, chunks| {
+        reading.spawn_blocking(move || {
+            if let Err(error) = read(&chunks) {
+                // Refused only when no more chunks are written.
+                let _ = chunks.blocking_send(Err(error));
+            }
+            Ok(())
+        });
+    })
+    .await
 }
 
-/// What there is to read.
+/// The size of the input.
 fn size_of(files: &[Input]) -> Result<Event<'static>, TransferError> {
     let (mut rows, mut bytes) = (Some(0), 0);
     for Input { path, rows: of, .. } in files {
@@ -155,14 +140,19 @@ fn size_of(files: &[Input]) -> Result<Event<'static>, TransferError> {
     Ok(Event::Input { rows, bytes })
 }
 
-/// Rows before a mark; none where files do not say how many they have.
+/// Rows before a mark; none if a file's number of rows is unknown.
 fn rows_before(files: &[Input], mark: Mark) -> Option<u64> {
     let whole = files.iter().take(mark.file).map(|input| input.rows);
     let whole: Option<u64> = whole.sum();
     whole.map(|rows| rows + mark.rows)
 }
 
-fn inputs(from: &Path, format: Option<Format>, has_state: bool) -> Result<Inputs, TransferError> {
+/// The files to read, and their checksums.
+fn inputs(
+    from: &Path,
+    format: Option<Format>,
+    has_state: bool,
+) -> Result<(Vec<Input>, Vec<String>), TransferError> {
     let files = if from.is_dir() {
         let manifest = Manifest::load(from)?;
         let missing = || TransferError::damaged(from, "it has no manifest");
@@ -193,22 +183,19 @@ fn inputs(from: &Path, format: Option<Format>, has_state: bool) -> Result<Inputs
     for Input { path, part, .. } in &files {
         checksums.push(match part {
             Some(part) => part.sha256.clone(),
-            // Without a state nobody compares it.
+            // Only a state file stores it.
             None if has_state => checksum(path)?,
             None => String::new(),
         });
     }
-    let identity = serde_json::json!(checksums);
-    Ok(Inputs { files, identity })
+    Ok((files, checksums))
 }
 
-type Chunks = mpsc::Sender<Result<Chunk<Mark>, TransferError>>;
-
-/// Reads all files from the mark on; ends without an error when nobody takes rows any more.
+/// Reads all files from the mark on, or until the chunks are closed.
 fn read_files(
     files: &[Input],
     from: Mark,
-    chunks: &Chunks,
+    chunks: &Chunks<Mark>,
     observer: &dyn Observer,
 ) -> Result<(), TransferError> {
     for (at, input) in files.iter().enumerate().skip(from.file) {
@@ -230,22 +217,22 @@ fn read_files(
     Ok(())
 }
 
-/// A file being read.
+/// An open file.
 struct OpenFile<'a> {
     path: &'a Path,
     at: usize,
     /// Rows that are written already.
     done: u64,
-    /// Rows that it must have.
+    /// The number of its rows in the manifest.
     expected: Option<u64>,
 }
 
 impl OpenFile<'_> {
-    /// Whether somebody took all of its rows.
+    /// Reads the file; false if the chunks are closed.
     fn read(
         &self,
         mut rows: EntityReader,
-        chunks: &Chunks,
+        chunks: &Chunks<Mark>,
         observer: &dyn Observer,
     ) -> Result<bool, TransferError> {
         let path = self.path;
@@ -274,7 +261,7 @@ impl OpenFile<'_> {
             }
         }
         if self.expected.is_some_and(|rows| rows != mark.rows) {
-            let what = format!("it has {} rows, and not what the manifest says", mark.rows);
+            let what = format!("it has {} rows, not the number in the manifest", mark.rows);
             return Err(TransferError::damaged(path, what));
         }
         let rows = mark.rows;

@@ -1,20 +1,20 @@
-//! The manifest of an export: which files there are, what is in them, and while it runs, where it stands.
+//! The manifest of an export: its files, their content, and the position of a running export.
 //!
 //! ```text
 //! fetching ──all rows fetched──▶ converting ──all parts written──▶ complete
 //!    parts grow, `resume`            parts grow, `staged` is read       only parts
-//!    says where to go on
+//!    is the scan's position
 //! ```
 //!
-//! Formats whose columns need not be known go from fetching to complete at once. The text is replaced as a whole after each part, so
-//! that what it names is there; a file that it does not name is of no account.
+//! Formats whose columns need not be known go from fetching to complete at once. The manifest is replaced atomically after each part,
+//! so every file that it names is complete; other files are ignored.
 
 use super::{TransferError, atomic_file};
 use crate::formats::{Format, Schema};
-use crate::scan::{Bounds, ResumeToken};
+use crate::scan::Bounds;
 use partita_client::Entity;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
@@ -22,11 +22,11 @@ use std::path::{Component, Path, PathBuf};
 /// The name of a manifest in the directory of its export.
 pub const MANIFEST_FILE: &str = "_manifest.json";
 /// The version that is written, and the only one that is read.
-pub const MANIFEST_VERSION: u64 = 1;
+const MANIFEST_VERSION: u64 = 1;
 
-/// What tells it from other files.
+/// Identifies a manifest.
 const MANIFEST_KIND: &str = "partita-export";
-/// Largest manifest, in bytes: 10,000 columns and 100,000 parts fit in.
+/// Largest manifest, in bytes: enough for 10,000 columns and 100,000 parts.
 const MANIFEST_BYTES_MAX: u64 = 128 * 1024 * 1024;
 
 /// The manifest of an export.
@@ -35,49 +35,44 @@ const MANIFEST_BYTES_MAX: u64 = 128 * 1024 * 1024;
 pub struct Manifest {
     /// `partita-export`.
     pub kind: String,
-    /// [`MANIFEST_VERSION`].
+    /// 1.
     pub version: u64,
-    /// How far it is.
+    /// Its progress.
     pub progress: Progress,
-    /// Which rows they are.
+    /// The source of its rows.
     pub source: Source,
     /// The format of the parts.
     pub format: Format,
     /// Rows of all parts.
     pub rows: u64,
-    /// Their properties and types, in the order in which they were met, or as they were declared. Where there are more than a file
-    /// can have columns, in a format without them, the first ones.
+    /// Their properties and types, in the order of their first rows, or as declared. A format without columns may have more properties
+    /// than a file can have columns; then only the first are listed.
     pub columns: Schema,
     /// Whether the columns were declared.
     pub declared: bool,
     /// The files, in the table's order.
     pub parts: Vec<ExportPart>,
-    /// Files that are to become parts.
+    /// Fetched files that are not yet parts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub staged: Vec<ExportPart>,
-    /// Where fetching goes on.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        serialize_with = "token_to_text",
-        deserialize_with = "token_from_text"
-    )]
-    pub resume: Option<ResumeToken>,
+    /// The resume token of the scan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resume: Option<String>,
 }
 
-/// How far an export is.
+/// The progress of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Progress {
     /// Rows are being fetched.
     Fetching,
-    /// All rows are there, and are being written with all columns.
+    /// All rows are fetched, and are being converted.
     Converting,
-    /// All parts are there.
+    /// All parts are written.
     Complete,
 }
 
-/// Which rows an export has.
+/// The source of an export's rows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Source {
@@ -132,7 +127,7 @@ impl Keys {
 }
 
 impl Manifest {
-    /// That of an export which begins.
+    /// The manifest of a new export.
     #[must_use]
     pub(super) fn new(source: Source, format: Format, columns: Option<&Schema>) -> Self {
         Self {
@@ -150,7 +145,7 @@ impl Manifest {
         }
     }
 
-    /// Reads the manifest of a directory; none where there is none.
+    /// Reads the manifest of a directory, if there is one.
     ///
     /// # Errors
     /// [`TransferError::Version`], [`TransferError::Damaged`], [`TransferError::Io`].
@@ -175,7 +170,7 @@ impl Manifest {
         save(&directory.join(MANIFEST_FILE), self)
     }
 
-    /// The files in their directory, with the parts that they are.
+    /// The paths of the parts in their directory.
     pub(super) fn files<'a>(
         &'a self,
         directory: &'a Path,
@@ -186,7 +181,7 @@ impl Manifest {
     }
 }
 
-/// Whether a name leads to the directory's own file, whoever wrote the manifest.
+/// Whether a name is that of a file in the directory itself: the manifest is untrusted input.
 fn is_plain_name(name: &str) -> bool {
     let mut components = Path::new(name).components();
     let first = components.next();
@@ -195,14 +190,14 @@ fn is_plain_name(name: &str) -> bool {
         && !name.contains(['/', '\\', ':'])
 }
 
-/// What every file of a transfer begins with, whatever its version.
+/// The fields of every manifest and state file, whatever its version.
 #[derive(Deserialize)]
 struct Head {
     kind: String,
     version: u64,
 }
 
-/// Reads a file of this kind and version; none where there is none.
+/// Reads a file of this kind and version, if there is one.
 pub(super) fn load<T: DeserializeOwned>(
     path: &Path,
     kind: &str,
@@ -229,30 +224,12 @@ pub(super) fn load<T: DeserializeOwned>(
     serde_json::from_slice(&text).map(Some).map_err(damaged)
 }
 
-/// Writes such a file.
+/// Writes a manifest or state file.
 pub(super) fn save(path: &Path, content: &impl Serialize) -> Result<(), TransferError> {
     let mut text =
         serde_json::to_vec_pretty(content).map_err(|error| TransferError::damaged(path, error))?;
     text.push(b'\n');
     atomic_file::replace(path, &text)
-}
-
-fn token_to_text<S: Serializer>(
-    token: &Option<ResumeToken>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    match token {
-        Some(token) => serializer.collect_str(token),
-        None => serializer.serialize_none(),
-    }
-}
-
-fn token_from_text<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Option<ResumeToken>, D::Error> {
-    let text = Option::<String>::deserialize(deserializer)?;
-    let token = text.map(|text| text.parse()).transpose();
-    token.map_err(serde::de::Error::custom)
 }
 
 #[cfg(test)]
@@ -286,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_saved_is_loaded() {
+    fn a_saved_manifest_is_loaded() {
         let directory = tempfile::tempdir().unwrap();
         assert_eq!(Manifest::load(directory.path()).unwrap(), None);
         manifest().save(directory.path()).unwrap();
@@ -297,7 +274,7 @@ mod tests {
     fn other_versions_and_kinds_are_refused() {
         let mut text = serde_json::to_value(manifest()).unwrap();
         text["version"] = 2.into();
-        // What a later version has besides is not looked at before its version.
+        // The version is checked before unknown fields.
         text["news"] = true.into();
         assert!(matches!(
             loaded(&text),
@@ -312,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn names_do_not_lead_elsewhere() {
+    fn names_with_paths_are_refused() {
         for name in ["../a", "/a", "a/b", "a\\b", "", ".", "..", "c:a"] {
             let mut text = serde_json::to_value(manifest()).unwrap();
             text["parts"][0]["file"] = name.into();

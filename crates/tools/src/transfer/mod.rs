@@ -1,18 +1,18 @@
-//! Tables to files and back, tables to tables, and what two tables differ in.
+//! Exports tables to files, imports files, copies tables, and compares tables.
 //!
 //! - [`export`]: rows to a file, or to a directory of parts with a [`Manifest`].
-//! - [`import`]: such files to a table; [`copy`]: another table's rows.
-//! - [`Diff`]: what two tables differ in, row by row.
+//! - [`import`]: such files to a table; [`copy`]: rows of another table.
+//! - [`Diff`]: the differences of two tables, row by row.
 //!
 //! Promises:
-//! - memory is bounded, whatever the size of table and file: some pages, a part's group of rows, the batches under way;
-//! - a transfer that is stopped anywhere, also by `kill -9`, and run again with `resume`, ends as one that was not stopped. What it
-//!   keeps for that is written whole or not at all ([`Manifest`], state file);
-//! - a write whose outcome is unknown is repeated where that changes nothing, and told apart by reading back where it would;
-//! - a file that is not what it was when it was written is refused by its checksum, before any of its rows is written.
+//! - memory is bounded, whatever the size of table and file: some pages, a group of rows of a part, the running batches;
+//! - a transfer that is stopped anywhere, also by `kill -9`, and run again with `resume`, ends like one that was not stopped. Its
+//!   saved position ([`Manifest`], state file) is replaced atomically;
+//! - a write with an unknown outcome is repeated if that changes nothing. Otherwise the rows are read back first;
+//! - the checksum of a damaged file is refused before any of its rows is written.
 //!
 //! Rows come from a [`crate::scan::PageSource`] whose rows can become entities ([`IntoEntity`]). Writes go through a
-//! [`partita_client::TableClient`], and its retries are all there are, but for the repetition of unknown outcomes.
+//! [`partita_client::TableClient`] with its retries; only unknown outcomes are repeated here.
 
 mod atomic_file;
 mod blocking;
@@ -31,14 +31,16 @@ mod source;
 mod state;
 mod upload;
 
-pub use copy::{CopyOptions, copy};
+pub use copy::copy;
 pub use diff::{Diff, DiffCounts, Difference, PropertyDifference, differences};
 pub use error::TransferError;
 pub use export::{Destination, ExportOptions, export, export_stream};
 pub use import::{ImportOptions, import, import_stream};
-pub use manifest::{ExportPart, Keys, MANIFEST_FILE, MANIFEST_VERSION, Manifest, Progress, Source};
-pub use observer::{Attempts, Counts, Event, Observer, Silent};
+pub use manifest::{ExportPart, Keys, MANIFEST_FILE, Manifest, Progress, Source};
+pub use observer::{Attempts, Counts, Event, Observer};
+pub(crate) use options::create_if_missing;
 pub use options::{Mode, WriteOptions};
+pub(crate) use part_file::hex;
 pub use rows::{IntoEntity, TableReader};
 pub use source::TableSource;
 pub(crate) use upload::{BATCH_BYTES_MAX, Writer};

@@ -1,4 +1,4 @@
-//! What can be seen of a transfer while it runs.
+//! Events of a running transfer.
 
 use partita_client::{AttemptEvent, Decision, RetryObserver};
 use serde::Serialize;
@@ -6,7 +6,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Something has happened.
+/// An event of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Event<'a> {
@@ -24,71 +24,68 @@ pub enum Event<'a> {
         /// Their size by the service's formula, in bytes.
         bytes: u64,
     },
-    /// Rows were passed over, because they are there.
+    /// Rows were skipped, because they exist.
     Skipped {
         /// How many.
         rows: u64,
     },
-    /// A file is done: written whole, or all of it read.
+    /// A file was completely written or read.
     File {
-        /// Which one.
+        /// Its path.
         path: &'a Path,
         /// Its rows.
         rows: u64,
     },
-    /// All rows of an export are fetched; now they are written with all columns, which are known at last.
+    /// All rows of an export are fetched, so its columns are known; now the rows are converted.
     Converting {
-        /// Rows to be written.
+        /// Rows to write.
         rows: u64,
     },
-    /// A run before has done so many rows, which are not done again.
+    /// An earlier run has transferred these rows.
     Resumed {
         /// How many.
         rows: u64,
     },
-    /// An import has looked at what it is going to read.
+    /// An import has determined its input.
     Input {
-        /// Rows, where the files say so.
+        /// Rows, if the files tell.
         rows: Option<u64>,
-        /// Bytes of the files, as they are on the disk.
+        /// Bytes of the files on disk.
         bytes: u64,
     },
-    /// So far has the file under way been read: only of a file that does not say how many rows it has.
+    /// The position in the current file, if its number of rows is unknown.
     Position {
-        /// Bytes of the file, as it is on the disk.
+        /// Bytes of the file on disk.
         bytes: u64,
     },
-    /// From here on a resumed run would not do again what has been done.
+    /// The position was saved: a resumed run continues from here.
     Saved,
     /// The client made an attempt, see [`Attempts`].
     Attempt {
         /// Bytes of the bodies, sent and received.
         bytes: (u64, u64),
-        /// Whether it failed and is made again.
+        /// Whether it failed and is repeated.
         retried: bool,
     },
 }
 
-/// Sees what happens, from any thread. It has to be quick; it must not block.
+/// Receives the events of a transfer, on any thread. It must not block.
 pub trait Observer: Send + Sync {
-    /// Something has happened.
+    /// Called for each event.
     fn event(&self, event: &Event<'_>);
 
-    /// Whether the transfer shall stop where it can go on later. Asked for again and again: between pages, batches and files.
+    /// Whether the transfer should stop where it can be resumed. Called between pages, batches and files.
     fn is_stopped(&self) -> bool {
         false
     }
 }
 
-/// Sees nothing.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Silent;
-
-impl Observer for Silent {
+/// Ignores events.
+impl Observer for () {
     fn event(&self, _: &Event<'_>) {}
 }
 
-/// Hands a client's attempts to an observer: for [`partita_client::ClientOptions::observer`].
+/// Forwards a client's attempts to an observer, for [`partita_client::ClientOptions::observer`].
 #[derive(Clone)]
 pub struct Attempts(pub Arc<dyn Observer>);
 
@@ -108,17 +105,17 @@ impl fmt::Debug for Attempts {
     }
 }
 
-/// What a transfer came to. What was done before it was resumed is not in it.
+/// The counts of a transfer, without those of earlier runs that it resumed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Counts {
     /// Rows read.
     pub rows_read: u64,
-    /// Rows written, or that a dry run would write.
+    /// Rows written; in a dry run, rows that would be written.
     pub rows_written: u64,
-    /// Rows passed over, because they are there.
+    /// Rows skipped, because they exist.
     pub rows_skipped: u64,
     /// Size of the rows read by the service's formula, in bytes.
     pub bytes: u64,
-    /// Writes: batches and single ones, without what the client repeats. Of an export, the files.
+    /// Write requests without retries; for an export, files.
     pub writes: u64,
 }

@@ -1,40 +1,39 @@
-//! How rows are written to a table.
+//! Options for writing rows to a table.
 
 use super::TransferError;
 use partita_client::{ErrorCode, TableClient};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// What happens to a row that is there already, and to properties that it does not name.
+/// How rows that exist are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// It is an error.
+    /// Refuse them.
     #[default]
     Insert,
-    /// It gets the properties; its others stay.
+    /// Update the given properties and keep the others.
     Merge,
-    /// It gets the properties; its others go.
+    /// Replace all properties.
     Replace,
-    /// It stays as it is.
+    /// Skip them.
     SkipExisting,
 }
 
 /// How rows are written.
 #[derive(Debug, Clone)]
 pub struct WriteOptions {
-    /// What happens to rows that are there already.
+    /// How rows that exist are written.
     pub mode: Mode,
     /// Writes at the same time, at least 1.
     pub jobs: usize,
-    /// Whether the table is made if it is not there.
+    /// Whether to create the table if it does not exist.
     pub create_table: bool,
-    /// Where to keep how far it is; none to start from the beginning if it is stopped. The file goes when all is done.
+    /// The progress file, removed at the end; none if a stopped transfer shall start from the begin.
     pub state: Option<PathBuf>,
-    /// Whether to go on from the state. Without a state file it begins.
+    /// Whether to resume from the progress file. Without one, the transfer begins.
     pub resume: bool,
-    /// Rows after which the state is written anew: each time costs a file that is synced, and what was written behind the state
-    /// is written again when it is resumed.
+    /// Rows between two saves of the progress file. Each save syncs a file; a resumed transfer writes rows behind the last save again.
     pub rows_between_marks: u64,
     /// Whether only to count.
     pub dry_run: bool,
@@ -55,16 +54,20 @@ impl Default for WriteOptions {
 }
 
 impl WriteOptions {
-    /// Makes the table, if that is wanted.
+    /// Creates the table, if the options say so.
     pub(super) async fn prepare(&self, table: &TableClient) -> Result<(), TransferError> {
         if self.dry_run || !self.create_table {
             return Ok(());
         }
-        match table.create().await {
-            Err(error) if error.code() != Some(ErrorCode::TableAlreadyExists) => {
-                Err(TransferError::Create(Box::new(error)))
-            }
-            _ => Ok(()),
-        }
+        let created = create_if_missing(table).await;
+        created.map_err(|error| TransferError::Create(Box::new(error)))
+    }
+}
+
+/// Creates a table, if it does not exist.
+pub(crate) async fn create_if_missing(table: &TableClient) -> partita_client::Result<()> {
+    match table.create().await {
+        Err(error) if error.code() != Some(ErrorCode::TableAlreadyExists) => Err(error),
+        _ => Ok(()),
     }
 }

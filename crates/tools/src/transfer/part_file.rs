@@ -1,4 +1,4 @@
-//! Files of rows that know their checksum: SHA-256 of their bytes.
+//! Files of rows with their checksum: SHA-256 of their bytes.
 
 use super::atomic_file::{rename, temporary};
 use super::manifest::{ExportPart, Keys};
@@ -11,7 +11,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Read as _, Write};
 use std::path::{Path, PathBuf};
 
-/// Written and read at a time, in bytes.
+/// Size of buffers.
 const BUFFER_BYTES: usize = 128 * 1024;
 
 /// A file that hashes what is written to it.
@@ -34,12 +34,14 @@ impl Write for HashedFile {
     }
 }
 
-/// A file of rows that is being written. It has its name only when it is whole.
+/// A file of rows that is being written, under a temporary name.
 pub(super) struct PartWriter {
     path: PathBuf,
     writer: EntityWriter<HashedFile>,
-    rows: u64,
-    row_bytes: u64,
+    /// Rows so far.
+    pub(super) rows: u64,
+    /// Bytes of the rows so far, by the service's formula.
+    pub(super) row_bytes: u64,
     keys: Option<(Keys, Keys)>,
 }
 
@@ -80,17 +82,7 @@ impl PartWriter {
         Ok(())
     }
 
-    /// Rows so far.
-    pub(super) fn rows(&self) -> u64 {
-        self.rows
-    }
-
-    /// Bytes of the rows so far, by the service's formula.
-    pub(super) fn row_bytes(&self) -> u64 {
-        self.row_bytes
-    }
-
-    /// Ends the file and gives it its name, for good.
+    /// Ends the file and renames it, durably.
     pub(super) fn finish(self) -> Result<ExportPart, TransferError> {
         let Self { path, writer, .. } = self;
         let file = writer.finish().map_err(TransferError::rows(&path))?;
@@ -132,7 +124,7 @@ pub(super) fn checksum(path: &Path) -> Result<String, TransferError> {
     hashed.map_err(TransferError::io(path))
 }
 
-/// Refuses a file that is not the part that was written.
+/// Refuses a file that has changed since it was written.
 ///
 /// # Errors
 /// [`TransferError::Damaged`], [`TransferError::Io`].
@@ -141,10 +133,10 @@ pub(super) fn verify(path: &Path, part: &ExportPart) -> Result<(), TransferError
     if checksum(path)? == part.sha256 {
         return Ok(());
     }
-    Err(TransferError::damaged(path, "its checksum is another one"))
+    Err(TransferError::damaged(path, "its checksum differs"))
 }
 
-/// The same by its size only.
+/// Refuses a file whose size has changed.
 ///
 /// # Errors
 /// [`TransferError::Damaged`], [`TransferError::Io`].
@@ -157,7 +149,8 @@ pub(super) fn verify_size(path: &Path, part: &ExportPart) -> Result<(), Transfer
     Err(TransferError::damaged(path, what))
 }
 
-fn hex(hash: Sha256) -> String {
+/// The digits of a hash.
+pub(crate) fn hex(hash: Sha256) -> String {
     let mut text = String::with_capacity(64);
     for byte in hash.finalize() {
         write!(text, "{byte:02x}").expect("a text takes all that is written");

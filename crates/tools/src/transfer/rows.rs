@@ -1,16 +1,14 @@
-//! Where the rows of a transfer come from.
+//! Sources of a transfer's rows.
 
 use super::TransferError;
 use super::manifest::Source;
-use crate::scan::{
-    Bounds, Keyed, MemoryRow, Order, PageSource, Query, ResumeToken, RunOptions, Scan, Step,
-};
+use crate::scan::{Bounds, Keyed, Order, PageSource, Query, ResumeToken, RunOptions, Scan, Step};
 use partita_client::Entity;
 use std::sync::Arc;
 
 /// A row that can become an entity.
 pub trait IntoEntity: Keyed {
-    /// The entity, its Timestamp with it where the row has one.
+    /// The entity, with the Timestamp if the row has one.
     fn into_entity(self) -> Entity;
 }
 
@@ -30,28 +28,18 @@ impl IntoEntity for Entity {
     }
 }
 
-impl IntoEntity for MemoryRow {
-    fn into_entity(self) -> Entity {
-        let properties = self.properties.into_iter();
-        let properties = properties
-            .map(|(name, value)| (name.into(), value))
-            .collect();
-        Entity::from_parts((self.partition_key, self.row_key), None, properties)
-    }
-}
-
-/// The rows of a table that a transfer reads, and how.
+/// A table to read, and how to read it.
 #[derive(Debug, Clone)]
 pub struct TableReader<S> {
     /// The table.
     pub table: Arc<S>,
-    /// Where it is, in words: what a manifest says, and what a resumed job is compared with.
+    /// Its endpoint, for the manifest and for comparison with a resumed job.
     pub endpoint: String,
     /// Its name.
     pub name: String,
-    /// Which rows.
+    /// The query for its rows.
     pub query: Query,
-    /// Of which partitions. The steps must lie within them.
+    /// The partitions to read. The steps must lie within them.
     pub bounds: Bounds,
     /// The first steps of the scan, see [`crate::scan::Strategy::plan`].
     pub steps: Vec<Step>,
@@ -60,7 +48,7 @@ pub struct TableReader<S> {
 }
 
 impl<S: PageSource> TableReader<S> {
-    /// A scan of all rows, or of those that are left.
+    /// A scan of all rows, or the rest of one.
     ///
     /// # Errors
     /// [`TransferError::Resume`].
@@ -72,7 +60,6 @@ impl<S: PageSource> TableReader<S> {
         let options = RunOptions {
             jobs: self.jobs,
             order,
-            buffer_rows_max: None,
         };
         Ok(Scan::new(
             Arc::clone(&self.table),
@@ -82,7 +69,7 @@ impl<S: PageSource> TableReader<S> {
         ))
     }
 
-    /// What a manifest says of it.
+    /// Its entry in a manifest.
     pub(super) fn source(&self) -> Source {
         let options = self.query.options();
         Source {

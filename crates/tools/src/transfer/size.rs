@@ -1,12 +1,12 @@
-//! What rows weigh.
+//! Sizes of rows.
 
 use partita_client::Entity;
 use partita_model::{Value, utf16_len};
 
-/// What a property's JSON takes besides its name and text, at most: quotes, colon, comma, the annotation with the longest type,
-/// and a number or Guid.
+/// Most bytes of a property's JSON besides its name and text: quotes, colon, comma, the annotation with the longest type, and a number
+/// or Guid.
 const PROPERTY_BYTES: u64 = 96;
-/// What an operation of a batch takes besides its entity, at most: headers, and a URL with a base of up to 512 bytes.
+/// Most bytes of a batch operation besides its entity: headers, and a URL with a base of up to 512 bytes.
 const OPERATION_BYTES: u64 = 1024;
 
 /// The size of an entity by the service's formula, in bytes (model: "size of an entity").
@@ -18,7 +18,7 @@ pub(crate) fn entity_bytes(entity: &Entity) -> u64 {
     (4 + keys + properties.sum::<usize>()) as u64
 }
 
-/// What an operation on the entity takes in the body of a batch, in bytes, at most.
+/// Most bytes of an operation on the entity in the body of a batch.
 pub(crate) fn operation_bytes_max(entity: &Entity) -> u64 {
     // In the URL a byte of a key takes three, and a quote six.
     let keys = [entity.partition_key(), entity.row_key()]
@@ -35,7 +35,7 @@ pub(crate) fn operation_bytes_max(entity: &Entity) -> u64 {
     OPERATION_BYTES + keys.into_iter().sum::<u64>() + properties.sum::<u64>()
 }
 
-/// A text with its escapes: `\u0001` for what has no letter of its own.
+/// The bytes of a text with its JSON escapes.
 fn json_bytes(text: &str) -> u64 {
     let byte = |byte: u8| match byte {
         0..=0x1F | 0x7F => 6,

@@ -4,8 +4,7 @@ use crate::scan::{Page, PageRequest, PageSource, SourceError};
 use crate::source::page;
 use partita_client::{Entity, TableClient};
 
-/// A table that a client reads, its rows as entities: they are decoded where a page is read, by as many tasks as there are. Retries
-/// are the client's.
+/// A table of a client, with its rows as entities. The tasks that read pages decode them, in parallel. Retries are up to the client.
 #[derive(Debug, Clone)]
 pub struct TableSource(pub TableClient);
 

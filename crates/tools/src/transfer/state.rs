@@ -1,7 +1,7 @@
-//! The state file of an import or a copy: where it goes on if it is run again.
+//! The state file of an import or a copy, from which it resumes.
 //!
-//! It holds what the job is, so that another one does not go on from there, and a mark: all rows before it are written. Rows
-//! behind the mark may be written, too; to write them again changes nothing, or is told apart.
+//! It holds the arguments of the job, so that another job does not resume it, and a mark: all rows before the mark are written. Rows
+//! behind it may be written too; writing them again changes nothing, or is detected.
 
 use super::blocking::blocking;
 use super::observer::{Event, Observer};
@@ -15,6 +15,7 @@ const STATE_KIND: &str = "partita-transfer";
 const STATE_VERSION: u64 = 1;
 /// Largest state, in bytes: the token of a scan with some thousand open steps.
 const STATE_BYTES_MAX: u64 = 16 * 1024 * 1024;
+
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SavedState<M> {
@@ -24,29 +25,29 @@ struct SavedState<M> {
     mark: Option<M>,
 }
 
-/// Keeps the marks of a job.
+/// Saves the marks of a job.
 pub(super) struct Checkpoint<M> {
     path: Option<PathBuf>,
     job: serde_json::Value,
     observer: Arc<dyn Observer>,
-    /// The last mark reached, if it is not kept yet.
+    /// The last mark reached, if it is not saved yet.
     unsaved: Option<M>,
-    /// Rows written since a mark was kept.
+    /// Rows written since the last save.
     rows_since: u64,
     rows_between_marks: u64,
 }
 
-/// How a job begins.
+/// A job that begins or resumes.
 pub(super) struct StartedJob<M> {
     pub(super) checkpoint: Checkpoint<M>,
-    /// Where to go on; none at the beginning.
+    /// Where to continue; none at the begin.
     pub(super) mark: Option<M>,
-    /// Whether a run before may have written rows behind the mark.
+    /// Whether an earlier run may have written rows behind the mark.
     pub(super) is_resumed: bool,
 }
 
 impl<M: Serialize + DeserializeOwned + Send + 'static> StartedJob<M> {
-    /// The same, unless it failed before its first row: a job that just began has nothing to go on with then.
+    /// Continues if the preparation succeeded. Otherwise removes the state of a job that has just begun.
     pub(super) async fn unless(
         self,
         prepared: Result<(), TransferError>,
@@ -64,18 +65,18 @@ impl<M: Serialize + DeserializeOwned + Send + 'static> StartedJob<M> {
 }
 
 impl<M: Serialize + DeserializeOwned + Send + 'static> Checkpoint<M> {
-    /// Begins a job, or goes on with it.
+    /// Begins or resumes a job.
     ///
     /// # Errors
-    /// [`TransferError::AlreadyThere`] where there is a state and the job is not to be resumed, [`TransferError::OtherJob`] where
-    /// it is another job's; those of the file.
+    /// [`TransferError::AlreadyThere`] if there is a state file and the job must not be resumed, [`TransferError::OtherJob`] if it
+    /// belongs to another job; those of the file.
     pub(super) async fn begin(
         options: &WriteOptions,
         job: serde_json::Value,
         observer: &Arc<dyn Observer>,
     ) -> Result<StartedJob<M>, TransferError> {
         let checkpoint = Self {
-            // A dry run keeps none.
+            // A dry run saves no state.
             path: options.state.clone().filter(|_| !options.dry_run),
             job,
             observer: Arc::clone(observer),
@@ -83,45 +84,40 @@ impl<M: Serialize + DeserializeOwned + Send + 'static> Checkpoint<M> {
             rows_since: 0,
             rows_between_marks: options.rows_between_marks,
         };
-        let Some(path) = checkpoint.path.clone() else {
-            return Ok(StartedJob {
-                checkpoint,
-                mark: None,
-                is_resumed: false,
-            });
+        let mut started = StartedJob {
+            checkpoint,
+            mark: None,
+            is_resumed: false,
+        };
+        let Some(path) = started.checkpoint.path.clone() else {
+            return Ok(started);
         };
         let found = path.clone();
         let state = blocking(move || {
             manifest::load::<SavedState<M>>(&found, STATE_KIND, STATE_VERSION, STATE_BYTES_MAX)
         });
         let Some(state) = state.await? else {
-            // From now on a run that finds it knows that rows may have been written.
-            checkpoint.save(None).await?;
-            return Ok(StartedJob {
-                checkpoint,
-                mark: None,
-                is_resumed: false,
-            });
+            // From now on, rows may be written.
+            started.checkpoint.save(None).await?;
+            return Ok(started);
         };
         if !options.resume {
             return Err(TransferError::AlreadyThere(path));
         }
-        if state.job != checkpoint.job {
+        if state.job != started.checkpoint.job {
             return Err(TransferError::OtherJob(path));
         }
-        Ok(StartedJob {
-            checkpoint,
-            mark: state.mark,
-            is_resumed: true,
-        })
+        started.mark = state.mark;
+        started.is_resumed = true;
+        Ok(started)
     }
 
-    /// So many rows more are written, wherever they are.
+    /// Counts written rows, before or behind the mark.
     pub(super) fn written(&mut self, rows: u64) {
         self.rows_since += rows;
     }
 
-    /// All rows before the mark are written. It is kept if enough rows are written since the last one that was.
+    /// All rows before the mark are written. Saves it if enough rows were written since the last save.
     pub(super) async fn reached(&mut self, mark: M) -> Result<(), TransferError> {
         self.unsaved = Some(mark);
         if self.rows_since >= self.rows_between_marks {
@@ -130,7 +126,7 @@ impl<M: Serialize + DeserializeOwned + Send + 'static> Checkpoint<M> {
         Ok(())
     }
 
-    /// Keeps the last mark: before a failure is reported.
+    /// Saves the last mark, before a failure is reported.
     pub(super) async fn flush(&mut self) -> Result<(), TransferError> {
         if let Some(mark) = self.unsaved.take() {
             self.rows_since = 0;
@@ -139,7 +135,7 @@ impl<M: Serialize + DeserializeOwned + Send + 'static> Checkpoint<M> {
         Ok(())
     }
 
-    /// Ends the job: nothing is left to go on with.
+    /// Ends the job: removes its state.
     pub(super) async fn end(self) -> Result<(), TransferError> {
         match self.path {
             Some(path) => blocking(move || atomic_file::remove(&path)).await,

@@ -1,4 +1,4 @@
-//! Writes whose answers are lost: the server has done them, and nobody was told.
+//! Writes whose answers are lost after the server has executed them.
 
 use crate::server;
 use crate::tables::{assert_same, reader, rows, silent, started, table};

@@ -21,7 +21,7 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-/// Ends whoever makes a request when it has been answered.
+/// Aborts the task of a client when its request has been answered.
 #[derive(Debug, Default)]
 struct Killer {
     made: AtomicUsize,
@@ -205,7 +205,7 @@ async fn tables(text: &str) -> Tables {
     everything(&service).await
 }
 
-/// The tables after a run that nobody disturbs, and how many requests it takes.
+/// The tables after an undisturbed run, and its number of requests.
 async fn undisturbed(way: Way) -> (Tables, usize) {
     let (server, text) = world().await;
     begin(&text, way).await;

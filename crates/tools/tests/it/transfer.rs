@@ -172,7 +172,7 @@ async fn declared_columns_are_written_at_once() {
         fine: false,
     };
     let options = ExportOptions {
-        columns: Some(Schema::new([column]).unwrap()),
+        columns: Some(Schema::try_from(vec![column]).unwrap()),
         ..exporting(Format::Parquet)
     };
     export_to(&source, &directory.path().join("a"), &options)

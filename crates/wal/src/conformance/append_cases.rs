@@ -30,9 +30,12 @@ pub(super) async fn appended_records_are_read_back(subject: &dyn Subject) {
     assert!(!wal.is_new());
     assert_eq!(wal.last_of(FIRST), Some(WalId(2)));
     let records = wal.take_recovered(FIRST);
-    let ids: Vec<_> = records.iter().map(|it| (it.wal_id().0, it.seq())).collect();
+    let ids: Vec<_> = records
+        .iter()
+        .map(|it| (it.header.wal_id.0, it.header.seq))
+        .collect();
     assert_eq!(ids, [(1, 1), (2, 2)]);
-    assert!(records.iter().all(|record| record.range() == FIRST));
+    assert!(records.iter().all(|record| record.header.range == FIRST));
     let rows: Vec<Row> = records[1].rows().map(Result::unwrap).collect();
     assert_eq!(rows, second);
     assert!(records[1].bytes() > 4);

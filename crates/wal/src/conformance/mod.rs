@@ -1,17 +1,14 @@
 //! The suite that every WAL passes.
 //!
 //! [`run`] takes a function that makes empty storages, and checks the promises of [`Wal`] and [`WalStorage`] one by one. It panics at the
-//! first difference, so it belongs into tests. A storage that is added later passes when it does.
+//! first violation. Each new storage must pass it.
 
-#[allow(
+#![allow(
     clippy::unwrap_used,
     reason = "a suite of assertions; its panics are its results"
 )]
+
 mod append_cases;
-#[allow(
-    clippy::unwrap_used,
-    reason = "a suite of assertions; its panics are its results"
-)]
 mod retention_cases;
 #[cfg(test)]
 pub(crate) mod script;
@@ -42,7 +39,7 @@ pub trait Subject {
     /// Makes the next append of a group fail.
     fn fail_next_append(&self, fault: AppendFault);
 
-    /// Lets the storage be out of space, or not any more.
+    /// Fills the storage, or frees its space again.
     fn set_full(&self, full: bool);
 }
 
@@ -144,7 +141,10 @@ pub(crate) async fn append(
 /// The numbers of the recovered records of a range.
 pub(crate) fn recovered_ids(wal: &dyn Wal, range: RangeId) -> Vec<u64> {
     let records = wal.take_recovered(range);
-    records.iter().map(|record| record.wal_id().0).collect()
+    records
+        .iter()
+        .map(|record| record.header.wal_id.0)
+        .collect()
 }
 
 /// Rows of all kinds, for property tests.

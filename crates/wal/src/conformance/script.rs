@@ -151,14 +151,16 @@ fn adopt_survivors(
 fn check(wal: &dyn Wal, range: u64, written: &Written) {
     let records = wal.take_recovered(RangeId(range));
     let last = written.records.len() as u64;
-    let first = records.front().map_or(last + 1, |record| record.wal_id().0);
+    let first = records
+        .front()
+        .map_or(last + 1, |record| record.header.wal_id.0);
     assert!(
         first <= written.released_up_to + 1,
         "range {range} lost {first}"
     );
     assert_eq!(records.len() as u64, last + 1 - first);
     for (id, record) in (first..).zip(&records) {
-        assert_eq!(record.wal_id(), WalId(id));
+        assert_eq!(record.header.wal_id, WalId(id));
         let rows: Vec<Row> = record.rows().map(|row| row.expect("a row")).collect();
         let at = usize::try_from(id - 1).expect("a small number");
         assert_eq!(Some(&rows), written.records.get(at));

@@ -67,13 +67,13 @@ impl LocalWal {
             found.next_number,
         );
         let ids = found.records.iter();
-        let ids = ids.map(|record| (record.range(), record.wal_id()));
+        let ids = ids.map(|record| (record.header.range, record.header.wal_id));
         let retention = Retention::new(options.limits(), ids);
         let records = std::mem::take(&mut found.records);
         let (writer, sealed) = start_writer(&*disk, &mut pool, found, resume)?;
         let mut recovered: BTreeMap<RangeId, VecDeque<Record>> = BTreeMap::new();
         for record in records {
-            let of_range = recovered.entry(record.range()).or_default();
+            let of_range = recovered.entry(record.header.range).or_default();
             of_range.push_back(record);
         }
         let shared = Shared {
@@ -108,7 +108,7 @@ impl LocalWal {
     }
 }
 
-/// Keeps an open WAL from writing beside the next one.
+/// Fences an open WAL when the next one is opened.
 #[derive(Default)]
 pub(super) struct Fence(Weak<Shared>);
 
@@ -138,12 +138,12 @@ fn start_writer(
     let (segment, offset) = match last {
         Some(segment) => {
             // Its last record may be in memory only: the process that wrote it may have died before the sync.
-            disk.sync(segment.file())?;
+            disk.sync(&segment.file)?;
             (segment, found.end)
         }
         None => {
             if let Some(last) = sealed.back() {
-                disk.sync(last.file())?;
+                disk.sync(&last.file)?;
             }
             let segment = match spares.pop_front() {
                 Some(segment) => segment,

@@ -9,7 +9,7 @@
 //! store's large files in small synced pieces (no difference).
 //!
 //! How it keeps the promises of [`Wal`]:
-//! - A damaged record counts as a torn tail only if it can be one: it is the last. Damage before an acknowledged record is an error.
+//! - A damaged record counts as a torn tail only if it is the last one. Damage before an acknowledged record is an error.
 //! - A record that is longer than a segment gets a segment of its own length.
 //!
 //! Invariants:
@@ -55,16 +55,16 @@ pub struct Options {
     pub spare_count: usize,
     /// Used segments kept to be used again; more are removed.
     pub recycled_count_max: usize,
-    /// A range is due for a flush when it keeps so many full segments, or as many bytes. Small groups take a sector at least, so this
-    /// comes long before their rows fill the memory.
+    /// A range is due for a flush when it keeps so many full segments, or as many bytes. A group takes at least a sector, so small rows
+    /// reach this limit long before they fill the memory.
     pub flush_after_segments: u64,
-    /// No group is taken while so many segments, or as many bytes, hold records that are not flushed. More would make a start slow,
-    /// and memory full of unflushed rows.
+    /// No group is taken while so many segments, or as many bytes, hold records that are not flushed. It bounds the time of a start and
+    /// the memory for unflushed rows.
     pub live_segments_max: u64,
 }
 
 impl Default for Options {
-    /// A start reads no more than it can in a second. As many segments as a flush frees are kept for the next rows.
+    /// A start takes about a second to read this WAL. The segments that a flush frees are kept for the next rows.
     fn default() -> Self {
         Self {
             segment_bytes: 16 << 20,
@@ -90,7 +90,7 @@ pub struct LocalStorage {
     directory: PathBuf,
     disk: Arc<dyn Disk>,
     options: Options,
-    /// What was opened last: fenced when the WAL is opened again.
+    /// The fence of the WAL that was opened last.
     last_opened: Arc<Mutex<Fence>>,
 }
 

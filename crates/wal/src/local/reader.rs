@@ -29,13 +29,13 @@ pub(super) fn read_segment(path: &Path, number: u64) -> Result<(Segment, Bytes),
     Ok((Segment::new(file, header), content))
 }
 
-/// What came before a segment in its WAL.
+/// The position of a segment in its WAL.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Position {
     /// The number that the next group must have, unless `any_group`.
     pub(super) next_group: u64,
-    /// No record was read yet, so the first one may be of any group: what came before it was released. Unless something torn was
-    /// found, which is written again under its number, or nothing follows it.
+    /// Whether the first record may be of any group: no record was read yet, because earlier ones were released, and no torn group was
+    /// found, whose number would be used again.
     pub(super) any_group: bool,
 }
 
@@ -47,7 +47,7 @@ pub(super) struct SegmentRecords {
     pub(super) end: u64,
     /// The number of the next group.
     pub(super) next_group: u64,
-    /// Whether something of a torn group lies behind the last record.
+    /// Whether parts of a torn group lie behind the last record.
     pub(super) has_remains: bool,
 }
 
@@ -101,13 +101,13 @@ pub(super) fn read_records(
     })
 }
 
-/// The group of the record at `offset`, which is not whole, if its header is.
+/// The group of the torn record at `offset`, if its header is whole.
 fn torn_group(salt: u64, content: &Bytes, offset: usize) -> Option<u64> {
     let framed = format::decode_record_header(salt, &rest(content, offset)?)?;
     Some(framed.header.group)
 }
 
-/// The latest group of which a record begins at `offset` or anywhere behind it.
+/// The latest group that has a record at `offset` or behind it.
 fn last_group_behind(salt: u64, content: &Bytes, mut offset: usize) -> Option<u64> {
     let mut last = None;
     while let Some(rest) = rest(content, offset) {

@@ -1,4 +1,4 @@
-//! Finding out what the WAL holds after a stop of any kind.
+//! Reading the WAL after a stop or a crash.
 //!
 //! A crash can damage the last group only, because the next one begins after the last one is on the disk. So the rules are:
 //! - A record that is not whole ends its segment. Whole records of its group may lie behind it; the next segment starts fresh.
@@ -17,7 +17,7 @@ use super::segment::Segment;
 use super::{Disk, segment_path};
 use crate::{OpenWalError, Record};
 
-/// What the directory holds.
+/// The content of the directory.
 pub(super) struct Recovered {
     /// The records, in order.
     pub(super) records: Vec<Record>,
@@ -27,7 +27,7 @@ pub(super) struct Recovered {
     pub(super) empty: Vec<Segment>,
     /// Where in the last used segment the next record goes.
     pub(super) end: u64,
-    /// Whether something of a torn group lies behind that.
+    /// Whether parts of a torn group lie behind that.
     pub(super) has_remains: bool,
     /// The number of the next group.
     pub(super) next_group: u64,
@@ -53,7 +53,7 @@ pub(super) fn recover(directory: &Path, disk: &dyn Disk) -> Result<Recovered, Op
             next_group: found.next_group,
             any_group: found.records.is_empty() && !found.has_remains,
         };
-        let read = reader::read_records(&path, segment.salt(), &content, position)?;
+        let read = reader::read_records(&path, segment.header.salt, &content, position)?;
         found.add(segment, read);
         found.next_number = number + 1;
     }
@@ -73,7 +73,9 @@ impl Recovered {
         }
         self.has_remains = read.has_remains;
         for record in &read.records {
-            segment.add_record(record.range(), record.wal_id());
+            segment
+                .contents
+                .add(record.header.range, record.header.wal_id);
         }
         // An empty segment before one with records exists only where the WAL went on in a new segment. No range needs it, and it
         // is released with the others.

@@ -1,4 +1,4 @@
-//! Segments that are ready to be written, and where new ones come from.
+//! Segments that are ready for writing, and how new ones are made.
 
 use std::collections::VecDeque;
 use std::fs::{self, File};
@@ -70,7 +70,7 @@ impl SegmentPool {
         // Only after the long file exists: if the disk is too full for it, the ready ones still take short records. A ready one that
         // survives (a crash, a failed removal) is found empty by the next start.
         for unused in self.ready.drain(..) {
-            fs::remove_file(segment_path(&self.directory, unused.number()))?;
+            fs::remove_file(segment_path(&self.directory, unused.header.number))?;
         }
         self.publish(disk, file, &partial, bytes)
     }
@@ -84,7 +84,7 @@ impl SegmentPool {
         ready_count_max: usize,
     ) -> io::Result<()> {
         let (path, bytes) = (
-            segment_path(&self.directory, segment.number()),
+            segment_path(&self.directory, segment.header.number),
             segment.bytes(),
         );
         if self.ready.len() >= ready_count_max || bytes != self.segment_bytes {
@@ -93,7 +93,7 @@ impl SegmentPool {
         }
         let partial = self.directory.join("recycled.tmp");
         disk.rename(&path, &partial)?;
-        let segment = self.publish(disk, segment.into_file(), &partial, bytes)?;
+        let segment = self.publish(disk, segment.file, &partial, bytes)?;
         self.ready.push_back(segment);
         Ok(())
     }

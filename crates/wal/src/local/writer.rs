@@ -1,4 +1,4 @@
-//! Where the next group goes, and the group itself before it is written.
+//! Writes groups into a segment. Holds the encoded group until it is written.
 
 use std::io;
 
@@ -20,7 +20,7 @@ pub(super) struct Writer {
     next_group: u64,
     /// The encoded records of the group.
     buffer: Vec<u8>,
-    /// Which records they are.
+    /// The ranges and numbers of these records.
     group: Vec<(RangeId, WalId)>,
 }
 
@@ -70,7 +70,7 @@ impl Writer {
             record,
         };
         let before = self.buffer.len();
-        let salt = self.segment.salt();
+        let salt = self.segment.header.salt;
         let encoded = format::encode_record(&mut self.buffer, salt, &header, size, rows);
         let room = self.segment.bytes().saturating_sub(self.offset);
         if encoded.is_err() || self.buffer.len() as u64 > room {
@@ -83,8 +83,8 @@ impl Writer {
 
     /// Writes the group and returns once it is on the disk. Blocking.
     pub(super) fn write(&self, disk: &dyn Disk) -> io::Result<()> {
-        disk.write_at(self.segment.file(), &self.buffer, self.offset)?;
-        disk.sync(self.segment.file())
+        disk.write_at(&self.segment.file, &self.buffer, self.offset)?;
+        disk.sync(&self.segment.file)
     }
 
     /// Begins the next group after this one was written, and reports its records.
@@ -92,7 +92,7 @@ impl Writer {
         self.offset += self.buffer.len() as u64;
         self.next_group += 1;
         for (range, wal_id) in self.group.drain(..) {
-            self.segment.add_record(range, wal_id);
+            self.segment.contents.add(range, wal_id);
             report(range, wal_id);
         }
         self.buffer.clear();

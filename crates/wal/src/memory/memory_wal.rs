@@ -41,7 +41,7 @@ impl MemoryWal {
         let life = storage.life;
         let mut recovered: BTreeMap<RangeId, VecDeque<Record>> = BTreeMap::new();
         for record in storage.segments.iter().flat_map(|segment| &segment.records) {
-            let of_range = recovered.entry(record.range()).or_default();
+            let of_range = recovered.entry(record.header.range).or_default();
             of_range.push_back(record.clone());
         }
         if storage.segments.is_empty() {
@@ -51,7 +51,8 @@ impl MemoryWal {
         }
         drop(storage);
         let last = recovered.iter();
-        let last = last.filter_map(|(range, records)| Some((*range, records.back()?.wal_id())));
+        let last =
+            last.filter_map(|(range, records)| Some((*range, records.back()?.header.wal_id)));
         let retention = Retention::new(options.limits(), last);
         Self {
             options,
@@ -109,7 +110,9 @@ impl MemoryWal {
             return Err(AppendError::Poisoned);
         };
         for record in group {
-            state.retention.add(record.range(), record.wal_id());
+            state
+                .retention
+                .add(record.header.range, record.header.wal_id);
             segment.add(record);
         }
         if fault.is_some() {

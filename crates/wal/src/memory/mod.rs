@@ -1,11 +1,11 @@
-//! The WAL in an object that outlives it: for tests and simulated processes, which crash and start again.
+//! A WAL in an object that outlives it, for tests that crash and restart what is above.
 //!
 //! [`MemoryStorage`] stands for the disk. Dropping a [`Wal`], or everything above it, is the crash: groups that were appended stay in
 //! the storage, a group that was not is gone. Opening the WAL again fences the one before, as a directory's lock and a poisoned WAL do
 //! together: a writer that survived the crash cannot append.
 //!
-//! The storage can be told to fail an append or to be full. Records are encoded as in segments, so rows that a real WAL refuses are
-//! refused here too.
+//! Tests can make an append fail, or fill the storage. Records are encoded as in segments, so this WAL refuses the same rows as a local
+//! one.
 
 mod memory_wal;
 
@@ -130,7 +130,7 @@ impl Segment {
     }
 
     fn add(&mut self, record: Record) {
-        self.contents.add(record.range(), record.wal_id());
+        self.contents.add(record.header.range, record.header.wal_id);
         self.used_bytes += record.bytes() as u64;
         self.records.push(record);
     }

@@ -1,4 +1,4 @@
-//! What the admin port answers to a request that it refuses.
+//! Error documents of the admin port.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,11 +14,11 @@ pub struct ErrorDocument {
 pub struct ErrorText {
     /// Such as `NoSplitKey`.
     pub code: String,
-    /// What is wrong, and what to do about it.
+    /// The cause, and what to do about it.
     pub message: String,
 }
 
-/// The body of a 404 for a path that no version of the API has.
+/// The body of a 404 for an unknown path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NoSuchPage {
     /// `no such page`.

@@ -6,21 +6,21 @@ use serde::{Deserialize, Serialize};
 /// The page: one value for each row and column.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Heat {
-    /// What the values are: a name of [`HeatMetric`].
+    /// The metric of the values: a name of [`HeatMetric`].
     pub metric: String,
-    /// Where the first column begins, RFC 3339; `None` for a time that cannot be written so.
+    /// Start of the first column, RFC 3339; `None` for a time that the form cannot represent.
     pub from: Option<String>,
-    /// Where the last column ends.
+    /// End of the last column.
     pub to: Option<String>,
     /// Length of a column.
     pub step_seconds: u64,
-    /// Columns.
+    /// The number of columns.
     pub columns: usize,
     /// The rows: in key order by range, hottest first by partition.
     pub rows: Vec<HeatRow>,
 }
 
-/// A row of the map. A value is `None` where nothing is known of that time.
+/// A row of the map. A value is `None` for a time without data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum HeatRow {
@@ -29,7 +29,7 @@ pub enum HeatRow {
         /// The partition.
         #[serde(deserialize_with = "present")]
         partition: Option<NamedKey>,
-        /// One value a column.
+        /// One value for each column.
         values: Vec<Option<f64>>,
     },
     /// A part of the key space.
@@ -45,7 +45,6 @@ pub enum HeatRow {
 
 impl HeatRow {
     /// One value a column.
-    #[must_use]
     pub fn values(&self) -> &[Option<f64>] {
         let (Self::Partition { values, .. } | Self::Range { values, .. }) = self;
         values
@@ -58,7 +57,7 @@ impl HeatRow {
     }
 }
 
-/// What a heat map can show.
+/// The metrics that a heat map can show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HeatMetric {
     /// Requests served.
@@ -93,7 +92,6 @@ impl HeatMetric {
     ];
 
     /// The name in the parameter `metric` and in the document.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Requests => "requests",
@@ -107,8 +105,7 @@ impl HeatMetric {
         }
     }
 
-    /// The metric of that name.
-    #[must_use]
+    /// The metric with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|metric| metric.name() == name)
     }

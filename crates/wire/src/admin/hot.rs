@@ -1,4 +1,4 @@
-//! `/admin/v1/hot`: the hottest partitions of all ranges, and whether a split can help.
+//! `/admin/v1/hot`: the hottest partitions of all ranges, and whether a split would help.
 
 use super::{GrowthPattern, NamedKey};
 use serde::{Deserialize, Serialize};
@@ -8,15 +8,15 @@ use serde::{Deserialize, Serialize};
 pub struct Hot {
     /// The partitions, hottest first.
     pub partitions: Vec<HotPartition>,
-    /// One entry a range.
+    /// One entry for each range.
     pub splits: Vec<SplitAdvice>,
-    /// Tables that take inserts, once a range.
+    /// Tables with inserts, one entry for each range.
     pub growth: Vec<GrowthAdvice>,
     /// Whether the server splits and merges ranges by itself.
     pub balances: bool,
     /// Splits and merges that it made.
     pub balanced: u64,
-    /// How often a hot or large range had no key to split it at.
+    /// How often a hot or large range had no key at which it could be split.
     pub no_split_key: u64,
 }
 
@@ -25,13 +25,13 @@ pub struct Hot {
 pub struct HotPartition {
     /// The partition.
     pub partition: Option<NamedKey>,
-    /// The range that has it.
+    /// Its range.
     pub range: u64,
     /// Its share of that range's load, 0 to 1.
     pub share: f64,
-    /// Its load at most, in units: 16 a request, 1 a row, halved every ten seconds.
+    /// Upper bound of its load, in units: 16 for a request, 1 for a row, halved every ten seconds.
     pub load: u64,
-    /// By how much `load` may be too high.
+    /// The largest possible error of `load`.
     pub load_error: u64,
     /// Requests that read.
     pub reads_per_second: Option<f64>,
@@ -45,26 +45,26 @@ pub struct HotPartition {
     pub bytes_out_per_second: Option<f64>,
     /// Requests refused because a target was exceeded.
     pub throttled_per_second: Option<f64>,
-    /// Median latency, to a quarter; `None` without requests.
+    /// Median latency, accurate to 25 %; `None` without requests.
     pub p50_us: Option<u64>,
     /// The latency that 99 of 100 requests did not exceed.
     pub p99_us: Option<u64>,
-    /// Whether a split of the range shares its load out.
+    /// Whether a split of the range would distribute its load.
     pub split_helps: bool,
-    /// Why, or why not.
+    /// The reason for `split_helps`.
     pub why: String,
 }
 
-/// What the load of a range says about splitting it.
+/// Advice on splitting a range, from its load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SplitAdvice {
     /// The range.
     pub range: u64,
-    /// What kind of advice it is.
+    /// The kind of advice.
     pub advice: AdviceKind,
-    /// Where to split; or the partition or table that stands in the way.
+    /// Where to split; or the partition or table that prevents it.
     pub at: Option<NamedKey>,
-    /// The share of the load left of `at`; or that of the partition or table.
+    /// The share of the load left of `at`; or the share of the partition or table.
     pub share: Option<f64>,
 }
 
@@ -72,13 +72,13 @@ pub struct SplitAdvice {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AdviceKind {
-    /// A split at `at` shares the load out.
+    /// A split at `at` distributes the load.
     Cut,
     /// One partition has most of the load, and a partition is never split.
     OneHotPartition,
-    /// Most of the load is at the end at which a table grows, and moves on with it.
+    /// Most of the load is at the end at which a table grows, and moves with that end.
     GrowsAtOneEnd,
-    /// Too little load to tell.
+    /// Too little load for advice.
     NotEnoughLoad,
     /// A word of a later version.
     #[serde(untagged)]
@@ -96,8 +96,8 @@ pub struct GrowthAdvice {
     pub table: Option<String>,
     /// Where it grows.
     pub pattern: GrowthPattern,
-    /// The share of its inserts that are beyond that end, 0 to 1.
+    /// The share of its inserts beyond that end, 0 to 1.
     pub end_share: f64,
-    /// What to do about it.
+    /// The recommended action.
     pub advice: Option<String>,
 }

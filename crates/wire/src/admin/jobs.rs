@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The jobs that the server remembers, latest first.
+/// The jobs that the server still lists, latest first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobList {
     /// The jobs.
@@ -16,17 +16,17 @@ pub struct Job {
     pub id: u64,
     /// `restore tables`, `backup` or `unpack`.
     pub kind: String,
-    /// What it was asked to do.
+    /// Its parameters.
     pub asked: JobParams,
-    /// Whether it has ended.
+    /// Its state.
     pub state: JobState,
     /// Rows so far.
     pub rows: u64,
     /// Bytes so far.
     pub bytes: u64,
-    /// What it did, once it is done.
+    /// Its result, after success.
     pub result: Option<JobResult>,
-    /// Why it failed.
+    /// The error, after a failure.
     pub error: Option<String>,
 }
 
@@ -34,18 +34,18 @@ pub struct Job {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JobState {
-    /// At work.
+    /// It is running.
     Running,
-    /// Done: it has a result.
+    /// It succeeded and has a result.
     Done,
-    /// Failed: it has an error.
+    /// It failed and has an error.
     Failed,
     /// A word of a later version.
     #[serde(untagged)]
     Other(String),
 }
 
-/// What a job was asked to do.
+/// The parameters of a job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum JobParams {
@@ -60,17 +60,17 @@ pub enum JobParams {
     Restore {
         /// The snapshot.
         snapshot: String,
-        /// Whose tables.
+        /// The account of the tables.
         account: String,
-        /// The table; `None` for all of the account.
+        /// The table; `None` for all tables of the account.
         table: Option<String>,
-        /// The name that the table gets.
+        /// The new name of the table.
         #[serde(rename = "as")]
         into: Option<String>,
     },
 }
 
-/// What a job did.
+/// The result of a job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum JobResult {
@@ -91,7 +91,7 @@ pub enum JobResult {
         rows: u64,
         /// Bytes of these rows.
         bytes: u64,
-        /// What is left to do; absent when there is nothing.
+        /// A remaining step for the operator; absent if there is none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         warning: Option<String>,
     },
@@ -110,7 +110,7 @@ pub struct BackupResult {
     pub row_bytes: u64,
     /// Bytes of the files.
     pub bytes: u64,
-    /// What is left to do; absent when there is nothing.
+    /// A remaining step for the operator; absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
 }

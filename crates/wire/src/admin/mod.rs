@@ -1,15 +1,16 @@
-//! The admin API as types: what the pages of the admin port say, and what its actions take.
+//! The admin API as types: the documents of the admin port, and the parameters of its actions.
 //!
-//! The server serialises these types, and every client deserialises them: the command line, the tools, later a console.
-//! `docs/admin-api.md` describes the same documents for users. One module a page.
+//! The server serializes these types; the command line, the tools, and later a console deserialize them.
+//! `docs/admin-api.md` describes the same documents for users. There is one module for each page.
 //!
-//! - A field is never renamed or removed. A field that is added is an `Option`, so that a client can read an older server.
-//! - Unknown fields are ignored, so that a client can read a newer server. Words that a later version may add to have a variant
+//! - A field is never renamed or removed. A new field is an `Option`, so that a client can read an older server.
+//! - Unknown fields are ignored, so that a client can read a newer server. Enums that a later version may extend have a variant
 //!   for any other text.
-//! - `null` and *absent* differ: a field that may be absent says so; every other `Option` is written as `null`.
-//! - Request bodies refuse unknown fields: a misspelt parameter must not be taken for a missing one.
+//! - `null` and *absent* differ: the documentation of a field says whether it may be absent; every other `Option` is written as
+//!   `null`.
+//! - Request bodies refuse unknown fields, because a misspelt parameter must not count as a missing one.
 //!
-//! No I/O: the server has the pages, `partita-tools` has the client.
+//! The pages are in `partita-server`, the client is in `partita-tools`.
 
 mod errors;
 mod heat;
@@ -28,8 +29,9 @@ pub use hot::{AdviceKind, GrowthAdvice, Hot, HotPartition, SplitAdvice};
 pub use jobs::{BackupResult, Job, JobList, JobParams, JobResult, JobState, RestoredTable};
 pub use named_key::NamedKey;
 pub use ranges::{
-    ActionDone, Activity, CheckpointResult, GrowthPattern, MergeResult, Range, RangeActionParams,
-    RangeChange, RangeHotPartition, RangeWindow, Ranges, SplitResult, TableGrowth, WindowCounts,
+    ActionDone, Activity, CheckpointResult, Counts, GrowthPattern, MergeResult, Range,
+    RangeActionParams, RangeChange, RangeHotPartition, RangeWindow, Ranges, SplitResult,
+    TableGrowth, WindowCounts,
 };
 pub use snapshots::{
     Snapshot, SnapshotActionParams, SnapshotCreated, SnapshotDetails, SnapshotList, SnapshotTable,
@@ -43,7 +45,7 @@ pub use status::{
 
 use serde::{Deserialize, Deserializer};
 
-/// An `Option` whose field must be there, if only as `null`: without this, serde takes an absent field for `None`.
+/// Reads an `Option` whose field must be present, at least as `null`: by default serde reads an absent field as `None`.
 fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Option<T>, D::Error> {
     Option::deserialize(from)
 }

@@ -1,19 +1,18 @@
-//! Keys in the words that operators know.
+//! Keys by the names of account, table and partition.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A key of the ordered key space by the names in it. Where a bound lies at an end of the key space, the document has `null`
-/// instead.
+/// A key of the ordered key space, and the names in it. A bound at an end of the key space is `null` instead.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamedKey {
-    /// The key itself, Base64: what `split` takes as `key`.
+    /// The key itself in Base64: the `key` of the action `split`.
     pub key: String,
     /// The account.
     pub account: Option<String>,
     /// The table; `None` after it was dropped.
     pub table: Option<String>,
-    /// The table's id, which outlasts its name.
+    /// The table's id, known also after the table was dropped.
     pub table_id: Option<String>,
     /// The PartitionKey; `None` for all of a table.
     pub partition_key: Option<String>,

@@ -1,4 +1,4 @@
-//! `/admin/v1/ranges`: the partition map with the heat of each range, and the actions on a range.
+//! `/admin/v1/ranges`: the partition map with the load of each range, and the actions on a range.
 
 use super::NamedKey;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use std::fmt;
 /// All ranges in key order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ranges {
-    /// Counts the changes of the partition map.
+    /// The number of changes of the partition map.
     pub map_version: u64,
     /// The ranges.
     pub ranges: Vec<Range>,
@@ -17,7 +17,7 @@ pub struct Ranges {
     pub orphans: Vec<u64>,
     /// Splits and merges that the balancer made.
     pub balanced: u64,
-    /// How often a hot or large range had no key to split it at.
+    /// How often a hot or large range had no key at which it could be split.
     pub no_split_key: u64,
 }
 
@@ -38,13 +38,13 @@ pub struct Range {
     pub files: u64,
     /// Older databases with which it still shares files.
     pub sources: u64,
-    /// Older databases that it keeps from being deleted.
+    /// Older databases that cannot be deleted because of it.
     pub lineage: u64,
     /// Whether writes wait.
     pub frozen: bool,
     /// Requests a second in the last window; `None` until there is one.
     pub requests_per_second: Option<f64>,
-    /// Processors that its requests kept busy, an estimate.
+    /// Processor cores that its requests kept busy, an estimate.
     pub cores: Option<f64>,
     /// The last ten seconds; `None` until the range is ten seconds old.
     pub last_window: Option<RangeWindow>,
@@ -54,14 +54,14 @@ pub struct Range {
     pub growth: Vec<TableGrowth>,
 }
 
-/// What a range did in about ten seconds.
+/// The load of a range in a window of about ten seconds.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RangeWindow {
-    /// Its length.
+    /// The length of the window.
     pub elapsed_ms: u64,
-    /// What was counted.
+    /// Requests, rows and bytes.
     pub counts: WindowCounts,
-    /// Median latency of the requests served; 0 without any.
+    /// Median latency of the requests served; 0 without requests.
     pub p50_us: u64,
     /// The latency that 99 of 100 requests did not exceed.
     pub p99_us: u64,
@@ -70,15 +70,21 @@ pub struct RangeWindow {
 /// Requests, rows and bytes of a window.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "named as docs/admin-api.md describes them")]
-pub struct WindowCounts {
-    pub reads: u64,
-    pub writes: u64,
-    pub rows_scanned: u64,
-    pub rows_written: u64,
-    pub bytes_in: u64,
-    pub bytes_out: u64,
-    pub throttled: u64,
+pub struct Counts<T> {
+    pub reads: T,
+    pub writes: T,
+    pub rows_scanned: T,
+    pub rows_written: T,
+    pub bytes_in: T,
+    pub bytes_out: T,
+    pub throttled: T,
 }
+
+/// The counts of a range.
+pub type WindowCounts = Counts<u64>;
+
+/// The counts of one partition, estimated from a sample when its range is busy.
+pub type Activity = Counts<f64>;
 
 /// One of the hottest partitions of a range.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -87,25 +93,12 @@ pub struct RangeHotPartition {
     pub partition: Option<NamedKey>,
     /// Its share of the range's load, 0 to 1.
     pub share: f64,
-    /// What it did in the last window.
+    /// Its load in the last window.
     pub window: Activity,
-    /// Median latency, to a quarter; `None` without requests.
+    /// Median latency, accurate to 25 %; `None` without requests.
     pub p50_us: Option<u64>,
     /// The latency that 99 of 100 requests did not exceed.
     pub p99_us: Option<u64>,
-}
-
-/// As [`WindowCounts`], for one partition: estimated from a sample when its range is busy.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "named as docs/admin-api.md describes them")]
-pub struct Activity {
-    pub reads: f64,
-    pub writes: f64,
-    pub rows_scanned: f64,
-    pub rows_written: f64,
-    pub bytes_in: f64,
-    pub bytes_out: f64,
-    pub throttled: f64,
 }
 
 /// A table that takes inserts.
@@ -125,7 +118,7 @@ pub enum GrowthPattern {
     AppendOnly,
     /// At its first partition.
     PrependOnly,
-    /// All over.
+    /// Everywhere.
     Spread,
     /// A word of a later version.
     #[serde(untagged)]
@@ -175,7 +168,7 @@ impl fmt::Display for RangeChange {
     }
 }
 
-/// The body of an action on a range; each action reads its own fields. An empty body is the default.
+/// The body of an action on a range; each action uses its own fields. An empty body is the default.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RangeActionParams {
@@ -194,10 +187,10 @@ pub struct RangeActionParams {
     /// `merge`: the neighbour; the next range when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub with: Option<u64>,
-    /// `freeze`: for how long writes wait.
+    /// `freeze`: how long writes wait.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub milliseconds: Option<u64>,
-    /// `checkpoint`: for how long files are kept.
+    /// `checkpoint`: how long files are kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seconds: Option<u64>,
 }
@@ -229,11 +222,11 @@ pub struct MergeResult {
 pub struct CheckpointResult {
     /// Its id in the range's database.
     pub checkpoint: String,
-    /// For how long it keeps files.
+    /// How long it keeps files.
     pub seconds: u64,
 }
 
-/// The answer to an action that has nothing to tell: `flush`, `compact`, `collect`, `freeze`, `delete`.
+/// The answer to an action without a result: `flush`, `compact`, `collect`, `freeze`, `delete`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ActionDone {
     /// `true`.

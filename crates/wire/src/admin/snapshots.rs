@@ -16,17 +16,17 @@ pub struct SnapshotList {
 pub struct Snapshot {
     /// Its name.
     pub name: String,
-    /// Random; tells it from another snapshot that had the name.
+    /// Random: distinguishes it from an earlier snapshot of the same name.
     pub id: String,
     /// When it was taken.
     pub created: String,
-    /// Version of the partition map then.
+    /// Version of the partition map at that time.
     pub map_version: u64,
-    /// Ids of the ranges then.
+    /// Ids of the ranges at that time.
     pub ranges: Vec<u64>,
-    /// Bytes of all files that it reads.
+    /// Bytes of all files that it uses.
     pub bytes: u64,
-    /// Bytes of files that only this snapshot reads.
+    /// Bytes of files that only this snapshot uses.
     pub own_bytes: u64,
 }
 
@@ -56,7 +56,7 @@ pub struct SnapshotTable {
 pub struct UnreadableSnapshot {
     /// The stored object, `snapshots/NAME.json`.
     pub object: String,
-    /// What is wrong with it.
+    /// Why it cannot be read.
     pub why: String,
 }
 
@@ -74,17 +74,17 @@ pub struct SnapshotCreated {
     pub pause_ms: f64,
 }
 
-/// The body of an action on a snapshot; each action reads its own fields. An empty body is the default.
+/// The body of an action on a snapshot; each action uses its own fields. An empty body is the default.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SnapshotActionParams {
-    /// `restore`: whose tables; may be absent where the server has one account.
+    /// `restore`: the account of the tables; may be absent on a server with one account.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub account: Option<String>,
-    /// `restore`: the table; all of the account when absent.
+    /// `restore`: the table; all tables of the account when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub table: Option<String>,
-    /// `restore`: the name that the table gets.
+    /// `restore`: the new name of the table.
     #[serde(rename = "as", skip_serializing_if = "Option::is_none")]
     pub into: Option<String>,
     /// `backup`, `unpack`: the destination, an absolute path or a URL.

@@ -1,4 +1,4 @@
-//! `/admin/v1/status`: whether the server is healthy, and what it does.
+//! `/admin/v1/status`: the health and the load of the server.
 
 use super::RangeChange;
 use serde::{Deserialize, Serialize};
@@ -7,17 +7,17 @@ use std::collections::BTreeMap;
 /// The page. Counts are since the start of the process.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Status {
-    /// `partita`: what tells this page from that of another program.
+    /// Always `partita`, which identifies the server.
     pub name: String,
     /// Version of the server.
     pub version: String,
-    /// What the server can do now.
+    /// The state of the server.
     pub state: ServerState,
     /// Why it is not ready; empty when it is.
     pub reasons: Vec<String>,
     /// When the process started, RFC 3339.
     pub started_at: Option<String>,
-    /// Time since then.
+    /// Time since the start.
     pub uptime_seconds: f64,
     /// Where it listens.
     pub listening: Listening,
@@ -31,9 +31,9 @@ pub struct Status {
     pub ranges: Option<RangeSummary>,
     /// Requests.
     pub requests: RequestCounts,
-    /// Requests refused with 503 because they were not executed, by reason.
+    /// Requests refused with 503, and not executed, by reason.
     pub busy: BTreeMap<String, u64>,
-    /// Who exceeded a target in the last minute.
+    /// Partitions, tables and accounts that exceeded a target in the last minute.
     pub limited: Vec<LimitedKey>,
     /// Client connections.
     pub connections: ConnectionCounts,
@@ -43,11 +43,11 @@ pub struct Status {
     pub entity_cache: EntityCache,
     /// Filter of known keys.
     pub key_filter: KeyFilter,
-    /// The process; `None` where the system does not tell.
+    /// The process; `None` if the operating system does not report it.
     pub process: Option<ProcessStats>,
 }
 
-/// What a server can do.
+/// The state of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ServerState {
@@ -57,9 +57,9 @@ pub enum ServerState {
     Ready,
     /// Reads are served, writes are refused.
     Degraded,
-    /// Nothing is served; the server recovers by itself.
+    /// Nothing is served; the server recovers without help.
     Unavailable,
-    /// The server was asked to stop.
+    /// The server is stopping.
     Stopping,
     /// A word of a later version.
     #[serde(untagged)]
@@ -68,7 +68,6 @@ pub enum ServerState {
 
 impl ServerState {
     /// The word in the document.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         match self {
             Self::Starting => "starting",
@@ -100,7 +99,7 @@ pub struct StoreInfo {
     pub path: Option<String>,
 }
 
-/// What all ranges did in the window of ten seconds that was closed last.
+/// The load of all ranges in the last complete window of ten seconds.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "named as docs/admin-api.md describes them")]
 pub struct LoadSummary {
@@ -114,7 +113,7 @@ pub struct LoadSummary {
     pub p99_us: u64,
 }
 
-/// How many ranges there are, and what changes.
+/// The number of ranges, and their changes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RangeSummary {
     /// Ranges.
@@ -131,7 +130,7 @@ pub struct RangeSummary {
     pub balances: bool,
     /// Splits and merges that it made.
     pub balanced: u64,
-    /// How often a hot or large range had no key to split it at.
+    /// How often a hot or large range had no key at which it could be split.
     pub no_split_key: u64,
 }
 
@@ -140,7 +139,7 @@ pub struct RangeSummary {
 pub struct RequestCounts {
     /// Requests answered.
     pub total: u64,
-    /// Requests being executed; may be off by some while others end.
+    /// Requests being executed, approximately.
     pub in_flight: i64,
     /// One entry for each operation requested so far.
     pub operations: Vec<OperationStats>,
@@ -149,7 +148,7 @@ pub struct RequestCounts {
 /// Requests of one operation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OperationStats {
-    /// The name that the service's own analytics use.
+    /// The name in the service's analytics logs.
     pub operation: String,
     /// Requests answered.
     pub requests: u64,
@@ -178,7 +177,7 @@ pub struct ErrorCount {
     pub code: String,
     /// Its HTTP status.
     pub status: u16,
-    /// How many.
+    /// The number of errors.
     pub count: u64,
 }
 
@@ -201,7 +200,7 @@ pub struct LimitedKey {
     pub account: Option<String>,
     /// The table; `None` for an account.
     pub table: Option<String>,
-    /// The partition; `None` unless the target is a partition's.
+    /// The partition; `None` unless the target is that of a partition.
     pub partition_key: Option<String>,
     /// Requests refused in the last minute.
     pub throttled: u64,
@@ -216,7 +215,7 @@ pub struct ConnectionCounts {
     pub opened: u64,
 }
 
-/// What the engine did.
+/// The statistics of the engine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EngineStats {
     /// `healthy`, `disk_full`, `backlogged`, `recovering` or `closed`.
@@ -233,13 +232,13 @@ pub struct EngineStats {
     pub batches_unknown: u64,
     /// Groups of batches that shared one sync.
     pub commit_groups: u64,
-    /// Batches of a group.
+    /// Batches in each group.
     pub commit_group_batches: Percentiles,
-    /// Bytes of a group.
+    /// Bytes in each group.
     pub commit_group_bytes: Percentiles,
-    /// One write and sync of the log.
+    /// Duration of one write and sync of the log.
     pub log_sync_us: Percentiles,
-    /// Bytes that a start would have to replay.
+    /// Bytes that a start would replay.
     pub log_bytes: u64,
     /// Cache of blocks of the store.
     pub block_cache: BlockCache,
@@ -281,7 +280,7 @@ pub struct KeyFilter {
     pub keys: u64,
     /// Bytes of memory.
     pub bytes: u64,
-    /// Look-ups of absent entities that needed no search.
+    /// Lookups of absent entities that were answered without a search.
     pub absent: u64,
 }
 

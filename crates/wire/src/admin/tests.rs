@@ -1,12 +1,12 @@
-//! The documents of `golden/` are what servers answered before these types existed, with a few fields set by hand to show every
-//! variant. Types read them whole and write the same JSON again: no field is lost, renamed, or turned from `null` to absent.
+//! The documents of `golden/` are recorded answers of servers, with a few fields edited to show every variant. The types must
+//! read them and write the same JSON again: no field may be lost, renamed, or turned from `null` to absent.
 
 use super::*;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-/// Reads a document and compares what is written again.
+/// Reads a document, writes it again and compares both.
 fn golden<T: Serialize + DeserializeOwned>(text: &str) -> T {
     let document: Value = serde_json::from_str(text).unwrap();
     let typed: T = serde_json::from_str(text).unwrap();

@@ -12,7 +12,7 @@ use std::borrow::Cow;
 const OLDEST: Version = Version::from_date(20_150_405);
 const ENCRYPTION_SCOPE: Version = Version::from_date(20_201_206);
 
-/// What a verified account SAS grants, in every service that it names.
+/// The rights that a verified account SAS grants in every service that it names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AccountGrant {
     resource_types: Letters,
@@ -27,16 +27,12 @@ impl AccountGrant {
         }
     }
 
-    /// The refusal of an operation that needs a resource type and permissions, if it is refused: the type counts first
-    /// (the table of the service document "Create an account SAS").
-    pub(crate) fn refusal(
-        self,
-        resource_type: &str,
-        is_permitted: impl FnOnce(Letters) -> bool,
-    ) -> Option<ErrorCode> {
+    /// The refusal of an operation that needs a resource type, and all letters of one of these `permissions`. The type is
+    /// checked first (the table of the service document "Create an account SAS").
+    pub(crate) fn refusal(self, resource_type: &str, permissions: &[&str]) -> Option<ErrorCode> {
         if !self.resource_types.has_all(resource_type) {
             Some(ErrorCode::AuthorizationResourceTypeMismatch)
-        } else if is_permitted(self.permissions) {
+        } else if self.permissions.has_all_of_one(permissions) {
             None
         } else {
             Some(ErrorCode::AuthorizationPermissionMismatch)
@@ -51,13 +47,12 @@ pub struct AccountSasTerms {
     pub permissions: String,
     /// `srt`, letters of `sco`: service, container (tables), object (entities).
     pub resource_types: String,
-    /// When, from where, how.
+    /// Times, addresses and protocol.
     pub terms: SasTerms,
 }
 
 impl AccountSasTerms {
     /// The signature as a query string, to be appended to any URL of the account's service.
-    #[must_use]
     pub fn sign(&self, account: &str, key: &AccountKey, service: ServiceKind) -> String {
         let sas = AccountSas {
             terms: self.terms.signed(&self.permissions),
@@ -87,7 +82,7 @@ impl<'a> AccountSas<'a> {
     /// Takes the parameters from a query.
     ///
     /// # Errors
-    /// 400 InvalidQueryParameterValue where one is not UTF-8.
+    /// 400 InvalidQueryParameterValue if one is not UTF-8.
     pub fn parse(query: Query<'a>) -> Result<Self, Failure> {
         Ok(Self {
             terms: SignedTerms::parse(query)?,
@@ -127,34 +122,17 @@ impl<'a> AccountSas<'a> {
 
     /// The string to sign, in pieces.
     pub(super) fn parts<'p>(&'p self, account: &'p str, version: Version) -> [&'p str; 20] {
-        let terms = &self.terms;
-        let scope = if version >= ENCRYPTION_SCOPE {
+        let [sv, sp, st, se, sip, spr] = self.terms.texts();
+        let (ss, srt) = (&self.services, &self.resource_types);
+        let [ses, end] = if version >= ENCRYPTION_SCOPE {
             [&*self.encryption_scope, "\n"]
         } else {
             ["", ""]
         };
-        let [scope, scope_end] = scope;
+        let lf = "\n";
         [
-            account,
-            "\n",
-            &terms.permissions,
-            "\n",
-            &self.services,
-            "\n",
-            &self.resource_types,
-            "\n",
-            &terms.start,
-            "\n",
-            &terms.expiry,
-            "\n",
-            &terms.addresses,
-            "\n",
-            &terms.protocols,
-            "\n",
-            &terms.version,
-            "\n",
-            scope,
-            scope_end,
+            account, lf, sp, lf, ss, lf, srt, lf, st, lf, se, lf, sip, lf, spr, lf, sv, lf, ses,
+            end,
         ]
     }
 }

@@ -1,9 +1,9 @@
 //! Bearer tokens: JSON Web Tokens of Microsoft Entra ID or of another issuer.
 //!
-//! Two sets of rules: [`BearerRules::basic`] trusts a token's claims without a signature, as Azurite's `--oauth basic` does,
-//! and is for tests only; [`BearerRules::verified`] checks the signature against the issuer's published keys.
+//! Two sets of rules: [`BearerRules::basic`] does not check signatures, like Azurite's `--oauth basic`, and is for tests only;
+//! [`BearerRules::verified`] checks the signature against the issuer's published keys.
 //!
-//! Which roles grant what is left to each service.
+//! Each service decides which rights a role grants.
 
 use super::{Caller, Jwks};
 use crate::{ErrorCode, Failure, ServiceKind};
@@ -14,9 +14,9 @@ use serde::Deserialize;
 
 /// The longest token read, in bytes.
 const TOKEN_BYTES_MAX: usize = 16 * 1024;
-/// How far clocks of issuer and server may differ, in seconds.
+/// The tolerated difference between the clocks of issuer and server, in seconds.
 const LEEWAY_SECONDS: f64 = 60.0;
-/// Issuers that basic rules trust: the clouds that Azurite knows, and the newer form of the public one.
+/// Issuers that basic rules accept: the clouds that Azurite accepts, and the newer URL of the public cloud.
 const ISSUERS: [&str; 6] = [
     "https://sts.windows.net/",
     "https://sts.microsoftonline.de/",
@@ -37,14 +37,15 @@ const CLOUDS: [&str; 4] = [
     "core.usgovcloudapi.net",
     "core.cloudapi.de",
 ];
-/// What a token is checked against.
+
+/// The rules that a token is checked against.
 #[derive(Debug, Clone)]
 pub struct BearerRules(Rules);
 
 /// The roles of a verified token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TokenRoles {
-    /// The token has no roles and needs none: it grants what a contributor may do.
+    /// The token has no roles and needs none: it grants the rights of a contributor.
     Unrestricted,
     /// Role names or ids, of any service.
     Named(Vec<String>),
@@ -69,11 +70,16 @@ struct Header {
 #[derive(Deserialize)]
 struct Claims {
     iss: String,
-    aud: OneOrMany,
+    aud: Texts,
     nbf: Option<f64>,
     exp: f64,
-    roles: Option<OneOrMany>,
+    roles: Option<Texts>,
 }
+
+/// A claim that is a text or a list of texts.
+#[derive(Deserialize)]
+#[serde(from = "OneOrMany")]
+struct Texts(Vec<String>);
 
 #[derive(Deserialize)]
 #[serde(untagged)]
@@ -82,31 +88,22 @@ enum OneOrMany {
     Many(Vec<String>),
 }
 
-impl OneOrMany {
-    fn as_slice(&self) -> &[String] {
-        match self {
-            Self::One(one) => std::slice::from_ref(one),
-            Self::Many(many) => many,
-        }
-    }
-
-    fn into_vec(self) -> Vec<String> {
-        match self {
-            Self::One(one) => vec![one],
-            Self::Many(many) => many,
+impl From<OneOrMany> for Texts {
+    fn from(claim: OneOrMany) -> Self {
+        match claim {
+            OneOrMany::One(text) => Self(vec![text]),
+            OneOrMany::Many(texts) => Self(texts),
         }
     }
 }
 
 impl BearerRules {
-    /// Checks the issuer's form, the audience and the times, not the signature. For tests only.
-    #[must_use]
+    /// Checks the issuer, the audience and the times, but not the signature. For tests only.
     pub const fn basic() -> Self {
         Self(Rules::Basic)
     }
 
-    /// Checks the signature, the exact issuer, the times, and the audiences (those of Azure Storage where none is given).
-    #[must_use]
+    /// Checks the signature, the exact issuer, the times, and the audience: one of `audiences`, or of Azure Storage if empty.
     pub const fn verified(issuer: String, audiences: Vec<String>, keys: Jwks) -> Self {
         Self(Rules::Verified {
             issuer,
@@ -118,8 +115,8 @@ impl BearerRules {
     /// Checks a token for the account and the service addressed.
     ///
     /// # Errors
-    /// 403 AuthenticationFailed without TLS; 401 with a challenge for a malformed token, a wrong audience, time or
-    /// signature; 403 AuthorizationPermissionMismatch by verified rules for one without roles.
+    /// 403 AuthenticationFailed without TLS; 401 with a challenge for a malformed token, and for a wrong issuer, audience,
+    /// time or signature; by verified rules 403 AuthorizationPermissionMismatch for a token without roles.
     pub fn verify(
         &self,
         token: &str,
@@ -129,17 +126,17 @@ impl BearerRules {
     ) -> Result<TokenRoles, Failure> {
         if !caller.https {
             return Err(Failure::authentication(
-                "bearer tokens are taken over https only",
+                "bearer tokens are accepted over https only",
             ));
         }
         let claims = self
             .read(token, account, service, caller.now)
             .ok_or(ErrorCode::MissingCredentials)?;
         // Tokens for Azure Storage have no roles, because Azure assigns them elsewhere. Basic rules, which are for tests,
-        // grant such a token what a contributor may do, as Azurite does. An own issuer puts roles into its tokens: one
-        // without them may belong to any user of that issuer.
+        // grant such a token the rights of a contributor, like Azurite. By verified rules the issuer must put roles into its
+        // tokens, because a token without them can belong to any user of the issuer.
         match (claims.roles, &self.0) {
-            (Some(roles), _) => Ok(TokenRoles::Named(roles.into_vec())),
+            (Some(Texts(roles)), _) => Ok(TokenRoles::Named(roles)),
             (None, Rules::Basic) => Ok(TokenRoles::Unrestricted),
             (None, Rules::Verified { .. }) => {
                 Err(ErrorCode::AuthorizationPermissionMismatch.into())
@@ -172,24 +169,22 @@ impl BearerRules {
             }
         }
         let claims: Claims = decode(claims)?;
-        let fits = self.knows_issuer(&claims.iss)
-            && claims
-                .aud
-                .as_slice()
-                .iter()
-                .any(|audience| self.knows_audience(audience, account, service))
+        let Texts(audiences) = &claims.aud;
+        let is_accepted = |audience: &String| self.accepts_audience(audience, account, service);
+        let is_valid = self.accepts_issuer(&claims.iss)
+            && audiences.iter().any(is_accepted)
             && claims.is_valid_at(now);
-        fits.then_some(claims)
+        is_valid.then_some(claims)
     }
 
-    fn knows_issuer(&self, text: &str) -> bool {
+    fn accepts_issuer(&self, text: &str) -> bool {
         match &self.0 {
             Rules::Basic => ISSUERS.iter().any(|issuer| text.starts_with(issuer)),
             Rules::Verified { issuer, .. } => text == issuer,
         }
     }
 
-    fn knows_audience(&self, text: &str, account: &str, service: ServiceKind) -> bool {
+    fn accepts_audience(&self, text: &str, account: &str, service: ServiceKind) -> bool {
         let text = text.strip_suffix('/').unwrap_or(text);
         match &self.0 {
             Rules::Verified { audiences, .. } if !audiences.is_empty() => audiences
@@ -218,9 +213,8 @@ fn decode<T: for<'de> Deserialize<'de>>(part: &str) -> Option<T> {
     serde_json::from_slice(&URL_SAFE_NO_PAD.decode(part).ok()?).ok()
 }
 
-/// The value of `WWW-Authenticate` on a 401: where clients get a token, and for which resource (recorded from the live
-/// service by clients that discover the tenant this way).
-#[must_use]
+/// The value of `WWW-Authenticate` of a 401: where clients get a token, and for which resource (as recorded from the live
+/// service, where clients discover their tenant by it).
 pub fn challenge(authorization_uri: &str) -> String {
     format!("Bearer authorization_uri={authorization_uri} resource_id=https://storage.azure.com")
 }

@@ -1,4 +1,4 @@
-//! What the server knows of a request besides its text.
+//! The circumstances of a request: time, address, encryption.
 
 use partita_model::DateTime;
 use std::net::IpAddr;
@@ -8,7 +8,7 @@ use std::net::IpAddr;
 pub struct Caller {
     /// The server's time.
     pub now: DateTime,
-    /// The client's address; `None` where it is unknown (a Unix socket), which no address range permits.
+    /// The client's address; `None` if unknown (a Unix socket). No address range permits an unknown address.
     pub address: Option<IpAddr>,
     /// Whether the connection is encrypted.
     pub https: bool,

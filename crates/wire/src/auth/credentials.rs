@@ -1,4 +1,4 @@
-//! The kind of credentials that a request has.
+//! Reads the credentials of a request.
 
 use super::key::Signature;
 use super::{AccountSas, SharedKey};
@@ -6,17 +6,17 @@ use crate::{ErrorCode, Failure, Query, Version, split};
 
 /// A shared access signature of one service, such as `table::TableSas`.
 pub trait ServiceSas<'a>: Sized {
-    /// Whether the query of a request with a signature has this kind, and not an account SAS.
+    /// Whether the signature in the query is of this kind, not an account SAS.
     fn is_in(query: Query<'a>) -> bool;
 
     /// Takes the parameters from a query.
     ///
     /// # Errors
-    /// 400 InvalidQueryParameterValue where one is not UTF-8.
+    /// 400 InvalidQueryParameterValue if one is not UTF-8.
     fn parse(query: Query<'a>) -> Result<Self, Failure>;
 }
 
-/// The credentials of a request to a service with signatures of the kind `S`, not yet verified.
+/// The unverified credentials of a request to a service whose signatures are of the kind `S`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Credentials<'a, S> {
     /// `Authorization: SharedKey account:signature`, or `SharedKeyLite`.
@@ -43,7 +43,7 @@ impl<'a, S: ServiceSas<'a>> Credentials<'a, S> {
     ) -> Result<Self, Failure> {
         if let Some(header) = authorization {
             let credentials = Self::parse_header(header)?;
-            // A SAS names a version itself, and tokens are newer than the rule.
+            // A SAS has a version of its own. Bearer tokens do not need one.
             return match credentials {
                 Self::SharedKey(_) if version.is_none() => {
                     Err(Failure::new(ErrorCode::MissingRequiredHeader)
@@ -73,11 +73,8 @@ impl<'a, S: ServiceSas<'a>> Credentials<'a, S> {
         let value = value.trim_start();
         let is = |name: &str| scheme.eq_ignore_ascii_case(name);
         if is("Bearer") {
-            return if value.is_empty() {
-                Err(malformed())
-            } else {
-                Ok(Self::Bearer(value))
-            };
+            let token = Some(value).filter(|token| !token.is_empty());
+            return token.map(Self::Bearer).ok_or_else(malformed);
         }
         if !is("SharedKey") && !is("SharedKeyLite") {
             return Err(malformed());

@@ -1,7 +1,7 @@
 //! The published keys of a token issuer (RFC 7517) and the check of a token's signature (RFC 7515).
 //!
-//! RSA (RS256, RS384, RS512, PS256) and P-256 (ES256). An algorithm goes only with a key of its own type, so a token can
-//! choose neither `none` nor a shared secret.
+//! RSA (RS256, RS384, RS512, PS256) and P-256 (ES256). An algorithm is accepted only with a key of its own type, so that a
+//! token can choose neither `none` nor a shared secret.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -13,16 +13,16 @@ use ring::signature::{
 use serde::Deserialize;
 use thiserror::Error;
 
-/// Keys taken from one document.
+/// The most keys read from one document.
 const KEYS_MAX: usize = 64;
 
-/// The document is no key set, or has no key that can be used.
+/// Why a document is not a usable key set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum InvalidJwks {
     /// Not the JSON of a key set.
     #[error("not a JSON Web Key Set")]
     Malformed,
-    /// No RSA or P-256 key for signatures in it.
+    /// A key set without an RSA or P-256 key for signatures.
     #[error("the key set holds no RSA or P-256 key for signatures")]
     NoKeys,
 }
@@ -64,7 +64,7 @@ struct Jwk {
 }
 
 impl Jwks {
-    /// Reads a key set, as issuers publish it. Keys of other kinds are passed over.
+    /// Reads a key set in the form that issuers publish. Keys of other kinds are ignored.
     ///
     /// # Errors
     /// [`InvalidJwks`].
@@ -84,7 +84,7 @@ impl Jwks {
         }
     }
 
-    /// Whether one of the keys made the signature. A token that names its key is checked against that one only.
+    /// Whether one of the keys made the signature. A token that names a key is checked against that key only.
     pub(super) fn verify(
         &self,
         algorithm: &str,
@@ -111,10 +111,8 @@ impl Key {
                 e: number(jwk.e.as_deref()?)?,
             },
             ("EC", Some("P-256")) => {
-                let (x, y) = (
-                    coordinate(jwk.x.as_deref()?)?,
-                    coordinate(jwk.y.as_deref()?)?,
-                );
+                let x = coordinate(jwk.x.as_deref()?)?;
+                let y = coordinate(jwk.y.as_deref()?)?;
                 Public::P256([&[0x04][..], &x, &y].concat())
             }
             _ => return None,
@@ -151,7 +149,7 @@ impl Public {
     }
 }
 
-/// A big-endian number without leading zeros, as `ring` wants it.
+/// A big-endian number without leading zeros, which `ring` requires.
 fn number(text: &str) -> Option<Vec<u8>> {
     let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
     let zeros = bytes.iter().take_while(|byte| **byte == 0).count();

@@ -9,7 +9,7 @@ use sha2::Sha256;
 use std::fmt;
 use thiserror::Error;
 
-/// The longest key taken, in bytes; the service's own have 64.
+/// The longest key accepted, in bytes; keys of the service have 64.
 const KEY_BYTES_MAX: usize = 1024;
 
 /// Standard base64 with or without padding.
@@ -23,12 +23,12 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 #[error("an account key is base64 of 1 to {KEY_BYTES_MAX} bytes")]
 pub struct InvalidAccountKey;
 
-/// One key of an account. A clone of its state costs far less than hashing the key for each request.
+/// One key of an account. It keeps the initial state of the HMAC: cloning that costs far less than hashing the key again.
 #[derive(Clone)]
 pub struct AccountKey(Hmac<Sha256>);
 
 impl AccountKey {
-    /// Reads a key as users know it, in base64.
+    /// Reads a key in Base64.
     ///
     /// # Errors
     /// [`InvalidAccountKey`].
@@ -45,8 +45,7 @@ impl AccountKey {
             .map_err(|_| InvalidAccountKey)
     }
 
-    /// The signature of the parts, joined, in base64: what a client sends.
-    #[must_use]
+    /// The signature of the joined parts in Base64, as clients send it.
     pub fn sign(&self, parts: &[&str]) -> String {
         BASE64.encode(self.mac(parts).finalize().into_bytes())
     }
@@ -66,7 +65,7 @@ impl fmt::Debug for AccountKey {
     }
 }
 
-/// The one or two keys of an account; each can sign.
+/// The one or two keys of an account; either can sign.
 #[derive(Debug, Clone)]
 pub struct AccountKeys {
     primary: AccountKey,
@@ -75,29 +74,26 @@ pub struct AccountKeys {
 
 impl AccountKeys {
     /// Keys of an account.
-    #[must_use]
     pub const fn new(primary: AccountKey, secondary: Option<AccountKey>) -> Self {
         Self { primary, secondary }
     }
 
     /// The first key.
-    #[must_use]
     pub const fn primary(&self) -> &AccountKey {
         &self.primary
     }
 
-    /// Whether the signature is that of one of the keys over the parts, joined. The comparison takes constant time.
+    /// Whether one of the keys made the signature of the joined parts. The comparison takes constant time.
     pub(super) fn verify(&self, parts: &[&str], signature: &Signature) -> bool {
         let fits = |key: &AccountKey| key.mac(parts).verify_slice(&signature.0).is_ok();
         fits(&self.primary) || self.secondary.as_ref().is_some_and(fits)
     }
 }
 
-/// 403 for a wrong signature. Like the service's answer it shows the string to sign, which is not a secret and which
-/// authors of clients need.
+/// 403 for a wrong signature. Like the service it shows the string to sign, which is not secret and helps authors of clients.
 pub(crate) fn mismatch(parts: &[&str]) -> Failure {
     Failure::authentication(format!(
-        "the signature does not fit; the server signed '{}'",
+        "the signature does not match; the server signed '{}'",
         parts.concat()
     ))
 }

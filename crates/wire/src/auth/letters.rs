@@ -1,6 +1,6 @@
 //! The letters of `sp`, `ss` and `srt`.
 
-/// A set of lower-case letters. Letters that a service does not know grant nothing.
+/// A set of lower-case letters. Letters without a meaning in a service grant nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Letters(u32);
 
@@ -22,8 +22,8 @@ impl Letters {
         self.0 & wanted.0 == wanted.0
     }
 
-    /// Whether some letter of `text` is in the set.
-    pub(crate) fn has_any(self, text: &str) -> bool {
-        self.0 & Self::parse(text).0 != 0
+    /// Whether every letter of one of the texts is in the set.
+    pub(crate) fn has_all_of_one(self, texts: &[&str]) -> bool {
+        texts.iter().any(|text| self.has_all(text))
     }
 }

@@ -1,15 +1,15 @@
-//! Credentials: who sends a request, and what an account-wide credential grants.
+//! Credentials: reads and verifies them, for all services.
 //!
 //! In the order of a request:
 //! 1. [`Credentials::parse`] reads the `Authorization` header and the query: Shared Key, Shared Key Lite, a shared access
 //!    signature (of the account or of a service), or a bearer token;
 //! 2. the credential's own `verify` checks signature, times, address and protocol;
-//! 3. each service turns the result into its rights (`table::Access`), which it checks for every operation and resource.
+//! 3. each service turns the result into rights, such as `table::Access`, and checks them for every operation and resource.
 //!
-//! Strings to sign and service signatures differ between services: they are in the services' folders.
+//! Strings to sign and service signatures differ between services, so they are in the services' folders.
 //!
 //! Invariants:
-//! - a signature is checked, in constant time, before anything that it covers is used;
+//! - a signature is checked, in constant time, before any data that it covers is used;
 //! - every refusal is a [`crate::Failure`] with the code of the service (service documents "Authorize with Shared Key",
 //!   "Create a service SAS", "Create an account SAS", "SAS Error Codes");
 //! - keys and expected signatures never appear in a `Debug` form or in a failure.

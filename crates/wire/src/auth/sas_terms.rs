@@ -1,5 +1,5 @@
-//! The terms that every kind of shared access signature shares: times, addresses, protocol, version. Read and checked by
-//! servers, written by clients.
+//! The terms that all kinds of shared access signature share: times, addresses, protocol, version. Servers read and check
+//! them, clients write them.
 
 use super::Caller;
 use super::key::{AccountKeys, Signature};
@@ -8,25 +8,25 @@ use partita_model::DateTime;
 use std::borrow::Cow;
 use std::net::IpAddr;
 
-/// The version that signatures are made for: that of the Table SDKs.
+/// The version of new signatures: that of the Table SDKs.
 const VERSION: (&str, Version) = ("2019-02-02", Version::from_date(20_190_202));
 
-/// When, from where and how a signature can be used.
+/// The times, addresses and protocols at which a signature is valid.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SasTerms {
-    /// The start, to the second. Servers whose clock is behind refuse a start of now: omit it, or set it back some
+    /// The start, to the second. A server whose clock is behind refuses a start of now: omit it, or set it back by some
     /// minutes.
     pub start: Option<DateTime>,
     /// The expiry, to the second. Only a service signature with a stored policy may omit it.
     pub expiry: Option<DateTime>,
     /// `sip`: an address, or two with `-` between them.
     pub addresses: Option<String>,
-    /// Whether plain HTTP is refused.
+    /// Whether to refuse plain HTTP.
     pub https_only: bool,
 }
 
 impl SasTerms {
-    /// The version that signatures are made for.
+    /// The version of new signatures.
     pub(crate) const VERSION: Version = VERSION.1;
 
     pub(crate) fn signed<'a>(&'a self, permissions: &'a str) -> SignedTerms<'a> {
@@ -48,7 +48,7 @@ impl SasTerms {
     }
 }
 
-/// The parameters that all kinds share, decoded once: the texts are signed as they are.
+/// The parameters that all kinds share, decoded: the decoded texts are signed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SignedTerms<'a> {
     /// `sv`
@@ -63,7 +63,7 @@ pub(crate) struct SignedTerms<'a> {
     pub(crate) addresses: Cow<'a, str>,
     /// `spr`
     pub(crate) protocols: Cow<'a, str>,
-    /// `sig`; `None` where the text cannot be a signature.
+    /// `sig`; `None` if the text cannot be a signature.
     pub(super) signature: Option<Signature>,
 }
 
@@ -82,19 +82,26 @@ impl<'a> SignedTerms<'a> {
         })
     }
 
-    /// Whether `sig` is one of the keys' signature over the parts, joined.
+    /// `sv`, `sp`, `st`, `se`, `sip` and `spr`.
+    pub(crate) fn texts(&self) -> [&str; 6] {
+        let times = [&self.version, &self.permissions, &self.start, &self.expiry];
+        let [sv, sp, st, se] = times.map(|text| &**text);
+        [sv, sp, st, se, &self.addresses, &self.protocols]
+    }
+
+    /// Whether `sig` is the signature of the joined parts by one of the keys.
     pub(crate) fn is_signed_by(&self, keys: &AccountKeys, parts: &[&str]) -> bool {
         self.signature
             .is_some_and(|signature| keys.verify(parts, &signature))
     }
 
-    /// The version, unless it is older than the first one with this kind of signature.
+    /// The version, if it is not older than `oldest`, the first one with this kind of signature.
     pub(crate) fn version_since(&self, oldest: Version) -> Result<Version, Failure> {
         Version::parse(&self.version)
             .filter(|version| *version >= oldest)
             .ok_or_else(|| {
                 Failure::authentication(
-                    "sv is missing or names no version with this kind of signature",
+                    "sv is missing or is not a version with this kind of signature",
                 )
             })
     }
@@ -137,12 +144,12 @@ impl<'a> SignedTerms<'a> {
     }
 }
 
-/// The decoded value of a parameter; empty where it is absent, because both are signed alike.
+/// The decoded value of a parameter; empty if it is absent, because both have the same signature.
 pub(crate) fn text<'a>(query: Query<'a>, name: &str) -> Result<Cow<'a, str>, Failure> {
     Ok(query.get(name)?.unwrap_or_default())
 }
 
-/// Reads `st` or `se`: a date, or a date and time in UTC; `None` where it is empty.
+/// Reads `st` or `se`: a date, or a date and time in UTC; `None` if it is empty.
 pub(crate) fn parse_time(name: &str, text: &str) -> Result<Option<DateTime>, Failure> {
     if text.is_empty() {
         return Ok(None);
@@ -160,43 +167,30 @@ pub(crate) fn check_times(
 ) -> Result<(), Failure> {
     if let Some(start) = start.filter(|start| now < *start) {
         return Err(Failure::authentication(format!(
-            "the signature is good from {start} on, now it is {now}"
+            "the signature is not valid before {start}; the server's time is {now}"
         )));
     }
     if now > expiry {
         return Err(Failure::authentication(format!(
-            "the signature was good until {expiry}, now it is {now}"
+            "the signature expired at {expiry}; the server's time is {now}"
         )));
     }
     Ok(())
 }
 
-/// The query of the shared parameters; an empty one is omitted, which is signed alike.
+/// The query of the shared parameters, without the empty ones: an absent parameter has the same signature.
 pub(crate) fn push_terms(terms: &SignedTerms<'_>) -> String {
-    let SignedTerms {
-        version,
-        permissions,
-        start,
-        expiry,
-        addresses,
-        protocols,
-        signature: _,
-    } = terms;
     let mut query = String::with_capacity(256);
-    let parameters = [
-        ("sv", version),
-        ("sp", permissions),
-        ("st", start),
-        ("se", expiry),
-        ("sip", addresses),
-        ("spr", protocols),
-    ];
-    push_unless_empty(&parameters, &mut query);
+    let names = ["sv", "sp", "st", "se", "sip", "spr"];
+    push_unless_empty(names.into_iter().zip(terms.texts()), &mut query);
     query
 }
 
 /// Appends the parameters that are not empty.
-pub(crate) fn push_unless_empty(parameters: &[(&str, &Cow<'_, str>)], query: &mut String) {
+pub(crate) fn push_unless_empty<'a>(
+    parameters: impl IntoIterator<Item = (&'a str, &'a str)>,
+    query: &mut String,
+) {
     for (name, value) in parameters {
         if !value.is_empty() {
             push_query_parameter(name, value, query);
@@ -204,7 +198,7 @@ pub(crate) fn push_unless_empty(parameters: &[(&str, &Cow<'_, str>)], query: &mu
     }
 }
 
-/// `2024-01-02T03:04:05Z`: the form has no fractions of a second.
+/// `2024-01-02T03:04:05Z`: the form without fractions of a second.
 fn to_seconds(at: DateTime) -> String {
     let (year, month, day, hour, minute, second, _) = at.fields();
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")

@@ -1,10 +1,10 @@
-//! Shared Key and Shared Key Lite: the header, its date and its signature. The string to sign is each service's own.
+//! Shared Key and Shared Key Lite: the header, its date and its signature. Each service has its own string to sign.
 
 use super::key::{AccountKeys, Signature};
 use crate::{Failure, parse_http_date};
 use partita_model::DateTime;
 
-/// How far the date of a signed request may be from the server's time, in minutes.
+/// The longest difference between the date of a signed request and the server's time, in minutes.
 pub const SKEW_MINUTES_MAX: u64 = 15;
 const TICKS_PER_MINUTE: u64 = 600_000_000;
 
@@ -13,7 +13,7 @@ const TICKS_PER_MINUTE: u64 = 600_000_000;
 pub struct SharedKey<'a> {
     /// The account that signed.
     pub(super) account: &'a str,
-    /// `None` where the text cannot be a signature.
+    /// `None` if the text cannot be a signature.
     pub(super) signature: Option<Signature>,
     /// Whether the scheme is Shared Key Lite.
     pub(super) lite: bool,
@@ -25,7 +25,7 @@ impl SharedKey<'_> {
         self.lite
     }
 
-    /// Checks that the account addressed has signed, and that the request is of today.
+    /// Checks that the account addressed signed the request, and that its date is close to `now`.
     ///
     /// # Errors
     /// 403 AuthenticationFailed, with the reason as its detail.
@@ -37,13 +37,13 @@ impl SharedKey<'_> {
     ) -> Result<(), Failure> {
         if self.account != account {
             return Err(Failure::authentication(
-                "the request is signed for another account than it addresses",
+                "the request is signed by another account than it addresses",
             ));
         }
         check_date(date, now)
     }
 
-    /// Whether the signature is that of one of the keys over the parts, joined.
+    /// Whether one of the keys made the signature of the joined parts.
     pub(crate) fn has_signed(&self, parts: &[&str], keys: &AccountKeys) -> bool {
         self.signature
             .is_some_and(|signature| keys.verify(parts, &signature))

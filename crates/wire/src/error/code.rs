@@ -1,8 +1,7 @@
 //! Storage error codes: a name, an HTTP status and a text each.
 //!
-//! A code is a value, not a variant of a closed list: [`COMMON_ERROR_CODES`] are those that every storage service can
-//! answer, and each service declares its own beside its operations with the same macro. So a service adds codes without
-//! touching those of another.
+//! Codes are constants, not variants of an enum, so that each service can declare its own beside its operations, with the
+//! same macro. [`COMMON_ERROR_CODES`] are those that every storage service can answer.
 //!
 //! Sources: service documents "Common REST API Error Codes" and "SAS Error Codes"; texts in the words of the recorded
 //! answers where there are any, spelling mistakes included.
@@ -13,7 +12,7 @@ use std::fmt;
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ErrorCode(&'static Description);
 
-/// What a code says.
+/// The properties of a code.
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) struct Description {
     /// The position among the codes of a service: the common codes come first.
@@ -105,7 +104,7 @@ error_codes! {
     ConditionNotMet "ConditionNotMet" 412 "The condition specified using HTTP conditional header(s) is not met.";
     InvalidResourceName "InvalidResourceName" 400 "The specifed resource name contains invalid characters.";
 
-    // The service itself. 503 says that nothing was executed; 500 leaves that open.
+    // The service itself. With 503 the request was not executed; with 500 that is unknown.
     InternalError "InternalError" 500 "The server encountered an internal error. Please retry the request.";
     OperationTimedOut "OperationTimedOut" 500 "The operation could not be completed within the permitted time.";
     NotImplemented "NotImplemented" 501 "The requested operation is not implemented on the specified resource.";
@@ -117,44 +116,35 @@ impl ErrorCode {
         Self(description)
     }
 
-    /// The code as clients read it, such as `TableNotFound`.
-    #[must_use]
+    /// The code in answers, such as `TableNotFound`.
     pub const fn name(self) -> &'static str {
         self.0.name
     }
 
     /// The HTTP status, 400 to 599.
-    #[must_use]
     pub const fn status(self) -> u16 {
         self.0.status
     }
 
-    /// The text, where a failure has no more exact one.
-    #[must_use]
+    /// The text of failures without one of their own.
     pub const fn text(self) -> &'static str {
         self.0.text
     }
 
     /// The position in the list of all codes of its service, such as [`crate::table::ERROR_CODES`]: for arrays of counts.
-    #[must_use]
     pub const fn index(self) -> usize {
         self.0.index
     }
 
     /// The code of that name and status among `codes`. A few names have two statuses; without an exact match the first
     /// code of the name is returned.
-    #[must_use]
     pub fn find(codes: &[Self], name: &str, status: u16) -> Option<Self> {
-        let named = |code: &&Self| code.name() == name;
-        let exact = codes
-            .iter()
-            .filter(named)
-            .find(|code| code.status() == status);
-        exact.or_else(|| codes.iter().find(named)).copied()
+        let named = || codes.iter().filter(|code| code.name() == name);
+        let exact = named().find(|code| code.status() == status);
+        exact.or_else(|| named().next()).copied()
     }
 
     /// Whether the credentials are missing, malformed or wrong.
-    #[must_use]
     pub fn refuses_credentials(self) -> bool {
         matches!(
             self,

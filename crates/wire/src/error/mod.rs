@@ -1,11 +1,10 @@
-//! Failures as clients see them: a code, a status, a text and details.
+//! Failures in the form that clients receive: a code, a status, a text and details.
 //!
-//! A [`Failure`] holds only what an unauthorized caller may read; internal detail stays in the server's log. Each service
-//! writes it in its own body (`table::error_body`); [`ErrorBody`] reads the bodies of all. Texts end in the request id and
-//! the time, because users rarely paste anything else into an issue.
+//! A [`Failure`] holds only what an unauthorized caller may read; internal details stay in the server's log. Each service
+//! writes failures in the form of its own error body (`table/error`); [`crate::ErrorBody`] reads all forms. Texts end in the
+//! request id and the time, because users paste little else into an issue.
 
 mod code;
-mod reader;
 mod text;
 
 use std::borrow::Cow;
@@ -13,44 +12,31 @@ use std::fmt;
 
 pub use code::{COMMON_ERROR_CODES, ErrorCode};
 pub(crate) use code::{Description, error_codes};
-pub use reader::ErrorBody;
 pub use text::Occurrence;
-pub(crate) use text::{push_json, push_xml};
 
 /// Why a request was refused, in the words of the service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
     /// The code; it determines the status.
     pub code: ErrorCode,
-    /// A text that replaces the code's own.
+    /// A text that replaces that of the code.
     pub message: Option<Cow<'static, str>>,
     /// Names and texts that only XML bodies show, such as `AuthenticationErrorDetail`.
     pub details: Vec<(&'static str, String)>,
-    /// The value of the header `Allow`, for a 405.
+    /// The value of the header `Allow` of a 405.
     pub allow: Option<&'static str>,
-    /// The value of Partita's header `x-partita-reason`, for a 503.
+    /// The value of Partita's header `x-partita-reason` of a 503.
     pub reason: Option<&'static str>,
-    /// The value of the header `Retry-After`, in seconds, for a 503 or a timeout; at least 1.
+    /// The value of the header `Retry-After` of a 503 or a timeout, in seconds; at least 1.
     pub retry_after_s: u64,
 }
 
 impl Failure {
     /// A failure with the text of its code.
-    #[must_use]
     pub const fn new(code: ErrorCode) -> Self {
-        Self::build(code, None)
-    }
-
-    /// A failure with its own text.
-    #[must_use]
-    pub fn with_message(code: ErrorCode, message: impl Into<Cow<'static, str>>) -> Self {
-        Self::build(code, Some(message.into()))
-    }
-
-    const fn build(code: ErrorCode, message: Option<Cow<'static, str>>) -> Self {
         Self {
             code,
-            message,
+            message: None,
             details: Vec::new(),
             allow: None,
             reason: None,
@@ -58,8 +44,15 @@ impl Failure {
         }
     }
 
+    /// A failure with a text of its own.
+    pub fn with_message(code: ErrorCode, message: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            message: Some(message.into()),
+            ..Self::new(code)
+        }
+    }
+
     /// 503 ServerBusy with a one-word reason.
-    #[must_use]
     pub const fn busy(reason: &'static str) -> Self {
         let mut failure = Self::new(ErrorCode::ServerBusy);
         failure.reason = Some(reason);
@@ -75,13 +68,11 @@ impl Failure {
 
     /// 403 AuthenticationFailed with the reason as its detail. The reason must not help an attacker: it names times and
     /// fields, never keys or expected signatures.
-    #[must_use]
     pub fn authentication(reason: impl Into<String>) -> Self {
         Self::new(ErrorCode::AuthenticationFailed).detail("AuthenticationErrorDetail", reason)
     }
 
     /// 400 InvalidHeaderValue with the header's name and value.
-    #[must_use]
     pub fn header_value(name: &str, value: &str) -> Self {
         Self::new(ErrorCode::InvalidHeaderValue)
             .detail("HeaderName", name)
@@ -96,13 +87,11 @@ impl Failure {
     }
 
     /// The HTTP status, 400 to 599.
-    #[must_use]
     pub const fn status(&self) -> u16 {
         self.code.status()
     }
 
     /// The text, without request id and time.
-    #[must_use]
     pub fn text(&self) -> &str {
         self.message.as_deref().unwrap_or(self.code.text())
     }

@@ -1,4 +1,4 @@
-//! The text of an error body, which every service ends in the same two lines, and its escapes.
+//! The text of an error body, which ends in the same two lines in every service.
 
 use super::Failure;
 use partita_model::DateTime;
@@ -10,12 +10,12 @@ pub struct Occurrence<'a> {
     pub request_id: &'a str,
     /// The server's time.
     pub time: DateTime,
-    /// Zero-based index of the failed operation, where the error of a batch must name it.
+    /// Zero-based index of the failed operation, if the error of a batch must name it.
     pub batch_index: Option<usize>,
 }
 
 impl Failure {
-    /// Appends the text with request id and time; `push` escapes it.
+    /// Appends the text with request id and time; `push` escapes each part.
     pub(crate) fn write_text(
         &self,
         at: &Occurrence<'_>,
@@ -31,37 +31,5 @@ impl Failure {
         push(at.request_id, out);
         push("\nTime:", out);
         push(&at.time.text_seven_digits(), out);
-    }
-}
-
-/// Appends text that stands in a JSON string.
-pub(crate) fn push_json(text: &str, out: &mut Vec<u8>) {
-    for &byte in text.as_bytes() {
-        match byte {
-            b'"' => out.extend_from_slice(b"\\\""),
-            b'\\' => out.extend_from_slice(b"\\\\"),
-            b'\n' => out.extend_from_slice(b"\\n"),
-            b'\r' => out.extend_from_slice(b"\\r"),
-            b'\t' => out.extend_from_slice(b"\\t"),
-            0..0x20 => out.extend_from_slice(format!("\\u{byte:04x}").as_bytes()),
-            _ => out.push(byte),
-        }
-    }
-}
-
-/// Appends text to XML. Characters that XML 1.0 cannot hold become U+FFFD.
-pub(crate) fn push_xml(text: &str, out: &mut Vec<u8>) {
-    for c in text.chars() {
-        match c {
-            '<' => out.extend_from_slice(b"&lt;"),
-            '>' => out.extend_from_slice(b"&gt;"),
-            '&' => out.extend_from_slice(b"&amp;"),
-            '\t' | '\n' => out.push(c as u8),
-            '\r' => out.extend_from_slice(b"&#xD;"),
-            '\0'..='\u{1F}' | '\u{FFFE}' | '\u{FFFF}' => {
-                out.extend_from_slice("\u{FFFD}".as_bytes())
-            }
-            _ => out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
-        }
     }
 }

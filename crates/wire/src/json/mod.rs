@@ -1,7 +1,7 @@
-//! JSON text without a tree: the scanner below the entity reader, and the reader of error bodies.
+//! JSON text without a tree: the scanner below the readers, and the strings of the writers.
 
-mod members;
 mod scanner;
+mod text;
 
-pub(crate) use members::read_members;
 pub(crate) use scanner::{Scanner, Token, unescape};
+pub(crate) use text::{push_string, push_text};

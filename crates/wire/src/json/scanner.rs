@@ -1,17 +1,17 @@
-//! Scans JSON text without building a tree: it yields values as slices of the body.
+//! Scans JSON text without building a tree: values are slices of the body.
 //!
 //! Invariants:
 //! - every slice is a part of the text, so nothing is copied unless a string has escapes;
 //! - nesting is bounded by [`NESTING_MAX`], and time is linear in the text;
-//! - `None` means that the text is not JSON; the position of the error is not kept, because the service does not report it.
+//! - `None` means that the text is not JSON; the service does not report the position of the error.
 //!
-//! Two leniencies are the service's own (its JSON reader is that of the OData library): strings may contain control
-//! characters unescaped, and numbers may have leading zeros.
+//! Like the service, whose JSON reader is that of the OData library, the scanner accepts unescaped control characters in
+//! strings, and numbers with leading zeros.
 
 use memchr::{memchr, memchr2};
 use std::borrow::Cow;
 
-/// How deep objects and arrays may nest inside a value that is skipped.
+/// How deep objects and arrays may nest in a skipped value.
 pub(crate) const NESTING_MAX: u32 = 32;
 
 /// One value of a JSON text.
@@ -19,9 +19,9 @@ pub(crate) const NESTING_MAX: u32 = 32;
 pub(crate) enum Token<'a> {
     /// A string without escapes.
     Plain(&'a str),
-    /// A string with escapes, as it stands between its quotes.
+    /// A string with escapes: the raw text between its quotes.
     Escaped(&'a str),
-    /// A number, not yet checked beyond its characters.
+    /// A text of the characters of numbers, not yet parsed.
     Number(&'a str),
     /// `true` or `false`
     Boolean(bool),
@@ -32,7 +32,7 @@ pub(crate) enum Token<'a> {
 }
 
 impl<'a> Token<'a> {
-    /// The text of a string; `None` for any other value, and for a wrong escape.
+    /// The text of a string; `None` for any other value, and for an invalid escape.
     #[inline]
     pub(crate) fn text(self) -> Option<Cow<'a, str>> {
         match self {
@@ -77,6 +77,30 @@ impl<'a> Scanner<'a> {
         let taken = self.text.as_bytes().get(self.at) == Some(&byte);
         self.at += usize::from(taken);
         taken
+    }
+
+    /// Reads an object, member by member. `malformed` makes the error of a text that is not an object.
+    #[inline]
+    pub(crate) fn object<E>(
+        &mut self,
+        malformed: fn() -> E,
+        mut member: impl FnMut(Token<'a>, Token<'a>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if !self.take(b'{') {
+            return Err(malformed());
+        }
+        if self.take(b'}') {
+            return Ok(());
+        }
+        loop {
+            let name = self.name().ok_or_else(malformed)?;
+            let value = self.value().ok_or_else(malformed)?;
+            member(name, value)?;
+            if !self.take(b',') {
+                break;
+            }
+        }
+        self.take(b'}').then_some(()).ok_or_else(malformed)
     }
 
     /// The text that `take` consumes, without the white space before it.
@@ -162,7 +186,7 @@ impl<'a> Scanner<'a> {
         rest.starts_with(word.as_bytes()).then_some(token)
     }
 
-    /// Skips an object or array. Commas and colons in it are not checked: such a value is refused or ignored as a whole.
+    /// Skips an object or array. It does not check commas and colons, because callers refuse or ignore the whole value.
     fn nested(&mut self) -> Option<Token<'a>> {
         let mut depth = 0_u32;
         loop {
@@ -191,13 +215,13 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// The first quote or backslash. Names and short values end within two words, where a call to the vector search would
-/// cost more than it saves.
+/// The position of the first quote or backslash. It reads two words before it calls the vector search: names and short values
+/// end there, and the call would cost more than it saves.
 #[inline]
 fn find_quote_or_backslash(bytes: &[u8]) -> Option<usize> {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGHS: u64 = 0x8080_8080_8080_8080;
-    // The lowest high bit that is set marks the first zero byte exactly; later ones may be false.
+    // The lowest set bit marks the first zero byte; higher bits may be false positives.
     let zeros = |word: u64| word.wrapping_sub(ONES) & !word & HIGHS;
     let mut rest = bytes;
     for passed in [0, 8] {
@@ -217,7 +241,7 @@ fn find_quote_or_backslash(bytes: &[u8]) -> Option<usize> {
     memchr2(b'"', b'\\', rest).map(|at| at + 16)
 }
 
-/// Appends a string's text with its escapes resolved; `None` for an unknown escape or half of a surrogate pair.
+/// Appends a string's text with its escapes decoded; `None` for an unknown escape and for an unpaired surrogate.
 pub(crate) fn unescape(raw: &str, out: &mut String) -> Option<()> {
     let mut rest = raw;
     while let Some(at) = memchr(b'\\', rest.as_bytes()) {

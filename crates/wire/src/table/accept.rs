@@ -1,22 +1,21 @@
-//! What the client accepts: the metadata level of answers, and the `Prefer` header.
+//! Reads the headers that choose the form of an answer: `Accept` and `Prefer`.
 
 use crate::{ErrorCode, Failure, Version, split};
 
-/// How much annotation a JSON answer carries.
+/// How many annotations a JSON answer has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub enum MetadataLevel {
     /// `odata=nometadata`: values only.
     None,
-    /// `odata=minimalmetadata`: the context, ETags, and types that cannot be told from the value.
+    /// `odata=minimalmetadata`: the context, ETags, and types that the JSON value does not imply.
     #[default]
     Minimal,
-    /// `odata=fullmetadata`: types, ids and edit links besides.
+    /// `odata=fullmetadata`: also all types, ids and edit links.
     Full,
 }
 
 impl MetadataLevel {
     /// The `Content-Type` of an answer, success and error alike, as recorded.
-    #[must_use]
     pub const fn content_type(self) -> &'static str {
         match self {
             Self::None => "application/json;odata=nometadata;streaming=true;charset=utf-8",
@@ -25,10 +24,10 @@ impl MetadataLevel {
         }
     }
 
-    /// The level that a request asks for: by `$format` (decoded) if there is one, else by `Accept`.
+    /// The level that a request selects: by `$format` (decoded) if present, else by `Accept`.
     ///
-    /// Without either, with `*/*` and with bare `application/json` it is minimal metadata. A list of media types is read
-    /// from left to right, the first JSON one wins. XML types ask for Atom, which the service dropped in 2015.
+    /// Without either, and for `*/*` and plain `application/json`, it is minimal metadata. Of a list of media types the first
+    /// JSON type is used. XML types select Atom, which the service removed in 2015.
     ///
     /// # Errors
     /// 415 AtomFormatNotSupported, JsonVerboseFormatNotSupported, MediaTypeNotSupported; JsonFormatNotSupported for
@@ -89,7 +88,7 @@ impl MetadataLevel {
     }
 }
 
-/// What a `Prefer` header asks for.
+/// The preference of a `Prefer` header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Prefer {
     /// `return-content`: 201 with a body.
@@ -99,24 +98,18 @@ pub enum Prefer {
 }
 
 impl Prefer {
-    /// Reads the header. Preferences that are not known are no errors (RFC 7240), so they are as if not sent.
-    #[must_use]
+    /// Reads the header. Unknown preferences are ignored (RFC 7240).
     pub fn parse(text: &str) -> Option<Self> {
         split::all(text, b',')
             .map(str::trim)
             .find_map(|preference| {
-                if preference.eq_ignore_ascii_case("return-no-content") {
-                    Some(Self::ReturnNoContent)
-                } else if preference.eq_ignore_ascii_case("return-content") {
-                    Some(Self::ReturnContent)
-                } else {
-                    None
-                }
+                [Self::ReturnNoContent, Self::ReturnContent]
+                    .into_iter()
+                    .find(|known| preference.eq_ignore_ascii_case(known.text()))
             })
     }
 
     /// The value of `Preference-Applied`.
-    #[must_use]
     pub const fn text(self) -> &'static str {
         match self {
             Self::ReturnContent => "return-content",
@@ -180,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_written_is_415() {
+    fn unsupported_media_types_are_415() {
         for (accept, code) in [
             ("application/atom+xml", ErrorCode::AtomFormatNotSupported),
             ("application/xml", ErrorCode::AtomFormatNotSupported),

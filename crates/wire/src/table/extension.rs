@@ -1,34 +1,27 @@
-//! Bodies of the operations on tables that are ours: `comp=partita-settings`, `partita-rename`, `partita-truncate`
-//! (`docs/extensions.md`).
+//! Bodies of Partita's own operations on tables: `comp=partita-settings`, `partita-rename` (`docs/extensions.md`).
 
 use crate::{ErrorCode, Failure};
 use partita_model::{DateTime, TimeToLive};
 use serde::{Deserialize, Serialize};
 
-/// What a table is like, besides its rows.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The properties of a table.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TableSettings {
-    /// Its name in the case in which it was made.
+    /// Its name in its original case.
     pub name: String,
-    /// When it was made.
+    /// When it was created.
     pub created: DateTime,
-    /// How long its entities live after their last write; without, for ever.
+    /// How long its entities live after their last write; without it they do not expire.
+    #[serde(rename = "ttl_seconds", with = "ttl_seconds", default)]
     pub ttl: Option<TimeToLive>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct SettingsBody {
-    name: String,
-    created: String,
-    ttl_seconds: Option<u64>,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ChangeBody {
-    /// Required, though it may be null: an empty object by mistake must not make entities immortal.
-    #[serde(deserialize_with = "Option::deserialize")]
-    ttl_seconds: Option<u64>,
+    /// Required, even if null: an empty object sent by mistake must not remove the time to live.
+    #[serde(rename = "ttl_seconds", with = "ttl_seconds")]
+    ttl: Option<TimeToLive>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -37,84 +30,75 @@ struct RenameBody {
     to: String,
 }
 
-impl TableSettings {
-    /// The answer of Get Table Settings.
-    #[must_use]
-    pub fn write(&self) -> Vec<u8> {
-        let Self { name, created, ttl } = self;
-        written(&SettingsBody {
-            name: name.clone(),
-            created: created.to_string(),
-            ttl_seconds: ttl.map(TimeToLive::seconds),
-        })
+/// A time to live as a number of seconds, or null.
+mod ttl_seconds {
+    use super::TimeToLive;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+
+    pub(super) fn serialize<S: Serializer>(
+        ttl: &Option<TimeToLive>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        ttl.map(TimeToLive::seconds).serialize(to)
     }
 
-    /// Reads that answer. Members that are not known are ignored: a later server may have more.
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Option<TimeToLive>, D::Error> {
+        let ttl = Option::deserialize(from)?.map(TimeToLive::from_seconds);
+        ttl.transpose().map_err(D::Error::custom)
+    }
+}
+
+impl TableSettings {
+    /// The answer of Get Table Settings.
+    pub fn write(&self) -> Vec<u8> {
+        written(self)
+    }
+
+    /// Reads the answer of Get Table Settings. Unknown members are ignored: a later server may have more.
     ///
     /// # Errors
     /// 400 InvalidInput.
     pub fn read(body: &[u8]) -> Result<Self, Failure> {
-        let SettingsBody {
-            name,
-            created,
-            ttl_seconds,
-        } = read(body)?;
-        Ok(Self {
-            name,
-            created: DateTime::parse(&created).map_err(invalid)?,
-            ttl: time_to_live(ttl_seconds)?,
-        })
+        read(body)
     }
 }
 
 /// The body of Set Table Settings.
-#[must_use]
 pub fn write_table_settings(ttl: Option<TimeToLive>) -> Vec<u8> {
-    written(&ChangeBody {
-        ttl_seconds: ttl.map(TimeToLive::seconds),
-    })
+    written(&ChangeBody { ttl })
 }
 
-/// Reads that body: the time to live, or null for none.
+/// Reads the body of Set Table Settings: the time to live, or null for none.
 ///
 /// # Errors
 /// 400 InvalidInput.
 pub fn read_table_settings(body: &[u8]) -> Result<Option<TimeToLive>, Failure> {
-    let ChangeBody { ttl_seconds } = read(body)?;
-    time_to_live(ttl_seconds)
+    read(body).map(|ChangeBody { ttl }| ttl)
 }
 
 /// The body of Rename Table.
-#[must_use]
 pub fn write_rename(to: &str) -> Vec<u8> {
     written(&RenameBody { to: to.to_owned() })
 }
 
-/// Reads that body: the new name, unchecked.
+/// Reads the body of Rename Table: the new name, unchecked.
 ///
 /// # Errors
 /// 400 InvalidInput.
 pub fn read_rename(body: &[u8]) -> Result<String, Failure> {
-    let RenameBody { to } = read(body)?;
-    Ok(to)
+    read(body).map(|RenameBody { to }| to)
 }
 
 fn written(body: &impl Serialize) -> Vec<u8> {
-    serde_json::to_vec(body).expect("bodies hold nothing that JSON cannot say")
+    serde_json::to_vec(body).expect("JSON can represent every body")
 }
 
+/// 400 InvalidInput with the reason, which the service's own operations do not give.
 fn read<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, Failure> {
-    serde_json::from_slice(body).map_err(invalid)
-}
-
-fn time_to_live(seconds: Option<u64>) -> Result<Option<TimeToLive>, Failure> {
-    let ttl = seconds.map(TimeToLive::from_seconds).transpose();
-    ttl.map_err(invalid)
-}
-
-/// Ours, so it may say what is wrong.
-fn invalid(error: impl std::fmt::Display) -> Failure {
-    Failure::with_message(ErrorCode::InvalidInput, error.to_string())
+    serde_json::from_slice(body)
+        .map_err(|error| Failure::with_message(ErrorCode::InvalidInput, error.to_string()))
 }
 
 #[cfg(test)]
@@ -136,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_said_or_not_known_is_refused() {
+    fn missing_invalid_and_unknown_members_are_refused() {
         for body in [
             "",
             "{}",

@@ -1,7 +1,7 @@
-//! The Table protocol: entities as OData JSON, filters, batches, continuation tokens, and what paths and methods mean.
+//! The Table protocol: operations and resources, rights, entities as OData JSON, filters, batches, continuation tokens.
 //!
-//! It uses what all storage protocols share at the top of the crate; nothing there knows of tables. Files are named by
-//! payload (`json`, `filter`, `batch`), because most operations read and write the same few.
+//! It uses the shared parts at the top of the crate, which do not depend on it. Files are named by payload (`json`, `filter`,
+//! `batch`), because most operations share a few payloads.
 
 mod accept;
 mod auth;
@@ -30,8 +30,8 @@ pub use extension::{
 pub use filter::{FILTER_BYTES_MAX, FILTER_DEPTH_MAX, parse_filter};
 pub use json::{
     EntityBody, EntityFormat, EntityWriter, MEMBERS_MAX, PageReader, RowReader, TableWriter,
-    code_of_limit, entity_url, push_entity_path, push_entity_url, push_value_text, read_entity,
-    read_row, read_table_name, read_value_text, table_url, write_entity, write_table_name,
+    code_of_limit, entity_url, push_entity_path, push_value_text, read_entity, read_row,
+    read_table_name, read_value_text, table_url, write_entity, write_table_name,
 };
 pub use operation::Operation;
 pub use query_options::{check_query_options, parse_top};

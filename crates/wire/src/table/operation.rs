@@ -1,8 +1,9 @@
-//! The operations of the Table service and their stable names.
+//! The operations of the Table service, their stable names and their properties.
 
+use self::Operation as O;
 use std::fmt;
 
-/// What a request asks for, once method, resource and headers have been read together.
+/// The operation that method, resource and headers of a request name together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Operation {
     /// `GET /Tables`
@@ -53,103 +54,73 @@ pub enum Operation {
     Preflight,
 }
 
-impl Operation {
-    /// Every operation.
-    pub const ALL: &[Self] = &[
-        Self::QueryTables,
-        Self::GetTable,
-        Self::CreateTable,
-        Self::DeleteTable,
-        Self::QueryEntities,
-        Self::GetEntity,
-        Self::InsertEntity,
-        Self::UpdateEntity,
-        Self::MergeEntity,
-        Self::InsertOrReplaceEntity,
-        Self::InsertOrMergeEntity,
-        Self::DeleteEntity,
-        Self::EntityGroupTransaction,
-        Self::GetTableAcl,
-        Self::SetTableAcl,
-        Self::GetTableSettings,
-        Self::SetTableSettings,
-        Self::RenameTable,
-        Self::TruncateTable,
-        Self::GetTableServiceProperties,
-        Self::SetTableServiceProperties,
-        Self::GetTableServiceStats,
-        Self::Preflight,
-    ];
+/// All operations in the order of the enum, and their names.
+const NAMES: [(O, &str); 23] = [
+    (O::QueryTables, "QueryTables"),
+    (O::GetTable, "QueryTable"),
+    (O::CreateTable, "CreateTable"),
+    (O::DeleteTable, "DeleteTable"),
+    (O::QueryEntities, "QueryEntities"),
+    (O::GetEntity, "QueryEntity"),
+    (O::InsertEntity, "InsertEntity"),
+    (O::UpdateEntity, "UpdateEntity"),
+    (O::MergeEntity, "MergeEntity"),
+    (O::InsertOrReplaceEntity, "InsertOrReplaceEntity"),
+    (O::InsertOrMergeEntity, "InsertOrMergeEntity"),
+    (O::DeleteEntity, "DeleteEntity"),
+    (O::EntityGroupTransaction, "EntityGroupTransaction"),
+    (O::GetTableAcl, "GetTableACL"),
+    (O::SetTableAcl, "SetTableACL"),
+    (O::GetTableSettings, "GetTableSettings"),
+    (O::SetTableSettings, "SetTableSettings"),
+    (O::RenameTable, "RenameTable"),
+    (O::TruncateTable, "TruncateTable"),
+    (O::GetTableServiceProperties, "GetTableServiceProperties"),
+    (O::SetTableServiceProperties, "SetTableServiceProperties"),
+    (O::GetTableServiceStats, "GetTableServiceStats"),
+    (O::Preflight, "TablePreflightRequest"),
+];
 
-    /// The name in metrics and logs: that of the service's analytics logs where they have one (service document
-    /// "Storage Analytics Logged Operations and Status Messages"). Names never change.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::QueryTables => "QueryTables",
-            Self::GetTable => "QueryTable",
-            Self::CreateTable => "CreateTable",
-            Self::DeleteTable => "DeleteTable",
-            Self::QueryEntities => "QueryEntities",
-            Self::GetEntity => "QueryEntity",
-            Self::InsertEntity => "InsertEntity",
-            Self::UpdateEntity => "UpdateEntity",
-            Self::MergeEntity => "MergeEntity",
-            Self::InsertOrReplaceEntity => "InsertOrReplaceEntity",
-            Self::InsertOrMergeEntity => "InsertOrMergeEntity",
-            Self::DeleteEntity => "DeleteEntity",
-            Self::EntityGroupTransaction => "EntityGroupTransaction",
-            Self::GetTableAcl => "GetTableACL",
-            Self::SetTableAcl => "SetTableACL",
-            Self::GetTableSettings => "GetTableSettings",
-            Self::SetTableSettings => "SetTableSettings",
-            Self::RenameTable => "RenameTable",
-            Self::TruncateTable => "TruncateTable",
-            Self::GetTableServiceProperties => "GetTableServiceProperties",
-            Self::SetTableServiceProperties => "SetTableServiceProperties",
-            Self::GetTableServiceStats => "GetTableServiceStats",
-            Self::Preflight => "TablePreflightRequest",
+impl Operation {
+    /// All operations.
+    pub const ALL: &[Self] = &{
+        let mut all = [O::Preflight; NAMES.len()];
+        let mut at = 0;
+        while at < all.len() {
+            all[at] = NAMES[at].0;
+            at += 1;
         }
+        all
+    };
+
+    /// The name in metrics and logs: that of the service's analytics logs if they have one (service document
+    /// "Storage Analytics Logged Operations and Status Messages"). Names never change.
+    pub const fn name(self) -> &'static str {
+        NAMES[self.index()].1
     }
 
-    /// Its place in [`Self::ALL`], for tables indexed by operation.
-    #[must_use]
+    /// The position in [`Self::ALL`], for arrays indexed by operation.
     pub const fn index(self) -> usize {
         self as usize
     }
 
-    /// Whether the operation may change something. A batch counts as a write, though it may hold a single query.
-    #[must_use]
+    /// Whether the operation may change something. A batch counts as a write, although it may hold a single query.
     pub const fn is_write(self) -> bool {
-        match self {
-            Self::CreateTable
-            | Self::DeleteTable
-            | Self::InsertEntity
-            | Self::UpdateEntity
-            | Self::MergeEntity
-            | Self::InsertOrReplaceEntity
-            | Self::InsertOrMergeEntity
-            | Self::DeleteEntity
-            | Self::EntityGroupTransaction
-            | Self::SetTableAcl
-            | Self::SetTableSettings
-            | Self::RenameTable
-            | Self::TruncateTable
-            | Self::SetTableServiceProperties => true,
+        !matches!(
+            self,
             Self::QueryTables
-            | Self::GetTable
-            | Self::QueryEntities
-            | Self::GetEntity
-            | Self::GetTableAcl
-            | Self::GetTableSettings
-            | Self::GetTableServiceProperties
-            | Self::GetTableServiceStats
-            | Self::Preflight => false,
-        }
+                | Self::GetTable
+                | Self::QueryEntities
+                | Self::GetEntity
+                | Self::GetTableAcl
+                | Self::GetTableSettings
+                | Self::GetTableServiceProperties
+                | Self::GetTableServiceStats
+                | Self::Preflight
+        )
     }
 
-    /// Whether bodies and errors are XML, not OData JSON.
-    #[must_use]
+    /// Whether bodies and errors are XML instead of OData JSON.
     pub const fn answers_xml(self) -> bool {
         matches!(
             self,

@@ -1,10 +1,10 @@
-//! System query options of OData: `$top`, and those that the Table service does not have.
+//! System query options of OData: `$top`, and the options that the Table service does not support.
 
 use crate::uri::decode_query;
 use crate::{ErrorCode, Failure, Query};
 use partita_model::limits::PAGE_ENTITIES_MAX;
 
-/// Options of OData that the Table service does not have.
+/// Options of OData that the Table service does not support.
 const UNSUPPORTED: [&str; 8] = [
     "$orderby",
     "$skip",
@@ -16,8 +16,8 @@ const UNSUPPORTED: [&str; 8] = [
     "$apply",
 ];
 
-/// Refuses the options that OData has and the Table service does not: ignoring `$orderby` or `$skip` would answer another
-/// question. (The service's answer to `OrderBy`: article "Windows Azure Table Storage LINQ Support".)
+/// Refuses the options of OData that the Table service does not support: to ignore `$orderby` or `$skip` would return wrong
+/// results. (The service's answer to `OrderBy`: article "Windows Azure Table Storage LINQ Support".)
 ///
 /// # Errors
 /// 501 NotImplemented.

@@ -1,11 +1,11 @@
-//! What a path names, below the account.
+//! The resource that a path below the account names.
 
 use crate::uri::decode_path;
 use crate::{ErrorCode, Failure, split};
 use std::borrow::Cow;
 
-/// A resource of the Table service. Table names are as sent, not checked; keys are decoded, free of characters that no
-/// key can hold, but may be longer than any stored key (which then is simply not found).
+/// A resource of the Table service. Table names are unchecked. Keys are decoded and hold only characters that keys can hold,
+/// but may be longer than any stored key; such a key is not found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Resource<'a> {
     /// `/`: the service itself.
@@ -30,11 +30,11 @@ pub enum Resource<'a> {
 }
 
 impl<'a> Resource<'a> {
-    /// Reads a raw path below the account. Empty segments (doubled or trailing slashes) are passed over.
+    /// Reads a raw path below the account. Empty segments (doubled or trailing slashes) are ignored.
     ///
     /// # Errors
-    /// 400 InvalidInput "Bad Request - Error in query syntax." for bad syntax and keys with `/` or `\`, OutOfRangeInput
-    /// for keys with other characters that keys cannot hold, InvalidUri for broken escapes and control characters.
+    /// 400 InvalidInput "Bad Request - Error in query syntax." for bad syntax and for keys with `/` or `\`; OutOfRangeInput
+    /// for keys with other invalid characters; InvalidUri for invalid escapes and control characters.
     pub fn parse(path: &'a str) -> Result<Self, Failure> {
         let mut segments = split::all(path, b'/').filter(|segment| !segment.is_empty());
         let Some(segment) = segments.next() else {
@@ -88,8 +88,7 @@ impl<'a> Resource<'a> {
         }
     }
 
-    /// The name of the table that it is about, or is in.
-    #[must_use]
+    /// The name of the table, or of the entity's table.
     pub fn table(&self) -> Option<&str> {
         match self {
             Self::Table(table) | Self::Entities(table) | Self::Entity { table, .. } => Some(table),
@@ -98,7 +97,6 @@ impl<'a> Resource<'a> {
     }
 
     /// PartitionKey and RowKey of an entity.
-    #[must_use]
     pub fn keys(&self) -> Option<(&str, &str)> {
         match self {
             Self::Entity {
@@ -106,12 +104,11 @@ impl<'a> Resource<'a> {
                 row_key,
                 ..
             } => Some((partition_key, row_key)),
-            Self::Service | Self::Tables | Self::Table(_) | Self::Entities(_) | Self::Batch => None,
+            _ => None,
         }
     }
 
-    /// The methods that go with it, as the header `Allow` of a 405 lists them.
-    #[must_use]
+    /// The methods of the resource, as the header `Allow` of a 405 lists them.
     pub const fn allow(&self) -> &'static str {
         match self {
             Self::Service => "GET, PUT",
@@ -122,8 +119,7 @@ impl<'a> Resource<'a> {
         }
     }
 
-    /// The same, borrowing nothing.
-    #[must_use]
+    /// The same resource with texts of its own.
     pub fn into_owned(self) -> Resource<'static> {
         let own = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
         match self {
@@ -152,8 +148,8 @@ fn syntax_error() -> Failure {
     )
 }
 
-/// Which code a key gets that cannot be one: the service's answers to point operations (protocol sheet, 12.4; asserted
-/// by a third-party suite against the live service).
+/// Refuses keys with invalid characters, with the codes that the service answers to point operations (protocol sheet, 12.4;
+/// asserted by a third-party suite against the live service).
 fn check_key(key: &str) -> Result<(), Failure> {
     let plain =
         |byte: u8| matches!(byte, b' '..=b'~' if !matches!(byte, b'/' | b'\\' | b'#' | b'?'));
@@ -171,13 +167,13 @@ fn check_key(key: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The text between the parentheses: `'name'`, or `PartitionKey='…', RowKey='…'` in either order.
+/// The unread text between the parentheses: `'name'`, or `PartitionKey='…', RowKey='…'` in either order.
 struct Arguments<'a> {
     rest: &'a str,
 }
 
 impl<'a> Arguments<'a> {
-    /// A table's name, bare or as `TableName='name'`, and nothing after it.
+    /// A table's name, alone or as `TableName='name'`, up to the end.
     fn one(&mut self) -> Option<Cow<'a, str>> {
         if !self.rest.starts_with('\'') && self.name()? != "TableName" {
             return None;
@@ -186,7 +182,7 @@ impl<'a> Arguments<'a> {
         self.rest.is_empty().then_some(literal)
     }
 
-    /// PartitionKey and RowKey, each once, and nothing after them.
+    /// PartitionKey and RowKey, each once, up to the end.
     fn keys(&mut self) -> Option<(Cow<'a, str>, Cow<'a, str>)> {
         let (first_name, first) = (self.name()?, self.literal()?);
         self.rest = self.rest.strip_prefix(',')?.trim_start();
@@ -205,7 +201,7 @@ impl<'a> Arguments<'a> {
         Some(name.trim())
     }
 
-    /// A quoted literal, in which a quote is written twice.
+    /// A quoted literal, in which two quotes are one.
     fn literal(&mut self) -> Option<Cow<'a, str>> {
         let text = self.rest.strip_prefix('\'')?;
         let mut from = 0;
@@ -218,11 +214,9 @@ impl<'a> Arguments<'a> {
             }
             let literal = text.get(..end)?;
             self.rest = after.trim_start();
-            let doubled = from > 0;
-            return Some(if doubled {
-                Cow::Owned(literal.replace("''", "'"))
-            } else {
-                Cow::Borrowed(literal)
+            return Some(match from {
+                0 => Cow::Borrowed(literal),
+                _ => Cow::Owned(literal.replace("''", "'")),
             });
         }
     }

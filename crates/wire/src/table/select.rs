@@ -1,31 +1,31 @@
-//! `$select`: which properties an answer shows.
+//! `$select`: the properties that an answer shows.
 //!
 //! Rules (service document "Querying tables and entities"; recordings cosmosdbpython--test_table_entity_test_get_entity_with_select,
 //! cosmosdbpython--test_table_batch_test_batch_all_operations_together, gostorage--StorageEntitySuite_TestGet):
-//! - names are separated by commas, blanks around them do not count; they are case-sensitive;
+//! - names are case-sensitive and separated by commas; blanks around them are ignored;
 //! - a blank text and `*` select everything;
-//! - the answer's `odata.metadata` ends in `&$select=` and the text as asked, blanks as `%20`;
-//! - custom properties come in the order of their names, whatever the order asked.
+//! - the answer's `odata.metadata` ends in `&$select=` and the text of the request, with blanks as `%20`;
+//! - custom properties are in the order of their names, regardless of the order in the request.
 
 use crate::{ErrorCode, Failure};
 use partita_model::is_plain;
 use partita_model::limits::PROPERTY_NAME_UNITS_MAX;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-/// Names in a `$select`: 252 properties and the three of the service. Each costs a `null` on every row that lacks it.
+/// The most names in a `$select`: 252 properties and the three of the service. Each adds a `null` to every row that lacks it.
 pub const SELECT_NAMES_MAX: usize = 255;
 
-/// Length of a `$select`, in bytes: as much as a `$filter`, and as the head of a request that holds it. All rows of a page repeat
-/// what they lack of it.
+/// The longest `$select`, in bytes: like a `$filter`, and like the head of the request that holds it. Every row of a page repeats
+/// the names that it lacks.
 pub const SELECT_BYTES_MAX: usize = 64 * 1024;
 
-/// What a row shows of a property that it lacks, besides the name: `"":null,`.
+/// The size of a property that a row lacks, without the name: `"":null,`.
 const NULL_BYTES: usize = 8;
 
-/// What a byte of a name takes in JSON, at most: `\u0001`.
+/// The largest size of a name's byte in JSON: `\u0001`.
 const ESCAPE_BYTES_MAX: usize = 6;
 
-/// What stays as it is in the suffix of `odata.metadata`.
+/// The characters that the suffix of `odata.metadata` encodes.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'_')
@@ -39,7 +39,7 @@ const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
 pub struct Select {
     /// As in `odata.metadata`, after `&$select=`.
     suffix: String,
-    /// None selects everything.
+    /// `None` selects everything.
     names: Option<Names>,
 }
 
@@ -97,13 +97,11 @@ impl Select {
     }
 
     /// Whether every property is shown.
-    #[must_use]
     pub const fn is_everything(&self) -> bool {
         self.names.is_none()
     }
 
-    /// How many bytes a row takes, at most, for having none of the properties: each is there all the same, with its name and `null`.
-    #[must_use]
+    /// The largest size of a row that lacks every selected property: each appears with its name and `null`.
     pub fn null_bytes(&self) -> usize {
         let Some(names) = &self.names else { return 0 };
         let bytes = |name: &String| {
@@ -113,7 +111,7 @@ impl Select {
         names.custom.iter().map(bytes).sum()
     }
 
-    /// The text behind `&$select=` in `odata.metadata`: ASCII, without quotes.
+    /// The text after `&$select=` in `odata.metadata`: ASCII, without quotes.
     pub(crate) fn suffix(&self) -> &str {
         &self.suffix
     }
@@ -125,7 +123,7 @@ impl Select {
 }
 
 impl Names {
-    /// The place of a custom property in [`Self::custom`].
+    /// The index of a custom property in [`Self::custom`].
     pub(crate) fn place(&self, name: &str) -> Option<usize> {
         self.custom
             .binary_search_by(|other| other.as_str().cmp(name))
@@ -172,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_row_may_lack_is_counted() {
+    fn nulls_of_a_row_are_counted() {
         let bytes = |text| Select::parse(text).unwrap().null_bytes();
         assert_eq!(
             bytes("age,PartitionKey,é"),

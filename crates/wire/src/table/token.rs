@@ -1,13 +1,12 @@
-//! Continuation tokens: their text.
+//! Writes and reads the text of continuation tokens.
 //!
-//! Form, as recorded and as tools read it: `1!<length>!<text>`, where the text is the base64 of the key's UTF-8 with `*` for
+//! The form, as recorded and as tools expect it: `1!<length>!<text>`, where the text is the base64 of the key's UTF-8 with `*` for
 //! `+`, `_` for `/` and `-` for `=`, and the length counts the characters of the text. For tables the key is the name in lower
 //! case, a byte 1 and 16 hex digits, the table's creation time (recording
 //! js--tableserviceclient_listtables_should_list_a_specific_page_with_continuationtoken).
 //!
-//! A token names the next row itself; if that row is deleted meanwhile, the page begins with the one after it. The text is
-//! ASCII without characters that a header must encode, nor, except `!` and `*`, a URL. Clients return both forms;
-//! percent-decoding is left to the caller.
+//! A token names the next row; if that row is deleted meanwhile, the page begins with the row after it. The text is ASCII
+//! and needs no encoding in a header; in a URL only `!` and `*` do. Clients send both forms, so callers decode first.
 
 use crate::{ErrorCode, Failure};
 use base64::Engine as _;
@@ -40,7 +39,6 @@ pub fn read_entity_token(
 }
 
 /// The token with which a query of entities resumes at a position.
-#[must_use]
 pub fn write_entity_token(position: &EntityPosition) -> ContinuationToken {
     ContinuationToken {
         next_partition_key: encode(&position.partition_key),
@@ -49,7 +47,7 @@ pub fn write_entity_token(position: &EntityPosition) -> ContinuationToken {
 }
 
 /// Reads the decoded query parameter `NextTableName`: the first name of the page, in lower case. Without it, or with an
-/// empty one, the list starts at the first table. The creation time is ignored: a new table of the same name is as good.
+/// empty one, the list starts at the first table. The creation time is ignored, so that a new table of the same name counts.
 ///
 /// # Errors
 /// 400 InvalidInput for a malformed token.
@@ -63,7 +61,6 @@ pub fn read_table_token(next_table_name: Option<&str>) -> Result<Option<String>,
 }
 
 /// The value of `x-ms-continuation-NextTableName` for a table, by its name in lower case and its creation time.
-#[must_use]
 pub fn write_table_token(folded_name: &str, created: DateTime) -> String {
     encode(&format!("{folded_name}{NAME_END}{:016x}", created.ticks()))
 }
@@ -86,7 +83,7 @@ fn decoded(token: &str) -> Option<String> {
     if length.parse() != Ok(text.len()) {
         return None;
     }
-    // Plain base64 is read as well: some tools restore its characters.
+    // Plain Base64 is accepted too: some tools restore its characters.
     let base64 = text.replace('*', "+").replace('_', "/").replace('-', "=");
     String::from_utf8(STANDARD.decode(base64).ok()?).ok()
 }

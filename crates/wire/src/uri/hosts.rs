@@ -1,8 +1,9 @@
-//! Which part of a `Host` names the account.
+//! Finds the part of a `Host` that names the account.
 
 use std::net::Ipv4Addr;
 
-/// How host names are read: host style (`account.table.example`) next to path style (`127.0.0.1:10002/account`).
+/// The rules for host names: which are in host style (`account.table.example`); all others are in path style
+/// (`127.0.0.1:10002/account`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hosts {
     suffixes: Vec<String>,
@@ -10,9 +11,8 @@ pub struct Hosts {
 }
 
 impl Hosts {
-    /// `suffixes` are the names below which accounts are host labels, such as `table.localhost`. With `product_style`
-    /// the label before the first dot of any other name is the account too, if there is an account of that name.
-    #[must_use]
+    /// `suffixes` are the names below which host labels are accounts, such as `table.localhost`. With `product_style`, the
+    /// first label of any other name is the account too, if an account of this name exists.
     pub fn new(suffixes: impl IntoIterator<Item = String>, product_style: bool) -> Self {
         let suffixes = suffixes
             .into_iter()
@@ -25,10 +25,10 @@ impl Hosts {
         }
     }
 
-    /// The label that names the account (with `-secondary`, if so), or `None` for path style.
+    /// The label that names the account, including `-secondary`; `None` for path style.
     ///
-    /// The product-style rule is Azurite's (IPs, names without a dot and `host.docker.internal` are path style), with one
-    /// difference: a label that is no account is not one by being first. So `server.example/account` works too.
+    /// The rule of product style is that of Azurite (IP addresses, names without a dot and `host.docker.internal` are in path
+    /// style), except that the account must exist. So `server.example/account` works too.
     pub(super) fn account_label<'h>(
         &self,
         host: &'h str,
@@ -56,7 +56,7 @@ impl Hosts {
     }
 }
 
-/// Whether the text can be a `Host`: it is written into URLs inside JSON and headers, so nothing else may pass.
+/// Whether the text can be a `Host`. It is written into URLs in JSON and headers, so other characters must not pass.
 pub(super) fn is_host(text: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b".-_:[]".contains(&byte);
     !text.is_empty() && text.len() <= 255 && text.bytes().all(allowed)

@@ -43,7 +43,6 @@ impl Method {
     }
 
     /// The verb as sent in a request line.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Get => "GET",

@@ -1,11 +1,11 @@
-//! Request targets: from the raw text of the request line, and the `Host`, to an account, a path and a query.
+//! Request targets: splits the raw text of the request line, with the `Host`, into an account, a path and a query.
 //!
-//! Each service reads its resources and operations from the path below the account (`table::Resource`).
+//! Each service reads its own resources from the path below the account, such as `table::Resource`.
 //!
-//! Rules that hold throughout:
-//! - the raw text is kept for signing and decoded once, after splitting: an encoded `%2F` never splits a path;
+//! Promises:
+//! - the raw text is kept for signatures, and decoded once after splitting, so that an encoded `%2F` never splits a path;
 //! - text that needs no decoding is borrowed;
-//! - nothing here knows whether an account exists.
+//! - the account need not exist.
 
 mod hosts;
 mod method;

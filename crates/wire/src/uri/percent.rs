@@ -1,17 +1,17 @@
-//! Percent-decoding, exactly once.
+//! Percent-encoding of query parameters, and decoding of paths and queries.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use std::borrow::Cow;
 
-/// Characters that stand for themselves in every query (RFC 3986, "unreserved").
+/// Characters that need no encoding in any query (RFC 3986, "unreserved").
 const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
     .remove(b'_')
     .remove(b'~');
 
-/// Appends `name=value` to a query, after `&` unless it is the first parameter. The value is encoded; the name, which is
-/// the protocol's, is not.
+/// Appends `name=value` to a query, after `&` unless it is the first parameter. Encodes only the value: names are fixed by
+/// the protocol.
 pub fn push_query_parameter(name: &str, value: &str, query: &mut String) {
     if !query.is_empty() {
         query.push('&');
@@ -23,61 +23,50 @@ pub fn push_query_parameter(name: &str, value: &str, query: &mut String) {
 
 /// Decodes a path segment. Like the service's front end it refuses a `%` that does not start an escape.
 ///
-/// `None`: a broken escape, or bytes that are not UTF-8.
+/// `None`: an invalid escape, or bytes that are not UTF-8.
 pub(crate) fn decode_path(text: &str) -> Option<Cow<'_, str>> {
     if !text.contains('%') {
         return Some(Cow::Borrowed(text));
     }
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&byte, after)) = rest.split_first() {
-        rest = after;
-        if byte == b'%' {
-            let (escaped, after) = escape(rest)?;
-            bytes.push(escaped);
-            rest = after;
-        } else {
-            bytes.push(byte);
-        }
-    }
-    String::from_utf8(bytes).ok().map(Cow::Owned)
+    decode(text, b'+', None)
 }
 
-/// Decodes a name or value of a query string: `+` is a space, as in forms, and a `%` that does not start an escape stands
-/// for itself, as in the service's own framework.
+/// Decodes a name or value of a query string. `+` is a space, as in forms. A `%` that does not start an escape is literal,
+/// as in the service's own framework.
 ///
 /// `None`: bytes that are not UTF-8.
 pub(crate) fn decode_query(text: &str) -> Option<Cow<'_, str>> {
     if !text.bytes().any(|byte| matches!(byte, b'%' | b'+')) {
         return Some(Cow::Borrowed(text));
     }
-    decode_lenient(text, b' ')
+    decode(text, b' ', Some(b'%'))
 }
 
-/// Like [`decode_query`], but `+` stands for itself: for signatures, whose base64 has no spaces.
+/// Like [`decode_query`], but `+` is literal: for signatures, because Base64 has no spaces.
 pub(super) fn decode_query_keeping_plus(text: &str) -> Option<Cow<'_, str>> {
     if !text.contains('%') {
         return Some(Cow::Borrowed(text));
     }
-    decode_lenient(text, b'+')
+    decode(text, b'+', Some(b'%'))
 }
 
-fn decode_lenient(text: &str, plus: u8) -> Option<Cow<'_, str>> {
+/// Decodes escapes. `plus` replaces a `+`, `stray` a `%` that does not start an escape; `None` refuses the text.
+fn decode(text: &str, plus: u8, stray: Option<u8>) -> Option<Cow<'_, str>> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((&byte, after)) = rest.split_first() {
         rest = after;
-        match byte {
+        bytes.push(match byte {
             b'%' => match escape(rest) {
                 Some((escaped, after)) => {
-                    bytes.push(escaped);
                     rest = after;
+                    escaped
                 }
-                None => bytes.push(b'%'),
+                None => stray?,
             },
-            b'+' => bytes.push(plus),
-            other => bytes.push(other),
-        }
+            b'+' => plus,
+            other => other,
+        });
     }
     String::from_utf8(bytes).ok().map(Cow::Owned)
 }

@@ -12,47 +12,44 @@ pub const TIMEOUT_SECONDS_MAX: u32 = 30;
 
 /// A raw query string, without the `?`.
 ///
-/// Names compare without regard to ASCII case and may be percent-encoded (`%24filter`); the first parameter of a name
-/// counts. The `Debug` form shows the values of a few parameters only, so that it can be logged.
+/// Names are compared without regard to ASCII case and may be percent-encoded (`%24filter`). Of several parameters with one
+/// name the first is used. The `Debug` form can be logged: it shows the values of only a few parameters.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Query<'a>(&'a str);
 
 impl<'a> Query<'a> {
-    /// A query as it stands in the request target.
-    #[must_use]
+    /// The raw query of a request target.
     pub const fn new(raw: &'a str) -> Self {
         Self(raw)
     }
 
     /// The raw text.
-    #[must_use]
     pub const fn raw(self) -> &'a str {
         self.0
     }
 
-    /// The decoded value of a parameter; a parameter without `=` is empty.
+    /// The decoded value of a parameter; empty for a parameter without `=`.
     ///
     /// # Errors
-    /// 400 InvalidQueryParameterValue where the value is not UTF-8.
+    /// 400 InvalidQueryParameterValue if the value is not UTF-8.
     pub fn get(self, name: &str) -> Result<Option<Cow<'a, str>>, Failure> {
         self.decoded(name, percent::decode_query)
     }
 
-    /// Like [`Self::get`] for a base64 value: a raw `+` stays one.
+    /// Like [`Self::get`] for a Base64 value: a raw `+` is literal.
     ///
     /// # Errors
-    /// 400 InvalidQueryParameterValue where the value is not UTF-8.
+    /// 400 InvalidQueryParameterValue if the value is not UTF-8.
     pub fn get_base64(self, name: &str) -> Result<Option<Cow<'a, str>>, Failure> {
         self.decoded(name, percent::decode_query_keeping_plus)
     }
 
-    /// Whether there is a parameter of the name.
-    #[must_use]
+    /// Whether the query has a parameter of this name.
     pub fn has(self, name: &str) -> bool {
         self.find(name).is_some()
     }
 
-    /// The `timeout` in seconds; more than [`TIMEOUT_SECONDS_MAX`] is lowered to it.
+    /// The `timeout` in seconds, at most [`TIMEOUT_SECONDS_MAX`].
     ///
     /// # Errors
     /// 400 InvalidQueryParameterValue, or OutOfRangeQueryParameterValue for zero.
@@ -63,7 +60,7 @@ impl<'a> Query<'a> {
         if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
             return Err(Failure::query_parameter("timeout", &text));
         }
-        // More digits than a number holds still mean a long time.
+        // A number that is too large for the type is a long timeout.
         match text.parse().unwrap_or(u32::MAX) {
             0 => Err(ErrorCode::OutOfRangeQueryParameterValue.into()),
             seconds => Ok(Some(seconds.min(TIMEOUT_SECONDS_MAX))),
@@ -75,12 +72,8 @@ impl<'a> Query<'a> {
         name: &str,
         decode: fn(&'a str) -> Option<Cow<'a, str>>,
     ) -> Result<Option<Cow<'a, str>>, Failure> {
-        let Some(raw) = self.find(name) else {
-            return Ok(None);
-        };
-        decode(raw)
-            .map(Some)
-            .ok_or_else(|| Failure::query_parameter(name, raw))
+        let decoded = |raw| decode(raw).ok_or_else(|| Failure::query_parameter(name, raw));
+        self.find(name).map(decoded).transpose()
     }
 
     fn find(self, name: &str) -> Option<&'a str> {
@@ -101,7 +94,7 @@ impl<'a> Query<'a> {
     }
 }
 
-/// Parameters that may be logged: they hold no signature and no data, unlike filters, tokens and key ranges.
+/// Parameters that may be logged. Filters, tokens, key ranges and signatures hold data or secrets and may not.
 const LOGGED: [&str; 17] = [
     "comp",
     "restype",

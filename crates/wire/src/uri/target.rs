@@ -1,4 +1,4 @@
-//! The request target as a whole: its account, the path that is signed, and the query.
+//! Splits a request target into account, path and query.
 
 use super::hosts::is_host;
 use super::{Hosts, Query};
@@ -15,18 +15,18 @@ pub enum Style {
     Host,
 }
 
-/// A request target that has been taken apart, but not decoded.
+/// The parts of a request target, not decoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target<'a> {
-    /// The account addressed, without `-secondary`. It may not exist.
+    /// The account addressed, without `-secondary`. It need not exist.
     pub account: Cow<'a, str>,
     /// Whether the read-only secondary endpoint is addressed.
     pub secondary: bool,
-    /// Where the account stood.
+    /// Where the URL names the account.
     pub style: Style,
     /// Host and port as sent.
     pub host: &'a str,
-    /// The raw path as on the request line, never empty: what Shared Key signs.
+    /// The raw path of the request line, which Shared Key signs; never empty.
     pub path: &'a str,
     /// The raw path below the account.
     pub rest: &'a str,
@@ -35,11 +35,11 @@ pub struct Target<'a> {
 }
 
 impl<'a> Target<'a> {
-    /// Takes apart the target of a request line and the value of `Host`. An absolute target counts more than `Host`
-    /// (RFC 9112, 3.2.2). `is_account` is asked about labels of hosts that no suffix settles.
+    /// Splits the target of a request line, given the value of `Host`. An absolute target takes precedence over `Host`
+    /// (RFC 9112, 3.2.2). `is_account` decides about host labels that match no suffix.
     ///
     /// # Errors
-    /// 400 HostInformationNotPresent, InvalidHeaderValue for a `Host` that is none, InvalidUri where no account is named.
+    /// 400 HostInformationNotPresent, InvalidHeaderValue for an invalid `Host`, InvalidUri without an account.
     pub fn parse(
         target: &'a str,
         host: Option<&'a str>,
@@ -53,19 +53,13 @@ impl<'a> Target<'a> {
             return Err(Failure::header_value("Host", host));
         }
         let (path, query) = split_query(target);
-        if let Some(label) = hosts.account_label(host, is_account) {
-            let (account, secondary) = account_of(label);
-            return Ok(Self {
-                account,
-                secondary,
-                style: Style::Host,
-                host,
-                path,
-                rest: path,
-                query,
-            });
-        }
-        let (label, rest) = first_segment(path);
+        let (style, label, rest) = match hosts.account_label(host, is_account) {
+            Some(label) => (Style::Host, label, path),
+            None => {
+                let (label, rest) = first_segment(path);
+                (Style::Path, label, rest)
+            }
+        };
         if label.is_empty() {
             return Err(ErrorCode::InvalidUri.into());
         }
@@ -73,7 +67,7 @@ impl<'a> Target<'a> {
         Ok(Self {
             account,
             secondary,
-            style: Style::Path,
+            style,
             host,
             path,
             rest,
@@ -81,16 +75,15 @@ impl<'a> Target<'a> {
         })
     }
 
-    /// Takes apart the target of a request inside a batch, which may be absolute, a path with the account, or a path
-    /// without it (the old Python client sends that even in path style, recordings cosmosdbpython--test_table_batch_*).
-    /// Whatever it says, it stays in the account of the batch: only the batch was authorized.
-    #[must_use]
+    /// Splits the target of a request inside a batch: an absolute URL, or a path with or without the account (the old Python
+    /// client sends the latter even in path style, recordings cosmosdbpython--test_table_batch_*). The account is always that
+    /// of the batch, because only the batch was authorized.
     pub fn parse_inner(target: &'a str, batch: &Target<'a>) -> Self {
         let (_, target) = split_authority(target);
         let (path, query) = split_query(target);
         let (label, below) = first_segment(path);
         let (account, _) = account_of(label);
-        // A table may have the account's name: a lone segment is never the account.
+        // A single segment is never the account, because a table may have the account's name.
         let names_account = batch.style == Style::Path
             && account == batch.account
             && !below.trim_matches('/').is_empty();
@@ -103,8 +96,7 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// Appends the account's URL as the client addressed it, without a slash at its end: the base of every URL in
-    /// answers.
+    /// Appends the account's URL in the client's form, without a trailing slash: the base of every URL in answers.
     pub fn write_base(&self, scheme: &str, out: &mut String) {
         for part in [scheme, "://", self.host] {
             out.push_str(part);
@@ -121,18 +113,13 @@ impl<'a> Target<'a> {
 
 /// The authority of an absolute target, and the target without scheme and authority.
 fn split_authority(target: &str) -> (Option<&str>, &str) {
-    let is_scheme = |scheme: &str| {
-        target
-            .get(..scheme.len())
-            .is_some_and(|text| text.eq_ignore_ascii_case(scheme))
+    let below = |scheme: &str| {
+        let (start, rest) = target.split_at_checked(scheme.len())?;
+        start.eq_ignore_ascii_case(scheme).then_some(rest)
     };
-    let Some(scheme) = ["http://", "https://"]
-        .into_iter()
-        .find(|scheme| is_scheme(scheme))
-    else {
+    let Some(rest) = below("http://").or_else(|| below("https://")) else {
         return (None, target);
     };
-    let rest = target.get(scheme.len()..).unwrap_or_default();
     let end = rest.find(['/', '?']).unwrap_or(rest.len());
     let (authority, rest) = rest.split_at_checked(end).unwrap_or((rest, ""));
     (Some(authority), rest)
@@ -144,7 +131,7 @@ fn split_query(target: &str) -> (&str, Query<'_>) {
     (if path.is_empty() { "/" } else { path }, Query::new(query))
 }
 
-/// The first segment that is not empty, and the raw path after it.
+/// The first non-empty segment, and the raw path after it.
 pub(crate) fn first_segment(path: &str) -> (&str, &str) {
     let path = path.trim_start_matches('/');
     memchr(b'/', path.as_bytes())
@@ -152,7 +139,7 @@ pub(crate) fn first_segment(path: &str) -> (&str, &str) {
         .unwrap_or((path, ""))
 }
 
-/// The account of a label, in lower case, and whether the label means its secondary.
+/// The account of a label, in lower case, and whether the label names its secondary endpoint.
 fn account_of(label: &str) -> (Cow<'_, str>, bool) {
     let (name, secondary) = match label.strip_suffix("-secondary") {
         Some(name) => (name, true),

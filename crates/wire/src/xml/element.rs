@@ -1,4 +1,4 @@
-//! Small XML documents as trees, bounded in bytes, depth and nodes; and the pieces of written ones.
+//! Reads small XML documents into trees, bounded in bytes, depth and nodes, and writes elements.
 
 use crate::{ErrorCode, Failure};
 use quick_xml::Reader;
@@ -7,13 +7,13 @@ use quick_xml::events::{BytesRef, Event};
 
 /// The largest document read, in bytes: five policies or rules at their limits need a tenth of it.
 const DOCUMENT_BYTES_MAX: usize = 64 * 1024;
-/// Nodes within nodes; properties nest four deep.
+/// Nesting of nodes; service properties nest four deep.
 const DEPTH_MAX: usize = 8;
 /// Nodes in all.
 const NODES_MAX: usize = 512;
 const BYTE_ORDER_MARK: &str = "\u{FEFF}";
 
-/// An element by its local name, with its text put together, or its children.
+/// An element: its local name, its whole text, its children.
 #[derive(Debug, Default)]
 pub(super) struct Element {
     pub(super) name: String,
@@ -21,20 +21,20 @@ pub(super) struct Element {
     pub(super) children: Vec<Element>,
 }
 
-/// The one answer to every fault of a document.
+/// The failure of every invalid document.
 pub(super) fn invalid() -> Failure {
     ErrorCode::InvalidXmlDocument.into()
 }
 
 impl Element {
-    /// Reads a document whose root has the name.
+    /// Reads a document whose root has this name.
     pub(super) fn parse(body: &[u8], root: &str) -> Result<Self, Failure> {
         let text = std::str::from_utf8(body).map_err(|_| invalid())?;
         if text.len() > DOCUMENT_BYTES_MAX {
             return Err(invalid());
         }
         let mut reader = Reader::from_str(text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text));
-        // The bottom of the stack stands for the document.
+        // The element at the bottom of the stack is the document.
         let mut open = vec![Self::default()];
         let mut nodes = 0;
         loop {
@@ -60,7 +60,7 @@ impl Element {
                     last(&mut open)?.text.push_str(&resolve(&reference)?)
                 }
                 Event::Comment(_) | Event::Decl(_) | Event::PI(_) => {}
-                // Document types can define entities that grow without end.
+                // A document type can define entities that expand without bound.
                 Event::DocType(_) => return Err(invalid()),
                 Event::Eof => break,
             }
@@ -79,31 +79,24 @@ impl Element {
         }
     }
 
-    /// Holds only children of these names, and no text.
+    /// Checks that the element has only children of these names, and no text.
     pub(super) fn check_children(&self, names: &[&str]) -> Result<(), Failure> {
-        let known = self
-            .children
-            .iter()
-            .all(|child| names.contains(&child.name.as_str()));
-        if known && self.text.trim().is_empty() {
-            Ok(())
-        } else {
-            Err(invalid())
-        }
+        let is_known = |child: &Self| names.contains(&child.name.as_str());
+        let is_valid = self.text.trim().is_empty() && self.children.iter().all(is_known);
+        is_valid.then_some(()).ok_or_else(invalid)
     }
 
-    /// The child of the name, which may be there once.
+    /// The child of this name; two of them are an error.
     pub(super) fn child(&self, name: &str) -> Result<Option<&Self>, Failure> {
         let mut found = self.children.iter().filter(|child| child.name == name);
         let first = found.next();
-        if found.next().is_some() {
-            Err(invalid())
-        } else {
-            Ok(first)
+        match found.next() {
+            None => Ok(first),
+            Some(_) => Err(invalid()),
         }
     }
 
-    /// The text of the child of the name, trimmed; `None` without the child.
+    /// The trimmed text of the child of this name; `None` without the child.
     pub(super) fn text_of(&self, name: &str) -> Result<Option<&str>, Failure> {
         match self.child(name)? {
             Some(child) if !child.children.is_empty() => Err(invalid()),
@@ -112,7 +105,7 @@ impl Element {
         }
     }
 
-    /// The truth value of the child of the name.
+    /// The child of this name as a Boolean; `None` without the child.
     pub(super) fn bool_of(&self, name: &str) -> Result<Option<bool>, Failure> {
         match self.text_of(name)? {
             None => Ok(None),
@@ -142,21 +135,13 @@ pub(super) fn write_declaration(out: &mut Vec<u8>) {
     out.extend_from_slice(b"<?xml version=\"1.0\" encoding=\"utf-8\"?>");
 }
 
-/// Appends an element that holds text; without text it is written as `<Name />`.
+/// Appends an element with a text; an empty text is written as `<Name />`.
 pub(super) fn write_text(name: &str, text: &str, out: &mut Vec<u8>) {
     if text.is_empty() {
         return write_empty(name, out);
     }
     write_start(name, out);
-    for &byte in text.as_bytes() {
-        match byte {
-            b'<' => out.extend_from_slice(b"&lt;"),
-            b'>' => out.extend_from_slice(b"&gt;"),
-            b'&' => out.extend_from_slice(b"&amp;"),
-            b'\r' => out.extend_from_slice(b"&#xD;"),
-            other => out.push(other),
-        }
-    }
+    push_text(text, out);
     write_end(name, out);
 }
 
@@ -164,20 +149,37 @@ pub(super) fn write_bool(name: &str, value: bool, out: &mut Vec<u8>) {
     write_text(name, if value { "true" } else { "false" }, out);
 }
 
-pub(super) fn write_start(name: &str, out: &mut Vec<u8>) {
-    for part in ["<", name, ">"] {
-        out.extend_from_slice(part.as_bytes());
-    }
+pub(crate) fn write_start(name: &str, out: &mut Vec<u8>) {
+    push_all(["<", name, ">"], out);
 }
 
-pub(super) fn write_end(name: &str, out: &mut Vec<u8>) {
-    for part in ["</", name, ">"] {
-        out.extend_from_slice(part.as_bytes());
-    }
+pub(crate) fn write_end(name: &str, out: &mut Vec<u8>) {
+    push_all(["</", name, ">"], out);
 }
 
 pub(super) fn write_empty(name: &str, out: &mut Vec<u8>) {
-    for part in ["<", name, " />"] {
+    push_all(["<", name, " />"], out);
+}
+
+fn push_all(parts: [&str; 3], out: &mut Vec<u8>) {
+    for part in parts {
         out.extend_from_slice(part.as_bytes());
+    }
+}
+
+/// Appends text to XML. Characters that XML 1.0 cannot hold become U+FFFD.
+pub(crate) fn push_text(text: &str, out: &mut Vec<u8>) {
+    for c in text.chars() {
+        match c {
+            '<' => out.extend_from_slice(b"&lt;"),
+            '>' => out.extend_from_slice(b"&gt;"),
+            '&' => out.extend_from_slice(b"&amp;"),
+            '\t' | '\n' => out.push(c as u8),
+            '\r' => out.extend_from_slice(b"&#xD;"),
+            '\0'..='\u{1F}' | '\u{FFFE}' | '\u{FFFF}' => {
+                out.extend_from_slice("\u{FFFD}".as_bytes())
+            }
+            _ => out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
+        }
     }
 }

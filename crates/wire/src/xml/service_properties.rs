@@ -7,17 +7,17 @@ use super::element::{
 use crate::{Failure, cors};
 use partita_model::{CorsRule, Logging, Metrics, ServiceProperties};
 
-/// Days that logs and metrics may be kept.
+/// The longest retention of logs and metrics, in days.
 const RETENTION_DAYS_MAX: u16 = 365;
 
-/// The body of Set Table Service Properties: a section that is there replaces the stored one, others stay.
+/// The body of Set Table Service Properties: each section that is present replaces the stored one.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ServicePropertiesUpdate {
     /// New settings of logging.
     pub logging: Option<Logging>,
     /// New settings of hourly metrics.
     pub hour_metrics: Option<Metrics>,
-    /// New settings of metrics by the minute.
+    /// New settings of minute metrics.
     pub minute_metrics: Option<Metrics>,
     /// New cross-origin rules; an empty list clears them.
     pub cors: Option<Vec<CorsRule>>,
@@ -39,26 +39,18 @@ impl ServicePropertiesUpdate {
         })
     }
 
-    /// Puts the sections that are there in the place of the stored ones.
+    /// Replaces the stored sections by those that are present.
     pub fn apply(self, properties: &mut ServiceProperties) {
-        let Self {
-            logging,
-            hour_metrics,
-            minute_metrics,
-            cors,
-        } = self;
-        if let Some(logging) = logging {
-            properties.logging = logging;
-        }
-        if let Some(metrics) = hour_metrics {
-            properties.hour_metrics = metrics;
-        }
-        if let Some(metrics) = minute_metrics {
-            properties.minute_metrics = metrics;
-        }
-        if let Some(rules) = cors {
-            properties.cors = rules;
-        }
+        replace(&mut properties.logging, self.logging);
+        replace(&mut properties.hour_metrics, self.hour_metrics);
+        replace(&mut properties.minute_metrics, self.minute_metrics);
+        replace(&mut properties.cors, self.cors);
+    }
+}
+
+fn replace<T>(stored: &mut T, new: Option<T>) {
+    if let Some(new) = new {
+        *stored = new;
     }
 }
 
@@ -66,16 +58,16 @@ fn read_logging(element: &Element) -> Result<Logging, Failure> {
     element.check_children(&["Version", "Delete", "Read", "Write", "RetentionPolicy"])?;
     Ok(Logging {
         version: read_version(element)?,
-        delete: element.bool_of("Delete")?.ok_or_else(invalid)?,
-        read: element.bool_of("Read")?.ok_or_else(invalid)?,
-        write: element.bool_of("Write")?.ok_or_else(invalid)?,
+        delete: bool_in(element, "Delete")?,
+        read: bool_in(element, "Read")?,
+        write: bool_in(element, "Write")?,
         retention_days: read_retention(element)?,
     })
 }
 
 fn read_metrics(element: &Element) -> Result<Metrics, Failure> {
     element.check_children(&["Version", "Enabled", "IncludeAPIs", "RetentionPolicy"])?;
-    let enabled = element.bool_of("Enabled")?.ok_or_else(invalid)?;
+    let enabled = bool_in(element, "Enabled")?;
     let include_apis = element.bool_of("IncludeAPIs")?;
     if enabled && include_apis.is_none() {
         return Err(invalid());
@@ -88,47 +80,41 @@ fn read_metrics(element: &Element) -> Result<Metrics, Failure> {
     })
 }
 
+fn bool_in(element: &Element, name: &str) -> Result<bool, Failure> {
+    element.bool_of(name)?.ok_or_else(invalid)
+}
+
 fn read_version(element: &Element) -> Result<String, Failure> {
     let text = element.text_of("Version")?.ok_or_else(invalid)?;
     let is_number = |part: &str| {
         (1..=4).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit())
     };
-    match text.split_once('.') {
-        Some((major, minor)) if is_number(major) && is_number(minor) => Ok(text.to_owned()),
-        _ => Err(invalid()),
-    }
+    let (major, minor) = text.split_once('.').ok_or_else(invalid)?;
+    let is_version = is_number(major) && is_number(minor);
+    is_version.then(|| text.to_owned()).ok_or_else(invalid)
 }
 
-/// The days, if the policy is enabled.
+/// The days of an enabled policy; `None` for a disabled one.
 fn read_retention(element: &Element) -> Result<Option<u16>, Failure> {
     let policy = element.child("RetentionPolicy")?.ok_or_else(invalid)?;
     policy.check_children(&["Enabled", "Days"])?;
-    if !policy.bool_of("Enabled")?.ok_or_else(invalid)? {
+    if !bool_in(policy, "Enabled")? {
         return Ok(None);
     }
-    let days: u16 = policy
-        .text_of("Days")?
-        .and_then(|days| days.parse().ok())
-        .ok_or_else(invalid)?;
-    if (1..=RETENTION_DAYS_MAX).contains(&days) {
-        Ok(Some(days))
-    } else {
-        Err(invalid())
-    }
+    let days = policy.text_of("Days")?.and_then(|days| days.parse().ok());
+    let days = days.filter(|days| (1..=RETENTION_DAYS_MAX).contains(days));
+    days.map(Some).ok_or_else(invalid)
 }
 
 fn read_cors(element: &Element) -> Result<Vec<CorsRule>, Failure> {
     element.check_children(&["CorsRule"])?;
-    let rules = element
+    let rules: Vec<CorsRule> = element
         .children
         .iter()
         .map(read_rule)
-        .collect::<Result<Vec<_>, _>>()?;
-    if cors::are_within_limits(&rules) {
-        Ok(rules)
-    } else {
-        Err(invalid())
-    }
+        .collect::<Result<_, _>>()?;
+    let is_valid = cors::are_within_limits(&rules);
+    is_valid.then_some(rules).ok_or_else(invalid)
 }
 
 fn read_rule(element: &Element) -> Result<CorsRule, Failure> {
@@ -163,61 +149,44 @@ fn read_rule(element: &Element) -> Result<CorsRule, Failure> {
     })
 }
 
-/// Appends the body of Get Table Service Properties: always all four sections, in the recorded order of nodes, `IncludeAPIs`
-/// and `Days` only where enabled (recording go--TestSetMinuteMetrics).
+/// Appends the body of Get Table Service Properties: always all four sections, in the recorded order of nodes; `IncludeAPIs`
+/// and `Days` only if enabled (recording go--TestSetMinuteMetrics).
 pub fn write_service_properties(properties: &ServiceProperties, out: &mut Vec<u8>) {
-    let ServiceProperties {
-        logging,
-        hour_metrics,
-        minute_metrics,
-        cors,
-    } = properties;
     write_declaration(out);
     write_start("StorageServiceProperties", out);
-    write_logging(logging, out);
-    write_metrics("HourMetrics", hour_metrics, out);
-    write_metrics("MinuteMetrics", minute_metrics, out);
-    if cors.is_empty() {
+    write_logging(&properties.logging, out);
+    write_metrics("HourMetrics", &properties.hour_metrics, out);
+    write_metrics("MinuteMetrics", &properties.minute_metrics, out);
+    if properties.cors.is_empty() {
         write_empty("Cors", out);
     } else {
         write_start("Cors", out);
-        cors.iter().for_each(|rule| write_rule(rule, out));
+        for rule in &properties.cors {
+            write_rule(rule, out);
+        }
         write_end("Cors", out);
     }
     write_end("StorageServiceProperties", out);
 }
 
 fn write_logging(logging: &Logging, out: &mut Vec<u8>) {
-    let Logging {
-        version,
-        delete,
-        read,
-        write,
-        retention_days,
-    } = logging;
     write_start("Logging", out);
-    write_text("Version", version, out);
-    write_bool("Read", *read, out);
-    write_bool("Write", *write, out);
-    write_bool("Delete", *delete, out);
-    write_retention(*retention_days, out);
+    write_text("Version", &logging.version, out);
+    write_bool("Read", logging.read, out);
+    write_bool("Write", logging.write, out);
+    write_bool("Delete", logging.delete, out);
+    write_retention(logging.retention_days, out);
     write_end("Logging", out);
 }
 
 fn write_metrics(name: &str, metrics: &Metrics, out: &mut Vec<u8>) {
-    let Metrics {
-        version,
-        enabled,
-        include_apis,
-        retention_days,
-    } = metrics;
     write_start(name, out);
-    write_text("Version", version, out);
-    write_bool("Enabled", *enabled, out);
-    if let Some(include) = include_apis.filter(|_| *enabled) {
+    write_text("Version", &metrics.version, out);
+    write_bool("Enabled", metrics.enabled, out);
+    if let Some(include) = metrics.include_apis.filter(|_| metrics.enabled) {
         write_bool("IncludeAPIs", include, out);
     }
-    write_retention(*retention_days, out);
+    write_retention(metrics.retention_days, out);
     write_end(name, out);
 }
 
@@ -231,18 +200,11 @@ fn write_retention(days: Option<u16>, out: &mut Vec<u8>) {
 }
 
 fn write_rule(rule: &CorsRule, out: &mut Vec<u8>) {
-    let CorsRule {
-        allowed_origins,
-        allowed_methods,
-        allowed_headers,
-        exposed_headers,
-        max_age_seconds,
-    } = rule;
     write_start("CorsRule", out);
-    write_text("AllowedMethods", &allowed_methods.join(","), out);
-    write_text("AllowedOrigins", &allowed_origins.join(","), out);
-    write_text("AllowedHeaders", &allowed_headers.join(","), out);
-    write_text("ExposedHeaders", &exposed_headers.join(","), out);
-    write_text("MaxAgeInSeconds", &max_age_seconds.to_string(), out);
+    write_text("AllowedMethods", &rule.allowed_methods.join(","), out);
+    write_text("AllowedOrigins", &rule.allowed_origins.join(","), out);
+    write_text("AllowedHeaders", &rule.allowed_headers.join(","), out);
+    write_text("ExposedHeaders", &rule.exposed_headers.join(","), out);
+    write_text("MaxAgeInSeconds", &rule.max_age_seconds.to_string(), out);
     write_end("CorsRule", out);
 }

@@ -1,16 +1,16 @@
 //! Service stats of any service (service document "Get Table Service Stats").
 
 use super::element::{Element, invalid, write_declaration, write_end, write_start, write_text};
-use crate::{Failure, HttpDate, parse_http_date};
+use crate::{Failure, http_date, parse_http_date};
 use partita_model::DateTime;
 
-/// Appends the body with service stats. The secondary is the same server, so it is always live; the time is the server's.
+/// Appends the body with service stats. The secondary endpoint is on the same server, so it is always live.
 pub fn write_service_stats(last_sync: DateTime, out: &mut Vec<u8>) {
     write_declaration(out);
     write_start("StorageServiceStats", out);
     write_start("GeoReplication", out);
     write_text("Status", "live", out);
-    write_text("LastSyncTime", &HttpDate::new(last_sync), out);
+    write_text("LastSyncTime", &http_date(last_sync), out);
     write_end("GeoReplication", out);
     write_end("StorageServiceStats", out);
 }
@@ -20,7 +20,7 @@ pub fn write_service_stats(last_sync: DateTime, out: &mut Vec<u8>) {
 pub struct GeoReplication {
     /// `live`, `bootstrap` or `unavailable`.
     pub status: String,
-    /// The secondary has all writes before this time; `None` unless it is live.
+    /// The secondary has every write before this time; `None` unless it is live.
     pub last_sync: Option<DateTime>,
 }
 

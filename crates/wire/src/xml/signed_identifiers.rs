@@ -9,14 +9,14 @@ use partita_model::{AccessPolicy, DateTime, SignedIdentifier};
 
 /// The longest name of a policy, in characters.
 const ID_CHARS_MAX: usize = 64;
-/// Digits of a fraction of a second; nine were refused (recording go--TestSetInvalidAccessPolicy).
+/// Digits of a fraction of a second; the service refused nine (recording go--TestSetInvalidAccessPolicy).
 const FRACTION_DIGITS_MAX: usize = 7;
 
-/// Reads the body that sets access policies. No body, or an empty list, clears them. `permissions` are the letters that a
-/// policy of the service may have.
+/// Reads the body that sets access policies. An empty body or list clears them. `permissions` are the letters that policies
+/// of the service can have.
 ///
 /// # Errors
-/// 400 InvalidXmlDocument, also for more than five policies and for one without a name or with the name of another.
+/// 400 InvalidXmlDocument, also for more than five policies, for a policy without a name, and for two of the same name.
 pub fn read_signed_identifiers(
     body: &[u8],
     permissions: &str,
@@ -56,7 +56,7 @@ fn read_identifier(element: &Element, permissions: &str) -> Result<SignedIdentif
     })
 }
 
-/// An empty part counts as absent: clients without a start send either.
+/// Treats an empty part as absent: clients without a start time send either.
 fn read_policy(element: &Element, permissions: &str) -> Result<AccessPolicy, Failure> {
     element.check_children(&["Start", "Expiry", "Permission"])?;
     let part = |name| Ok::<_, Failure>(element.text_of(name)?.filter(|text| !text.is_empty()));
@@ -97,21 +97,16 @@ pub fn write_signed_identifiers(identifiers: &[SignedIdentifier], out: &mut Vec<
 }
 
 fn write_policy(policy: &AccessPolicy, out: &mut Vec<u8>) {
-    let AccessPolicy {
-        start,
-        expiry,
-        permission,
-    } = policy;
     if *policy == AccessPolicy::default() {
         return;
     }
     write_start("AccessPolicy", out);
-    for (name, time) in [("Start", start), ("Expiry", expiry)] {
+    for (name, time) in [("Start", policy.start), ("Expiry", policy.expiry)] {
         if let Some(time) = time {
             write_text(name, &time.text_seven_digits(), out);
         }
     }
-    if let Some(permission) = permission {
+    if let Some(permission) = &policy.permission {
         write_text("Permission", permission, out);
     }
     write_end("AccessPolicy", out);

@@ -1,7 +1,7 @@
-//! What a writer knows of its rows: the plain model that the server is compared with.
+//! A writer's model of its rows, which the stored rows are compared with.
 //!
-//! A writer owns its keys and sends one request at a time, so what it was answered fixes every row exactly, but for the
-//! one request under way when the server dies: that one happened wholly or not at all.
+//! A writer owns its keys and sends one request at a time, so the answers determine every row exactly, except for the request under
+//! way when the server is killed: that one happened wholly or not at all.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -27,132 +27,116 @@ impl Key {
     }
 }
 
-/// A write's number, unique in a run. The text it writes is made from it, so a value tells who wrote it and whether it
-/// is whole.
-pub(crate) type Stamp = u64;
+/// A write's number, unique in a run. The text it writes follows from it, so a value names its writer and shows whether it is
+/// whole.
+pub(crate) type WriteId = u64;
 
-/// The stamp of the next write of the whole run.
-static NEXT_STAMP: AtomicU64 = AtomicU64::new(1);
+/// The id of the next write of the whole run.
+static NEXT_WRITE_ID: AtomicU64 = AtomicU64::new(1);
 
-/// Takes the stamp of the next write.
-pub(crate) fn next_stamp() -> Stamp {
-    NEXT_STAMP.fetch_add(1, Ordering::Relaxed)
+/// Takes the id of the next write.
+pub(crate) fn next_write_id() -> WriteId {
+    NEXT_WRITE_ID.fetch_add(1, Ordering::Relaxed)
 }
 
-/// The text that the write with this stamp stores: the stamp, then up to 3 KB that follow from it.
-pub(crate) fn payload(stamp: Stamp) -> String {
-    let words = mix(stamp) % 190;
-    let mut text = format!("{stamp:016x}");
+/// The text that the write with this id stores: the id, then up to 3 KB that follow from it.
+pub(crate) fn payload(id: WriteId) -> String {
+    let words = mix(id) % 190;
+    let mut text = format!("{id:016x}");
     for word in 0..words {
-        text += &format!("{:016x}", mix(stamp.wrapping_add(word)));
+        text += &format!("{:016x}", mix(id.wrapping_add(word)));
     }
     text
 }
 
-/// The stamp of a stored text; `None` for a text that no write made.
-pub(crate) fn stamp_of(text: &str) -> Option<Stamp> {
-    let stamp = Stamp::from_str_radix(text.get(..16)?, 16).ok()?;
-    (payload(stamp) == text).then_some(stamp)
+/// The id of a stored text; `None` for a text that no write made.
+pub(crate) fn write_id_of(text: &str) -> Option<WriteId> {
+    let id = WriteId::from_str_radix(text.get(..16)?, 16).ok()?;
+    (payload(id) == text).then_some(id)
 }
 
 /// A present row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Row {
-    /// The tag the server answered; `None` when the answer never came.
+    /// The answered ETag; `None` without an answer.
     pub(crate) etag: Option<String>,
-    /// Who wrote property `A`.
-    pub(crate) a: Option<Stamp>,
-    /// Who wrote property `B`.
-    pub(crate) b: Option<Stamp>,
+    /// The write of property `A`.
+    pub(crate) a: Option<WriteId>,
+    /// The write of property `B`.
+    pub(crate) b: Option<WriteId>,
 }
 
-/// One change of one row, with what it needs to be accepted.
+/// One change of one row, and its condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Change {
+pub(crate) enum EntityChange {
     /// Insert with `A`.
     Insert,
-    /// Replace by `A` alone, if the tag matches.
+    /// Replace by `A` alone, if the ETag matches.
     Replace,
-    /// Set `B` and leave `A`, if the tag matches.
+    /// Set `B` and leave `A`, if the ETag matches.
     Merge,
     /// Insert Or Replace.
     UpsertReplace,
     /// Insert Or Merge.
     UpsertMerge,
-    /// Delete, if the tag matches.
+    /// Delete, if the ETag matches.
     Delete,
 }
 
-impl Change {
-    /// The row after this change, or the status of its refusal. `matching` says whether the right tag is sent.
+impl EntityChange {
+    /// The row after this change, or the status of its refusal. `matching` says whether the right ETag is sent.
     ///
     /// Source: "Inserting and Updating Entities", and the recorded answers for a missing row.
     pub(crate) fn apply(
         self,
         row: Option<&Row>,
-        stamp: Stamp,
+        id: WriteId,
         matching: bool,
     ) -> Result<Option<Row>, u16> {
-        let replaced = Some(Row {
-            etag: None,
-            a: Some(stamp),
-            b: None,
-        });
-        let merged = |row: Option<&Row>| {
-            Some(Row {
-                etag: None,
-                a: row.and_then(|row| row.a),
-                b: Some(stamp),
-            })
+        let (a, b) = match (self, row) {
+            (Self::Insert, Some(_)) => return Err(409),
+            (Self::Replace | Self::Merge | Self::Delete, None) => return Err(404),
+            (Self::Replace | Self::Merge | Self::Delete, Some(_)) if !matching => return Err(412),
+            (Self::Delete, Some(_)) => return Ok(None),
+            (Self::Insert | Self::Replace | Self::UpsertReplace, _) => (Some(id), None),
+            (Self::Merge | Self::UpsertMerge, row) => (row.and_then(|row| row.a), Some(id)),
         };
-        match (self, row) {
-            (Self::Insert, Some(_)) => Err(409),
-            (Self::Insert, None) | (Self::UpsertReplace, _) => Ok(replaced),
-            (Self::UpsertMerge, row) => Ok(merged(row)),
-            (Self::Replace | Self::Merge | Self::Delete, None) => Err(404),
-            (Self::Replace | Self::Merge | Self::Delete, Some(_)) if !matching => Err(412),
-            (Self::Replace, Some(_)) => Ok(replaced),
-            (Self::Merge, row) => Ok(merged(row)),
-            (Self::Delete, Some(_)) => Ok(None),
-        }
+        Ok(Some(Row { etag: None, a, b }))
     }
 }
 
-/// Rows by key, those that are there.
+/// Rows by key.
 pub(crate) type Rows = BTreeMap<Key, Row>;
 
-/// One writer's knowledge.
+/// The model of one writer.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ledger {
     /// The keys it owns.
     pub(crate) keys: Vec<Key>,
-    /// What was acknowledged.
+    /// The acknowledged rows.
     pub(crate) rows: Rows,
-    /// The rows that the request under way would leave, had it happened: `None` for a deleted one.
+    /// The rows that the request under way leaves if it happens: `None` for a deleted one.
     pub(crate) doubt: Option<Vec<(Key, Option<Row>)>>,
-    /// Every tag acknowledged for a key.
+    /// Every ETag acknowledged for a key.
     pub(crate) etags: BTreeMap<Key, HashSet<String>>,
 }
 
 impl Ledger {
-    /// Takes what was acknowledged: the rows after the request in doubt, with the tags answered.
+    /// Takes the rows after the request in doubt as acknowledged, with the answered ETags.
     ///
     /// # Errors
-    /// When a tag was used before for the same key.
+    /// When an ETag was used before for the same key.
     pub(crate) fn acknowledge(&mut self, etags: Vec<Option<String>>) -> Result<(), String> {
         for ((key, row), etag) in self.doubt.take().unwrap_or_default().into_iter().zip(etags) {
             let Some(mut row) = row else {
                 self.rows.remove(&key);
                 continue;
             };
-            if let Some(etag) = &etag
-                && !self
-                    .etags
-                    .entry(key.clone())
-                    .or_default()
-                    .insert(etag.clone())
-            {
-                return Err(format!("{key:?}: the tag {etag} was given out twice"));
+            if let Some(etag) = &etag {
+                let etags = self.etags.entry(key.clone()).or_default();
+                if !etags.insert(etag.clone()) {
+                    return Err(format!("{key:?}: the ETag {etag} was given out twice"));
+                }
             }
             row.etag = etag;
             self.rows.insert(key, row);
@@ -160,8 +144,8 @@ impl Ledger {
         Ok(())
     }
 
-    /// Compares with what is stored, and settles the doubt by it.
-    pub(crate) fn settle(&mut self, stored: &Rows) -> Vec<String> {
+    /// Compares with the stored rows, which also resolve the doubt.
+    pub(crate) fn compare(&mut self, stored: &Rows) -> Vec<String> {
         let mut faults = Vec::new();
         let doubt = self.doubt.take().unwrap_or_default();
         let (mut happened, mut missing) = (Vec::new(), Vec::new());
@@ -171,7 +155,7 @@ impl Ledger {
             match (before, after) {
                 (false, true) => happened.push(key.clone()),
                 (true, false) => missing.push(key.clone()),
-                // Both fit: deleting what is not there, for one.
+                // Both fit: the deletion of an absent row, for example.
                 (true, true) => {}
                 (false, false) => faults.push(format!(
                     "{key:?}: neither before nor after the request under way: stored {:?}, before {:?}, after {row:?}",
@@ -194,7 +178,7 @@ impl Ledger {
         faults
     }
 
-    /// Takes the stored rows as the state to go on from.
+    /// Takes over the stored rows.
     fn adopt(&mut self, stored: &Rows) {
         for key in &self.keys {
             match stored.get(key) {
@@ -203,15 +187,13 @@ impl Ledger {
                     self.etags.entry(key.clone()).or_default().insert(etag);
                     self.rows.insert(key.clone(), row.clone());
                 }
-                None => {
-                    self.rows.remove(key);
-                }
+                None => drop(self.rows.remove(key)),
             }
         }
     }
 }
 
-/// Whether a stored row is the expected one; an expected tag that never arrived agrees with any.
+/// Whether a stored row is the expected one; without an expected ETag any agrees.
 fn agrees(expected: Option<&Row>, stored: Option<&Row>) -> bool {
     match (expected, stored) {
         (None, None) => true,

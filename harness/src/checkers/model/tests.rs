@@ -7,7 +7,7 @@ fn key(row: &str) -> Key {
     }
 }
 
-fn row(etag: &str, a: Stamp) -> Row {
+fn row(etag: &str, a: WriteId) -> Row {
     Row {
         etag: Some(etag.to_owned()),
         a: Some(a),
@@ -21,19 +21,19 @@ fn ledger() -> Ledger {
         keys: vec![key("a"), key("b"), key("c")],
         ..Ledger::default()
     };
-    for (name, stamp) in [("a", 1), ("b", 2)] {
+    for (name, id) in [("a", 1), ("b", 2)] {
         let row = Row {
             etag: None,
-            a: Some(stamp),
+            a: Some(id),
             b: None,
         };
         ledger.doubt = Some(vec![(key(name), Some(row))]);
-        ledger.acknowledge(vec![Some(format!("e{stamp}"))]).unwrap();
+        ledger.acknowledge(vec![Some(format!("e{id}"))]).unwrap();
     }
-    let after = |stamp| {
+    let after = |id| {
         Some(Row {
             etag: None,
-            a: Some(stamp),
+            a: Some(id),
             b: None,
         })
     };
@@ -47,7 +47,7 @@ fn all_or_nothing_of_the_request_under_way_passes() {
     let after: Rows = [(key("a"), row("e3", 3)), (key("b"), row("e4", 4))].into();
     for stored in [before, after] {
         let mut ledger = ledger();
-        assert_eq!(ledger.settle(&stored), [] as [String; 0]);
+        assert_eq!(ledger.compare(&stored), [] as [String; 0]);
         assert_eq!(ledger.rows, stored);
         assert!(ledger.doubt.is_none());
     }
@@ -56,7 +56,7 @@ fn all_or_nothing_of_the_request_under_way_passes() {
 #[test]
 fn half_a_batch_is_seen() {
     let stored: Rows = [(key("a"), row("e3", 3)), (key("b"), row("e2", 2))].into();
-    let faults = ledger().settle(&stored);
+    let faults = ledger().compare(&stored);
     assert_eq!(faults.len(), 1, "{faults:?}");
     assert!(faults[0].starts_with("half a batch"));
 }
@@ -73,7 +73,7 @@ fn a_lost_or_changed_or_unknown_row_is_seen() {
     let mut old_value = base.clone();
     old_value.insert(key("a"), row("e1", 77));
     for stored in [lost, other_tag, from_nowhere, old_value] {
-        assert_eq!(ledger().settle(&stored).len(), 1, "{stored:?}");
+        assert_eq!(ledger().compare(&stored).len(), 1, "{stored:?}");
     }
 }
 
@@ -91,12 +91,15 @@ fn a_tag_used_twice_is_seen() {
 fn changes_follow_the_protocol() {
     let present = row("e", 1);
     let some = Some(&present);
-    assert_eq!(Change::Insert.apply(some, 2, true), Err(409));
-    assert_eq!(Change::Delete.apply(None, 2, true), Err(404));
-    assert_eq!(Change::Merge.apply(some, 2, false), Err(412));
-    let merged = Change::UpsertMerge.apply(some, 2, true).unwrap().unwrap();
+    assert_eq!(EntityChange::Insert.apply(some, 2, true), Err(409));
+    assert_eq!(EntityChange::Delete.apply(None, 2, true), Err(404));
+    assert_eq!(EntityChange::Merge.apply(some, 2, false), Err(412));
+    let merged = EntityChange::UpsertMerge
+        .apply(some, 2, true)
+        .unwrap()
+        .unwrap();
     assert_eq!((merged.a, merged.b), (Some(1), Some(2)));
-    let replaced = Change::Replace
+    let replaced = EntityChange::Replace
         .apply(Some(&merged), 3, true)
         .unwrap()
         .unwrap();
@@ -105,10 +108,10 @@ fn changes_follow_the_protocol() {
 
 #[test]
 fn a_payload_tells_its_stamp_only_when_whole() {
-    for stamp in 1..200 {
-        let text = payload(stamp);
-        assert_eq!(stamp_of(&text), Some(stamp));
-        assert_eq!(stamp_of(&text[..text.len() - 1]), None);
+    for id in 1..200 {
+        let text = payload(id);
+        assert_eq!(write_id_of(&text), Some(id));
+        assert_eq!(write_id_of(&text[..text.len() - 1]), None);
     }
-    assert_eq!(stamp_of("short"), None);
+    assert_eq!(write_id_of("short"), None);
 }

@@ -1,25 +1,23 @@
-//! `partita connect`: prints what a client needs on stdout, and on stderr whether it works.
+//! `partita connect`: prints connection settings for a client on stdout, and on stderr whether they work.
 //!
-//! The check sends a signed request to the endpoint that is printed, with its scheme, account and key: exit code 0 promises that a
-//! client with these lines gets an answer.
+//! The check sends a signed request to the printed endpoint, with its scheme, account and key: exit code 0 promises that a client
+//! with these settings gets an answer.
 
 mod probe;
 
-use crate::args::SettingsArgs;
-use crate::error::{CommandError, Outcome};
+use crate::args::{SettingsArgs, choice};
+use crate::command::{Command, CommandError, CommandResult, Outcome, block_on};
 use crate::output;
 use crate::progress::message;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::TypedValueParser;
 use partita_server::config::{Settings, Source, Values};
 use partita_server::connect::{Endpoint, Tool, snippet};
 use partita_wire::admin::{ServerState, Status};
 use probe::TableAnswer;
 
+/// Print what a client needs to connect, ready to paste
 #[derive(clap::Args)]
-#[command(
-    about = "Print what a client needs to connect, ready to paste",
-    after_help = "Takes the settings that the server was started with, from the same places."
-)]
+#[command(after_help = "Needs the settings of the server: the same file, variables and flags.")]
 pub(crate) struct ConnectCommand {
     /// Client to print it for
     #[arg(value_name = "tool", default_value = "string", value_parser = tools())]
@@ -32,15 +30,17 @@ pub(crate) struct ConnectCommand {
 }
 
 fn tools() -> impl TypedValueParser<Value = Tool> {
-    PossibleValuesParser::new(Tool::ALL.map(Tool::name)).map(|name| {
-        let mut tools = Tool::ALL.into_iter();
-        let tool = tools.find(|tool| tool.name() == name);
-        tool.expect("only the names of tools are possible")
-    })
+    choice(Tool::ALL)
+}
+
+impl Command for ConnectCommand {
+    fn run(self) -> CommandResult {
+        block_on(self.connect())
+    }
 }
 
 impl ConnectCommand {
-    pub(crate) async fn run(self) -> Result<Outcome, CommandError> {
+    async fn connect(self) -> CommandResult {
         let (settings, values) = self.settings.resolve()?;
         let account = self.account.as_deref();
         let mut endpoint = Endpoint::of(&settings, account).ok_or_else(|| {
@@ -65,14 +65,14 @@ fn table_port(status: &Status) -> Option<u16> {
     port.parse().ok()
 }
 
-/// Whether the settings choose the table port; else the port in use is the running server's.
+/// Whether the settings choose the table port. Without a choice the port of the running server counts.
 fn is_port_chosen(settings: &Settings, values: &Values) -> bool {
     let mut values = values.iter();
     let port = values.find(|value| value.setting.key == "table.port");
     settings.table.port != 0 && port.is_some_and(|port| port.source != Source::Default)
 }
 
-/// Whether the status is that of the server at this endpoint.
+/// Whether the status describes the server at this endpoint.
 fn describes(status: &Status, endpoint: &Endpoint) -> bool {
     let scheme = format!("{}://", endpoint.scheme);
     status.listening.table.starts_with(&scheme) && table_port(status) == Some(endpoint.port)
@@ -91,19 +91,19 @@ fn report(answer: &TableAnswer, status: Option<&Status>, endpoint: &Endpoint) ->
         }
         _ => String::new(),
     };
-    let (text, outcome) = match (answer, described) {
+    let (outcome, text) = match (answer, described) {
         (TableAnswer::Serves, Some(status)) => {
             let (version, state) = (&status.version, status.state.as_str());
             let text = format!("partita {version} answers at {url} ({state})");
-            (text, Outcome::Done)
+            (Outcome::Done, text)
         }
-        (TableAnswer::Serves, None) => {
-            let text = format!("a table service answers at {url}; no admin port describes it");
-            (text, Outcome::Done)
-        }
+        (TableAnswer::Serves, None) => (
+            Outcome::Done,
+            format!("a table service answers at {url}; no admin port describes it"),
+        ),
         (_, Some(status)) if status.state == ServerState::Starting => {
             let text = format!("partita {} at {url} is starting", status.version);
-            (text, Outcome::Done)
+            (Outcome::Done, text)
         }
         (TableAnswer::Refuses(_), Some(status))
             if !status.accounts.iter().any(|name| name == account) =>
@@ -112,26 +112,26 @@ fn report(answer: &TableAnswer, status: Option<&Status>, endpoint: &Endpoint) ->
             let text = format!(
                 "the server at {url} has other accounts: {names}; use the server's own settings"
             );
-            (text, Outcome::NothingFound)
+            (Outcome::NothingFound, text)
         }
-        (TableAnswer::Refuses(why), _) => {
-            let text = format!("the server at {url} refuses account {account} and its key: {why}");
-            (text, Outcome::NothingFound)
-        }
-        (TableAnswer::NoTls(why), _) => {
-            let text = format!("no TLS at {url}: {why}{hint}");
-            (text, Outcome::NothingFound)
-        }
-        (TableAnswer::NotTables(why), _) => {
-            let text = format!("no table service at {url}: {why}{hint}");
-            (text, Outcome::NothingFound)
-        }
+        (TableAnswer::Refuses(why), _) => (
+            Outcome::NothingFound,
+            format!("the server at {url} refuses account {account} and its key: {why}"),
+        ),
+        (TableAnswer::NoTls(why), _) => (
+            Outcome::NothingFound,
+            format!("no TLS at {url}: {why}{hint}"),
+        ),
+        (TableAnswer::NotTables(why), _) => (
+            Outcome::NothingFound,
+            format!("no table service at {url}: {why}{hint}"),
+        ),
         (TableAnswer::NoConnection, _) => {
             let port = endpoint.port;
             let text = format!(
-                "nothing answers at {url}: start a server by `partita serve --table-port {port}`{hint}"
+                "no server answers at {url}: start one with `partita serve --table-port {port}`{hint}"
             );
-            (text, Outcome::NothingFound)
+            (Outcome::NothingFound, text)
         }
     };
     message(&text);

@@ -1,9 +1,8 @@
-//! Asks a running server: its admin port for its status, and its table endpoint for an answer to a signed request.
+//! Requests to a running server: its status from the admin port, and a signed request to the table endpoint.
 
 use crate::error::CommandError;
-use partita_client::{
-    ClientOptions, ErrorKind, Proxy, RetryPolicy, TableServiceClient, TableStream,
-};
+use futures::StreamExt as _;
+use partita_client::{ClientOptions, ErrorKind, Proxy, RetryPolicy, TableServiceClient};
 use partita_server::config::Settings;
 use partita_server::connect::{Endpoint, reachable};
 use partita_tools::admin::{AdminOptions, AdminPort};
@@ -12,25 +11,25 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// For each request. A server on the same machine answers in milliseconds.
+/// Timeout of each request. A server on the same machine answers in milliseconds.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
-/// What a table endpoint answered.
+/// The answer of a table endpoint.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum TableAnswer {
     /// It listed tables.
     Serves,
-    /// It is a table service, and refuses the credential.
+    /// It is a table service, but refuses the credential.
     Refuses(String),
-    /// It accepts connections, and the TLS handshake fails.
+    /// It accepts connections, but the TLS handshake fails.
     NoTls(String),
-    /// It accepts connections, and is not a table service, or not one that works.
+    /// It accepts connections, but is not a working table service.
     NotTables(String),
     /// It accepts no connections.
     NoConnection,
 }
 
-/// The status that the admin port of these settings shows; `None` where no Partita answers.
+/// The status from the admin port of these settings; `None` if no Partita answers.
 pub(super) async fn server_status(settings: &Settings) -> Option<Status> {
     let (host, port) = (reachable(&settings.admin.host), settings.admin.port?);
     let authority = match host.parse::<IpAddr>() {
@@ -47,9 +46,9 @@ pub(super) async fn server_status(settings: &Settings) -> Option<Status> {
     (status.name == "partita").then_some(status)
 }
 
-/// What the endpoint answers to a request of its account, with its scheme and its key.
+/// The answer of the endpoint to a request with its scheme, account and key.
 pub(super) async fn table_answer(endpoint: &Endpoint) -> Result<TableAnswer, CommandError> {
-    // An authority that was never made is missing: then TLS fails below, which says more.
+    // If the file is missing, the TLS handshake below fails with a better message.
     let authority = endpoint.authority.as_ref();
     let authority = authority.and_then(|path| std::fs::read(path).ok());
     let options = ClientOptions {
@@ -63,17 +62,12 @@ pub(super) async fn table_answer(endpoint: &Endpoint) -> Result<TableAnswer, Com
     };
     let string = endpoint.connection_string();
     let service = TableServiceClient::from_connection_string_with(&string, options)?;
-    let mut tables: TableStream = service.list_tables();
-    let first = std::future::poll_fn(|context| tables.as_mut().poll_next(context)).await;
-    let Some(Err(error)) = first else {
+    let Some(Err(error)) = service.list_tables().next().await else {
         return Ok(TableAnswer::Serves);
     };
-    let why = CommandError::from(error);
-    let text = why.chain();
-    let CommandError::Client(error) = why else {
-        return Ok(TableAnswer::NotTables(text));
-    };
-    Ok(match (error.kind(), error.status()) {
+    let (kind, status) = (error.kind(), error.status());
+    let text = CommandError::from(error).chain();
+    Ok(match (kind, status) {
         (ErrorKind::Connect, _) => TableAnswer::NoConnection,
         (ErrorKind::Tls, _) => TableAnswer::NoTls(text),
         (ErrorKind::Service, Some(401 | 403)) => TableAnswer::Refuses(text),

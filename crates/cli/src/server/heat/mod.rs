@@ -3,32 +3,30 @@
 mod picture;
 
 use super::bound;
-use crate::args::AdminPortArgs;
-use crate::error::{CommandError, Outcome};
-use crate::output::{self, Format, Output, OutputArgs, Shape};
+use crate::args::choice;
+use crate::command::{AdminPortCommand, CommandError, CommandResult, Outcome, Progress};
+use crate::output::{self, Field, Format, OutputArgs, Shape};
 use crate::screen;
 use crate::units::{many, parse_duration};
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::TypedValueParser;
 use clap::{ValueEnum, value_parser};
-use partita_client::{DateTime, ValueRef};
 use partita_tools::admin::{AdminError, AdminPort, HeatQuery, HeatRows, Page};
 use partita_wire::admin::{Heat, HeatMetric, HeatRow};
 use picture::{Ink, Picture};
 use std::time::Duration;
 
-/// Lengths of a column in seconds that are easy to read.
+/// Lengths of a column in seconds: round numbers, which are easy to read.
 const STEPS_S: [u64; 14] = [
     10, 20, 30, 60, 120, 180, 240, 300, 600, 900, 1200, 1800, 2700, 3600,
 ];
-/// Length of the map where little is known, or none is given.
+/// Default length of the map.
 const HOUR_S: u64 = 3600;
-const TICKS_PER_SECOND: u64 = 10_000_000;
-/// Lines of the picture that are not rows: head, axis, legend, the last line of the command, and the prompt behind it.
+/// Lines beside the rows of the map: head, axis, legend, the last line of the command, and the shell's prompt.
 const OTHER_LINES: usize = 6;
 const ROWS_MAX: usize = 512;
 
+/// Draw the heat map: ranges or partitions over time, up to a day
 #[derive(clap::Args)]
-#[command(about = "Draw the heat map: ranges or partitions over time, up to a day")]
 pub(crate) struct HeatCommand {
     /// Only ranges with keys of this table, NAME or ACCOUNT/NAME
     #[arg(long, value_name = "TABLE")]
@@ -36,10 +34,10 @@ pub(crate) struct HeatCommand {
     /// Show the hottest partitions, hottest first, instead of ranges
     #[arg(long)]
     partitions: bool,
-    /// What is shown
+    /// Metric to draw
     #[arg(long, value_name = "NAME", value_parser = metrics(), default_value = "requests")]
     metric: HeatMetric,
-    /// Length of the map, such as 90s, 15m or 6h, from 10s to 24h [default: what is known of the last hour]
+    /// Length of the map, such as 90s, 15m or 6h, from 10s to 24h [default: the known part of the last hour]
     #[arg(long, value_name = "TIME", value_parser = parse_last)]
     last: Option<u64>,
     /// End of the map, such as 2026-01-31T12:00:00Z [default: now]
@@ -56,8 +54,6 @@ pub(crate) struct HeatCommand {
     color: ColorArg,
     #[command(flatten)]
     output: OutputArgs,
-    #[command(flatten)]
-    admin: AdminPortArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -68,11 +64,10 @@ enum ColorArg {
 }
 
 fn metrics() -> impl TypedValueParser<Value = HeatMetric> {
-    PossibleValuesParser::new(HeatMetric::ALL.map(HeatMetric::name))
-        .map(|name| HeatMetric::from_name(&name).expect("only the names of metrics are possible"))
+    choice(HeatMetric::ALL.map(|metric| (metric.name(), metric)))
 }
 
-/// Reads a length of time, in seconds.
+/// Reads the length of the map, in seconds.
 fn parse_last(text: &str) -> Result<u64, String> {
     let expected = || "expected a duration from 10s to 24h, such as 90s, 15m or 6h".to_owned();
     let length = parse_duration(text).map_err(|_| expected())?;
@@ -83,9 +78,8 @@ fn parse_last(text: &str) -> Result<u64, String> {
     Ok(length.as_secs())
 }
 
-impl HeatCommand {
-    pub(crate) async fn run(self) -> Result<Outcome, CommandError> {
-        let (port, progress) = self.admin.open()?;
+impl AdminPortCommand for HeatCommand {
+    async fn run(self, port: AdminPort, progress: Progress) -> CommandResult {
         let screen = screen::size();
         let terminal_width = || screen.map_or(80, |(columns, _)| columns);
         let width = self.width.map_or_else(terminal_width, usize::from);
@@ -106,7 +100,7 @@ impl HeatCommand {
             Format::Jsonl | Format::Csv => write_values(self.output, &heat)?,
         }
         if !is_known {
-            progress.finish("nothing is known of that time");
+            progress.finish("no data for that time");
             return Ok(Outcome::NothingFound);
         }
         let columns = many(heat.columns as u64, "column", "columns");
@@ -119,8 +113,10 @@ impl HeatCommand {
         progress.finish(&format!("{rows} in {columns}"));
         Ok(Outcome::Done)
     }
+}
 
-    /// The map. Unless the user gave its length, it begins where something is known.
+impl HeatCommand {
+    /// Reads the map. Unless `--last` gives its length, it begins with the first known value.
     async fn page(
         &self,
         port: &AdminPort,
@@ -157,7 +153,7 @@ impl HeatCommand {
     }
 }
 
-/// The first column of which anything is known.
+/// The first column with a known value.
 fn first_known(heat: &Heat) -> Option<usize> {
     let is_known = |column: usize| {
         let mut values = heat.rows.iter().map(|row| row.values().get(column));
@@ -166,7 +162,7 @@ fn first_known(heat: &Heat) -> Option<usize> {
     (0..heat.columns).find(|column| is_known(*column))
 }
 
-/// Removes the columns before the first of which anything is known.
+/// Removes the columns before the first known value.
 fn trim(heat: &mut Heat) {
     let Some(first) = first_known(heat) else {
         return;
@@ -183,42 +179,35 @@ fn trim(heat: &mut Heat) {
     }
 }
 
-/// The shortest easy column with which the whole length, its ends rounded, fits into so many columns.
+/// The shortest length of a column with which the whole map, its ends rounded to columns, fits into this many columns.
 fn step(last_s: u64, columns: u64) -> u64 {
     let fits = |step: &u64| last_s.div_ceil(*step) < columns.max(2);
     let longest = last_s.div_ceil(columns.max(2) - 1).next_multiple_of(10);
     STEPS_S.into_iter().find(fits).unwrap_or(longest)
 }
 
-/// A row for each value that is known.
+/// A row for each known value.
 fn write_values(args: OutputArgs, heat: &Heat) -> Result<(), CommandError> {
-    let mut output = Output::stdout(args, Shape::Rows, None);
-    let from = picture::time(heat.from.as_deref().unwrap_or_default(), 0);
-    let seconds = output::number(heat.step_seconds);
-    for row in &heat.rows {
-        let names = names(row);
-        for (column, value) in row.values().iter().enumerate() {
-            let Some(value) = value else { continue };
-            let at = from.and_then(|from| {
-                let later = column as u64 * heat.step_seconds * TICKS_PER_SECOND;
-                DateTime::from_ticks(from.ticks() + later)
-            });
-            let at = at.map(|at| at.text().to_string()).unwrap_or_default();
-            let mut record = vec![("Time", ValueRef::String(&at))];
-            record.extend(
-                names
-                    .iter()
-                    .map(|(name, text)| (*name, ValueRef::String(text))),
-            );
-            record.push(("Seconds", seconds));
-            record.push(("Value", ValueRef::Double(*value)));
-            output.record(&record)?;
+    let from = heat.from.as_deref().unwrap_or_default();
+    args.write(Shape::Rows, |output| {
+        for row in &heat.rows {
+            let names = names(row);
+            for (column, value) in row.values().iter().enumerate() {
+                let Some(value) = value else { continue };
+                let at = picture::time(from, column as u64 * heat.step_seconds);
+                let at = at.map(|at| at.text().to_string()).unwrap_or_default();
+                let mut record = vec![("Time", Field::text(&at))];
+                record.extend(names.iter().map(|(name, text)| (*name, Field::text(text))));
+                record.push(("Seconds", Field::count(heat.step_seconds)));
+                record.push(("Value", Field::double(*value)));
+                output.record(&record)?;
+            }
         }
-    }
-    output.finish()
+        Ok(())
+    })
 }
 
-/// What a row is of, by column.
+/// Names and values of the fields that say which range or partition a row shows.
 fn names(row: &HeatRow) -> Vec<(&'static str, String)> {
     match row {
         HeatRow::Range { start, end, .. } => {

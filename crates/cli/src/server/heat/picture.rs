@@ -9,42 +9,63 @@
 //! Values are on a logarithmic scale, in ten steps from a thousandth of the maximum to the maximum.
 
 use super::{ColorArg, bound};
-use crate::output::truncate_inside;
+use crate::screen::truncate_inside;
 use crate::units::{latency, rate};
 use partita_client::DateTime;
 use partita_wire::admin::{Heat, HeatRow};
 use std::fmt::Write as _;
 use unicode_width::UnicodeWidthStr as _;
 
-/// The steps without colour, from low to high.
-const SIGNS: [char; LEVELS] = ['.', ':', '-', '=', '+', '*', 'o', '#', '%', '@'];
-/// The steps as colours of the terminal's 256, from dark blue over green and yellow to red.
-const COLORS: [u8; LEVELS] = [18, 20, 26, 32, 36, 40, 148, 220, 208, 196];
-/// The steps as blocks, so that the picture can be read without telling its colours apart.
-const BLOCKS: [char; LEVELS] = ['░', '░', '░', '▒', '▒', '▒', '▓', '▓', '█', '█'];
-const LEVELS: usize = 10;
-/// A range that was served and had no requests.
+/// A step of the scale.
+struct Level {
+    /// Its character without colour.
+    sign: char,
+    /// Its colour among the terminal's 256.
+    color: u8,
+    /// Its character with colour: blocks, so that the picture can be read without telling its colours apart.
+    block: char,
+}
+
+/// The steps from low to high. Colours go from dark blue over green and yellow to red.
+const LEVELS: [Level; 10] = [
+    level('.', 18, '░'),
+    level(':', 20, '░'),
+    level('-', 26, '░'),
+    level('=', 32, '▒'),
+    level('+', 36, '▒'),
+    level('*', 40, '▒'),
+    level('o', 148, '▓'),
+    level('#', 220, '▓'),
+    level('%', 208, '█'),
+    level('@', 196, '█'),
+];
+/// A range that was served without requests.
 const IDLE: char = '·';
-/// The maximum by the value of the lowest step.
+/// The colour of [`IDLE`]: grey.
+const IDLE_COLOR: u8 = 238;
+/// Ratio of the maximum to the value of the lowest step.
 const SPAN: f64 = 1000.0;
-/// The maximum at the end of a row.
+/// Width of the maximum at the end of a row.
 const MAXIMUM_WIDTH: usize = 11;
 const LABEL_WIDTH_MIN: usize = 8;
-const TICKS_PER_SECOND: u64 = 10_000_000;
 /// Columns from one time on the axis to the next.
 const AXIS_STEP: usize = 12;
+
+const fn level(sign: char, color: u8, block: char) -> Level {
+    Level { sign, color, block }
+}
 
 /// Characters of the picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ink {
-    /// Characters that every terminal and every log can show.
+    /// ASCII characters.
     Plain,
     /// Blocks in 256 colours.
     Color,
 }
 
 impl Ink {
-    /// By the flag, else by the terminal and the environment.
+    /// Chosen by the flag, else by the terminal and the environment.
     pub(super) fn new(color: ColorArg, is_terminal: bool) -> Self {
         let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
@@ -52,6 +73,14 @@ impl Ink {
             ColorArg::Always => Self::Color,
             ColorArg::Auto if is_terminal && !is_set("NO_COLOR") && !is_dumb => Self::Color,
             ColorArg::Auto | ColorArg::Never => Self::Plain,
+        }
+    }
+
+    /// Character and colour of a step.
+    fn of(self, level: &Level) -> (char, Option<u8>) {
+        match self {
+            Self::Plain => (level.sign, None),
+            Self::Color => (level.block, Some(level.color)),
         }
     }
 }
@@ -65,7 +94,7 @@ pub(super) struct Picture<'h> {
 }
 
 impl<'h> Picture<'h> {
-    /// Columns of time that fit at least.
+    /// Columns of time that fit beside labels of any width.
     pub(super) fn columns(width: usize) -> u64 {
         let columns = width.saturating_sub(label_width_max(width) + MAXIMUM_WIDTH + 2);
         columns.max(2) as u64
@@ -136,12 +165,11 @@ impl<'h> Picture<'h> {
     fn cells(&self, row: &HeatRow, ink: Ink, out: &mut String) {
         let mut last = None;
         for value in row.values() {
-            let level = value.map(|value| level(value, self.maximum));
-            let (sign, color) = match (level, ink) {
-                (None, _) => (' ', None),
-                (Some(None), _) => (IDLE, Some(238)),
-                (Some(Some(level)), Ink::Plain) => (SIGNS[level], None),
-                (Some(Some(level)), Ink::Color) => (BLOCKS[level], Some(COLORS[level])),
+            let level = value.map(|value| level_of(value, self.maximum));
+            let (sign, color) = match level {
+                None => (' ', None),
+                Some(None) => (IDLE, Some(IDLE_COLOR)),
+                Some(Some(level)) => ink.of(&LEVELS[level]),
             };
             let color = color.filter(|_| ink == Ink::Color);
             paint(color, &mut last, out);
@@ -193,11 +221,8 @@ impl<'h> Picture<'h> {
             IDLE,
             width = self.label_width
         );
-        for level in 0..LEVELS {
-            let (sign, color) = match ink {
-                Ink::Plain => (SIGNS[level], None),
-                Ink::Color => (BLOCKS[level], Some(COLORS[level])),
-            };
+        for level in &LEVELS {
+            let (sign, color) = ink.of(level);
             paint(color, &mut last, out);
             out.push(sign);
         }
@@ -216,13 +241,13 @@ fn label_width_max(width: usize) -> usize {
 }
 
 /// The step of a value; `None` for zero.
-fn level(value: f64, maximum: f64) -> Option<usize> {
+fn level_of(value: f64, maximum: f64) -> Option<usize> {
     if value <= 0.0 {
         return None;
     }
     let part = 1.0 + (value / maximum).log10() / SPAN.log10();
-    let level = (part * LEVELS as f64).ceil() - 1.0;
-    Some(level.clamp(0.0, (LEVELS - 1) as f64) as usize)
+    let level = (part * LEVELS.len() as f64).ceil() - 1.0;
+    Some(level.clamp(0.0, (LEVELS.len() - 1) as f64) as usize)
 }
 
 /// Changes the colour, if it differs from the last one.
@@ -237,8 +262,9 @@ fn paint(color: Option<u8>, last: &mut Option<u8>, out: &mut String) {
     *last = color;
 }
 
-/// A time of the document, so many seconds later.
+/// A time of the document, plus `later_s` seconds.
 pub(super) fn time(text: &str, later_s: u64) -> Option<DateTime> {
+    const TICKS_PER_SECOND: u64 = 10_000_000;
     let from = DateTime::parse(text).ok()?;
     DateTime::from_ticks(from.ticks() + later_s * TICKS_PER_SECOND)
 }
@@ -325,7 +351,7 @@ peop…ition key'         .%           400/s
     #[test]
     fn steps_are_even_on_a_logarithmic_scale() {
         let steps: Vec<_> = [0.0, 0.5, 1.0, 1.9, 2.1, 500.0, 502.0, 1000.0]
-            .map(|value| level(value, 1000.0))
+            .map(|value| level_of(value, 1000.0))
             .into_iter()
             .collect();
         let expected = [

@@ -3,9 +3,8 @@
 mod page;
 
 use super::hot;
-use crate::args::AdminPortArgs;
-use crate::error::{CommandError, Outcome};
-use crate::output::{self, Field, Format, Output, OutputArgs, Shape, tenths};
+use crate::command::{AdminPortCommand, CommandError, CommandResult, Outcome, Progress};
+use crate::output::{self, Field, Format, OutputArgs, Shape};
 use crate::screen::{self, Screen};
 use crate::signals::stop_requested;
 use page::StatusPage;
@@ -19,9 +18,9 @@ const PERIOD: Duration = Duration::from_secs(1);
 /// Hot partitions on the screen.
 const HOT_MAX: u16 = 5;
 
+/// Show whether a server is healthy, and why not; load, latency, changes of ranges, limited keys
 #[derive(clap::Args)]
 #[command(
-    about = "Show whether a server is healthy, and why not; load, latency, changes of ranges, limited keys",
     after_help = "Exit code 0: healthy. 1: the server answers and is not healthy. 2: no server answers."
 )]
 pub(crate) struct StatusCommand {
@@ -30,13 +29,10 @@ pub(crate) struct StatusCommand {
     watch: bool,
     #[command(flatten)]
     output: OutputArgs,
-    #[command(flatten)]
-    admin: AdminPortArgs,
 }
 
-impl StatusCommand {
-    pub(crate) async fn run(self) -> Result<Outcome, CommandError> {
-        let (port, progress) = self.admin.open()?;
+impl AdminPortCommand for StatusCommand {
+    async fn run(self, port: AdminPort, progress: Progress) -> CommandResult {
         if self.watch {
             return watch(self.output, &port).await;
         }
@@ -51,7 +47,7 @@ impl StatusCommand {
     }
 }
 
-/// What a server says at one time.
+/// Status, ranges and hottest partitions of a server at one time.
 struct Sample {
     at: Instant,
     status: Page<Status>,
@@ -81,15 +77,17 @@ impl Sample {
         (seconds > 0.0).then(|| requests as f64 / seconds)
     }
 
-    fn page(&self, port: &AdminPort, before: Option<&Self>, width: usize) -> StatusPage<'_> {
-        StatusPage {
+    /// The page of [`page`], as wide as the terminal.
+    fn text(&self, port: &AdminPort, before: Option<&Self>) -> String {
+        let page = StatusPage {
             admin: port.to_string(),
             status: &self.status.document,
             ranges: self.ranges.as_ref().map(|page| &page.document),
             hot: self.hot.as_ref().map(|page| &page.document),
             rate_now: self.rate_since(before),
-            width,
-        }
+            width: screen::size().map_or(80, |(columns, _)| columns),
+        };
+        page.text()
     }
 
     fn print(
@@ -105,10 +103,7 @@ impl Sample {
                 text(self.ranges.as_ref()),
                 text(self.hot.as_ref())
             )),
-            Format::Table => {
-                let width = screen::size().map_or(80, |(columns, _)| columns);
-                output::print(&self.page(port, before, width).text())
-            }
+            Format::Table => output::print(&self.text(port, before)),
             Format::Jsonl | Format::Csv => self.write_record(args, before),
         }
     }
@@ -121,26 +116,26 @@ impl Sample {
         let reasons = status.reasons.join("; ");
         let rate = self.rate_since(before).unwrap_or(load.requests_per_second);
         let in_flight = ValueRef::Int64(status.requests.in_flight);
-        // Doubles, as they have always been here: a reader may tell 5.0 from 5.
-        let latency = |us: u64| Field::Plain(ValueRef::Double(us as f64));
-        let mut output = Output::stdout(args, Shape::Single, None);
-        output.measured(&[
-            ("State", Field::text(status.state.as_str())),
-            ("Reasons", Field::text(&reasons)),
-            ("UptimeSeconds", Field::Plain(tenths(status.uptime_seconds))),
-            ("RequestsPerSecond", Field::Plain(tenths(rate))),
-            (
-                "ThrottledPerSecond",
-                Field::Plain(tenths(load.throttled_per_second)),
-            ),
-            ("P50Us", latency(load.p50_us)),
-            ("P99Us", latency(load.p99_us)),
-            ("InFlight", Field::Plain(in_flight)),
-            ("Ranges", Field::count(ranges.count)),
-            ("Rewriting", Field::count(ranges.rewriting)),
-            ("NoSplitKey", Field::count(ranges.no_split_key)),
-        ])?;
-        output.finish()
+        // Doubles, because the JSON of this field has always had a decimal point.
+        let latency = |us: u64| Field::double(us as f64);
+        args.write(Shape::Single, |output| {
+            output.record(&[
+                ("State", Field::text(status.state.as_str())),
+                ("Reasons", Field::text(&reasons)),
+                ("UptimeSeconds", Field::tenths(status.uptime_seconds)),
+                ("RequestsPerSecond", Field::tenths(rate)),
+                (
+                    "ThrottledPerSecond",
+                    Field::tenths(load.throttled_per_second),
+                ),
+                ("P50Us", latency(load.p50_us)),
+                ("P99Us", latency(load.p99_us)),
+                ("InFlight", Field::Plain(in_flight)),
+                ("Ranges", Field::count(ranges.count)),
+                ("Rewriting", Field::count(ranges.rewriting)),
+                ("NoSplitKey", Field::count(ranges.no_split_key)),
+            ])
+        })
     }
 }
 
@@ -156,8 +151,8 @@ fn text<T>(page: Option<&Page<T>>) -> &str {
     page.map_or("null", |page| page.text.trim())
 }
 
-/// Takes a sample each second until a signal. On a terminal each takes the place of the one before; elsewhere they follow each other.
-async fn watch(args: OutputArgs, port: &AdminPort) -> Result<Outcome, CommandError> {
+/// Takes a sample each second until a signal. On a terminal each replaces the last one; elsewhere they follow each other.
+async fn watch(args: OutputArgs, port: &AdminPort) -> CommandResult {
     let mut stop = std::pin::pin!(stop_requested());
     let mut seconds = tokio::time::interval(PERIOD);
     seconds.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -178,17 +173,17 @@ async fn watch(args: OutputArgs, port: &AdminPort) -> Result<Outcome, CommandErr
             sample = sample => sample,
         };
         match (sample, &screen) {
-            (Ok(sample), Some(screen)) => {
-                let width = screen::size().map_or(80, |(columns, _)| columns);
-                let text = sample.page(port, before.as_ref(), width).text();
-                screen.show(&text).map_err(CommandError::Output)?;
+            (Ok(sample), screen) => {
+                match screen {
+                    Some(screen) => {
+                        let text = sample.text(port, before.as_ref());
+                        screen.show(&text).map_err(CommandError::Output)?;
+                    }
+                    None => sample.print(args, port, before.as_ref())?,
+                }
                 before = Some(sample);
             }
-            (Ok(sample), None) => {
-                sample.print(args, port, before.as_ref())?;
-                before = Some(sample);
-            }
-            // On a screen, a server that restarts is worth waiting for.
+            // A user who watches a screen may wait for a restart of the server.
             (Err(error), Some(screen)) => {
                 let text = format!("{error}\n\nretrying each second, until Ctrl-C\n");
                 screen.show(&text).map_err(CommandError::Output)?;

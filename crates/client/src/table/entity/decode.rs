@@ -1,14 +1,14 @@
-//! From the rows of an answer to entities: the hot path of every tool.
+//! Decodes the rows of an answer to entities, on the hot path of every tool.
 //!
-//! Rows of a page mostly have the same properties in the same order, so that the name at the same place of the row before is
-//! nearly always the right one: names are shared, and cost a comparison.
+//! The rows of a page mostly have the same properties in the same order. So the decoder compares each name with the one at the
+//! same place of earlier rows, and shares it instead of allocating.
 
 use super::{ETag, Entity};
 use partita_wire::Failure;
-use partita_wire::table::{PageReader, RowReader};
+use partita_wire::table::{PageReader, RowReader, read_row};
 use std::sync::Arc;
 
-/// The entities of a page.
+/// Decodes the entities of a page.
 pub(crate) fn entities(body: &[u8]) -> Result<Vec<Entity>, Failure> {
     let mut rows = PageReader::new(body)?;
     let mut decoder = EntityDecoder::default();
@@ -19,16 +19,21 @@ pub(crate) fn entities(body: &[u8]) -> Result<Vec<Entity>, Failure> {
     Ok(entities)
 }
 
-/// Makes entities of the rows of an answer.
+/// Decodes a single entity.
+pub(crate) fn read_entity(body: &[u8]) -> Result<Entity, Failure> {
+    read_row(body, |row| EntityDecoder::default().entity(row))
+}
+
+/// Decodes the rows of one answer.
 #[derive(Debug, Default)]
-pub(crate) struct EntityDecoder {
-    /// Names seen, by their place in a row where they were seen last.
+struct EntityDecoder {
+    /// The latest name at each place of a row.
     names: Vec<Arc<str>>,
 }
 
 impl EntityDecoder {
-    /// The entity of a row. Keys that the answer does not show are empty.
-    pub(crate) fn entity(&mut self, row: RowReader<'_, '_>) -> Result<Entity, Failure> {
+    /// The entity of a row. Keys that the answer lacks are empty.
+    fn entity(&mut self, row: RowReader<'_, '_>) -> Result<Entity, Failure> {
         let mut entity = Entity {
             partition_key: row.partition_key()?.unwrap_or_default().into_owned(),
             row_key: row.row_key()?.unwrap_or_default().into_owned(),

@@ -1,113 +1,35 @@
-//! From entities to Rust structures.
+//! Converts entities to Rust structs and maps.
 
-use super::serialize::ConvertError;
-use super::{ETag, Entity};
+use super::{ConvertError, ETag, Entity};
 use partita_model::Value;
-use serde::de::value::{
-    BorrowedStrDeserializer, SeqDeserializer, StrDeserializer, StringDeserializer,
-};
-use serde::de::{self, DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, Visitor};
+use serde::de::value::{MapDeserializer, SeqDeserializer, StringDeserializer};
+use serde::de::{self, Deserializer, IntoDeserializer, Visitor};
 use serde::forward_to_deserialize_any;
-use std::sync::Arc;
 
-/// Gives an entity as a map: keys, Timestamp and ETag first, then the properties.
-pub(super) struct EntityDeserializer(pub(super) Entity);
+/// The source of a Rust value. Deserializing an entity leaves it without keys and values.
+pub(super) enum Source<'a> {
+    /// A map: keys, Timestamp and ETag first, then the properties.
+    Entity(&'a mut Entity),
+    Property(Value),
+}
 
-impl<'de> Deserializer<'de> for EntityDeserializer {
+impl IntoDeserializer<'_, ConvertError> for Source<'_> {
+    type Deserializer = Self;
+
+    fn into_deserializer(self) -> Self {
+        self
+    }
+}
+
+impl<'de> Deserializer<'de> for Source<'_> {
     type Error = ConvertError;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ConvertError> {
-        let Entity {
-            partition_key,
-            row_key,
-            timestamp,
-            etag,
-            properties,
-        } = self.0;
-        let keys = [
-            Some(("PartitionKey", Value::String(partition_key))),
-            Some(("RowKey", Value::String(row_key))),
-            timestamp.map(|time| ("Timestamp", Value::DateTime(time))),
-            etag.map(|ETag(text)| ("odata.etag", Value::String(text.into()))),
-        ];
-        visitor.visit_map(Members {
-            system: keys.into_iter(),
-            properties: properties.into_iter(),
-            next: None,
-        })
-    }
-
-    fn deserialize_newtype_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, ConvertError> {
-        visitor.visit_newtype_struct(self)
-    }
-
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ConvertError> {
-        visitor.visit_some(self)
-    }
-
-    forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf
-        unit unit_struct seq tuple tuple_struct map struct enum identifier ignored_any
-    }
-}
-
-/// The members that are still to come.
-struct Members<S, P> {
-    system: S,
-    properties: P,
-    /// The value of the name that was given last.
-    next: Option<Value>,
-}
-
-impl<'de, S, P> MapAccess<'de> for Members<S, P>
-where
-    S: Iterator<Item = Option<(&'static str, Value)>>,
-    P: Iterator<Item = (Arc<str>, Value)>,
-{
-    type Error = ConvertError;
-
-    fn next_key_seed<K: DeserializeSeed<'de>>(
-        &mut self,
-        seed: K,
-    ) -> Result<Option<K::Value>, ConvertError> {
-        if let Some((name, value)) = self.system.by_ref().flatten().next() {
-            self.next = Some(value);
-            return seed
-                .deserialize(BorrowedStrDeserializer::new(name))
-                .map(Some);
-        }
-        let Some((name, value)) = self.properties.next() else {
-            return Ok(None);
+        let value = match self {
+            Self::Entity(entity) => return visit_entity(entity, visitor),
+            Self::Property(value) => value,
         };
-        self.next = Some(value);
-        let name: StrDeserializer<'_, ConvertError> = (&*name).into_deserializer();
-        seed.deserialize(name).map(Some)
-    }
-
-    fn next_value_seed<T: DeserializeSeed<'de>>(
-        &mut self,
-        seed: T,
-    ) -> Result<T::Value, ConvertError> {
-        let value = self
-            .next
-            .take()
-            .ok_or_else(|| ConvertError("no value comes without its name".to_owned()))?;
-        seed.deserialize(ValueDeserializer(value))
-    }
-}
-
-/// Gives the value of a property.
-struct ValueDeserializer(Value);
-
-impl<'de> Deserializer<'de> for ValueDeserializer {
-    type Error = ConvertError;
-
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ConvertError> {
-        match self.0 {
+        match value {
             Value::String(text) => visitor.visit_string(text),
             Value::Binary(bytes) => visitor.visit_byte_buf(bytes),
             Value::Boolean(value) => visitor.visit_bool(value),
@@ -132,9 +54,11 @@ impl<'de> Deserializer<'de> for ValueDeserializer {
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ConvertError> {
-        match self.0 {
-            Value::Binary(bytes) => visitor.visit_seq(SeqDeserializer::new(bytes.into_iter())),
-            other => Self(other).deserialize_any(visitor),
+        match self {
+            Self::Property(Value::Binary(bytes)) => {
+                visitor.visit_seq(SeqDeserializer::new(bytes.into_iter()))
+            }
+            other => other.deserialize_any(visitor),
         }
     }
 
@@ -152,12 +76,11 @@ impl<'de> Deserializer<'de> for ValueDeserializer {
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, ConvertError> {
-        match self.0 {
-            Value::String(variant) => {
-                let variant: StringDeserializer<ConvertError> = variant.into_deserializer();
-                visitor.visit_enum(variant)
+        match self {
+            Self::Property(Value::String(variant)) => {
+                visitor.visit_enum(StringDeserializer::new(variant))
             }
-            _ => Err(de::Error::custom("the name of a variant is no text")),
+            _ => Err(de::Error::custom("the name of a variant must be a String")),
         }
     }
 
@@ -165,4 +88,31 @@ impl<'de> Deserializer<'de> for ValueDeserializer {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf
         unit unit_struct tuple_struct map struct identifier ignored_any
     }
+}
+
+fn visit_entity<'de, V: Visitor<'de>>(
+    entity: &mut Entity,
+    visitor: V,
+) -> Result<V::Value, ConvertError> {
+    let key = |key: &mut String| Some(Value::String(std::mem::take(key)));
+    let system = [
+        ("PartitionKey", key(&mut entity.partition_key)),
+        ("RowKey", key(&mut entity.row_key)),
+        ("Timestamp", entity.timestamp.take().map(Value::DateTime)),
+        (
+            "odata.etag",
+            (entity.etag.take()).map(|ETag(text)| Value::String(text.into())),
+        ),
+    ];
+    let system = system
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value?)));
+    let properties = entity.properties.iter_mut().map(|(name, value)| {
+        let taken = std::mem::replace(value, Value::Boolean(false));
+        (&**name, taken)
+    });
+    let members = system.chain(properties);
+    visitor.visit_map(MapDeserializer::new(
+        members.map(|(name, value)| (name, Source::Property(value))),
+    ))
 }

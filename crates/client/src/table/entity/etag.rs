@@ -1,13 +1,13 @@
-//! Versions of entities.
+//! ETags: versions of entities.
 
 use std::fmt;
 
-/// The version of an entity, as the server wrote it. It means nothing to a client but whether two are equal.
+/// The version of an entity, an opaque text of the server. Equal ETags of an entity mean equal content.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ETag(pub(super) Box<str>);
 
 impl ETag {
-    /// The text.
+    /// The text, as in the `ETag` header.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

@@ -1,4 +1,4 @@
-//! Entities as typed maps, and their way from and to Rust structures.
+//! Entities: typed maps, and their conversion from and to Rust structs.
 
 mod decode;
 mod deserialize;
@@ -7,17 +7,35 @@ mod serialize;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use decode::{EntityDecoder, entities};
+pub(super) use decode::{entities, read_entity};
 pub use etag::ETag;
-pub use serialize::ConvertError;
 
 use partita_model::{DateTime, Value};
-use partita_wire::table::read_row;
 use serde::de::DeserializeOwned;
 use serde::ser::Serialize;
+use std::fmt;
 use std::sync::Arc;
+use thiserror::Error;
 
-/// A row: two keys, what the service keeps of it, and up to 252 properties of its own, in the order in which they were put in.
+/// An entity and a Rust type that do not match, or bytes that are not an entity.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{0}")]
+pub struct ConvertError(String);
+
+impl serde::ser::Error for ConvertError {
+    fn custom<T: fmt::Display>(text: T) -> Self {
+        Self(text.to_string())
+    }
+}
+
+impl serde::de::Error for ConvertError {
+    fn custom<T: fmt::Display>(text: T) -> Self {
+        Self(text.to_string())
+    }
+}
+
+/// A row of a table: two keys, Timestamp and ETag from the service, and up to 252 properties in the order in which they were
+/// inserted.
 ///
 /// Values keep their exact type: an `i32` is an Int32, an `i64` an Int64, an `f64` a Double.
 ///
@@ -41,7 +59,7 @@ pub struct Entity {
     pub(crate) row_key: String,
     timestamp: Option<DateTime>,
     pub(crate) etag: Option<ETag>,
-    /// The names of a page's entities are shared by its rows.
+    /// The entities of a page share their names.
     properties: Vec<(Arc<str>, Value)>,
 }
 
@@ -56,8 +74,8 @@ impl Entity {
         }
     }
 
-    /// An entity of what somebody read elsewhere: a file, another store. Nothing is looked at: of two properties of one name both
-    /// are sent, and the service refuses them.
+    /// An entity from data of another source, such as a file. Nothing is checked: the client sends duplicate properties, and
+    /// the service refuses them.
     #[must_use]
     pub fn from_parts(
         (partition_key, row_key): (String, String),
@@ -73,81 +91,75 @@ impl Entity {
         }
     }
 
-    /// Its PartitionKey.
+    /// The PartitionKey.
     #[must_use]
     pub fn partition_key(&self) -> &str {
         &self.partition_key
     }
 
-    /// Its RowKey.
+    /// The RowKey.
     #[must_use]
     pub fn row_key(&self) -> &str {
         &self.row_key
     }
 
-    /// When it was last written, as the service said; `None` for one that was not read.
+    /// The time of the last write, from the service; `None` for an entity that was not read.
     #[must_use]
     pub fn timestamp(&self) -> Option<DateTime> {
         self.timestamp
     }
 
-    /// Its version, as the service said; `None` for one that was not read.
+    /// The version, from the service; `None` for an entity that was not read.
     #[must_use]
     pub fn etag(&self) -> Option<&ETag> {
         self.etag.as_ref()
     }
 
-    /// A property. Names are case-sensitive.
+    /// The value of a property. Names are case-sensitive.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Value> {
-        let mut properties = self.properties.iter();
-        properties
-            .find(|(other, _)| **other == *name)
-            .map(|(_, value)| value)
+        Some(&self.properties[self.position(name)?].1)
     }
 
-    /// Sets a property; one that is there keeps its place. Whether the service takes name and value is left to it.
+    fn position(&self, name: &str) -> Option<usize> {
+        let mut names = self.properties.iter().map(|(name, _)| name);
+        names.position(|other| **other == *name)
+    }
+
+    /// Sets a property; an existing one keeps its position. Name and value are not checked: the service refuses invalid ones.
     pub fn insert(&mut self, name: impl AsRef<str>, value: impl Into<Value>) -> &mut Self {
         let name = name.as_ref();
-        let value = value.into();
-        match self
-            .properties
-            .iter_mut()
-            .find(|(other, _)| **other == *name)
-        {
-            Some((_, old)) => *old = value,
-            None => self.properties.push((name.into(), value)),
+        match self.position(name) {
+            Some(at) => self.properties[at].1 = value.into(),
+            None => self.properties.push((name.into(), value.into())),
         }
         self
     }
 
-    /// Takes a property away.
+    /// Removes a property and returns its value.
     pub fn remove(&mut self, name: &str) -> Option<Value> {
-        let at = self
-            .properties
-            .iter()
-            .position(|(other, _)| **other == *name)?;
+        let at = self.position(name)?;
         Some(self.properties.remove(at).1)
     }
 
-    /// The properties in their order.
+    /// The properties, in their order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &Value)> {
         self.properties.iter().map(|(name, value)| (&**name, value))
     }
 
-    /// How many properties there are, keys and Timestamp not counted.
+    /// The number of properties, without keys, Timestamp and ETag.
     #[must_use]
     pub fn len(&self) -> usize {
         self.properties.len()
     }
 
-    /// Whether there is no property.
+    /// Whether the entity has no properties.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.properties.is_empty()
     }
 
-    /// Gives the entity other keys, as one that was never stored.
+    /// The properties under other keys, without Timestamp and ETag.
     #[must_use]
     pub fn with_keys(self, partition_key: impl Into<String>, row_key: impl Into<String>) -> Self {
         Self {
@@ -156,17 +168,16 @@ impl Entity {
         }
     }
 
-    /// Reads the entities of a page from its bytes ([`crate::Page::bytes`]), for whoever decodes elsewhere than where it asked.
+    /// Decodes the entities of a page from its bytes ([`crate::Page::bytes`]), for example in another thread.
     ///
     /// # Errors
-    /// [`ConvertError`] where the bytes are no page of OData JSON.
+    /// [`ConvertError`] if the bytes are not a page in OData JSON.
     pub fn read_page(body: &[u8]) -> Result<Vec<Self>, ConvertError> {
         entities(body).map_err(|failure| ConvertError(failure.to_string()))
     }
 
-    /// Reads one entity from JSON as the protocol has it: types that JSON does not show are annotated
-    /// (`"Hits@odata.type":"Edm.Int64","Hits":"7"`), `odata.etag` and `Timestamp` are what the service keeps, a null is no
-    /// property. Keys that are not there are empty.
+    /// Decodes one entity from the JSON of the protocol: `"Hits@odata.type":"Edm.Int64","Hits":"7"` annotates a type that JSON
+    /// does not have. Missing keys are empty, a null is not a property.
     ///
     /// ```
     /// # use partita_client::{Entity, Value};
@@ -176,14 +187,13 @@ impl Entity {
     /// ```
     ///
     /// # Errors
-    /// [`ConvertError`] where the bytes are no JSON object, or a value does not fit its type.
+    /// [`ConvertError`] if the bytes are not a JSON object, or a value does not match its type.
     pub fn read(body: &[u8]) -> Result<Self, ConvertError> {
-        let read = read_row(body, |row| EntityDecoder::default().entity(row));
-        read.map_err(|failure| ConvertError(failure.text().to_owned()))
+        read_entity(body).map_err(|failure| ConvertError(failure.text().to_owned()))
     }
 
-    /// Makes an entity of a structure or map. Its fields `PartitionKey` and `RowKey` are the keys; `Timestamp` and
-    /// `odata.etag`, if it has them, are what the service keeps; all others are properties.
+    /// Converts a struct or map to an entity. The fields `PartitionKey` and `RowKey` are its keys, `Timestamp` and `odata.etag`
+    /// are optional; all other fields are properties.
     ///
     /// | Rust | property |
     /// | --- | --- |
@@ -218,17 +228,17 @@ impl Entity {
     /// ```
     ///
     /// # Errors
-    /// [`ConvertError`] for what a flat entity cannot hold, and where a key is missing or no text.
+    /// [`ConvertError`] for a nested value, an integer beyond the range of `i64`, or a key that is missing or not a string.
     pub fn from_serialize(value: &impl Serialize) -> Result<Self, ConvertError> {
-        value.serialize(serialize::EntitySerializer)
+        serialize::to_entity(value)
     }
 
-    /// Makes a structure of the entity: the other way of [`Self::from_serialize`]. A property that is missing is an error unless
-    /// its field is an `Option` or has a default. A DateTime or Guid can also be read as text, an Int32 as an `i64`.
+    /// Converts the entity to a struct or map, the reverse of [`Self::from_serialize`]. A DateTime or Guid also converts to a
+    /// `String`, an Int32 to an `i64`. A field without property must be an `Option` or have a default.
     ///
     /// # Errors
-    /// [`ConvertError`] where entity and structure do not go together.
-    pub fn into_typed<T: DeserializeOwned>(self) -> Result<T, ConvertError> {
-        T::deserialize(deserialize::EntityDeserializer(self))
+    /// [`ConvertError`] if a property is missing or does not match the type of its field.
+    pub fn into_typed<T: DeserializeOwned>(mut self) -> Result<T, ConvertError> {
+        T::deserialize(deserialize::Source::Entity(&mut self))
     }
 }

@@ -1,4 +1,4 @@
-//! Entities, structures and the way between.
+//! Tests of entities and of their conversion from and to structs.
 
 use super::{ETag, Entity};
 use partita_model::{DateTime, Guid, Value};
@@ -68,7 +68,7 @@ fn everything() -> Everything {
 }
 
 #[test]
-fn a_structure_keeps_its_types() {
+fn types_round_trip() {
     let entity = Entity::from_serialize(&everything()).unwrap();
     let seen: Vec<_> = entity
         .iter()
@@ -98,7 +98,7 @@ fn a_structure_keeps_its_types() {
 }
 
 #[test]
-fn what_the_service_keeps_is_no_property() {
+fn timestamp_and_etag_are_not_properties() {
     let stored = Everything {
         timestamp: Some(DateTime::UNIX_EPOCH),
         etag: Some("W/\"x\"".into()),
@@ -112,7 +112,7 @@ fn what_the_service_keeps_is_no_property() {
 }
 
 #[test]
-fn what_does_not_fit_says_where() {
+fn conversion_errors_name_the_property() {
     #[derive(Serialize)]
     struct Holds<T> {
         #[serde(rename = "PartitionKey")]
@@ -131,7 +131,7 @@ fn what_does_not_fit_says_where() {
     }
     assert_eq!(
         fault(u64::MAX),
-        "x: an integer beyond 64 bits with a sign cannot be stored in a property"
+        "x: an integer beyond the range of i64 cannot be stored in a property"
     );
     assert_eq!(
         fault(vec!["a"]),
@@ -143,7 +143,7 @@ fn what_does_not_fit_says_where() {
     );
     assert_eq!(
         fault(Some(everything())),
-        "x: a structure cannot be stored in a property"
+        "x: a struct cannot be stored in a property"
     );
     let keyless = std::collections::BTreeMap::from([("PartitionKey", "p")]);
     assert_eq!(
@@ -157,18 +157,18 @@ fn what_does_not_fit_says_where() {
         partition_key: i32,
     }
     let fault = Entity::from_serialize(&Numbered { partition_key: 1 }).unwrap_err();
-    assert_eq!(fault.to_string(), "PartitionKey is no text");
+    assert_eq!(fault.to_string(), "PartitionKey must be a String");
 }
 
 #[test]
-fn a_structure_says_what_it_misses() {
+fn missing_and_mismatched_properties_are_errors() {
     let mut entity = Entity::from_serialize(&everything()).unwrap();
     entity.remove("id");
     let fault = entity.clone().into_typed::<Everything>().unwrap_err();
     assert_eq!(fault.to_string(), "missing field `id`");
     entity.insert("id", 7);
     assert!(entity.clone().into_typed::<Everything>().is_err());
-    // Wider is fine, narrower is not.
+    // An Int64 converts to an i32 if the value fits.
     entity
         .insert("id", Guid([9; 16]))
         .insert("long", 5)
@@ -180,7 +180,7 @@ fn a_structure_says_what_it_misses() {
 }
 
 #[test]
-fn properties_keep_their_places() {
+fn properties_keep_their_positions() {
     let mut entity = Entity::new("p", "r");
     entity.insert("a", 1).insert("b", 2).insert("a", "x");
     let names: Vec<_> = entity.iter().map(|(name, _)| name).collect();
@@ -199,7 +199,7 @@ fn properties_keep_their_places() {
 }
 
 #[test]
-fn names_of_a_page_are_shared_whatever_their_order() {
+fn entities_of_a_page_share_names_in_any_order() {
     let body = br#"{"value":[{"PartitionKey":"p","RowKey":"1","A":1,"B":2},
         {"PartitionKey":"p","RowKey":"2","B":3},{"B":4,"A":5}]}"#;
     let entities = Entity::read_page(body).unwrap();

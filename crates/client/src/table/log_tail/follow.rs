@@ -1,16 +1,17 @@
-//! The rows that come to a log.
+//! Follows a log: returns new rows.
 //!
-//! A follower knows the newest time that it has seen, and asks only for what is not older. Rows of that very time come again,
-//! because another appender may put a row into the same tick; it knows their keys and passes them over.
+//! A follower remembers the newest time that it has seen, and queries only rows that are not older. Rows of exactly that time
+//! are returned again, because another appender may add a row in the same tick; the follower remembers their keys and skips
+//! them.
 //!
 //! ```text
 //! newest                                                     older
-//!   │ rows that have come since │ rows of the newest time seen │ … never asked for again
+//!   │ new rows                  │ rows of the newest time seen │ … never queried again
 //!   └──────── one query ────────┴──────────────────────────────┘
 //! ```
 //!
-//! A row that becomes visible after one with a later time, because of another clock or a slower connection, is missed unless the
-//! follower looks back as far: [`FollowOptions::late`].
+//! A row may become visible after a row with a later time, because of another clock or a slower connection. The follower misses
+//! it unless [`FollowOptions::late`] covers the difference.
 
 use super::{LogTail, LogTailKey};
 use crate::{Entity, Result};
@@ -18,19 +19,19 @@ use partita_model::DateTime;
 use std::collections::HashSet;
 use std::time::Duration;
 
-/// Most rows that one look returns; of more, the newest. A follower that was away for long must not fill the memory.
+/// The most rows of one poll, which bounds the memory of a follower that was paused for long. More rows are cut to the newest.
 const ROWS_MAX: usize = 100_000;
-/// Ticks of a second.
+/// Ticks of 100 ns in a second.
 const TICKS: u64 = 10_000_000;
 
-/// How a log is followed. `..FollowOptions::default()` fills the rest.
+/// Options of a follower. `..FollowOptions::default()` fills the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FollowOptions {
-    /// How far to look back for rows that become visible late. What lies that far back is asked for each time.
+    /// How far to look back for rows that become visible late. Each poll queries this part of the log again. Default: 0.
     pub late: Duration,
-    /// The wait after a look that found something.
+    /// The wait after a poll that found rows. Default: 200 ms.
     pub wait_min: Duration,
-    /// The longest wait: it doubles while nothing comes.
+    /// The longest wait; the wait doubles after each poll without rows. Default: 2 s.
     pub wait_max: Duration,
 }
 
@@ -44,32 +45,32 @@ impl Default for FollowOptions {
     }
 }
 
-/// Rows that have come.
+/// New rows of a log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Followed {
-    /// The rows in the order of their times, the newest last.
+    /// The rows, oldest first.
     pub rows: Vec<Entity>,
-    /// Whether there were more than 100,000, of which these are the newest.
+    /// Whether the poll found 100,000 rows or more, and returned only the newest 100,000.
     pub is_cut: bool,
 }
 
-/// A log being followed.
+/// A follower of a log.
 #[derive(Debug, Clone)]
 pub struct LogFollow {
     log: LogTail,
     options: FollowOptions,
-    /// The oldest time that is asked for, however far it would look back.
+    /// The oldest time to query, whatever `late` is.
     begin: DateTime,
     /// The newest time seen.
     newest: DateTime,
-    /// Keys seen that a look may return again.
+    /// Seen keys that a query may return again.
     seen: HashSet<String>,
     wait: Option<Duration>,
 }
 
 impl LogTail {
-    /// Follows the log: the rows that come after these, which were read as its newest ([`Self::latest`]). Without any, all rows
-    /// come.
+    /// Follows the log after `latest`, the rows that [`Self::latest`] returned: the follower returns newer rows only. With an
+    /// empty `latest` it returns all rows.
     ///
     /// ```
     /// # mod server { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/example/server.rs")); }
@@ -82,8 +83,8 @@ impl LogTail {
     /// assert!(follow.poll().await?.rows.is_empty());
     ///
     /// let key = log.append(Entity::default()).await?;
-    /// let come = follow.next().await?;
-    /// assert_eq!(come.rows[0].row_key(), key.to_string());
+    /// let new = follow.next().await?;
+    /// assert_eq!(new.rows[0].row_key(), key.to_string());
     /// # Ok(()) });
     /// ```
     #[must_use]
@@ -91,8 +92,8 @@ impl LogTail {
         self.follow_from(DateTime::MIN, latest, options)
     }
 
-    /// Follows the log from that time on: the rows that come after these, which were read as its newest from then on
-    /// ([`Self::latest_since`]). Without any, only rows that are not older than the time come.
+    /// Follows the log from `time` on, after `latest`, the rows that [`Self::latest_since`] returned: the follower returns
+    /// newer rows only. With an empty `latest` it returns all rows from `time` on.
     #[must_use]
     pub fn follow_from(
         &self,
@@ -115,18 +116,18 @@ impl LogTail {
     }
 }
 
-/// The time in a row's key, if it is a key of a log.
+/// The time in a row's key; `None` if it is not a key of a log.
 fn time_of(row: &Entity) -> Option<DateTime> {
     let key = row.row_key().parse::<LogTailKey>().ok()?;
     Some(key.time())
 }
 
 impl LogFollow {
-    /// Looks once, without waiting: the rows that have come since the last look. If the future is dropped, the next look returns
-    /// them.
+    /// Returns the rows since the last poll, without waiting for any. Cancel safe: if the future is dropped, the next poll
+    /// returns the rows.
     ///
     /// # Errors
-    /// 404 TableNotFound, and whatever else a query fails by; the next look tries again.
+    /// As [`crate::TableClient::query_page`]. The next poll queries the same rows again.
     pub async fn poll(&mut self) -> Result<Followed> {
         let filter = self.log.from(self.floor());
         let mut rows = self.log.newest(filter, ROWS_MAX).await?;
@@ -137,7 +138,7 @@ impl LogFollow {
         Ok(Followed { rows, is_cut })
     }
 
-    /// Waits until rows come, looking with growing pauses. If the future is dropped, no row is lost.
+    /// Waits for new rows, by polls with growing waits. Cancel safe, as [`Self::poll`].
     ///
     /// # Errors
     /// As [`Self::poll`].
@@ -147,19 +148,16 @@ impl LogFollow {
                 tokio::time::sleep(wait).await;
             }
             let followed = self.poll().await?;
-            let FollowOptions {
-                wait_min, wait_max, ..
-            } = self.options;
+            let wait = self.wait.filter(|_| followed.rows.is_empty());
+            let wait = wait.map_or(self.options.wait_min, |wait| wait.saturating_mul(2));
+            self.wait = Some(wait.min(self.options.wait_max));
             if !followed.rows.is_empty() {
-                self.wait = Some(wait_min.min(wait_max));
                 return Ok(followed);
             }
-            let longer = self.wait.map_or(wait_min, |wait| wait * 2);
-            self.wait = Some(longer.min(wait_max));
         }
     }
 
-    /// The oldest time that a look asks for.
+    /// The oldest time that the next poll queries.
     fn floor(&self) -> DateTime {
         let late = self.options.late.as_secs_f64() * TICKS as f64;
         let ticks = self.newest.ticks().saturating_sub(late as u64);

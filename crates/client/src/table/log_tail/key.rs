@@ -1,23 +1,23 @@
-//! RowKeys that sort the newest row first.
+//! RowKeys that sort the newest row of a log first.
 
-use partita_model::{DateTime, compare_utf16};
-use std::cmp::Ordering;
+use partita_model::DateTime;
+use std::cmp::Reverse;
 use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
 
 /// Digits of the number in a key: as many as `DateTime::MAX` has ticks.
 const DIGITS: usize = 19;
-/// What stands between the number and a suffix. It is less than every digit and letter.
+/// Separates the number from a suffix. It sorts before digits and letters.
 const SEPARATOR: char = '-';
-/// Longest suffix, in characters: a GUID fits, with something before it.
+/// The longest suffix, in characters: a GUID and some more.
 const SUFFIX_CHARS_MAX: usize = 64;
 
-/// The RowKey of a row of a log: the ticks that are left until the end of time (`DateTime.MaxValue.Ticks - UtcNow.Ticks` in
-/// .NET, with 3155378975999999999 for the end), as 19 digits with zeros before them, so that rows come newest first. Rows of one
-/// tick can be told apart by a suffix behind a hyphen: 1 to 64 letters, digits and hyphens of ASCII.
+/// The RowKey of a row of a log: the ticks of 100 ns from its time to the last [`DateTime`], as 19 digits with leading zeros,
+/// so that the newest rows come first. In .NET this is `DateTime.MaxValue.Ticks - UtcNow.Ticks`, with 3155378975999999999 for
+/// `MaxValue`. Rows of the same tick differ by an optional suffix: a hyphen and 1 to 64 ASCII letters, digits and hyphens.
 ///
-/// Keys compare as their texts do in a table: a later time is less; within a tick, the one without suffix comes first.
+/// Keys compare as their texts do in a table: later times come first; within a tick, the key without suffix comes first.
 ///
 /// ```
 /// use partita_client::{DateTime, LogTailKey};
@@ -32,39 +32,40 @@ const SUFFIX_CHARS_MAX: usize = 64;
 /// assert_eq!("2516070086999999999-b7".parse(), Ok(second));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LogTailKey {
-    time: DateTime,
+    time: Reverse<DateTime>,
     suffix: Option<Box<str>>,
 }
 
-/// Why a text is no key of a log.
+/// Why a text is not a key of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum InvalidLogTailKey {
-    /// It does not begin with 19 digits.
-    #[error("a key of a log begins with 19 digits")]
+    /// The text does not begin with 19 digits.
+    #[error("a key of a log must begin with 19 digits")]
     Digits,
-    /// The digits stand for a time before 1601 or after 9999.
-    #[error("the digits stand for no time between the years 1601 and 9999")]
+    /// The digits mean a time before the year 1601.
+    #[error("the digits are not a timestamp between the years 1601 and 9999")]
     Time,
-    /// What follows the digits is no hyphen with 1 to 64 letters, digits and hyphens of ASCII.
-    #[error(
-        "19 digits are followed by nothing, or by a hyphen and 1 to 64 letters, digits and hyphens"
-    )]
+    /// The rest is not a hyphen with 1 to 64 ASCII letters, digits and hyphens.
+    #[error("a suffix must be a hyphen and 1 to 64 letters, digits and hyphens")]
     Suffix,
 }
 
 impl LogTailKey {
-    /// The key of that time, without suffix.
+    /// The key of `time`, without suffix.
     #[must_use]
     pub const fn of(time: DateTime) -> Self {
-        Self { time, suffix: None }
+        Self {
+            time: Reverse(time),
+            suffix: None,
+        }
     }
 
-    /// The same with a suffix, in place of the one it has.
+    /// Sets the suffix, without the hyphen before it: 1 to 64 ASCII letters, digits and hyphens.
     ///
     /// # Errors
-    /// [`InvalidLogTailKey::Suffix`].
+    /// [`InvalidLogTailKey::Suffix`] for another text.
     pub fn with_suffix(self, suffix: &str) -> Result<Self, InvalidLogTailKey> {
         check_suffix(suffix)?;
         Ok(Self {
@@ -73,27 +74,27 @@ impl LogTailKey {
         })
     }
 
-    /// Its time.
+    /// The time.
     #[must_use]
     pub const fn time(&self) -> DateTime {
-        self.time
+        self.time.0
     }
 
-    /// Its suffix.
+    /// The suffix, without the hyphen before it.
     #[must_use]
     pub fn suffix(&self) -> Option<&str> {
         self.suffix.as_deref()
     }
 
-    /// A text before which, in a table's order, lie the keys of that time and of all later ones, with whatever suffixes: for a
-    /// filter `RowKey lt`.
+    /// An exclusive bound for filters: in a table's order, exactly the keys of `time` and of later times, with any suffix, sort
+    /// before it.
     #[must_use]
     pub fn end_of(time: DateTime) -> String {
         digits(left(time) + 1)
     }
 }
 
-/// Ticks from a time to the end of time.
+/// The ticks from `time` to the last `DateTime`.
 const fn left(time: DateTime) -> u64 {
     DateTime::MAX.ticks() - time.ticks()
 }
@@ -113,7 +114,7 @@ fn check_suffix(suffix: &str) -> Result<(), InvalidLogTailKey> {
 
 impl fmt::Display for LogTailKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&digits(left(self.time)))?;
+        f.write_str(&digits(left(self.time())))?;
         match &self.suffix {
             Some(suffix) => write!(f, "{SEPARATOR}{suffix}"),
             None => Ok(()),
@@ -143,28 +144,12 @@ impl FromStr for LogTailKey {
     }
 }
 
-impl Ord for LogTailKey {
-    fn cmp(&self, other: &Self) -> Ordering {
-        let suffix = |key: &'_ Self| key.suffix.as_deref().unwrap_or_default().to_owned();
-        other
-            .time
-            .cmp(&self.time)
-            .then_with(|| compare_utf16(&suffix(self), &suffix(other)))
-    }
-}
-
-impl PartialOrd for LogTailKey {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Times at the ends, and close together now and then.
+    /// Keys with times at the ends of the range, and with times that are close together.
     fn key() -> impl Strategy<Value = LogTailKey> {
         let (min, max) = (DateTime::MIN.ticks(), DateTime::MAX.ticks());
         let near = 0..4_u64;
@@ -190,15 +175,15 @@ mod tests {
 
     proptest! {
         #[test]
-        fn its_text_is_read_back(key in key()) {
+        fn texts_round_trip(key in key()) {
             let text = key.to_string();
             prop_assert!(text.len() >= DIGITS);
             prop_assert_eq!(text.parse(), Ok(key));
         }
 
         #[test]
-        fn texts_sort_as_keys_and_the_newest_first(a in key(), b in key()) {
-            let texts = compare_utf16(&a.to_string(), &b.to_string());
+        fn texts_sort_as_keys_newest_first(a in key(), b in key()) {
+            let texts = partita_model::compare_utf16(&a.to_string(), &b.to_string());
             prop_assert_eq!(texts, a.cmp(&b));
             if a.time() != b.time() {
                 prop_assert_eq!(texts, b.time().cmp(&a.time()));
@@ -206,13 +191,13 @@ mod tests {
         }
 
         #[test]
-        fn an_end_lies_behind_its_time_and_before_older_ones(a in key(), b in key()) {
-            let lies_before = compare_utf16(&a.to_string(), &LogTailKey::end_of(b.time())).is_lt();
+        fn an_end_sorts_after_its_time_and_before_older_times(a in key(), b in key()) {
+            let lies_before = partita_model::compare_utf16(&a.to_string(), &LogTailKey::end_of(b.time())).is_lt();
             prop_assert_eq!(lies_before, a.time() >= b.time());
         }
 
         #[test]
-        fn any_text_is_a_key_or_refused(text in "\\PC*|[0-9]{17,21}(-[0-9a-z-]{0,3})?") {
+        fn accepted_texts_round_trip(text in "\\PC*|[0-9]{17,21}(-[0-9a-z-]{0,3})?") {
             if let Ok(key) = text.parse::<LogTailKey>() {
                 prop_assert_eq!(key.to_string(), text);
             }
@@ -220,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_dot_net_makes_is_read() {
+    fn keys_of_dot_net_programs_are_read() {
         // 2000-01-01T00:00:00Z is 630822816000000000 ticks in .NET's documents.
         let key: LogTailKey = "2524556159999999999".parse().unwrap();
         assert_eq!(key.time().text().to_string(), "2000-01-01T00:00:00Z");
@@ -236,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn others_are_refused() {
+    fn invalid_keys_are_refused() {
         use InvalidLogTailKey::{Digits, Suffix, Time};
         for (text, expected) in [
             ("", Digits),

@@ -1,8 +1,8 @@
-//! Logs in a table: rows whose RowKey counts down, so that the newest come first.
+//! Logs in a table: the RowKeys count down, so that the newest rows come first.
 //!
-//! - [`LogTailKey`]: such a RowKey.
-//! - [`LogTail`]: one partition as a log: append, the latest, those since a time, those that come.
-//! - [`LogFollow`]: the rows that come, without reading again those that have come.
+//! - [`LogTailKey`]: the RowKey of a row.
+//! - [`LogTail`]: a partition as a log: append, read the latest rows, read rows since a time, follow.
+//! - [`LogFollow`]: follows a log without reading its rows twice.
 
 mod append;
 mod follow;
@@ -18,13 +18,14 @@ use partita_model::DateTime;
 use std::fmt;
 use std::sync::Arc;
 
-/// One partition of a table as a log. Cheap to clone; clones are one appender.
+/// A partition of a table as a log. Cheap to clone; all clones are one appender.
 ///
 /// # Promises
-/// - Rows that one appender appends are in the order in which it was asked to, also when its clock goes back or stands still:
-///   each has a later time than the one before, by a tick if need be.
-/// - Two appenders that take the same tick do not lose a row: the service refuses the second, which then takes a suffix.
-/// - Between appenders, rows are ordered by the clocks of their machines.
+/// - The rows of one appender keep the order of its calls, even if its clock stands still or goes back: each row gets a time at
+///   least one tick of 100 ns after the row before.
+/// - Appenders that use the same tick do not lose rows: the service refuses the second row, and its appender adds a suffix to
+///   the key.
+/// - The clocks of their machines order the rows of different appenders.
 ///
 /// ```
 /// # mod server { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/example/server.rs")); }
@@ -48,13 +49,13 @@ pub struct LogTail {
     table: TableClient,
     partition_key: Arc<str>,
     clock: Arc<dyn Fn() -> DateTime + Send + Sync>,
-    /// The time of the last row appended.
+    /// The time of the last appended row.
     last: Arc<Mutex<Option<DateTime>>>,
     select: Arc<[String]>,
 }
 
 impl LogTail {
-    /// The log in that partition.
+    /// The log in the partition `partition_key`, with the machine's clock.
     #[must_use]
     pub fn new(table: TableClient, partition_key: &str) -> Self {
         Self {
@@ -66,7 +67,7 @@ impl LogTail {
         }
     }
 
-    /// Reads only these properties of its rows. PartitionKey and RowKey come with them, and so does the ETag.
+    /// Reads only these properties of the rows. PartitionKey, RowKey and ETag are always included.
     #[must_use]
     pub fn select<S: AsRef<str>>(self, names: impl IntoIterator<Item = S>) -> Self {
         let names = names.into_iter().map(|name| name.as_ref().to_owned());
@@ -76,7 +77,8 @@ impl LogTail {
         }
     }
 
-    /// Takes the time from elsewhere than the machine's clock. What was appended before does not count any more.
+    /// Replaces the machine's clock. The result is another appender: its order is independent of rows that were appended
+    /// before.
     #[must_use]
     pub fn with_clock(self, clock: impl Fn() -> DateTime + Send + Sync + 'static) -> Self {
         Self {
@@ -86,19 +88,19 @@ impl LogTail {
         }
     }
 
-    /// The table.
+    /// The table of the log.
     #[must_use]
     pub fn table(&self) -> &TableClient {
         &self.table
     }
 
-    /// The partition's key.
+    /// The PartitionKey of the log.
     #[must_use]
     pub fn partition_key(&self) -> &str {
         &self.partition_key
     }
 
-    /// What time it is for the log.
+    /// The current time of the log's clock.
     #[must_use]
     pub fn now(&self) -> DateTime {
         (self.clock)()

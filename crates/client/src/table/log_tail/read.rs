@@ -1,4 +1,4 @@
-//! The newest rows of a log.
+//! Reads the newest rows of a log.
 
 use super::{LogTail, LogTailKey};
 use crate::{Continuation, Entity, EntityStream, Filter, QueryOptions, Result};
@@ -6,15 +6,15 @@ use partita_model::DateTime;
 use partita_model::limits::PAGE_ENTITIES_MAX;
 
 impl LogTail {
-    /// The newest rows, at most so many, newest first: one request for up to 1,000 of them, unless the server ends its page early.
+    /// Reads at most `rows_max` rows, newest first. Up to 1,000 rows take one request, unless the server ends its page early.
     ///
     /// # Errors
-    /// 404 TableNotFound.
+    /// As [`crate::TableClient::query_page`].
     pub async fn latest(&self, rows_max: usize) -> Result<Vec<Entity>> {
         self.newest(self.whole(), rows_max).await
     }
 
-    /// The rows from that time on, newest first, page by page as they are taken. Their times are those of the appenders' clocks.
+    /// Reads the rows with times from `time` on, newest first, page by page. The times come from the clocks of the appenders.
     ///
     /// ```
     /// # mod server { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/example/server.rs")); }
@@ -36,7 +36,7 @@ impl LogTail {
         self.table.query_entities(self.options(self.from(time)))
     }
 
-    /// The newest rows from that time on, at most so many, newest first.
+    /// Reads at most `rows_max` rows with times from `time` on, newest first.
     ///
     /// # Errors
     /// As [`Self::latest`].
@@ -44,7 +44,7 @@ impl LogTail {
         self.newest(self.from(time), rows_max).await
     }
 
-    /// What every row of the log passes.
+    /// Matches all rows of the log.
     fn whole(&self) -> Filter {
         Filter::pk().eq(&*self.partition_key)
     }

@@ -1,4 +1,4 @@
-//! Where a query resumes.
+//! Continuations: where a query resumes.
 
 use crate::pipeline::Reply;
 use partita_model::ContinuationToken;
@@ -11,22 +11,22 @@ const PARTITION_KEY: &str = "NextPartitionKey";
 const ROW_KEY: &str = "NextRowKey";
 const TABLE_NAME: &str = "NextTableName";
 
-/// Where the next page of a query begins, as the server wrote it: opaque, and valid in a later run of the program. Its text
-/// (`Display`, `FromStr`) can be stored and shown.
+/// The start of the next page of a query, as the server sent it. It is opaque and stays valid: store its text (`Display`,
+/// `FromStr`) to resume in a later run of the program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Continuation(Resume);
 
-/// What is queried.
+/// The kinds of queries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Resume {
     Entities(ContinuationToken),
-    /// The value for `NextTableName`.
+    /// The value of `NextTableName`.
     Tables(String),
 }
 
-/// The text is not a continuation.
+/// The text is not a valid continuation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("not the text of a continuation")]
+#[error("invalid continuation; pass the text of an earlier one unchanged")]
 pub struct InvalidContinuation;
 
 impl From<ContinuationToken> for Continuation {
@@ -45,7 +45,7 @@ impl Continuation {
         }
     }
 
-    /// Either header may be absent (protocol: "Query timeout and pagination").
+    /// The server may omit either header (protocol: "Query timeout and pagination").
     pub(crate) fn of_entities(reply: &Reply) -> Option<Self> {
         let (partition_key, row_key) = (header(reply, PARTITION_KEY), header(reply, ROW_KEY));
         if partition_key.is_none() && row_key.is_none() {
@@ -61,7 +61,7 @@ impl Continuation {
         header(reply, TABLE_NAME).map(|name| Self(Resume::Tables(name)))
     }
 
-    /// The query parameters with which the query resumes.
+    /// The query parameters of the next page, without empty ones.
     pub(crate) fn parameters(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let parameters = match &self.0 {
             Resume::Entities(token) => [
@@ -120,7 +120,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn others_are_refused() {
+    fn invalid_continuations_are_refused() {
         for text in [
             "",
             "x",
@@ -134,7 +134,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn its_text_is_read_back(partition_key in ".+", row_key in proptest::option::of(".+")) {
+        fn texts_round_trip(partition_key in ".+", row_key in proptest::option::of(".+")) {
             let token = ContinuationToken {
                 next_partition_key: partition_key,
                 next_row_key: row_key,

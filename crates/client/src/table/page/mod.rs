@@ -1,4 +1,4 @@
-//! Pages of a query, and the rows in them.
+//! Queries: options, pages, continuations and streams.
 
 mod continuation;
 mod query;
@@ -11,12 +11,12 @@ pub use stream::{EntityStream, PageStream};
 
 use super::entity;
 use crate::pipeline::Reply;
-use crate::{ConvertError, Entity, Error, Outcome, Result};
+use crate::{Entity, Result};
 use bytes::Bytes;
 use partita_wire::table::PageReader;
 use serde::de::DeserializeOwned;
 
-/// One page of a query's answer. It may be empty and yet have a continuation.
+/// One page of a query. A page with a continuation may be empty: the server bounds its work per page.
 #[derive(Debug)]
 pub struct Page {
     reply: Reply,
@@ -32,54 +32,48 @@ impl Page {
         }
     }
 
-    /// Where the next page begins; `None` after the last one.
+    /// The start of the next page; `None` on the last page.
     #[must_use]
     pub fn continuation(&self) -> Option<&Continuation> {
         self.continuation.as_ref()
     }
 
-    /// The server's id of the request.
+    /// The server's id of the request, `x-ms-request-id`.
     #[must_use]
     pub fn request_id(&self) -> Option<&str> {
         self.reply.header("x-ms-request-id")
     }
 
-    /// The answer as it came: OData JSON with minimal metadata, in UTF-8.
+    /// The body of the answer: OData JSON with minimal metadata, in UTF-8.
     #[must_use]
     pub fn bytes(&self) -> &Bytes {
-        &self.reply.answer.body
+        &self.reply.body()
     }
 
-    /// The rows as slices of the answer, for tools that need only parts of them: nothing is copied.
+    /// The rows as slices of the body, without copies, for tools that need only parts of them.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Unreadable`].
+    /// [`crate::ErrorKind::Unreadable`] if the body is not a page of entities.
     pub fn rows(&self) -> Result<PageReader<'_>> {
-        PageReader::new(self.bytes()).map_err(|failure| self.unreadable(failure))
+        PageReader::new(self.bytes()).map_err(|failure| self.reply.unreadable(failure))
     }
 
-    /// The entities.
+    /// Decodes the entities.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Unreadable`].
+    /// [`crate::ErrorKind::Unreadable`] if the body is not a page of entities.
     pub fn entities(&self) -> Result<Vec<Entity>> {
-        entity::entities(self.bytes()).map_err(|failure| self.unreadable(failure))
+        entity::entities(self.bytes()).map_err(|failure| self.reply.unreadable(failure))
     }
 
-    /// The entities as structures, see [`Entity::into_typed`].
+    /// Decodes the entities as structs, see [`Entity::into_typed`].
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Unreadable`], also where entity and structure do not go together.
+    /// [`crate::ErrorKind::Unreadable`] if the body is not a page of entities, or an entity does not match the struct.
     pub fn entities_as<T: DeserializeOwned>(&self) -> Result<Vec<T>> {
-        let entities = self.entities()?.into_iter();
-        let typed: std::result::Result<Vec<T>, ConvertError> =
-            entities.map(Entity::into_typed).collect();
-        typed.map_err(|error| self.unreadable(error))
-    }
-
-    fn unreadable(&self, source: impl std::error::Error + Send + Sync + 'static) -> Error {
-        self.reply
-            .failed(Error::unreadable(source), Outcome::DidNotHappen)
-            .error
+        let entities = self.entities()?.into_iter().map(Entity::into_typed);
+        entities
+            .collect::<std::result::Result<_, _>>()
+            .map_err(|error| self.reply.unreadable(error))
     }
 }

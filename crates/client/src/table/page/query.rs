@@ -1,4 +1,4 @@
-//! What a query asks for.
+//! Options of queries.
 
 use super::super::table_request::table_request;
 use super::Continuation;
@@ -6,31 +6,31 @@ use crate::Filter;
 use crate::request::Request;
 use partita_wire::table::Operation;
 
-/// What a query asks for: everything, unless said otherwise.
+/// Options of a query. The default is all entities with all properties.
 #[derive(Debug, Clone, Default)]
 pub struct QueryOptions {
     filter: Option<Filter>,
     select: Vec<String>,
     top: Option<u32>,
-    from: Option<Continuation>,
-    reads_ahead: bool,
+    pub(super) from: Option<Continuation>,
+    pub(super) reads_ahead: bool,
 }
 
 impl QueryOptions {
-    /// Everything.
+    /// All entities with all properties.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Only what passes the filter.
+    /// Returns only entities that match the filter.
     #[must_use]
     pub fn filter(mut self, filter: Filter) -> Self {
         self.filter = Some(filter);
         self
     }
 
-    /// Only these properties. PartitionKey and RowKey come with them, and so does the ETag.
+    /// Returns only these properties. PartitionKey, RowKey and ETag are always included; Timestamp is not.
     #[must_use]
     pub fn select<S: AsRef<str>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
         self.select = names
@@ -40,37 +40,29 @@ impl QueryOptions {
         self
     }
 
-    /// At most so many on a page, 1 to 1,000 (the default). It does not bound the whole.
+    /// The most entities on a page, 1 to 1,000; the default is 1,000. It does not bound the number of pages.
     #[must_use]
     pub fn top(mut self, page_entities_max: u32) -> Self {
         self.top = Some(page_entities_max);
         self
     }
 
-    /// Begins where another query stopped. That one must have had the same filter.
+    /// Resumes at the continuation of another query with the same filter.
     #[must_use]
     pub fn from(mut self, continuation: Continuation) -> Self {
         self.from = Some(continuation);
         self
     }
 
-    /// Asks for the next page while one is used: for whoever will read to the end. It runs as a task of its own, which ends with
-    /// the stream, and costs a request more where reading stops early.
+    /// Requests the next page while the program uses the current one, in a task that ends with the stream. It pays if the query
+    /// is read to the end; otherwise it costs one useless request.
     #[must_use]
     pub fn read_ahead(mut self) -> Self {
         self.reads_ahead = true;
         self
     }
 
-    pub(crate) const fn reads_ahead(&self) -> bool {
-        self.reads_ahead
-    }
-
-    pub(crate) fn take_from(&mut self) -> Option<Continuation> {
-        self.from.take()
-    }
-
-    /// The request for the page at that place.
+    /// The request for the page at `from`.
     pub(crate) fn request(
         &self,
         operation: Operation,
@@ -94,7 +86,7 @@ impl QueryOptions {
     }
 }
 
-/// A `$select` of these properties and the keys, without which an entity is none.
+/// A `$select` of these properties and the keys, which every [`crate::Entity`] has.
 pub(crate) fn with_keys<S: AsRef<str>>(names: &[S]) -> String {
     let keys = ["PartitionKey", "RowKey"].into_iter();
     let missing = keys.filter(|key| names.iter().all(|name| name.as_ref() != *key));

@@ -2,61 +2,69 @@
 
 use super::{Continuation, Page, QueryOptions};
 use crate::{Entity, Error, ErrorKind, Result, TableClient};
-use futures::future::BoxFuture;
-use futures::{FutureExt as _, Stream};
+use futures::Stream;
+use futures::stream::{self, BoxStream, StreamExt as _};
+use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use tokio::task::{JoinError, JoinSet};
 
-/// The pages of a query, each asked for when the one before has been used, or with [`QueryOptions::read_ahead`] as soon as that
-/// is there. After an error it ends; what came before can be resumed at the last page's [`Page::continuation`].
+/// The pages of a query. The client requests a page when the stream is polled for it; with [`QueryOptions::read_ahead`] already
+/// when it has the page before. The stream ends after an error; a new query can resume at the last page's
+/// [`Page::continuation`].
 #[must_use = "a stream does nothing until it is polled"]
 pub struct PageStream {
-    table: TableClient,
     options: QueryOptions,
-    state: State,
+    pages: BoxStream<'static, Result<Page>>,
 }
 
-enum State {
-    /// The next page begins there; at the beginning without.
-    Next(Option<Continuation>),
-    Asked(BoxFuture<'static, Result<Page>>),
-    Ended,
-}
-
-/// The entities of a query, over all of its pages.
+/// The entities of a query, from all of its pages.
 #[must_use = "a stream does nothing until it is polled"]
+#[derive(Debug)]
 pub struct EntityStream {
     pages: PageStream,
     page: std::vec::IntoIter<Entity>,
 }
 
+/// The next page of a query.
+enum Next {
+    /// Not requested yet.
+    At(Option<Continuation>),
+    /// Requested by a task, which ends if the set is dropped.
+    Running(JoinSet<Result<Page>>),
+}
+
 impl PageStream {
     pub(crate) fn new(table: TableClient, mut options: QueryOptions) -> Self {
-        let state = State::Next(options.take_from());
+        let begin = Next::At(options.from.take());
+        let query = options.clone();
+        let pages = stream::try_unfold(Some(begin), move |next| {
+            let (table, query) = (table.clone(), query.clone());
+            async move {
+                let page = match next {
+                    None => return Ok(None),
+                    Some(Next::At(from)) => table.query_page(&query, from.as_ref()).await?,
+                    Some(Next::Running(mut task)) => joined(task.join_next().await)?,
+                };
+                let next = page.continuation().cloned().map(|from| {
+                    if !query.reads_ahead {
+                        return Next::At(Some(from));
+                    }
+                    let mut task = JoinSet::new();
+                    task.spawn(async move { table.query_page(&query, Some(&from)).await });
+                    Next::Running(task)
+                });
+                Ok(Some((page, next)))
+            }
+        });
         Self {
-            table,
             options,
-            state,
+            pages: pages.boxed(),
         }
-    }
-
-    /// Asks for the page at that place; reading ahead, at once.
-    fn ask(&self, from: Option<Continuation>) -> State {
-        let (table, options) = (self.table.clone(), self.options.clone());
-        let reads_ahead = options.reads_ahead();
-        let asked = async move { table.query_page(&options, from.as_ref()).await };
-        if !reads_ahead {
-            return State::Asked(asked.boxed());
-        }
-        // Dropped, the set takes its task along.
-        let mut task = JoinSet::new();
-        task.spawn(asked);
-        State::Asked(async move { joined(task.join_next().await) }.boxed())
     }
 }
 
-/// What a task has come to. A panic in it goes on in whoever waits for it.
+/// The result of a task. A panic in the task continues in the caller.
 fn joined(joined: Option<Result<Result<Page>, JoinError>>) -> Result<Page> {
     match joined {
         Some(Ok(page)) => page,
@@ -72,28 +80,7 @@ impl Stream for PageStream {
     type Item = Result<Page>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Page>>> {
-        loop {
-            match &mut self.state {
-                State::Ended => return Poll::Ready(None),
-                State::Next(from) => {
-                    let from = from.take();
-                    self.state = self.ask(from);
-                }
-                State::Asked(asked) => {
-                    let page = ready!(asked.as_mut().poll(cx));
-                    let next = page
-                        .as_ref()
-                        .ok()
-                        .and_then(|page| page.continuation().cloned());
-                    self.state = match next {
-                        Some(next) if self.options.reads_ahead() => self.ask(Some(next)),
-                        Some(next) => State::Next(Some(next)),
-                        None => State::Ended,
-                    };
-                    return Poll::Ready(Some(page));
-                }
-            }
-        }
+        self.pages.as_mut().poll_next(cx)
     }
 }
 
@@ -105,8 +92,8 @@ impl EntityStream {
         }
     }
 
-    /// The same query page by page: with continuations to resume at, and the bytes as they came. To be called before the first
-    /// entity was taken.
+    /// The same query by pages, for their continuations and their bytes. Call it before you take the first entity: it drops the
+    /// entities that remain of the current page.
     pub fn by_page(self) -> PageStream {
         self.pages
     }
@@ -120,13 +107,13 @@ impl Stream for EntityStream {
             if let Some(entity) = self.page.next() {
                 return Poll::Ready(Some(Ok(entity)));
             }
-            let Some(page) = ready!(Pin::new(&mut self.pages).poll_next(cx)) else {
+            let Some(page) = ready!(self.pages.poll_next_unpin(cx)) else {
                 return Poll::Ready(None);
             };
             match page.and_then(|page| page.entities()) {
                 Ok(entities) => self.page = entities.into_iter(),
                 Err(error) => {
-                    self.pages.state = State::Ended;
+                    self.pages.pages = stream::empty().boxed();
                     return Poll::Ready(Some(Err(error)));
                 }
             }
@@ -134,20 +121,10 @@ impl Stream for EntityStream {
     }
 }
 
-impl std::fmt::Debug for PageStream {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let asked = matches!(self.state, State::Asked(_));
+impl fmt::Debug for PageStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PageStream")
             .field("options", &self.options)
-            .field("asked", &asked)
-            .finish()
-    }
-}
-
-impl std::fmt::Debug for EntityStream {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("EntityStream")
-            .field("pages", &self.pages)
-            .finish()
+            .finish_non_exhaustive()
     }
 }

@@ -29,7 +29,6 @@ use crate::map::{MapRecord, save_and_confirm};
 use futures::future::join_all;
 use partita_engine::WriteError;
 use partita_range::{Follower, Range};
-use partita_rt::{Bug, is_planted};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, timeout};
@@ -171,7 +170,8 @@ impl LocalHost {
             for range in old {
                 range.freeze().await;
             }
-            if is_planted(Bug::SplitDropsTail) {
+            #[cfg(feature = "planted-bugs")]
+            if partita_engine::planted::is_active("split-drops-tail") {
                 return Ok(0);
             }
             catch_up::copy(followers, opened).await

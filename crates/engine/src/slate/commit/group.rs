@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use partita_rt::{Bug, Clock, SystemClock, is_planted};
+use partita_rt::{Clock, SystemClock};
 use partita_wal::RecordSize;
 use slatedb::WriteBatch;
 
@@ -15,7 +15,7 @@ use crate::slate::open_range::OpenRange;
 use crate::slate::wal_adapter::WalAdapter;
 use crate::{Health, Refusal, WriteError};
 
-/// What a group writes in one range.
+/// The part of a group that belongs to one range.
 struct GroupPart {
     open: Arc<OpenRange>,
     database: Arc<Database>,
@@ -86,7 +86,7 @@ fn split_by_range(core: &Core, group: Vec<RangeBatch>) -> Vec<GroupPart> {
     parts
 }
 
-/// The sizes of the records of a group. Taken before the wait for room, so that the loop may wait on any thread.
+/// The sizes of the records of a group. Computed before waiting for room, so that the waiting future is `Send`.
 fn record_sizes(parts: &[GroupPart]) -> Vec<RecordSize> {
     let size = |part: &GroupPart| RecordSize {
         rows: part.rows,
@@ -96,7 +96,7 @@ fn record_sizes(parts: &[GroupPart]) -> Vec<RecordSize> {
 }
 
 async fn make_room(core: &Core, wal: &WalAdapter, records: Vec<RecordSize>) -> Result<(), Refusal> {
-    // One group has waited for a flush already; the groups behind it need not wait as long again.
+    // An earlier group has waited for the flush in vain; the next ones are refused at once.
     if core.health.get() == Health::Backlogged && wal.is_backlogged() {
         return Err(Refusal::Busy);
     }
@@ -120,12 +120,6 @@ async fn write(wal: &WalAdapter, part: &mut GroupPart) {
                 None => merged.delete(write.key),
             }
         }
-    }
-    if is_planted(Bug::AckBeforeDurable) {
-        for queued in part.batches.drain(..) {
-            queued.answer(Ok(()));
-        }
-        tokio::time::sleep(Duration::from_millis(2)).await;
     }
     let range = part.open.range;
     if let Err(error) = wal.write(range, &part.database.db, merged).await {
@@ -166,7 +160,7 @@ fn answer(core: &Core, parts: Vec<GroupPart>, elapsed: Duration) {
     }
 }
 
-/// Refuses new writes early, until the supervisor finds that there is room again.
+/// Sets the health that refuses new writes early, until the supervisor finds room again.
 fn note_refusal(core: &Core, refusal: Refusal) {
     let health = match refusal {
         Refusal::DiskFull => Health::DiskFull,

@@ -40,7 +40,7 @@ impl CommitThread {
         let (stop, mut stopped) = watch::channel(false);
         let to_commit = Arc::clone(&queue);
         let thread = OwnThread::start("partita-commit", async move {
-            let group_bytes_max = core.settings.group_bytes_max;
+            let group_bytes_max = core.context.settings.group_bytes_max;
             while let Some(work) = to_commit.next(group_bytes_max).await {
                 match work {
                     Work::Group(group) => group::commit(&core, group).await,

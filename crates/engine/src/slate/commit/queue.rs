@@ -23,7 +23,7 @@ pub(in crate::slate) struct CommitQueue {
 #[derive(Default)]
 struct State {
     batches: VecDeque<RangeBatch>,
-    /// As many as callers that pin; each waits for its own.
+    /// Bounded by the callers that pin: each waits for its own request.
     pins: VecDeque<PinRequest>,
     closed: bool,
 }
@@ -68,7 +68,7 @@ impl CommitQueue {
         }
     }
 
-    /// Has the loop begin pins between two groups. The request is dropped once the queue is closed.
+    /// Requests pins, which the loop begins between two groups. A closed queue drops the request.
     pub(in crate::slate) fn pin(&self, request: PinRequest) {
         let mut state = self.state.lock();
         if !state.closed {

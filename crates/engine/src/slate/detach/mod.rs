@@ -90,7 +90,7 @@ impl CompactionScheduler for DetachScheduler {
     }
 }
 
-/// How far a request is.
+/// The state of a request.
 #[derive(Clone, Debug, Default, PartialEq)]
 enum State {
     #[default]
@@ -103,10 +103,10 @@ enum State {
     Running(CompactionSpec),
 }
 
-/// What the compactor is to begin.
+/// The next step of the compactor.
 #[derive(Debug, PartialEq)]
 enum Next {
-    /// What SlateDB would begin by default.
+    /// The job that SlateDB would begin by default, if any.
     Default,
     Job(CompactionSpec),
     /// Nothing.
@@ -164,7 +164,7 @@ impl State {
     }
 }
 
-/// What the scheduler needs to know of a database's files and running jobs.
+/// The files and running jobs of a database, as the scheduler sees them.
 #[derive(Debug)]
 struct Files {
     /// Newest first.

@@ -12,67 +12,30 @@
 //!   [`super::removal::remove`] removes no database that has one.
 //! - A pin whose caller gave up may still be made. The caller compares [`pins`] with those it knows.
 
+mod request;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use partita_rt::{Clock, SystemClock};
-use slatedb::config::{CheckpointOptions, CheckpointScope, DbReaderOptions};
+use slatedb::config::DbReaderOptions;
 use slatedb::{Checkpoint, CheckpointHandle, DbReader, DbReaderMode};
 use tokio::sync::oneshot;
 
+use self::request::PIN_NAME;
 use super::admin::admin;
 use super::commit::CommitQueue;
 use super::core::Core;
-use super::database::{Database, database_path};
+use super::database::database_path;
 use super::{FLUSH_DEADLINE, scan, store_error};
 use crate::{
     ChangeError, FileUse, KeyRange, PinId, Pinned, PinnedRows, RangeId, ReadError, Scan, ScanHint,
 };
 
-/// The name of our checkpoints, which tells them from those of clones and compactions.
-const PIN_NAME: &str = "pin";
-
-/// How long the commit loop pauses at most. Usually microseconds, unless the store is slow: the task that writes a database's manifest
-/// must take note.
-const PAUSE_MAX: Duration = Duration::from_millis(250);
+pub(super) use self::request::PinRequest;
 
 /// How long the rows in memory may take to become files. On a full disk it takes until there is room.
 const FILES_DEADLINE: Duration = FLUSH_DEADLINE;
-
-/// A request to the commit loop: pause, and begin a checkpoint of these databases.
-pub(super) struct PinRequest {
-    databases: Vec<Arc<Database>>,
-    begun: oneshot::Sender<Begun>,
-}
-
-/// The outcome of a request.
-struct Begun {
-    /// `None` when it would have taken too long.
-    handles: Option<Result<Vec<CheckpointHandle>, slatedb::Error>>,
-    pause: Duration,
-}
-
-impl PinRequest {
-    /// Begins the checkpoints. Runs on the commit thread, between two groups.
-    pub(super) async fn begin(self) {
-        let options = CheckpointOptions {
-            lifetime: None,
-            source: None,
-            name: Some(PIN_NAME.to_owned()),
-        };
-        let started = SystemClock.monotonic();
-        let beginning = self
-            .databases
-            .iter()
-            .map(|database| database.db.begin_checkpoint(CheckpointScope::All, &options));
-        let beginning = futures::future::try_join_all(beginning);
-        let handles = tokio::time::timeout(PAUSE_MAX, beginning).await.ok();
-        let pause = SystemClock.monotonic() - started;
-        // The caller may have given up; then these are pins that no record names.
-        let _ = self.begun.send(Begun { handles, pause });
-    }
-}
 
 /// Pins open databases at one point.
 pub(super) async fn pin(
@@ -114,7 +77,7 @@ pub(super) async fn pins(core: &Core, range: RangeId) -> Result<Vec<PinId>, Chan
     Ok(ids.map(|pin| PinId::new(&pin.id.to_string())).collect())
 }
 
-/// Releases a pin. A missing pin or database is no error.
+/// Releases a pin. A missing pin or database is not an error.
 pub(super) async fn unpin(core: &Core, range: RangeId, pin: &PinId) -> Result<(), ChangeError> {
     for checkpoint in checkpoints(core, range).await? {
         if checkpoint.id.to_string() == pin.as_str() {
@@ -156,16 +119,16 @@ pub(super) async fn open(
     pin: &PinId,
 ) -> Result<Arc<dyn PinnedRows>, ChangeError> {
     let checkpoint = find(core, range, pin).await?;
-    let cache = Arc::clone(&core.cache) as Arc<dyn slatedb::db_cache::DbCache>;
+    let cache = Arc::clone(&core.context.cache) as Arc<dyn slatedb::db_cache::DbCache>;
     let options = DbReaderOptions {
         // All rows of a pin are in files, and the WAL is not SlateDB's.
         skip_wal_replay: true,
         ..DbReaderOptions::default()
     };
-    let reader = DbReader::builder(database_path(range), Arc::clone(&core.home.store))
+    let reader = DbReader::builder(database_path(range), Arc::clone(&core.context.home.store))
         .with_reader_mode(DbReaderMode::Checkpoint(checkpoint.id))
         .with_options(options)
-        .with_system_clock(Arc::clone(&core.clock))
+        .with_system_clock(Arc::clone(&core.context.clock))
         .with_db_cache(cache, range.0)
         .build()
         .await;

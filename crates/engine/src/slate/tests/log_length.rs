@@ -1,5 +1,7 @@
 //! The length of the WAL: every range is flushed in time, however it writes.
 
+use tempfile::TempDir;
+
 use super::*;
 
 /// Commits a row so many times. Each takes a sector, so 2,500 fill about twenty segments, but far less memory than triggers a flush.
@@ -9,6 +11,21 @@ async fn write_many(engine: &dyn Engine, numbers: std::ops::Range<u32>) {
             .await
             .unwrap();
     }
+}
+
+/// An engine set of two open ranges on a disk that does not sync.
+async fn two_ranges() -> (
+    TempDir,
+    FaultyDisk,
+    SlateEngineSet,
+    Arc<dyn Engine>,
+    Arc<dyn Engine>,
+) {
+    let (directory, disk) = (tempfile::tempdir().unwrap(), FaultyDisk::lazy());
+    let set = set_on(&disk, directory.path()).await;
+    let first = set.open(RangeId(1)).await.unwrap();
+    let second = set.open(RangeId(2)).await.unwrap();
+    (directory, disk, set, first, second)
 }
 
 fn assert_short(stats: &Stats) {
@@ -35,11 +52,7 @@ async fn the_wal_stays_short_when_rows_are_few() {
 /// A range that stopped writing is flushed too.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_idle_range_does_not_keep_the_wal_long() {
-    let directory = tempfile::tempdir().unwrap();
-    let disk = FaultyDisk::lazy();
-    let set = set_on(&disk, directory.path()).await;
-    let idle = set.open(RangeId(1)).await.unwrap();
-    let busy = set.open(RangeId(2)).await.unwrap();
+    let (_directory, _disk, set, idle, busy) = two_ranges().await;
     commit(&*idle, put("idle", "1")).await.unwrap();
     write_many(&*busy, 0..2_500).await;
     assert_short(&set.stats());
@@ -50,11 +63,7 @@ async fn an_idle_range_does_not_keep_the_wal_long() {
 /// So is a range that writes once in four segments, which is too seldom for its own database to flush it in time.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_range_that_writes_seldom_does_not_keep_the_wal_long() {
-    let directory = tempfile::tempdir().unwrap();
-    let disk = FaultyDisk::lazy();
-    let set = set_on(&disk, directory.path()).await;
-    let seldom = set.open(RangeId(1)).await.unwrap();
-    let busy = set.open(RangeId(2)).await.unwrap();
+    let (_directory, _disk, set, seldom, busy) = two_ranges().await;
     for round in 0..5 {
         commit(&*seldom, put("key", round.to_string()))
             .await
@@ -68,11 +77,7 @@ async fn a_range_that_writes_seldom_does_not_keep_the_wal_long() {
 /// So is a range that is closed, like the source of a split. It can be opened again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_closed_range_does_not_keep_the_wal_long() {
-    let directory = tempfile::tempdir().unwrap();
-    let disk = FaultyDisk::lazy();
-    let set = set_on(&disk, directory.path()).await;
-    let closed = set.open(RangeId(1)).await.unwrap();
-    let busy = set.open(RangeId(2)).await.unwrap();
+    let (directory, disk, set, closed, busy) = two_ranges().await;
     commit(&*closed, put("kept", "1")).await.unwrap();
     closed.close().await;
     write_many(&*busy, 0..2_500).await;

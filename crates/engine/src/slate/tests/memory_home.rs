@@ -14,7 +14,11 @@ struct World {
 
 impl World {
     async fn start(&self) -> SlateEngineSet {
-        let home = Home::new(Arc::clone(&self.store) as _, Arc::new(self.wal.clone()));
+        let home = Home {
+            store: Arc::clone(&self.store) as _,
+            wal: Arc::new(self.wal.clone()),
+            directory: None,
+        };
         let started = SlateEngineSet::in_home(home, Settings::default()).await;
         started.unwrap()
     }

@@ -1,4 +1,4 @@
-//! Opening a database over the WAL: the checks, and the replay of what its files do not have.
+//! Opening a database over the WAL: the checks, and the replay of records that its files lack.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -7,49 +7,36 @@ use async_trait::async_trait;
 use partita_wal::{Record, Wal, WalId};
 use slatedb::wal::{WalError, WalIterator, WalRows, WriterInit, WriterInitResult, WriterManifest};
 
+use super::group_barrier::GroupBarrier;
+use super::rows;
 use super::writer::RangeWriter;
-use super::{data_error, rows};
 use crate::RangeId;
-use crate::slate::group_barrier::GroupBarrier;
 
 /// Bytes of rows that a replay hands over at once.
 const REPLAY_BYTES: usize = 1 << 20;
 
-/// Gives SlateDB its writer and what it must replay.
+/// Gives SlateDB its writer and the records to replay.
 pub(super) struct RangeInit {
-    wal: Arc<dyn Wal>,
-    barrier: Arc<GroupBarrier>,
-    range: RangeId,
-    is_known: bool,
+    pub(super) wal: Arc<dyn Wal>,
+    pub(super) barrier: Arc<GroupBarrier>,
+    pub(super) range: RangeId,
+    /// Whether it was opened or cloned in this process.
+    pub(super) is_known: bool,
 }
 
 impl RangeInit {
-    pub(super) fn new(
-        wal: Arc<dyn Wal>,
-        barrier: Arc<GroupBarrier>,
-        range: RangeId,
-        is_known: bool,
-    ) -> Self {
-        Self {
-            wal,
-            barrier,
-            range,
-            is_known,
-        }
-    }
-
-    /// The records that the store's files do not have. None may be missing.
+    /// The records that the store's files lack, without a gap.
     fn unflushed(&self, flushed: WalId) -> Result<VecDeque<Record>, WalError> {
         let mut records = self.wal.take_recovered(self.range);
-        records.retain(|record| record.wal_id() > flushed);
+        records.retain(|record| record.header.wal_id > flushed);
         let mut last = flushed;
         for record in &records {
-            if record.wal_id().0 != last.0 + 1 {
+            if record.header.wal_id.0 != last.0 + 1 {
                 return Err(data_error(
                     "the WAL lacks records that the store's files do not have",
                 ));
             }
-            last = record.wal_id();
+            last = record.header.wal_id;
         }
         // A database opened twice in one life, and written to in between: its rows would be lost.
         if self
@@ -75,7 +62,7 @@ impl WriterInit for RangeInit {
         }
         let flushed = WalId(manifest.replay_after_wal_id());
         let records = self.unflushed(flushed)?;
-        let last = records.back().map_or(flushed, Record::wal_id);
+        let last = records.back().map_or(flushed, |last| last.header.wal_id);
         let writer = RangeWriter::new(
             Arc::clone(&self.wal),
             Arc::clone(&self.barrier),
@@ -107,10 +94,10 @@ impl WalIterator for Replay {
             && let Some(record) = self.records.pop_front()
         {
             bytes += record.bytes();
-            self.last = record.wal_id();
+            self.last = record.header.wal_id;
             for row in record.rows() {
                 let row = row.map_err(|error| WalError::DataError(Arc::new(error)))?;
-                entries.push(rows::entry(row, record.seq()));
+                entries.push(rows::entry(row, record.header.seq));
             }
         }
         let last_consumed_wal_file_id = self.last.0;
@@ -119,4 +106,9 @@ impl WalIterator for Replay {
             last_consumed_wal_file_id,
         }))
     }
+}
+
+fn data_error(what: &'static str) -> WalError {
+    let error = std::io::Error::new(std::io::ErrorKind::InvalidData, what);
+    WalError::DataError(Arc::new(error))
 }

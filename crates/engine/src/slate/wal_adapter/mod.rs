@@ -1,4 +1,4 @@
-//! Where a group becomes durable before it is answered: SlateDB's WAL, kept by a [`Wal`].
+//! SlateDB's WAL on top of a [`Wal`], which makes each group durable before it is answered.
 //!
 //! SlateDB hands each batch to [`writer::RangeWriter`], which returns once the batch is durable. So a batch is durable before it is
 //! readable, nothing is ever buffered, and a flush of the WAL has nothing to do. To SlateDB each record is a WAL file of its own. All
@@ -7,8 +7,9 @@
 //! Fencing: of all logs opened in one storage only the last may append, and the supervisor poisons the old one before it opens the
 //! next one.
 
+mod group_barrier;
 mod init;
-pub(super) mod rows;
+mod rows;
 mod writer;
 
 use std::collections::BTreeSet;
@@ -17,12 +18,12 @@ use std::time::Duration;
 
 use partita_wal::{RecordSize, Resume, RoomError, Wal, WalId};
 use slatedb::config::WriteOptions;
-use slatedb::wal::{WalError, WriterInit};
+use slatedb::wal::WriterInit;
 use slatedb::{Db, WriteBatch};
 use tokio::sync::Notify;
 
+use self::group_barrier::GroupBarrier;
 use self::init::RangeInit;
-use super::group_barrier::GroupBarrier;
 use super::home::Home;
 use crate::{OpenError, RangeId, Refusal};
 
@@ -55,12 +56,12 @@ impl WalAdapter {
     /// What the database of `range` needs to write to this WAL, and to replay its records. `is_known` says that it was opened or
     /// cloned in this process.
     pub(super) fn writer_init(&self, range: RangeId, is_known: bool) -> Box<dyn WriterInit> {
-        Box::new(RangeInit::new(
-            Arc::clone(&self.wal),
-            Arc::clone(&self.barrier),
+        Box::new(RangeInit {
+            wal: Arc::clone(&self.wal),
+            barrier: Arc::clone(&self.barrier),
             range,
             is_known,
-        ))
+        })
     }
 
     /// Makes sure that a group of at most these records can be written. Writes nothing. Waits while too much is not flushed.
@@ -183,9 +184,4 @@ impl WalAdapter {
     pub(super) fn poison(&self) {
         self.wal.poison();
     }
-}
-
-fn data_error(what: &'static str) -> WalError {
-    let error = std::io::Error::new(std::io::ErrorKind::InvalidData, what);
-    WalError::DataError(Arc::new(error))
 }

@@ -11,8 +11,8 @@ use slatedb::wal::{
     WalError, WalEvent, WalFlushResult, WalObserver, WalStatus, WalStatusListener, WalWriter,
 };
 
+use super::group_barrier::GroupBarrier;
 use crate::RangeId;
-use crate::slate::group_barrier::GroupBarrier;
 
 /// Writes the batches of one database.
 pub(super) struct RangeWriter {

@@ -1,10 +1,10 @@
 //! Copies of a snapshot outside the store: backups, and data directories. A job each.
 //!
-//! The server writes them, because it alone reads the snapshot; the caller may be on another machine. It writes only where its
-//! settings allow it ([`crate::config::Store::backup_places`]): the admin port knows no credentials, and must not let a caller
-//! write into any file of the server's user, or take the data away.
+//! The server writes them, because only it can read the snapshot; the caller may be on another machine. It writes only below
+//! [`crate::config::Store::backup_places`]: the admin port has no credentials, and a caller must not be able to overwrite any
+//! file of the server's user, or to copy the data to a place of its own.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use hyper::StatusCode;
@@ -14,8 +14,8 @@ use partita_snapshot::backup::{Progress, unpack, write};
 use partita_snapshot::{SnapshotError, SnapshotName, SnapshotRecord, Snapshots};
 use partita_wire::admin::{BackupResult, JobParams, JobResult, SnapshotActionParams};
 
-use super::{ActionContext, now, snapshot_refused, start_job};
-use crate::admin::answer::Answer;
+use super::{ActionContext, start_job};
+use crate::admin::answer::{Answer, Answered};
 use crate::jobs::Job;
 
 /// Where a copy goes.
@@ -23,7 +23,7 @@ enum Destination {
     /// A backup, in a directory or an object store.
     Backup(Place),
     /// A data directory.
-    Directory(std::path::PathBuf),
+    Directory(PathBuf),
 }
 
 /// Starts to copy a snapshot.
@@ -32,11 +32,8 @@ pub(super) async fn copy(
     name: SnapshotName,
     action: &str,
     params: SnapshotActionParams,
-) -> Answer {
-    let place = match allowed_place(context, params.to.as_deref()) {
-        Ok(place) => place,
-        Err(refused) => return refused,
-    };
+) -> Answered {
+    let place = allowed_place(context, params.to.as_deref())?;
     let asked = JobParams::Copy {
         snapshot: name.to_string(),
         to: place.to_string(),
@@ -46,31 +43,30 @@ pub(super) async fn copy(
         (_, Place::Directory(path)) => ("unpack", Destination::Directory(path)),
         (_, Place::Url(_)) => {
             let message = "unpack needs a directory, not a URL";
-            return Answer::invalid_body(message);
+            return Err(Answer::invalid_body(message));
         }
     };
-    if !params.temporary
-        && let Err(error) = context.snapshots.record(&name).await
-    {
-        return snapshot_refused(&error);
+    let snapshots = Arc::clone(&context.store.snapshots);
+    if !params.temporary {
+        snapshots.record(&name).await?;
     }
-    let (snapshots, now) = (Arc::clone(context.snapshots), now(context.server));
+    let now = DateTime::from_system(context.server.now());
     let work = move |job: Arc<Job>| async move {
         if !params.temporary {
             return copied(&snapshots, &name, &destination, &job).await;
         }
-        let made = create(&snapshots, &name, now).await?;
+        let created = create(&snapshots, &name, now).await?;
         let mut result = copied(&snapshots, &name, &destination, &job).await?;
         // The copy is complete, so a snapshot that cannot be deleted yet is a warning only.
         if let Err(error) = snapshots.delete(name).await
             && !matches!(error, SnapshotError::NoSuchSnapshot(_))
         {
-            snapshots.delete_later(&made);
-            warn(&mut result, not_deleted(&made, &error));
+            snapshots.delete_later(&created);
+            warn(&mut result, not_deleted(&created, &error));
         }
         Ok(result)
     };
-    start_job(&context.server.jobs, context.tasks, kind, asked, work)
+    start_job(context, kind, asked, work)
 }
 
 fn not_deleted(snapshot: &SnapshotRecord, error: &SnapshotError) -> String {
@@ -121,58 +117,40 @@ async fn copied(
     destination: &Destination,
     job: &Job,
 ) -> Result<JobResult, String> {
+    let reader = snapshots.read(name).await.map_err(chain)?;
+    let note = |now: Progress| job.note(now.rows, now.bytes);
     match destination {
-        Destination::Backup(place) => backed_up(snapshots, name, place, job).await,
-        Destination::Directory(path) => unpacked(snapshots, name, path, job).await,
-    }
-}
-
-async fn backed_up(
-    snapshots: &Snapshots,
-    name: &SnapshotName,
-    place: &Place,
-    job: &Job,
-) -> Result<JobResult, String> {
-    let reader = snapshots.read(name).await.map_err(chain)?;
-    let store = place.store().map_err(chain)?;
-    let note = |now: Progress| job.note(now.rows, now.bytes);
-    let written = write(&reader, &store, &note).await.map_err(chain)?;
-    Ok(JobResult::BackedUp(BackupResult {
-        parts: written.parts,
-        kept: written.kept,
-        rows: written.rows,
-        row_bytes: written.row_bytes,
-        bytes: written.bytes,
-        warning: None,
-    }))
-}
-
-async fn unpacked(
-    snapshots: &Snapshots,
-    name: &SnapshotName,
-    directory: &Path,
-    job: &Job,
-) -> Result<JobResult, String> {
-    let reader = snapshots.read(name).await.map_err(chain)?;
-    let note = |now: Progress| job.note(now.rows, now.bytes);
-    let copied = unpack(&reader, directory, &note).await.map_err(chain)?;
-    Ok(JobResult::Unpacked {
-        rows: copied.rows,
-        bytes: copied.bytes,
-        warning: None,
-    })
-}
-
-/// An error and its causes in one text.
-fn chain(error: impl std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let more = error.to_string();
-        if !text.contains(&more) {
-            text = format!("{text}: {more}");
+        Destination::Backup(place) => {
+            let store = place.store().map_err(chain)?;
+            let written = write(&reader, &store, &note).await.map_err(chain)?;
+            Ok(JobResult::BackedUp(BackupResult {
+                parts: written.parts,
+                kept: written.kept,
+                rows: written.rows,
+                row_bytes: written.row_bytes,
+                bytes: written.bytes,
+                warning: None,
+            }))
         }
-        cause = error.source();
+        Destination::Directory(path) => {
+            let copied = unpack(&reader, path, &note).await.map_err(chain)?;
+            Ok(JobResult::Unpacked {
+                rows: copied.rows,
+                bytes: copied.bytes,
+                warning: None,
+            })
+        }
     }
-    text
+}
+
+/// An error and its causes in one text, without causes that it quotes already.
+fn chain(error: impl std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |cause| cause.source());
+    causes.fold(error.to_string(), |text, cause| {
+        let cause = cause.to_string();
+        match text.contains(&cause) {
+            true => text,
+            false => format!("{text}: {cause}"),
+        }
+    })
 }

@@ -8,74 +8,60 @@ use std::sync::Arc;
 
 use hyper::StatusCode;
 use partita_model::DateTime;
-use partita_rt::Tasks;
 use partita_snapshot::{SnapshotError, SnapshotInfo, SnapshotName, SnapshotRecord, Snapshots};
-use partita_table::{Service, snapshot_tables};
+use partita_table::snapshot_tables;
 use partita_wire::admin::{
     ActionDone, JobList, JobParams, JobResult, Snapshot, SnapshotActionParams, SnapshotCreated,
     SnapshotDetails, SnapshotList, SnapshotTable, UnreadableSnapshot,
 };
 
-use super::answer::Answer;
-use super::ranges::milliseconds;
-use crate::jobs::{Job, Jobs};
-use crate::status::ServerStatus;
+use super::answer::{Answer, Answered};
+use super::ranges::{milliseconds, read_params};
+use crate::jobs::Job;
+use crate::status::{OpenStore, ServerStatus};
 
-/// What actions work with.
+/// The parts of the server that actions use.
 pub(super) struct ActionContext<'s> {
     pub(super) server: &'s ServerStatus,
-    pub(super) tasks: &'s Tasks,
-    pub(super) snapshots: &'s Arc<Snapshots>,
-    pub(super) service: &'s Arc<Service>,
+    pub(super) store: &'s OpenStore,
 }
 
 /// All snapshots, oldest first.
-pub(super) async fn list(snapshots: &Snapshots) -> Answer {
-    let listing = async { Ok((snapshots.list().await?, snapshots.unreadable().await?)) };
-    match listing.await {
-        Ok((listed, unreadable)) => Answer::ok(&SnapshotList {
-            snapshots: listed.iter().map(snapshot).collect(),
-            unreadable: unreadable
-                .into_iter()
-                .map(|snapshot| UnreadableSnapshot {
-                    object: snapshot.object,
-                    why: snapshot.reason,
-                })
-                .collect(),
-        }),
-        Err(error) => snapshot_refused(&error),
-    }
+pub(super) async fn list(snapshots: &Snapshots) -> Answered {
+    let (listed, unreadable) = (snapshots.list().await?, snapshots.unreadable().await?);
+    let unreadable = unreadable.into_iter().map(|snapshot| UnreadableSnapshot {
+        object: snapshot.object,
+        why: snapshot.reason,
+    });
+    Answer::ok(&SnapshotList {
+        snapshots: listed.iter().map(snapshot).collect(),
+        unreadable: unreadable.collect(),
+    })
 }
 
 /// One snapshot, with its tables.
-pub(super) async fn show(snapshots: &Snapshots, name: &str) -> Answer {
-    match details(snapshots, name).await {
-        Ok(details) => Answer::ok(&details),
-        Err(error) => snapshot_refused(&error),
-    }
+pub(super) async fn show(snapshots: &Snapshots, name: &str) -> Answered {
+    Answer::ok(&details(snapshots, name).await?)
 }
 
 async fn details(snapshots: &Snapshots, name: &str) -> Result<SnapshotDetails, SnapshotError> {
     let name = parse_name(name)?;
-    // A record that cannot be read is not listed; this names its fault.
+    // Unreadable records are not listed; this one fails with the reason.
     snapshots.record(&name).await?;
     let listed = snapshots.list().await?;
     let listed = listed.into_iter().find(|listed| listed.record.name == name);
     let listed = listed.ok_or_else(|| SnapshotError::NoSuchSnapshot(name.clone()))?;
     let reader = snapshots.read(&name).await?;
-    let tables = snapshot_tables(&reader)
-        .await
-        .map_err(|error| failed(&error))?;
+    let tables = snapshot_tables(&reader).await;
+    let tables = tables.map_err(|error| failed(&error))?.into_iter();
+    let tables = tables.map(|table| SnapshotTable {
+        account: table.account,
+        table: table.name,
+        created: table.created.to_string(),
+    });
     Ok(SnapshotDetails {
         snapshot: snapshot(&listed),
-        tables: tables
-            .into_iter()
-            .map(|table| SnapshotTable {
-                account: table.account,
-                table: table.name,
-                created: table.created.to_string(),
-            })
-            .collect(),
+        tables: tables.collect(),
     })
 }
 
@@ -102,92 +88,75 @@ pub(super) async fn act(
     name: &str,
     action: &str,
     body: &[u8],
-) -> Answer {
-    let name = match parse_name(name) {
-        Ok(name) => name,
-        Err(error) => return snapshot_refused(&error),
-    };
-    let params: SnapshotActionParams = match body {
-        [] => SnapshotActionParams::default(),
-        body => match serde_json::from_slice(body) {
-            Ok(params) => params,
-            Err(error) => return Answer::invalid_body(error.to_string()),
-        },
-    };
+) -> Answered {
+    let name = parse_name(name)?;
+    let params: SnapshotActionParams = read_params(body)?;
     match action {
         "create" => create(context, name).await,
-        "delete" => match context.snapshots.delete(name).await {
-            Ok(()) => Answer::ok(&ActionDone { done: true }),
-            Err(error) => snapshot_refused(&error),
-        },
+        "delete" => {
+            context.store.snapshots.delete(name).await?;
+            Answer::ok(&ActionDone { done: true })
+        }
         "restore" => restore::restore(context, &name, params).await,
         "backup" | "unpack" => copies::copy(context, name, action, params).await,
-        _ => Answer::refused(
-            StatusCode::NOT_FOUND,
-            "NoSuchAction",
-            "expected create, delete, restore, backup or unpack",
-        ),
+        _ => {
+            let message = "expected create, delete, restore, backup or unpack";
+            Err(Answer::not_found("NoSuchAction", message))
+        }
     }
 }
 
-fn now(server: &ServerStatus) -> DateTime {
-    DateTime::from_system(server.now())
-}
-
-async fn create(context: &ActionContext<'_>, name: SnapshotName) -> Answer {
-    let now = now(context.server);
-    match context.snapshots.create(name, now).await {
-        Ok(taken) => Answer::ok(&SnapshotCreated {
-            name: taken.record.name.to_string(),
-            id: taken.record.id.clone(),
-            created: taken.record.created.to_string(),
-            map_version: taken.record.map_version,
-            ranges: range_ids(&taken.record),
-            bytes: taken.record.bytes,
-            pause_ms: milliseconds(taken.pause),
-        }),
-        Err(error) => snapshot_refused(&error),
-    }
+async fn create(context: &ActionContext<'_>, name: SnapshotName) -> Answered {
+    let now = DateTime::from_system(context.server.now());
+    let created = context.store.snapshots.create(name, now).await?;
+    let record = &created.record;
+    Answer::ok(&SnapshotCreated {
+        name: record.name.to_string(),
+        id: record.id.clone(),
+        created: record.created.to_string(),
+        map_version: record.map_version,
+        ranges: range_ids(record),
+        bytes: record.bytes,
+        pause_ms: milliseconds(created.pause),
+    })
 }
 
 /// Starts a job and describes it.
 fn start_job<F, W>(
-    jobs: &Jobs,
-    tasks: &Tasks,
+    context: &ActionContext<'_>,
     kind: &'static str,
     params: JobParams,
     work: F,
-) -> Answer
+) -> Answered
 where
     F: FnOnce(Arc<Job>) -> W,
     W: Future<Output = Result<JobResult, String>> + Send + 'static,
 {
-    match jobs.start(tasks, kind, params, work) {
-        Some(job) => Answer::new(StatusCode::ACCEPTED, &job.describe()),
-        None => Answer::refused(
+    let tasks = context.store.cluster.tasks();
+    match context.server.jobs.start(tasks, kind, params, work) {
+        Some(job) => Ok(Answer::new(StatusCode::ACCEPTED, &job.describe())),
+        None => Err(Answer::refused(
             StatusCode::CONFLICT,
             "TooManyJobs",
             "too many jobs are running; try again when one has ended",
-        ),
+        )),
     }
 }
 
-/// The jobs, latest first; or one job: `/ID`.
-pub(super) fn jobs(server: &ServerStatus, rest: &str) -> Answer {
-    let Some(id) = rest.strip_prefix('/') else {
-        let jobs = server.jobs.list();
-        return Answer::ok(&JobList {
-            jobs: jobs.iter().map(|job| job.describe()).collect(),
-        });
-    };
-    match id.parse().ok().and_then(|id| server.jobs.find(id)) {
-        Some(job) => Answer::ok(&job.describe()),
-        None => Answer::refused(
-            StatusCode::NOT_FOUND,
-            "NoSuchJob",
-            "there is no job with this id; old jobs are forgotten",
-        ),
-    }
+/// The jobs, latest first.
+pub(super) fn jobs(server: &ServerStatus) -> Answered {
+    let jobs = server.jobs.list();
+    Answer::ok(&JobList {
+        jobs: jobs.iter().map(|job| job.describe()).collect(),
+    })
+}
+
+/// One job.
+pub(super) fn job(server: &ServerStatus, id: &str) -> Answered {
+    let job = id.parse().ok().and_then(|id| server.jobs.find(id));
+    let message = "there is no job with this id; the server forgets old jobs";
+    let job = job.ok_or_else(|| Answer::not_found("NoSuchJob", message))?;
+    Answer::ok(&job.describe())
 }
 
 fn parse_name(name: &str) -> Result<SnapshotName, SnapshotError> {
@@ -198,14 +167,16 @@ fn failed(error: &dyn std::error::Error) -> SnapshotError {
     SnapshotError::Failed(error.to_string().into())
 }
 
-fn snapshot_refused(error: &SnapshotError) -> Answer {
-    let (status, code) = match error {
-        SnapshotError::Exists(_) => (StatusCode::CONFLICT, "SnapshotExists"),
-        SnapshotError::NoSuchSnapshot(_) => (StatusCode::NOT_FOUND, "NoSuchSnapshot"),
-        SnapshotError::InUse(_) => (StatusCode::CONFLICT, "SnapshotInUse"),
-        SnapshotError::TooMany => (StatusCode::CONFLICT, "TooManySnapshots"),
-        SnapshotError::NotNow(_) => (StatusCode::SERVICE_UNAVAILABLE, "Busy"),
-        SnapshotError::Failed(_) => (StatusCode::SERVICE_UNAVAILABLE, "Failed"),
-    };
-    Answer::refused(status, code, error.to_string())
+impl From<SnapshotError> for Answer {
+    fn from(error: SnapshotError) -> Self {
+        let (status, code) = match error {
+            SnapshotError::Exists(_) => (StatusCode::CONFLICT, "SnapshotExists"),
+            SnapshotError::NoSuchSnapshot(_) => (StatusCode::NOT_FOUND, "NoSuchSnapshot"),
+            SnapshotError::InUse(_) => (StatusCode::CONFLICT, "SnapshotInUse"),
+            SnapshotError::TooMany => (StatusCode::CONFLICT, "TooManySnapshots"),
+            SnapshotError::NotNow(_) => (StatusCode::SERVICE_UNAVAILABLE, "Busy"),
+            SnapshotError::Failed(_) => (StatusCode::SERVICE_UNAVAILABLE, "Failed"),
+        };
+        Self::refused(status, code, error.to_string())
+    }
 }

@@ -1,4 +1,4 @@
-//! Tables restored from a snapshot, beside those that are being served. A job.
+//! Restores tables from a snapshot under new names, while the server serves the others. A job.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use partita_snapshot::{SnapshotName, SnapshotReader};
 use partita_table::{Error, Restored, Service, SnapshotTable, snapshot_tables};
 use partita_wire::admin::{JobParams, JobResult, RestoredTable, SnapshotActionParams};
 
-use super::{ActionContext, snapshot_refused, start_job};
-use crate::admin::answer::Answer;
+use super::{ActionContext, start_job};
+use crate::admin::answer::{Answer, Answered};
 use crate::jobs::Job;
 
 /// Starts to restore one table, or all tables of an account.
@@ -17,21 +17,17 @@ pub(super) async fn restore(
     context: &ActionContext<'_>,
     name: &SnapshotName,
     params: SnapshotActionParams,
-) -> Answer {
-    let plan = match RestorePlan::new(context, name, &params).await {
-        Ok(plan) => plan,
-        Err(refused) => return refused,
-    };
+) -> Answered {
+    let plan = RestorePlan::new(context, name, &params).await?;
     let asked = JobParams::Restore {
         snapshot: name.to_string(),
         account: plan.account.as_str().to_owned(),
         table: params.table,
         into: params.into,
     };
-    let service = Arc::clone(context.service);
+    let service = Arc::clone(&context.store.service);
     let work = |job| async move { plan.run(&service, job).await };
-    let jobs = &context.server.jobs;
-    start_job(jobs, context.tasks, "restore tables", asked, work)
+    start_job(context, "restore tables", asked, work)
 }
 
 /// Tables to restore, checked as far as possible beforehand.
@@ -53,24 +49,22 @@ impl RestorePlan {
             (Some(account), _) => account.as_str(),
             (None, [only]) => only.name(),
             (None, _) => {
-                return Err(Answer::invalid_body(
-                    "the server has several accounts: give account",
-                ));
+                let message = "the server has several accounts: give account";
+                return Err(Answer::invalid_body(message));
             }
         };
         let account = AccountName::new(account)
             .map_err(|_| Answer::invalid_body("account is not a valid account name"))?;
-        let snapshot = context.snapshots.read(name).await;
-        let snapshot = snapshot.map_err(|error| snapshot_refused(&error))?;
+        let snapshot = context.store.snapshots.read(name).await?;
         let stored = snapshot_tables(&snapshot).await;
-        let stored = stored.map_err(|error| table_refused(&error))?;
+        let stored = stored.map_err(table_refused)?;
         let tables = chosen(&stored, account.as_str(), params)?;
-        // All or nothing, as far as it can be known beforehand.
+        // A table may still be created by a client before its restore: that fails then.
         for (_, into) in &tables {
-            match context.service.table(&account, into).await {
+            match context.store.service.table(&account, into).await {
                 Err(Error::TableNotFound) => {}
                 Ok(existing) => return Err(table_exists(&existing.name)),
-                Err(error) => return Err(table_refused(&error)),
+                Err(error) => return Err(table_refused(error)),
             }
         }
         Ok(Self {
@@ -84,11 +78,10 @@ impl RestorePlan {
         let (mut all, mut tables) = (Restored::default(), Vec::new());
         for (table, into) in &self.tables {
             let note = |now: Restored| job.note(all.rows + now.rows, all.bytes + now.bytes);
-            let restoring =
-                service.restore_table(&self.snapshot, &self.account, table, into, &note);
-            let restored = restoring
-                .await
-                .map_err(|error| format!("table {}: {error}", into.as_str()))?;
+            let (snapshot, account) = (&self.snapshot, &self.account);
+            let restoring = service.restore_table(snapshot, account, table, into, &note);
+            let failed = |error| format!("table {}: {error}", into.as_str());
+            let restored = restoring.await.map_err(failed)?;
             all.rows += restored.rows;
             all.bytes += restored.bytes;
             tables.push(RestoredTable {
@@ -121,7 +114,7 @@ fn chosen(
         (Some(wanted), into) => {
             let (from, into) = (name(wanted)?, name(into.as_ref().unwrap_or(wanted))?);
             if !of_account.any(|table| table.name.eq_ignore_ascii_case(wanted)) {
-                return Err(table_refused(&Error::NoSuchTable));
+                return Err(table_refused(Error::NoSuchTable));
             }
             Ok(vec![(from, into)])
         }
@@ -137,7 +130,7 @@ fn table_exists(name: &str) -> Answer {
     Answer::refused(StatusCode::CONFLICT, "TableExists", message)
 }
 
-fn table_refused(error: &Error) -> Answer {
+fn table_refused(error: Error) -> Answer {
     let (status, code) = match error {
         Error::NoSuchTable | Error::TableNotFound => (StatusCode::NOT_FOUND, "NoSuchTable"),
         _ => (StatusCode::SERVICE_UNAVAILABLE, "Failed"),

@@ -3,12 +3,12 @@
 use super::super::Protocol;
 use super::super::body::RequestBody;
 use super::super::progress::Progress;
-use super::super::reply::{CONTENT_MD5, Reply, X_MS_CLIENT_REQUEST_ID};
+use super::super::reply::{CONTENT_MD5, X_MS_CLIENT_REQUEST_ID};
 use super::super::request_head::RequestHead;
 use super::authenticate::authenticate;
 use super::call::{AuthorizedRequest, Call};
 use super::headers::{PREFER, X_HTTP_METHOD};
-use super::{TableFront, preflight};
+use super::{Outcome, Refused, TableFront, preflight};
 use crate::front::Front;
 use crate::logging::REQUESTS;
 use crate::metrics::Answered;
@@ -18,7 +18,7 @@ use hyper::body::Incoming;
 use hyper::header;
 use hyper::{Request, Response};
 use partita_wire::table::{MetadataLevel, Operation, Prefer, Resource, tunnelled_method};
-use partita_wire::{ErrorCode, Failure, Method, Target, Version, check_content_md5};
+use partita_wire::{ErrorCode, Method, Target, Version, check_content_md5};
 use std::net::IpAddr;
 
 impl Protocol for TableFront {
@@ -33,18 +33,18 @@ impl Protocol for TableFront {
         progress: &Progress,
     ) -> Response<Full<Bytes>> {
         let front = &self.front;
-        let began = front.clock().monotonic();
-        let _in_flight = front.metrics().in_flight();
+        let began = front.parts.clock.monotonic();
+        let _in_flight = front.parts.metrics.in_flight();
         let (parts, body) = request.into_parts();
-        let mut body = RequestBody::new(body, &parts, progress, front.limits().body_bytes_max);
+        let mut body = RequestBody::new(body, &parts, progress, front.parts.limits.body_bytes_max);
         let mut call = Call::new(self, RequestHead::new(front, &parts, peer));
         let handling = tokio::time::timeout(call.head.time_limit(), handle(&mut call, &mut body));
         let reply = match handling.await {
             Ok(Ok(reply)) => reply,
-            Ok(Err(failure)) => call.refuse(&failure),
-            // It may have been done: the time ran out, not the work.
+            Ok(Err(Refused(failure))) => call.refuse(&failure),
+            // The operation may still complete.
             Err(_elapsed) if call.is_executing => call.refuse(&ErrorCode::OperationTimedOut.into()),
-            // The body did not arrive in time: nothing was done.
+            // The body did not arrive in time, so the operation did not start.
             Err(_elapsed) => call.refuse(&ErrorCode::ServerBusy.into()),
         };
         let reply = call.complete(reply);
@@ -53,20 +53,20 @@ impl Protocol for TableFront {
             status: reply.status.as_u16(),
             code: reply.code,
             busy: reply.busy,
-            latency: front.clock().monotonic() - began,
+            latency: front.parts.clock.monotonic() - began,
             bytes_in: call.bytes_in,
             bytes_out: reply.body.len() as u64,
             entities_out: reply.entities,
         };
-        front.metrics().request(&answered);
+        front.parts.metrics.request(&answered);
         log(&call, &answered);
         body.skip().await;
         reply.into_response()
     }
 }
 
-/// One line for each request where request logging is on, and one for each that the server failed: names and numbers only.
-/// Requests that were not executed have their line from where that was decided.
+/// Logs each request at level debug, and a failure of the server at level warn: names and numbers only. Requests that were
+/// not executed are logged where they are refused.
 fn log(call: &Call<'_>, answered: &Answered) {
     let head = &call.head;
     let is_expected = answered.code == Some(ErrorCode::NotImplemented) || answered.busy.is_some();
@@ -94,7 +94,7 @@ fn log(call: &Call<'_>, answered: &Answered) {
     );
 }
 
-async fn handle(call: &mut Call<'_>, body: &mut RequestBody<'_>) -> Result<Reply, Failure> {
+async fn handle(call: &mut Call<'_>, body: &mut RequestBody<'_>) -> Outcome {
     let target = call.head.target()?;
     call.head.read_version(&target)?;
     let method = Method::parse(call.head.parts.method.as_str())?;
@@ -102,20 +102,18 @@ async fn handle(call: &mut Call<'_>, body: &mut RequestBody<'_>) -> Result<Reply
         call.operation = Some(Operation::Preflight);
         return preflight::run(call, &target).await;
     }
-    let request = authorize(call, target, method).await?;
-    let body = if has_body(method) {
-        let body = body.read().await?;
-        check_content_md5(call.head.header(&CONTENT_MD5).unwrap_or_default(), &body)?;
-        body
-    } else {
-        Bytes::new()
-    };
-    call.bytes_in = body.len() as u64;
+    let mut request = authorize(call, target, method).await?;
+    if has_body(method) {
+        request.body = body.read().await?;
+        let announced = call.head.header(&CONTENT_MD5).unwrap_or_default();
+        check_content_md5(announced, &request.body)?;
+    }
+    call.bytes_in = request.body.len() as u64;
     call.is_executing = true;
-    let reply = super::run(call, &request, body).await;
+    let reply = super::run(call, &request).await;
     match call.head.header(&header::ORIGIN) {
         Some(origin) => {
-            let reply = reply.unwrap_or_else(|failure| call.refuse(&failure));
+            let reply = reply.unwrap_or_else(|Refused(failure)| call.refuse(&failure));
             Ok(preflight::add_headers(call, &request, origin, reply).await)
         }
         None => reply,
@@ -127,12 +125,12 @@ async fn authorize<'r>(
     call: &mut Call<'r>,
     target: Target<'r>,
     sent: Method,
-) -> Result<AuthorizedRequest<'r>, Failure> {
+) -> Result<AuthorizedRequest<'r>, Refused> {
     let (account, access) = authenticate(call, &target).await?;
     target.query.timeout_seconds()?;
     let resource = Resource::of(&target)?;
     let tunnelled = call.head.parts.headers.get_all(&X_HTTP_METHOD).iter();
-    // An unreadable value is not a verb: were it ignored, the request would run as the POST that it is not.
+    // An unreadable value is refused as an invalid verb: if it were ignored, the request would run as a POST.
     let tunnelled = tunnelled.map(|value| value.to_str().unwrap_or_default());
     let method = tunnelled_method(sent, tunnelled)?;
     let if_match = call.if_match();
@@ -158,6 +156,7 @@ async fn authorize<'r>(
         resource,
         operation,
         if_match,
+        body: Bytes::new(),
     })
 }
 

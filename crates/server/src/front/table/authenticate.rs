@@ -2,7 +2,7 @@
 
 use super::super::reply::{CONTENT_MD5, X_MS_DATE, X_MS_VERSION};
 use super::call::Call;
-use super::failure;
+use super::failure::Refused;
 use crate::logging::REQUESTS;
 use hyper::header;
 use partita_model::TableName;
@@ -16,15 +16,12 @@ const SERVICE: ServiceKind = ServiceKind::Table;
 pub(super) async fn authenticate<'r>(
     call: &Call<'r>,
     target: &Target<'r>,
-) -> Result<(&'r Account<AccountKeys>, Access), Failure> {
+) -> Result<(&'r Account<AccountKeys>, Access), Refused> {
     let head = &call.head;
     let authorization = head.decisive_header(&header::AUTHORIZATION);
     let credentials = Credentials::parse(authorization, target.query, head.version)?;
-    let account = head
-        .front
-        .accounts()
-        .get(&target.account)
-        .ok_or_else(|| Failure::authentication("there is no such account"))?;
+    let account = head.front.parts.accounts.get(&target.account);
+    let account = account.ok_or_else(|| Failure::authentication("there is no such account"))?;
     let (name, keys) = (account.name.as_str(), &account.keys);
     let access = match credentials {
         Credentials::SharedKey(shared_key) => by_key(call, target, &shared_key, keys)?,
@@ -74,7 +71,7 @@ async fn by_table_sas(
     call: &Call<'_>,
     account: &Account<AccountKeys>,
     sas: TableSas<'_>,
-) -> Result<Access, Failure> {
+) -> Result<Access, Refused> {
     let sas = sas.verify(account.name.as_str(), &account.keys)?;
     let table = match (sas.policy_id(), TableName::new(sas.table())) {
         (Some(_), Ok(name)) => Some(call.service().table(&account.name, &name).await),
@@ -83,13 +80,13 @@ async fn by_table_sas(
     let policies = match &table {
         Some(Ok(table)) => table.policies.as_slice(),
         Some(Err(partita_table::Error::TableNotFound)) | None => &[],
-        Some(Err(error)) => return Err(failure::failure(error.clone())),
+        Some(Err(error)) => return Err(error.clone().into()),
     };
-    sas.access(&call.head.caller, policies)
+    Ok(sas.access(&call.head.caller, policies)?)
 }
 
 fn by_token(call: &Call<'_>, token: &str, account: &str) -> Result<Access, Failure> {
-    let rules = call.head.front.bearer();
+    let rules = call.head.front.parts.bearer.as_ref();
     let rules = rules.ok_or(ErrorCode::MissingCredentials)?;
     Access::token(&rules.verify(token, account, SERVICE, &call.head.caller)?)
 }

@@ -3,24 +3,25 @@
 use super::super::reply::{Reply, X_MS_ERROR_CODE};
 use super::super::request_head::RequestHead;
 use super::TableFront;
-use super::failure;
+use super::failure::{self, Refused};
 use super::headers::PREFERENCE_APPLIED;
+use bytes::Bytes;
 use hyper::StatusCode;
 use hyper::header;
+use partita_model::TableName;
 use partita_service::Account;
-use partita_table::{Service, Table};
+use partita_table::{Error, Service, Table};
 use partita_wire::table::{
     Access, BodyForm, EntityFormat, MetadataLevel, Operation, Prefer, Resource, Select, error_form,
     write_error_json, write_error_xml,
 };
 use partita_wire::{AccountKeys, ErrorCode, Failure, Target, Version};
 
-/// The first version in which XML errors have their code in a header too (recording
-/// gostorage--StorageTableSuite_TestSetPermissionsUnsuccessfully lacks it).
+/// The first version in which XML errors have their code in a header too. An older recording has no such header:
+/// gostorage--StorageTableSuite_TestSetPermissionsUnsuccessfully.
 const ERROR_CODE_HEADER: Version = Version::from_date(20_170_729);
 
-/// A request that is being answered, and what is known of it so far: an error is written in the form that was requested, as
-/// far as the request was understood.
+/// A request that is being answered, with the parts that are parsed so far. They choose the form of an error.
 #[derive(Debug, Clone)]
 pub(super) struct Call<'r> {
     pub(super) head: RequestHead<'r>,
@@ -28,9 +29,9 @@ pub(super) struct Call<'r> {
     pub(super) operation: Option<Operation>,
     pub(super) level: MetadataLevel,
     pub(super) prefer: Option<Prefer>,
-    /// Bytes of the body, once it was read.
+    /// Bytes of the body; 0 until it is read.
     pub(super) bytes_in: u64,
-    /// Whether the service was called: from then on a write may happen.
+    /// Whether the service is called: from then on a write may happen.
     pub(super) is_executing: bool,
 }
 
@@ -44,6 +45,8 @@ pub(super) struct AuthorizedRequest<'r> {
     pub(super) operation: Operation,
     /// `If-Match`
     pub(super) if_match: Option<&'r str>,
+    /// Empty until it is read, and for operations without a body.
+    pub(super) body: Bytes,
 }
 
 impl AuthorizedRequest<'_> {
@@ -75,6 +78,11 @@ impl AuthorizedRequest<'_> {
     pub(super) fn table(&self) -> &str {
         self.resource.table().unwrap_or_default()
     }
+
+    /// The name of the table of an operation on tables. An invalid name gets the same answer as a missing table.
+    pub(super) fn table_name(&self) -> Result<TableName, Refused> {
+        Ok(TableName::new(self.table()).map_err(|_| Error::TableNotFound)?)
+    }
 }
 
 impl<'r> Call<'r> {
@@ -91,14 +99,14 @@ impl<'r> Call<'r> {
     }
 
     pub(super) fn service(&self) -> &'r Service {
-        self.table.service()
+        &self.table.service
     }
 
-    /// The value of `If-Match`. A write without a condition is unconditional, so a condition that cannot be understood must
-    /// not count as absent, nor the first of two as both.
+    /// The value of `If-Match`. A write without a condition is unconditional. So an unreadable condition must not count as
+    /// absent, and of two different conditions none may be ignored.
     ///
     /// # Errors
-    /// 400 InvalidInput for a value that is not text, and for several that differ.
+    /// 400 InvalidInput for a value that is not text, and for several values that differ.
     pub(super) fn if_match(&self) -> Result<Option<&'r str>, Failure> {
         let values = self.head.parts.headers.get_all(header::IF_MATCH);
         let mut others = values.iter();
@@ -108,25 +116,24 @@ impl<'r> Call<'r> {
         match first.to_str() {
             Ok(text) if others.all(|other| other == first) => Ok(Some(text)),
             _ => {
-                let sent: Vec<_> = values
-                    .iter()
-                    .map(|value| String::from_utf8_lossy(value.as_bytes()))
-                    .collect();
-                Err(failure::malformed_etag(&sent.join(",")))
+                let texts = values.iter();
+                let texts = texts.map(|value| String::from_utf8_lossy(value.as_bytes()));
+                let texts: Vec<_> = texts.collect();
+                Err(failure::malformed_etag(&texts.join(",")))
             }
         }
     }
 
     /// The answer to a refused request.
     pub(super) fn refuse(&self, failure: &Failure) -> Reply {
-        let status =
-            StatusCode::from_u16(failure.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let status = StatusCode::from_u16(failure.status());
+        let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let mut body = Vec::with_capacity(512);
         let mut reply = match error_form(failure, self.operation) {
             BodyForm::Json => {
                 write_error_json(failure, &self.head.occurrence(), &mut body);
                 let mut reply = Reply::uncached(status);
-                if is_cacheable(failure) {
+                if lacks_cache_control(failure) {
                     reply.headers.remove(header::CACHE_CONTROL);
                 }
                 reply.body(self.level.content_type(), body)
@@ -134,11 +141,9 @@ impl<'r> Call<'r> {
             BodyForm::Xml => {
                 write_error_xml(failure, &self.head.occurrence(), &mut body);
                 let reply = Reply::new(status).body("application/xml", body);
-                let version = self.head.version;
-                if version.is_none_or(|version| version >= ERROR_CODE_HEADER) {
-                    reply.header(X_MS_ERROR_CODE, failure.code.name())
-                } else {
-                    reply
+                match self.head.version {
+                    Some(version) if version < ERROR_CODE_HEADER => reply,
+                    _ => reply.header(X_MS_ERROR_CODE, failure.code.name()),
                 }
             }
         };
@@ -173,8 +178,8 @@ impl<'r> Call<'r> {
     }
 }
 
-/// Errors without `Cache-Control`: the service answers them before it sets the header (recordings: a malformed ETag, and
-/// ConditionNotMet).
-fn is_cacheable(failure: &Failure) -> bool {
+/// Whether the answer has no `Cache-Control`: the service decides these errors before it sets the header (recordings of a
+/// malformed ETag and of ConditionNotMet).
+fn lacks_cache_control(failure: &Failure) -> bool {
     failure.code == ErrorCode::ConditionNotMet || failure::is_malformed_etag(failure)
 }

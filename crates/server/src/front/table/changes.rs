@@ -1,13 +1,13 @@
 //! From a request, or an operation of a batch, to a change of an entity.
 
-use super::failure;
+use super::{AuthorizedRequest, failure};
 use partita_model::ETag;
-use partita_table::{Change, Condition};
+use partita_table::{Change, ChangeKind, Condition};
 use partita_wire::table::{Operation, read_entity};
 use partita_wire::{ErrorCode, Failure};
 
 /// The condition of an `If-Match`.
-pub(super) fn condition(if_match: Option<&str>) -> Result<Condition, Failure> {
+fn condition(if_match: Option<&str>) -> Result<Condition, Failure> {
     match if_match {
         None => Ok(Condition::None),
         Some("*") => Ok(Condition::Exists),
@@ -25,6 +25,13 @@ pub(super) fn insert(body: &[u8]) -> Result<Change, Failure> {
         return Err(ErrorCode::PropertiesNeedValue.into());
     };
     Ok(Change::insert(partition_key, row_key, draft.properties))
+}
+
+/// Reads a request on an entity whose keys are in the URL, and checks that the caller may use these keys.
+pub(super) fn on_keys(request: &AuthorizedRequest<'_>) -> Result<Change, Failure> {
+    let keys = request.resource.keys().unwrap_or_default();
+    request.access.check_keys(keys.0, keys.1)?;
+    on_entity(request.operation, keys, request.if_match, &request.body)
 }
 
 /// Reads an operation on an entity whose keys are in the URL. Keys in the body must equal them.
@@ -46,10 +53,11 @@ pub(super) fn on_entity(
     if draft.row_key.is_some_and(|key| key != row_key) {
         return Err(ErrorCode::InvalidInput.into());
     }
-    Ok(match operation {
+    let kind = match operation {
         Operation::MergeEntity | Operation::InsertOrMergeEntity => {
-            Change::merge(keys.0, keys.1, draft.properties, condition)
+            ChangeKind::Merge(draft.properties)
         }
-        _ => Change::replace(keys.0, keys.1, draft.properties, condition),
-    })
+        _ => ChangeKind::Replace(draft.properties),
+    };
+    Ok(Change::update(keys.0, keys.1, kind, condition))
 }

@@ -1,59 +1,43 @@
 //! Entity Group Transaction: a change set of up to 100 operations, or a single query.
+//!
+//! A change set happens as a whole or not at all. A fault of the request is answered with 202 and the failed operation inside;
+//! a fault of the server is the answer to the whole request.
 
-use super::super::reply::Reply;
-use super::call::{AuthorizedRequest, Call};
-use super::failure;
 use super::headers::{NEXT_PARTITION_KEY, NEXT_ROW_KEY};
-use super::{changes, get_entity, query_entities};
+use super::{AuthorizedRequest, Call, Outcome, Refused, Reply};
+use super::{changes, find_table, get_entity, query_entities};
+use bytes::Bytes;
 use hyper::StatusCode;
 use hyper::header::{self, HeaderName};
-use partita_model::{ETag, TableName};
-use partita_table::{BatchError, Change, Changed, Error, RowData, Table};
+use partita_model::ETag;
+use partita_table::{Change, Changed, RowData, Table};
 use partita_wire::table::{
-    BatchWriter, EntityWriter, MetadataLevel, NextPage, Operation, Part, PartOutcome, Prefer,
-    Resource, entity_url, read_batch, tunnelled_method,
+    BatchRefusal, BatchWriter, EntityWriter, MetadataLevel, NextPage, Operation, Part, PartOutcome,
+    Prefer, Resource, entity_url, read_batch, tunnelled_method,
 };
 use partita_wire::{ErrorCode, Failure, Method, Occurrence, Target, Version};
-use std::sync::Arc;
 
-pub(super) async fn run(
-    call: &Call<'_>,
-    request: &AuthorizedRequest<'_>,
-    body: &[u8],
-) -> Result<Reply, Failure> {
+pub(super) async fn run(call: &Call<'_>, request: &AuthorizedRequest<'_>) -> Outcome {
     let content_type = call.head.header(&header::CONTENT_TYPE).unwrap_or_default();
-    let batch = match read_batch(content_type, body) {
+    let batch = match read_batch(content_type, &request.body) {
         Ok(batch) => batch,
-        Err(refusal) => {
-            let Some(index) = refusal.index else {
-                return Err(refusal.failure);
-            };
-            let fault = Fault {
-                index: Some(index),
-                failure: refusal.failure,
-            };
-            return Ok(write_fault(call, &Part::default(), &fault));
-        }
+        Err(fault) if fault.index.is_none() => return Err(fault.failure.into()),
+        Err(fault) => return write_fault(call, new_change_set(1), &Part::default(), fault),
     };
-    match batch.parts.as_slice() {
-        [part] if !batch.in_change_set => query(call, request, part).await,
-        parts => match change_set(call, request, parts).await {
-            Ok(reply) => Ok(reply),
-            Err(fault) if is_of_the_server(fault.failure.code) => Err(fault.failure),
-            Err(fault) => {
-                let at = fault.index.unwrap_or_default();
-                Ok(write_fault(
-                    call,
-                    parts.get(at).unwrap_or(&Part::default()),
-                    &fault,
-                ))
-            }
-        },
+    if let ([part], false) = (batch.parts.as_slice(), batch.in_change_set) {
+        let done = query(call, request, part).await.map_err(fault(None));
+        return done.or_else(|fault| write_fault(call, new_query(), part, fault));
     }
+    let done = change_set(call, request, &batch.parts).await;
+    done.or_else(|fault| {
+        let (failed, unknown) = (fault.index.unwrap_or_default(), Part::default());
+        let part = batch.parts.get(failed).unwrap_or(&unknown);
+        write_fault(call, new_change_set(1), part, fault)
+    })
 }
 
-/// Whether the server failed, not the request. Then the status of the whole request says so: clients retry by that status,
-/// and monitoring counts it; an error inside a 202 is for the program. It matters most for an unknown outcome.
+/// Whether the server failed, not the request. Then the status of the whole request shows the failure: clients retry by that
+/// status, and monitoring counts it. It matters most for an unknown outcome.
 fn is_of_the_server(code: ErrorCode) -> bool {
     matches!(
         code,
@@ -64,15 +48,14 @@ fn is_of_the_server(code: ErrorCode) -> bool {
     )
 }
 
-/// Why a change set did not happen: the failure, and the index that its text names.
-struct Fault {
-    index: Option<usize>,
-    failure: Failure,
+/// A refusal that names the operation at fault, where there is an index.
+fn fault(index: Option<usize>) -> impl Fn(Refused) -> BatchRefusal {
+    move |Refused(failure)| BatchRefusal { index, failure }
 }
 
-/// An operation of a change set, read.
-struct Step {
-    change: Change,
+/// How an operation of a change set is answered.
+#[derive(Clone, Copy)]
+struct AnswerForm {
     operation: Operation,
     prefer: Option<Prefer>,
     level: MetadataLevel,
@@ -82,58 +65,36 @@ async fn change_set(
     call: &Call<'_>,
     request: &AuthorizedRequest<'_>,
     parts: &[Part<'_>],
-) -> Result<Reply, Fault> {
-    let mut steps = Vec::with_capacity(parts.len());
+) -> Result<Reply, BatchRefusal> {
+    let (mut changes, mut forms) = (
+        Vec::with_capacity(parts.len()),
+        Vec::with_capacity(parts.len()),
+    );
     let mut table_name: Option<String> = None;
     for (index, part) in parts.iter().enumerate() {
-        let read = read_step(request, part, &mut table_name);
-        steps.push(read.map_err(|failure| Fault {
-            index: Some(index),
-            failure,
-        })?);
+        let read = read_change(request, part, &mut table_name);
+        let (change, form) = read.map_err(fault(Some(index)))?;
+        changes.push(change);
+        forms.push(form);
     }
     let table = find_table(call, request, table_name.as_deref().unwrap_or_default()).await;
-    let table = table.map_err(|failure| Fault {
-        index: Some(0),
-        failure,
-    })?;
-    let mut changes = Vec::with_capacity(steps.len());
-    let mut forms = Vec::with_capacity(steps.len());
-    for Step {
-        change,
-        operation,
-        prefer,
-        level,
-    } in steps
-    {
-        changes.push(change);
-        forms.push((operation, prefer, level));
-    }
+    let table = table.map_err(fault(Some(0)))?;
     let changed = call.service().change_entities(&table, changes).await;
-    let changed = changed.map_err(|BatchError { index, error }| {
+    let changed = changed.map_err(|failed| {
         // Of a change set of one operation, only invalid requests name the index.
-        let named = parts.len() > 1 || error.is_invalid_request();
-        Fault {
-            index: named.then_some(index),
-            failure: failure::failure(error),
-        }
+        let is_named = parts.len() > 1 || failed.error.is_invalid_request();
+        fault(is_named.then_some(failed.index))(failed.error.into())
     })?;
-    write_changed(call, request, &table, parts, &forms, changed).map_err(|failure| Fault {
-        index: None,
-        failure,
-    })
+    write_changed(call, request, &table, parts, &forms, changed).map_err(fault(None))
 }
 
-/// Reads one operation, and checks that the caller may do it.
-fn read_step(
+/// Reads one operation, and checks that the caller may perform it.
+fn read_change(
     request: &AuthorizedRequest<'_>,
     part: &Part<'_>,
     table_name: &mut Option<String>,
-) -> Result<Step, Failure> {
-    let target = Target::parse_inner(part.target, &request.target);
-    let resource = Resource::of(&target)?;
-    let method = tunnelled_method(Method::parse(part.method)?, part.x_http_method)?;
-    let operation = Operation::of(&target, method, &resource, part.if_match.is_some())?;
+) -> Result<(Change, AnswerForm), Refused> {
+    let (target, resource, operation) = read_target(request, part)?;
     let name = resource.table().unwrap_or_default();
     match table_name {
         Some(first) if !first.eq_ignore_ascii_case(name) => {
@@ -148,40 +109,37 @@ fn read_step(
         | Operation::MergeEntity
         | Operation::InsertOrReplaceEntity
         | Operation::InsertOrMergeEntity
-        | Operation::DeleteEntity => changes::on_entity(
-            operation,
-            resource.keys().unwrap_or_default(),
-            part.if_match,
-            part.body,
-        )?,
+        | Operation::DeleteEntity => {
+            let keys = resource.keys().unwrap_or_default();
+            changes::on_entity(operation, keys, part.if_match, part.body)?
+        }
         _ => return Err(ErrorCode::BatchOperationNotSupported.into()),
     };
-    request.access.check(operation, Some(name))?;
-    request
-        .access
-        .check_keys(&change.partition_key, &change.row_key)?;
-    let format = target.query.get("$format")?;
-    let level = MetadataLevel::choose(part.accept, format.as_deref(), Version::CLIENT_REQUEST_ID)?;
-    Ok(Step {
-        change,
+    let access = &request.access;
+    access.check(operation, Some(name))?;
+    access.check_keys(&change.partition_key, &change.row_key)?;
+    let form = AnswerForm {
         operation,
         prefer: part.prefer.and_then(Prefer::parse),
-        level,
-    })
+        level: read_level(part, &target)?,
+    };
+    Ok((change, form))
 }
 
-async fn find_table(
-    call: &Call<'_>,
-    request: &AuthorizedRequest<'_>,
-    name: &str,
-) -> Result<Arc<Table>, Failure> {
-    let Ok(name) = TableName::new(name) else {
-        return Err(failure::failure(Error::TableNotFound));
-    };
-    call.service()
-        .table(&request.account.name, &name)
-        .await
-        .map_err(failure::failure)
+fn read_target<'a>(
+    request: &AuthorizedRequest<'a>,
+    part: &Part<'a>,
+) -> Result<(Target<'a>, Resource<'a>, Operation), Failure> {
+    let target = Target::parse_inner(part.target, &request.target);
+    let resource = Resource::of(&target)?;
+    let method = tunnelled_method(Method::parse(part.method)?, part.x_http_method)?;
+    let operation = Operation::of(&target, method, &resource, part.if_match.is_some())?;
+    Ok((target, resource, operation))
+}
+
+fn read_level(part: &Part<'_>, target: &Target<'_>) -> Result<MetadataLevel, Failure> {
+    let format = target.query.get("$format")?;
+    MetadataLevel::choose(part.accept, format.as_deref(), Version::CLIENT_REQUEST_ID)
 }
 
 fn write_changed(
@@ -189,14 +147,18 @@ fn write_changed(
     request: &AuthorizedRequest<'_>,
     table: &Table,
     parts: &[Part<'_>],
-    forms: &[(Operation, Option<Prefer>, MetadataLevel)],
+    forms: &[AnswerForm],
     changed: Vec<Changed>,
-) -> Result<Reply, Failure> {
+) -> Result<Reply, Refused> {
     let base = request.base(call);
     let mut writer = new_change_set(parts.len());
     let mut body = Vec::new();
-    for ((part, (operation, prefer, level)), changed) in parts.iter().zip(forms).zip(changed) {
-        let (prefer, level) = (*prefer, *level);
+    for ((part, form), changed) in parts.iter().zip(forms).zip(changed) {
+        let AnswerForm {
+            operation,
+            prefer,
+            level,
+        } = *form;
         let outcome = match (operation, changed.etag) {
             (_, None) => PartOutcome::Deleted,
             (Operation::InsertEntity, Some(etag)) => {
@@ -204,15 +166,14 @@ fn write_changed(
                     key: changed.key,
                     value: changed.value.unwrap_or_default(),
                 };
-                let entity = row.entity(&table.space).map_err(failure::failure)?;
+                let entity = row.entity(&table.space)?;
                 body.clear();
                 if prefer != Some(Prefer::ReturnNoContent) {
                     let format = request.entity_format(level, &base, table, None);
-                    let written = EntityWriter::new(&format).single(&entity, &mut body);
-                    written.map_err(|error| failure::failure(error.into()))?;
+                    EntityWriter::new(&format).single(&entity, &mut body)?;
                 }
-                let location =
-                    entity_url(&base, &table.name, &entity.partition_key, &entity.row_key);
+                let (partition_key, row_key) = (&entity.partition_key, &entity.row_key);
+                let location = entity_url(&base, &table.name, partition_key, row_key);
                 let outcome = PartOutcome::Inserted {
                     prefer,
                     location: &location,
@@ -230,104 +191,75 @@ fn write_changed(
     Ok(reply(writer))
 }
 
-fn write_fault(call: &Call<'_>, part: &Part<'_>, fault: &Fault) -> Reply {
-    let mut writer = new_change_set(1);
-    writer.part(part.content_id, &failed(call, part, fault));
-    let mut reply = reply(writer);
-    reply.code = Some(fault.failure.code);
-    reply
-}
-
-fn failed<'a>(call: &'a Call<'_>, part: &Part<'_>, fault: &'a Fault) -> PartOutcome<'a> {
-    let level =
-        MetadataLevel::choose(part.accept, None, Version::CLIENT_REQUEST_ID).unwrap_or_default();
+/// The answer to a batch that is refused: the failure alone if the server failed, else a batch with the failed operation.
+fn write_fault(
+    call: &Call<'_>,
+    mut writer: BatchWriter,
+    part: &Part<'_>,
+    BatchRefusal { index, failure }: BatchRefusal,
+) -> Outcome {
+    if is_of_the_server(failure.code) {
+        return Err(failure.into());
+    }
+    let level = MetadataLevel::choose(part.accept, None, Version::CLIENT_REQUEST_ID);
     // A delete has nothing to return (recording gostorage--TableBatchSuite_Test_BatchInsertDeleteSameEntity).
-    let prefer = part
-        .prefer
-        .filter(|_| part.method != "DELETE")
-        .and_then(Prefer::parse);
-    PartOutcome::Failed {
-        prefer,
-        failure: &fault.failure,
+    let prefer = part.prefer.filter(|_| part.method != "DELETE");
+    let outcome = PartOutcome::Failed {
+        prefer: prefer.and_then(Prefer::parse),
+        failure: &failure,
         occurrence: Occurrence {
-            batch_index: fault.index,
+            batch_index: index,
             ..call.head.occurrence()
         },
-        level,
-    }
+        level: level.unwrap_or_default(),
+    };
+    writer.part(part.content_id, &outcome);
+    let mut reply = reply(writer);
+    reply.code = Some(failure.code);
+    Ok(reply)
 }
 
 /// The only query of a batch.
-async fn query(
-    call: &Call<'_>,
-    request: &AuthorizedRequest<'_>,
-    part: &Part<'_>,
-) -> Result<Reply, Failure> {
-    let mut writer = BatchWriter::query(&guid());
-    match run_query(call, request, part).await {
-        Ok((answer, level)) => {
-            let header = |name: HeaderName| {
-                answer
-                    .headers
-                    .get(name)
-                    .and_then(|value| value.to_str().ok())
-            };
-            let etag = header(header::ETAG).and_then(|etag| ETag::parse(etag).ok());
-            let next = header(NEXT_PARTITION_KEY).map(|partition_key| NextPage {
-                partition_key,
-                row_key: header(NEXT_ROW_KEY),
-            });
-            writer.part(
-                part.content_id,
-                &PartOutcome::Found {
-                    etag,
-                    next,
-                    body: &answer.body,
-                    level,
-                },
-            );
-            let mut reply = reply(writer);
-            reply.entities = answer.entities;
-            Ok(reply)
-        }
-        Err(failure) if is_of_the_server(failure.code) => Err(failure),
-        Err(failure) => {
-            let fault = Fault {
-                index: None,
-                failure,
-            };
-            writer.part(part.content_id, &failed(call, part, &fault));
-            let mut reply = reply(writer);
-            reply.code = Some(fault.failure.code);
-            Ok(reply)
-        }
-    }
+async fn query(call: &Call<'_>, request: &AuthorizedRequest<'_>, part: &Part<'_>) -> Outcome {
+    let (answer, level) = run_query(call, request, part).await?;
+    let header = |name: HeaderName| answer.headers.get(name)?.to_str().ok();
+    let next = header(NEXT_PARTITION_KEY).map(|partition_key| NextPage {
+        partition_key,
+        row_key: header(NEXT_ROW_KEY),
+    });
+    let outcome = PartOutcome::Found {
+        etag: header(header::ETAG).and_then(|etag| ETag::parse(etag).ok()),
+        next,
+        body: &answer.body,
+        level,
+    };
+    let mut writer = new_query();
+    writer.part(part.content_id, &outcome);
+    let mut reply = reply(writer);
+    reply.entities = answer.entities;
+    Ok(reply)
 }
 
 async fn run_query(
     call: &Call<'_>,
     request: &AuthorizedRequest<'_>,
     part: &Part<'_>,
-) -> Result<(Reply, MetadataLevel), Failure> {
-    let target = Target::parse_inner(part.target, &request.target);
-    let resource = Resource::of(&target)?;
-    let method = tunnelled_method(Method::parse(part.method)?, part.x_http_method)?;
-    let operation = Operation::of(&target, method, &resource, part.if_match.is_some())?;
+) -> Result<(Reply, MetadataLevel), Refused> {
+    let (target, resource, operation) = read_target(request, part)?;
     request.access.check(operation, resource.table())?;
-    let format = target.query.get("$format")?;
-    let level = MetadataLevel::choose(part.accept, format.as_deref(), Version::CLIENT_REQUEST_ID)?;
+    let level = read_level(part, &target)?;
     let call = Call {
         level,
         ..call.clone()
     };
-    let (access, account) = (request.access.clone(), request.account);
     let request = AuthorizedRequest {
         target,
-        account,
-        access,
+        account: request.account,
+        access: request.access.clone(),
         resource,
         operation,
         if_match: part.if_match,
+        body: Bytes::new(),
     };
     let reply = match operation {
         Operation::GetEntity => get_entity::run(&call, &request).await?,
@@ -345,10 +277,13 @@ fn new_change_set(parts: usize) -> BatchWriter {
     BatchWriter::change_set(&guid(), &guid(), parts)
 }
 
+fn new_query() -> BatchWriter {
+    BatchWriter::query(&guid())
+}
+
 fn reply(writer: BatchWriter) -> Reply {
-    let content_type = writer.content_type();
-    let mut reply =
-        Reply::uncached(StatusCode::ACCEPTED).header(header::CONTENT_TYPE, &content_type);
+    let reply = Reply::uncached(StatusCode::ACCEPTED);
+    let mut reply = reply.header(header::CONTENT_TYPE, &writer.content_type());
     reply.body = writer.finish().into();
     reply
 }
@@ -356,15 +291,16 @@ fn reply(writer: BatchWriter) -> Reply {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use partita_table::Error;
     use partita_wire::table::ERROR_CODES;
 
     #[test]
-    fn what_the_server_failed_at_is_the_answer_to_the_whole_request() {
+    fn a_failure_of_the_server_answers_the_whole_request() {
         let whole = [Error::OutcomeUnknown, Error::Corrupt("a test".into())];
         for error in whole {
-            assert!(is_of_the_server(failure::failure(error).code));
+            assert!(is_of_the_server(Refused::from(error).0.code));
         }
-        // What is not there at all is the asker's to know: trying again would not help.
+        // 501 is a fault of the request: a retry does not help.
         for code in ERROR_CODES {
             let expected = code.status() >= 500 && *code != ErrorCode::NotImplemented;
             assert_eq!(is_of_the_server(*code), expected, "{code}");

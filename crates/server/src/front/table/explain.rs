@@ -12,7 +12,7 @@ const SPANS_MAX: usize = 8;
 /// Characters of a residual that are included.
 const RESIDUAL_CHARS_MAX: usize = 1024;
 
-/// Whether the request wants it.
+/// Whether the request has the header.
 pub(super) fn is_requested(call: &Call<'_>) -> bool {
     call.head
         .header(&X_PARTITA_EXPLAIN)
@@ -86,7 +86,7 @@ fn bound(bound: &EntityBound) -> Value {
     }
 }
 
-/// JSON with all but printable ASCII escaped: a header cannot carry more.
+/// JSON with every character escaped that is not printable ASCII: headers allow no others.
 fn ascii(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
     for c in json.chars() {

@@ -1,60 +1,81 @@
-//! From errors of the Table service to failures of the protocol: one total function.
+//! From errors of the Table service to failures of the protocol, and the failures of malformed `If-Match` headers.
 
 use super::super::busy::busy;
-use partita_model::{InvalidName, ParseETagError};
+use partita_model::{InvalidName, ParseETagError, StoredError};
 use partita_table::Error;
 use partita_wire::table::code_of_limit;
 use partita_wire::{ErrorCode, Failure};
-use std::borrow::Cow;
 
-/// The failure of an error. Internal detail is logged, not sent.
-pub(super) fn failure(error: Error) -> Failure {
-    match error {
-        Error::TableNotFound => ErrorCode::TableNotFound.into(),
-        Error::NoSuchTable | Error::EntityNotFound => ErrorCode::ResourceNotFound.into(),
-        Error::TableAlreadyExists => ErrorCode::TableAlreadyExists.into(),
-        Error::EntityAlreadyExists => ErrorCode::EntityAlreadyExists.into(),
-        Error::ConditionNotMet => ErrorCode::UpdateConditionNotSatisfied.into(),
-        Error::Limit(limit) => code_of_limit(limit).into(),
-        Error::KeyCharacters { key, value } => Failure::with_message(
-            ErrorCode::OutOfRangeInput,
-            format!(
-                "The '{}' parameter of value '{value}' is out of range.",
-                key.as_str()
-            ),
-        ),
-        Error::KeyTooLong(_) => ErrorCode::PropertyValueTooLarge.into(),
-        Error::DuplicateEntity => ErrorCode::InvalidDuplicateRow.into(),
-        Error::DifferentPartitions => ErrorCode::CommandsInBatchActOnDifferentPartitions.into(),
-        Error::TransactionTooLarge => ErrorCode::RequestBodyTooLarge.into(),
-        Error::Busy(reason) => busy(&reason),
-        Error::OutcomeUnknown => {
-            tracing::error!("the outcome of a write is unknown");
-            ErrorCode::OperationTimedOut.into()
-        }
-        Error::Corrupt(reason) => {
-            tracing::error!(%reason, "stored data cannot be read");
-            ErrorCode::InternalError.into()
+/// A refused request, with the failure that its answer shows. Errors of the service become failures by one total function.
+/// Internal detail is logged, not sent.
+#[derive(Debug)]
+pub(super) struct Refused(pub(super) Failure);
+
+impl From<Failure> for Refused {
+    fn from(failure: Failure) -> Self {
+        Self(failure)
+    }
+}
+
+impl From<ErrorCode> for Refused {
+    fn from(code: ErrorCode) -> Self {
+        Self(code.into())
+    }
+}
+
+impl From<StoredError> for Refused {
+    fn from(error: StoredError) -> Self {
+        Error::from(error).into()
+    }
+}
+
+impl From<Error> for Refused {
+    fn from(error: Error) -> Self {
+        let code = match error {
+            Error::TableNotFound => ErrorCode::TableNotFound,
+            Error::NoSuchTable | Error::EntityNotFound => ErrorCode::ResourceNotFound,
+            Error::TableAlreadyExists => ErrorCode::TableAlreadyExists,
+            Error::EntityAlreadyExists => ErrorCode::EntityAlreadyExists,
+            Error::ConditionNotMet => ErrorCode::UpdateConditionNotSatisfied,
+            Error::Limit(limit) => code_of_limit(limit),
+            Error::KeyCharacters { key, value } => {
+                let key = key.as_str();
+                let text = format!("The '{key}' parameter of value '{value}' is out of range.");
+                return Self(Failure::with_message(ErrorCode::OutOfRangeInput, text));
+            }
+            Error::KeyTooLong(_) => ErrorCode::PropertyValueTooLarge,
+            Error::DuplicateEntity => ErrorCode::InvalidDuplicateRow,
+            Error::DifferentPartitions => ErrorCode::CommandsInBatchActOnDifferentPartitions,
+            Error::TransactionTooLarge => ErrorCode::RequestBodyTooLarge,
+            Error::Busy(reason) => return Self(busy(&reason)),
+            Error::OutcomeUnknown => {
+                tracing::error!("the outcome of a write is unknown");
+                ErrorCode::OperationTimedOut
+            }
+            Error::Corrupt(reason) => {
+                tracing::error!(%reason, "stored data cannot be read");
+                ErrorCode::InternalError
+            }
+        };
+        code.into()
+    }
+}
+
+/// An invalid name of a table that a request creates.
+impl From<InvalidName> for Refused {
+    fn from(error: InvalidName) -> Self {
+        const LENGTH: &str =
+            "The specified resource name length is not within the permissible limits.";
+        match error {
+            InvalidName::Characters => ErrorCode::InvalidResourceName.into(),
+            InvalidName::Length => Failure::with_message(ErrorCode::OutOfRangeInput, LENGTH).into(),
+            InvalidName::Reserved => ErrorCode::InvalidInput.into(),
         }
     }
 }
 
-/// The failure of a table name.
-pub(super) fn table_name(error: InvalidName) -> Failure {
-    match error {
-        InvalidName::Characters => ErrorCode::InvalidResourceName.into(),
-        InvalidName::Length => Failure::with_message(
-            ErrorCode::OutOfRangeInput,
-            Cow::Borrowed(
-                "The specified resource name length is not within the permissible limits.",
-            ),
-        ),
-        InvalidName::Reserved => ErrorCode::InvalidInput.into(),
-    }
-}
-
-/// The failure of an `If-Match` that is not an ETag of Partita; `None` where it is just never met. The texts are the recorded ones
-/// (go--TestInvalidEntity, gostorage--StorageEntitySuite_TestMerge).
+/// The failure of an `If-Match` that is not an ETag of Partita; `None` if no entity can have this ETag. The texts are
+/// recorded (go--TestInvalidEntity, gostorage--StorageEntitySuite_TestMerge).
 pub(super) fn if_match(value: &str, error: ParseETagError) -> Option<Failure> {
     match error {
         ParseETagError::Malformed => Some(malformed_etag(value)),
@@ -63,7 +84,7 @@ pub(super) fn if_match(value: &str, error: ParseETagError) -> Option<Failure> {
     }
 }
 
-/// The failure of an `If-Match` that is malformed, or several that differ.
+/// The failure of a malformed `If-Match`, and of several that differ.
 pub(super) fn malformed_etag(value: &str) -> Failure {
     Failure::with_message(
         ErrorCode::InvalidInput,

@@ -30,16 +30,19 @@ pub use explain::plan as explain_plan;
 use super::Front;
 use super::listener::listen;
 use super::reply::Reply;
-use bytes::Bytes;
 use call::{AuthorizedRequest, Call};
+use failure::Refused;
 use partita_model::limits::PAGE_ENTITIES_MAX;
 use partita_model::{Filter, TableName};
 use partita_rt::Tasks;
 use partita_rt::net::Listener;
-use partita_table::{Service, Table};
+use partita_table::{Error, Service, Table};
 use partita_wire::table::{Operation, check_query_options, parse_filter, parse_top};
 use partita_wire::{Failure, Query};
 use std::sync::Arc;
+
+/// The reply of an operation, or why it is refused.
+type Outcome = Result<Reply, Refused>;
 
 /// The front of the Table service.
 #[derive(Debug)]
@@ -59,77 +62,54 @@ impl TableFront {
     pub async fn listen(self: Arc<Self>, listener: Box<dyn Listener>, tasks: Tasks) {
         listen(self, listener, tasks).await;
     }
-
-    fn service(&self) -> &Service {
-        &self.service
-    }
 }
 
 /// Performs the operation.
-async fn run(
-    call: &Call<'_>,
-    request: &AuthorizedRequest<'_>,
-    body: Bytes,
-) -> Result<Reply, Failure> {
+async fn run(call: &Call<'_>, request: &AuthorizedRequest<'_>) -> Outcome {
     match request.operation {
         Operation::QueryTables => query_tables::run(call, request).await,
         Operation::GetTable => get_table::run(call, request).await,
-        Operation::CreateTable => create_table::run(call, request, &body).await,
+        Operation::CreateTable => create_table::run(call, request).await,
         Operation::DeleteTable => delete_table::run(call, request).await,
         Operation::QueryEntities => query_entities::run(call, request).await,
         Operation::GetEntity => get_entity::run(call, request).await,
-        Operation::InsertEntity => insert_entity::run(call, request, &body).await,
+        Operation::InsertEntity => insert_entity::run(call, request).await,
         Operation::UpdateEntity
         | Operation::MergeEntity
         | Operation::InsertOrReplaceEntity
-        | Operation::InsertOrMergeEntity => update_entity::run(call, request, &body).await,
+        | Operation::InsertOrMergeEntity => update_entity::run(call, request).await,
         Operation::DeleteEntity => delete_entity::run(call, request).await,
-        Operation::EntityGroupTransaction => {
-            entity_group_transaction::run(call, request, &body).await
-        }
+        Operation::EntityGroupTransaction => entity_group_transaction::run(call, request).await,
         Operation::GetTableAcl => table_acl::get(call, request).await,
-        Operation::SetTableAcl => table_acl::set(call, request, &body).await,
+        Operation::SetTableAcl => table_acl::set(call, request).await,
         Operation::GetTableSettings => table_settings::get(call, request).await,
-        Operation::SetTableSettings => table_settings::set(call, request, &body).await,
-        Operation::RenameTable => rename_table::run(call, request, &body).await,
+        Operation::SetTableSettings => table_settings::set(call, request).await,
+        Operation::RenameTable => rename_table::run(call, request).await,
         Operation::TruncateTable => truncate_table::run(call, request).await,
         Operation::GetTableServiceProperties => service_properties::get(call, request).await,
-        Operation::SetTableServiceProperties => service_properties::set(call, request, &body).await,
-        Operation::GetTableServiceStats => service_stats::run(call),
+        Operation::SetTableServiceProperties => service_properties::set(call, request).await,
+        Operation::GetTableServiceStats => Ok(service_stats::run(call)),
         Operation::Preflight => preflight::run(call, &request.target).await,
     }
 }
 
-/// The table of an operation on entities. A table with an invalid name is not found.
-async fn table(
+/// The table of an operation on entities. An invalid name gets the same answer as a missing table.
+async fn find_table(
     call: &Call<'_>,
     request: &AuthorizedRequest<'_>,
     name: &str,
-) -> Result<Arc<Table>, Failure> {
-    let Ok(name) = TableName::new(name) else {
-        return Err(failure::failure(partita_table::Error::TableNotFound));
-    };
-    call.service()
-        .table(&request.account.name, &name)
-        .await
-        .map_err(failure::failure)
-}
-
-/// The name of the table of an operation on tables. A table with an invalid name is not found.
-fn table_name(request: &AuthorizedRequest<'_>) -> Result<TableName, Failure> {
-    TableName::new(request.table())
-        .map_err(|_| failure::failure(partita_table::Error::TableNotFound))
+) -> Result<Arc<Table>, Refused> {
+    let name = TableName::new(name).map_err(|_| Error::TableNotFound)?;
+    let service = call.service();
+    Ok(service.table(&request.account.name, &name).await?)
 }
 
 /// The options of both kinds of query: the filter, and the largest number of rows on the page.
 fn page_options(query: Query<'_>) -> Result<(Option<Filter>, usize), Failure> {
     check_query_options(query)?;
-    let filter = query
-        .get("$filter")?
-        .map(|text| parse_filter(&text))
-        .transpose()?;
-    let top = query
-        .get("$top")?
-        .map_or(Ok(PAGE_ENTITIES_MAX), |text| parse_top(&text))?;
+    let filter = query.get("$filter")?;
+    let filter = filter.as_deref().map(parse_filter).transpose()?;
+    let top = query.get("$top")?;
+    let top = top.map_or(Ok(PAGE_ENTITIES_MAX), |text| parse_top(&text))?;
     Ok((filter, top))
 }

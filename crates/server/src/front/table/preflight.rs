@@ -1,20 +1,15 @@
 //! Preflight Table Request, and the CORS headers of other answers.
 
 use super::super::cors;
-use super::super::reply::Reply;
-use super::call::{AuthorizedRequest, Call};
-use super::failure;
-use partita_wire::{ErrorCode, Failure, Target};
+use super::{AuthorizedRequest, Call, Outcome, Reply};
+use partita_wire::{ErrorCode, Target};
 
-/// Anonymous: it tells the caller the account's CORS rules and nothing else.
-pub(super) async fn run(call: &Call<'_>, target: &Target<'_>) -> Result<Reply, Failure> {
-    let accounts = call.head.front.accounts();
-    let account = accounts
-        .get(&target.account)
-        .ok_or(ErrorCode::CorsPreflightFailure)?;
-    let properties = call.service().service_properties(&account.name).await;
-    let properties = properties.map_err(failure::failure)?;
-    cors::preflight(&call.head, &properties.cors)
+/// Anonymous: the answer depends on the account's CORS rules only.
+pub(super) async fn run(call: &Call<'_>, target: &Target<'_>) -> Outcome {
+    let account = call.head.front.parts.accounts.get(&target.account);
+    let account = account.ok_or(ErrorCode::CorsPreflightFailure)?;
+    let properties = call.service().service_properties(&account.name).await?;
+    Ok(cors::preflight(&call.head, &properties.cors)?)
 }
 
 /// Adds the headers that the account's rules grant to the origin.

@@ -1,33 +1,25 @@
-//! Query Entities.
+//! Query Entities: one page, with a continuation token where more rows may follow.
 
-use super::super::reply::Reply;
-use super::call::{AuthorizedRequest, Call};
 use super::explain;
-use super::failure;
 use super::headers::{NEXT_PARTITION_KEY, NEXT_ROW_KEY, X_PARTITA_EXPLAIN};
+use super::{AuthorizedRequest, Call, Outcome, Refused, Reply, find_table, page_options};
 use hyper::StatusCode;
 use partita_table::{Page, Query, Table};
-use partita_wire::Failure;
 use partita_wire::table::{EntityWriter, Select, read_entity_token, write_entity_token};
 
-/// About the bytes of JSON of a row besides what is stored.
+/// Estimated bytes of JSON of a row in addition to the stored bytes.
 const ROW_BYTES: usize = 256;
 
-pub(super) async fn run(
-    call: &Call<'_>,
-    request: &AuthorizedRequest<'_>,
-) -> Result<Reply, Failure> {
+pub(super) async fn run(call: &Call<'_>, request: &AuthorizedRequest<'_>) -> Outcome {
     let query = request.target.query;
-    let (filter, top) = super::page_options(query)?;
-    let select = query
-        .get("$select")?
-        .map(|text| Select::parse(&text))
-        .transpose()?;
+    let (filter, top) = page_options(query)?;
+    let select = query.get("$select")?;
+    let select = select.as_deref().map(Select::parse).transpose()?;
     let from = read_entity_token(
         query.get("NextPartitionKey")?.as_deref(),
         query.get("NextRowKey")?.as_deref(),
     )?;
-    let table = super::table(call, request, request.table()).await?;
+    let table = find_table(call, request, request.table()).await?;
     let query = Query {
         filter: filter.as_ref(),
         top,
@@ -35,11 +27,7 @@ pub(super) async fn run(
         allowed: request.access.range(),
         row_bytes_more: select.as_ref().map_or(0, Select::null_bytes),
     };
-    let page = call
-        .service()
-        .query_entities(&table, query)
-        .await
-        .map_err(failure::failure)?;
+    let page = call.service().query_entities(&table, query).await?;
     let body = write_page(call, request, &table, &page, select.as_ref())?;
     let mut reply = Reply::uncached(StatusCode::OK).body(call.level.content_type(), body);
     reply.entities = page.rows.len() as u64;
@@ -64,22 +52,18 @@ fn write_page(
     table: &Table,
     page: &Page,
     select: Option<&Select>,
-) -> Result<Vec<u8>, Failure> {
+) -> Result<Vec<u8>, Refused> {
     let base = request.base(call);
     let writer = EntityWriter::new(&request.entity_format(call.level, &base, table, select));
     // Stored rows are a little smaller than their JSON.
-    let stored: usize = page
-        .rows
-        .iter()
+    let rows = page.rows.iter();
+    let stored: usize = rows
         .map(|row| row.value.len() + row.key.len() + ROW_BYTES)
         .sum();
     let mut body = Vec::with_capacity(stored + ROW_BYTES);
     writer.begin_page(&mut body);
     for (index, row) in page.rows.iter().enumerate() {
-        let entity = row.entity(&table.space).map_err(failure::failure)?;
-        writer
-            .row(index == 0, &entity, &mut body)
-            .map_err(|error| failure::failure(error.into()))?;
+        writer.row(index == 0, &row.entity(&table.space)?, &mut body)?;
     }
     writer.end_page(&mut body);
     Ok(body)

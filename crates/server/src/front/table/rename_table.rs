@@ -1,24 +1,13 @@
 //! Rename Table, an extension of Partita.
 
-use super::super::reply::Reply;
-use super::call::{AuthorizedRequest, Call};
-use super::failure;
+use super::{AuthorizedRequest, Call, Outcome, Reply};
 use hyper::StatusCode;
 use partita_model::TableName;
-use partita_wire::Failure;
 use partita_wire::table::read_rename;
 
-pub(super) async fn run(
-    call: &Call<'_>,
-    request: &AuthorizedRequest<'_>,
-    body: &[u8],
-) -> Result<Reply, Failure> {
-    let from = super::table_name(request)?;
-    let to = TableName::new(&read_rename(body)?).map_err(failure::table_name)?;
-    let renamed = call
-        .service()
-        .rename_table(&request.account.name, &from, &to)
-        .await;
-    renamed.map_err(failure::failure)?;
+pub(super) async fn run(call: &Call<'_>, request: &AuthorizedRequest<'_>) -> Outcome {
+    let (from, account) = (request.table_name()?, &request.account.name);
+    let to = TableName::new(&read_rename(&request.body)?)?;
+    call.service().rename_table(account, &from, &to).await?;
     Ok(Reply::new(StatusCode::NO_CONTENT))
 }

@@ -1,34 +1,20 @@
 //! Get and Set Table Service Properties.
 
-use super::super::reply::Reply;
-use super::call::{AuthorizedRequest, Call};
-use super::failure;
+use super::{AuthorizedRequest, Call, Outcome, Reply};
 use hyper::StatusCode;
-use partita_wire::{Failure, ServicePropertiesUpdate, write_service_properties};
+use partita_wire::{ServicePropertiesUpdate, write_service_properties};
 
-pub(super) async fn get(
-    call: &Call<'_>,
-    request: &AuthorizedRequest<'_>,
-) -> Result<Reply, Failure> {
-    let properties = call
-        .service()
-        .service_properties(&request.account.name)
-        .await;
+pub(super) async fn get(call: &Call<'_>, request: &AuthorizedRequest<'_>) -> Outcome {
+    let properties = call.service().service_properties(&request.account.name);
     let mut body = Vec::with_capacity(1024);
-    write_service_properties(&properties.map_err(failure::failure)?, &mut body);
+    write_service_properties(&properties.await?, &mut body);
     Ok(Reply::new(StatusCode::OK).body("application/xml", body))
 }
 
-pub(super) async fn set(
-    call: &Call<'_>,
-    request: &AuthorizedRequest<'_>,
-    body: &[u8],
-) -> Result<Reply, Failure> {
-    let update = ServicePropertiesUpdate::read(body)?;
-    let service = call.service();
-    let changed = service
-        .change_service_properties(&request.account.name, |properties| update.apply(properties))
-        .await;
-    changed.map_err(failure::failure)?;
+pub(super) async fn set(call: &Call<'_>, request: &AuthorizedRequest<'_>) -> Outcome {
+    let update = ServicePropertiesUpdate::read(&request.body)?;
+    let (service, account) = (call.service(), &request.account.name);
+    let changed = service.change_service_properties(account, |stored| update.apply(stored));
+    changed.await?;
     Ok(Reply::new(StatusCode::ACCEPTED))
 }

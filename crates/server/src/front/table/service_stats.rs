@@ -1,12 +1,11 @@
-//! Get Table Service Stats.
+//! Get Table Service Stats: when the secondary endpoint was last synchronised, which is now.
 
-use super::super::reply::Reply;
-use super::call::Call;
+use super::{Call, Reply};
 use hyper::StatusCode;
-use partita_wire::{Failure, write_service_stats};
+use partita_wire::write_service_stats;
 
-pub(super) fn run(call: &Call<'_>) -> Result<Reply, Failure> {
+pub(super) fn run(call: &Call<'_>) -> Reply {
     let mut body = Vec::with_capacity(256);
     write_service_stats(call.head.caller.now, &mut body);
-    Ok(Reply::new(StatusCode::OK).body("application/xml", body))
+    Reply::new(StatusCode::OK).body("application/xml", body)
 }

@@ -1,20 +1,10 @@
-//! Truncate Table, an extension of Partita.
+//! Truncate Table, an extension of Partita: deletes all entities of a table at once.
 
-use super::super::reply::Reply;
-use super::call::{AuthorizedRequest, Call};
-use super::failure;
+use super::{AuthorizedRequest, Call, Outcome, Reply};
 use hyper::StatusCode;
-use partita_wire::Failure;
 
-pub(super) async fn run(
-    call: &Call<'_>,
-    request: &AuthorizedRequest<'_>,
-) -> Result<Reply, Failure> {
-    let name = super::table_name(request)?;
-    let truncated = call
-        .service()
-        .truncate_table(&request.account.name, &name)
-        .await;
-    truncated.map_err(failure::failure)?;
+pub(super) async fn run(call: &Call<'_>, request: &AuthorizedRequest<'_>) -> Outcome {
+    let (name, account) = (request.table_name()?, &request.account.name);
+    call.service().truncate_table(account, &name).await?;
     Ok(Reply::new(StatusCode::NO_CONTENT))
 }

@@ -1,15 +1,15 @@
-//! Bringing a table back from a snapshot.
+//! Restoring a table from a snapshot.
 //!
 //! ```text
-//!  record "being dropped" for a new id ─▶ rows under that id ─▶ one batch: the table's record, and no longer being dropped
-//!  nobody sees them                                              all of it is there at once
+//!  record of a dropped table with a new id ─▶ rows under that id ─▶ one batch: add the table's record, remove the dropped one
+//!                                             invisible                        the whole table appears at once
 //! ```
 //!
-//! What is busy on the way is tried again: all that was written would go if the last step failed. A kill on the way leaves a table that is being dropped, whose rows the sweep removes. The sweep leaves it alone while this
-//! process is at it.
+//! A step that fails because the storage is busy is retried, because giving up would waste all rows written so far. A kill leaves a dropped
+//! table, whose rows the sweep removes. The sweep skips the tables that this process is restoring.
 
-use super::record::{DroppedRecord, TableRecord};
-use super::{dropped_key, name_key};
+use super::record::TableRecord;
+use super::{CHUNK_BYTES, CHUNK_ROWS, name_key};
 use crate::entity::Expiry;
 use crate::{Error, Service, Table};
 use bytes::Bytes;
@@ -22,11 +22,8 @@ use partita_snapshot::{SnapshotReader, SnapshotScan};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Rows written by one commit.
-const CHUNK_ROWS: usize = 256;
-const CHUNK_BYTES: usize = 1 << 20;
-/// For how long, from its first failure on, and with what pause, something is tried again that was not done. A read or write takes
-/// up to 10 s to fail, and what was copied in an hour is not thrown away for a few of them.
+/// How long a failing step is retried, counted from its first failure, and the pause between tries. A read or write takes up to 10 s to
+/// fail, and a few of them must not waste a copy of an hour.
 const PATIENCE: Duration = Duration::from_secs(120);
 const PAUSE: Duration = Duration::from_millis(250);
 
@@ -41,7 +38,7 @@ pub struct SnapshotTable {
     pub created: DateTime,
 }
 
-/// What was brought back.
+/// How much a restore has written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Restored {
     /// Entities.
@@ -79,14 +76,14 @@ pub async fn snapshot_tables(snapshot: &SnapshotReader) -> Result<Vec<SnapshotTa
 }
 
 impl Service {
-    /// Brings a table of a snapshot back as a new table `into`, with the rows, properties, types and access policies it had. The
-    /// entities get new Timestamps and ETags: to a reader that follows Timestamps they are new, and an ETag of before the
-    /// snapshot is not taken for one of today. The table is there once all of it is. `note` is told what was written so far.
+    /// Restores a table of a snapshot as a new table `into`, with its rows, properties, types and access policies. The entities get new
+    /// Timestamps and ETags: a client that reads changes by Timestamp sees them, and an ETag from before the snapshot does not match. The
+    /// table appears once it is complete. Calls `note` with the progress.
     ///
-    /// Cancel safe: dropped early, what was written is removed in the background.
+    /// Cancel safe: dropped early, the sweep removes the rows.
     ///
     /// # Errors
-    /// [`Error::NoSuchTable`]: the snapshot has no table of that name. [`Error::TableAlreadyExists`]: there is one named `into`.
+    /// [`Error::NoSuchTable`]: the snapshot has no table of that name. [`Error::TableAlreadyExists`]: a table named `into` exists.
     /// [`Error::Busy`], [`Error::OutcomeUnknown`], [`Error::Corrupt`].
     pub async fn restore_table(
         &self,
@@ -101,7 +98,7 @@ impl Service {
         let row = found.next(1, CHUNK_BYTES).await?.pop();
         let (_, row) = row.ok_or(Error::NoSuchTable)?;
         let record: TableRecord = decode_record(&row)?;
-        // What had expired then stays away: with a new Timestamp it would live again.
+        // Entities that had expired are not restored: a new Timestamp would revive them.
         let then = snapshot.record().created;
         let expiry = Expiry::new(&Table::from_row(account, &row)?, then);
         let key = name_key(account, into);
@@ -109,14 +106,9 @@ impl Service {
             return Err(Error::TableAlreadyExists);
         }
         let id = TableId(partita_rt::random::u64());
-        let dropped = dropped_key(account, id);
         let _restoring = Restoring::begin(self, id);
-        let being_dropped = encode_record(&DroppedRecord {
-            name: into.as_str().to_owned(),
-            dropped: self.timestamps().next().ticks(),
-        });
-        self.write(vec![(dropped.clone(), being_dropped.clone())])
-            .await?;
+        let dropped = self.dropped_row(account, id, into.as_str());
+        self.write(vec![dropped.clone()]).await?;
 
         let from = TableSpace::new(account.as_str(), TableId(record.id));
         let to = TableSpace::new(account.as_str(), id);
@@ -130,40 +122,27 @@ impl Service {
             created: self.timestamps().next().ticks(),
             ..record
         };
-        let shown = Shown {
-            key,
-            row: encode_record(&record),
-            dropped,
-            being_dropped,
-        };
-        self.show(&shown).await?;
+        let table = (key, encode_record(&record));
+        let mut patience = Patience::default();
+        while let Err(error) = self.publish(&table, &dropped).await {
+            patience.bear(error).await?;
+        }
         Ok(restored)
     }
 
-    /// Lets the table be seen, whose rows are all there.
-    async fn show(&self, shown: &Shown) -> Result<(), Error> {
-        let mut patience = Patience::default();
-        loop {
-            match self.try_to_show(shown).await {
-                Ok(()) => return Ok(()),
-                Err(error) => patience.bear(error).await?,
-            }
-        }
-    }
-
-    async fn try_to_show(&self, shown: &Shown) -> Result<(), Error> {
-        let keys = [shown.key.clone(), shown.dropped.clone()];
-        let locked = self.lock(&keys).await?;
-        if locked.read(&shown.dropped).await?.as_ref() != Some(&shown.being_dropped) {
-            // An attempt whose outcome was unknown has shown it, and whoever saw it may have renamed or dropped it by now.
+    /// Writes the record of the complete table, in place of its dropped record.
+    async fn publish(&self, table: &(Bytes, Bytes), dropped: &(Bytes, Bytes)) -> Result<(), Error> {
+        let locked = self.lock(&[table.0.clone(), dropped.0.clone()]).await?;
+        if locked.read(&dropped.0).await?.as_ref() != Some(&dropped.1) {
+            // An earlier try with an unknown outcome published the table, and a client may have renamed or dropped it since.
             return Ok(());
         }
-        if locked.read(&shown.key).await?.is_some() {
+        if locked.read(&table.0).await?.is_some() {
             return Err(Error::TableAlreadyExists);
         }
         let mut batch = Batch::with_capacity(2);
-        batch.put(shown.key.clone(), shown.row.clone());
-        batch.delete(shown.dropped.clone());
+        batch.put(table.0.clone(), table.1.clone());
+        batch.delete(dropped.0.clone());
         Ok(locked.commit(batch).await?)
     }
 
@@ -179,7 +158,7 @@ impl Service {
             if rows.is_empty() {
                 return Ok(restored);
             }
-            // One for all, as in a transaction: they are different entities.
+            // One Timestamp for all rows, as in a transaction: they are different entities.
             let now = self.timestamps().next();
             let mut copied = Vec::with_capacity(rows.len());
             for (key, row) in rows {
@@ -195,8 +174,7 @@ impl Service {
         }
     }
 
-    /// Writes rows that nobody else writes, in key order, those of each range by one commit. Tries again what was not done, or
-    /// may not have been.
+    /// Writes rows that have no other writer, in key order, with one commit for each range. Retries failed commits.
     async fn write(&self, rows: Vec<(Bytes, Bytes)>) -> Result<(), Error> {
         let (mut rest, mut patience) = (rows.as_slice(), Patience::default());
         while let Some((first, _)) = rest.first() {
@@ -223,22 +201,14 @@ impl Service {
     }
 }
 
-/// What makes a table seen: its record, in place of that of its being dropped.
-struct Shown {
-    key: Bytes,
-    row: Bytes,
-    dropped: Bytes,
-    being_dropped: Bytes,
-}
-
-/// How long something is tried again.
+/// How long a step is retried.
 #[derive(Debug, Default)]
 struct Patience {
     until: Option<Instant>,
 }
 
 impl Patience {
-    /// Waits a little after a failure that may be over then; hands on any other, and one that lasts too long.
+    /// Waits after a failure that a retry may solve. Returns other failures, and those that last too long.
     async fn bear(&mut self, error: Error) -> Result<(), Error> {
         let now = Instant::now();
         let until = *self.until.get_or_insert(now + PATIENCE);
@@ -250,7 +220,7 @@ impl Patience {
     }
 }
 
-/// The rows of a table in a snapshot. A read that was not answered is tried again behind the last row.
+/// The rows of a table in a snapshot. A failed read is retried after the last row.
 struct SnapshotRows<'s> {
     snapshot: &'s SnapshotReader,
     scan: SnapshotScan,
@@ -269,7 +239,7 @@ impl<'s> SnapshotRows<'s> {
         }
     }
 
-    /// Some rows; none at the end.
+    /// The next rows; none at the end.
     async fn next(&mut self) -> Result<Vec<(Bytes, Bytes)>, Error> {
         let mut patience = Patience::default();
         loop {
@@ -304,7 +274,7 @@ impl Copy {
     }
 }
 
-/// A table that is being brought back: the sweep leaves it alone.
+/// A table that is being restored: the sweep skips it.
 struct Restoring<'s> {
     service: &'s Service,
     id: TableId,
@@ -312,20 +282,20 @@ struct Restoring<'s> {
 
 impl<'s> Restoring<'s> {
     fn begin(service: &'s Service, id: TableId) -> Self {
-        service.restoring().lock().insert(id);
+        service.restoring.lock().insert(id);
         Self { service, id }
     }
 }
 
 impl Drop for Restoring<'_> {
     fn drop(&mut self) {
-        self.service.restoring().lock().remove(&self.id);
-        // There is nothing to sweep unless it failed.
-        self.service.table_deleted().notify_one();
+        self.service.restoring.lock().remove(&self.id);
+        // Wakes the sweep in case the restore failed.
+        self.service.table_deleted.notify_one();
     }
 }
 
-/// The least key behind another.
+/// The next key after another.
 fn behind(key: &Bytes) -> Bytes {
     let mut behind = key.to_vec();
     behind.push(0);

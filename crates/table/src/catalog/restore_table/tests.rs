@@ -213,7 +213,7 @@ async fn a_table_comes_back_exactly_with_new_versions() {
         matches!(refused, Err(Error::TableAlreadyExists)),
         "{refused:?}"
     );
-    let absent = world.restore(&snapshot, "Nobody", "Somebody").await;
+    let absent = world.restore(&snapshot, "Missing", "Other").await;
     assert!(matches!(absent, Err(Error::NoSuchTable)), "{absent:?}");
 
     let noted = Mutex::new(Vec::new());
@@ -360,7 +360,7 @@ async fn a_range_in_transit_is_waited_for_in_the_end() {
     world.table("Again").await.unwrap();
 }
 
-/// Whoever sees the table while nobody can say whether it is there may drop it.
+/// A client may drop the table while the outcome of its last commit is unknown.
 #[tokio::test(start_paused = true)]
 async fn a_table_that_was_dropped_since_is_not_shown_again() {
     let world = World::new().await;

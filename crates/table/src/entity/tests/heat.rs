@@ -35,7 +35,7 @@ fn begin<F: Future>(request: std::pin::Pin<&mut F>) {
     assert!(request.poll(&mut context).is_pending());
 }
 
-/// Whoever sends only what fails costs locks and reads.
+/// A client that sends only failing writes costs locks and reads.
 #[tokio::test]
 async fn writes_whose_condition_fails_are_seen() {
     let service = service_by(&clock());
@@ -91,7 +91,7 @@ async fn a_write_takes_from_its_arrival_to_its_end() {
 
     let changes = vec![insert(("p", "a"), 1), insert(("p", "b"), 1)];
     let mut write = pin!(service.change_entities(&table, changes));
-    let queue = &service.admission().writes;
+    let queue = &service.storage().admission().writes;
     let all = queue.enter(&key, u64::MAX).await.unwrap();
     begin(write.as_mut());
     clock.advance(Duration::from_secs(3));

@@ -337,7 +337,7 @@ async fn what_the_answer_adds_to_each_row_counts_towards_the_page() {
         let inserted = service.change_entity(&table, insert(("p", row), 0)).await;
         inserted.unwrap();
     }
-    let bytes_max = service.settings().page_bytes_max;
+    let bytes_max = service.settings.page_bytes_max;
     for (row_bytes_more, rows) in [
         (0, 5),
         (bytes_max / 3, 2),

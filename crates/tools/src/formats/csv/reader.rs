@@ -1,8 +1,8 @@
-//! Reads CSV, our own and others'.
+//! Reads CSV of this and other programs.
 //!
-//! - Columns come in any order; PartitionKey and RowKey must be there, Timestamp may.
-//! - A column without a column of types, and a cell whose type is empty, is a text. There, an empty cell is no property.
-//! - Keys may be empty texts. Spaces belong to values.
+//! - Columns may have any order; PartitionKey and RowKey are required, Timestamp is optional.
+//! - Values without a type are strings; an empty cell without a type means that the row lacks the property.
+//! - Keys may be empty. Spaces belong to values.
 
 use super::super::FormatError;
 use super::super::read_entities::ReadEntities;
@@ -13,8 +13,7 @@ use std::collections::HashMap;
 use std::io::{self, Read};
 use std::sync::Arc;
 
-/// Longest record, in bytes. The largest entity has less than 2 MiB; a quote that is never closed makes one record of all that
-/// follows.
+/// Longest record, in bytes. The largest entity has less than 2 MiB; an unclosed quote makes the rest of the file one record.
 const RECORD_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// A property's columns.
@@ -132,7 +131,7 @@ fn file_error(error: csv::Error) -> FormatError {
     }
 }
 
-/// Gives up when a record is too long.
+/// Fails when a record is too long.
 struct Bounded<R> {
     input: R,
     left: usize,

@@ -1,4 +1,4 @@
-//! Values as texts of cells.
+//! Values as text in cells.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -6,7 +6,7 @@ use partita_model::{DateTime, EdmType, Guid, Value};
 use partita_wire::table::push_value_text;
 use std::borrow::Cow;
 
-/// The text of a value: that of the protocol, but that minus zero stays what it is.
+/// The text of a value: that of the protocol, except that minus zero keeps its sign.
 pub(super) fn to_text(value: &Value) -> Cow<'_, str> {
     match value {
         Value::String(text) => Cow::Borrowed(text),
@@ -19,7 +19,7 @@ pub(super) fn to_text(value: &Value) -> Cow<'_, str> {
     }
 }
 
-/// The value of a text; `None` where it is none of that type.
+/// The value of a text; `None` where the text is not valid for the type.
 pub(super) fn from_text(text: &str, edm: EdmType) -> Option<Value> {
     Some(match edm {
         EdmType::String => Value::String(text.to_owned()),
@@ -28,7 +28,7 @@ pub(super) fn from_text(text: &str, edm: EdmType) -> Option<Value> {
         EdmType::Boolean => return None,
         EdmType::Int32 => Value::Int32(text.parse().ok()?),
         EdmType::Int64 => Value::Int64(text.parse().ok()?),
-        // Besides NaN and the infinities as the service names them, the parser takes "inf" and the like; no harm in that.
+        // Besides the service's names of NaN and infinity, the parser accepts "inf" and the like.
         EdmType::Double => Value::Double(text.parse().ok()?),
         EdmType::DateTime => Value::DateTime(DateTime::parse(text).ok()?),
         EdmType::Guid => Value::Guid(Guid::parse(text).ok()?),
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_value() {
+    fn invalid_values_are_refused() {
         for (text, edm) in [
             ("", EdmType::Int32),
             ("1.5", EdmType::Int64),

@@ -7,10 +7,10 @@ use partita_model::Value;
 use std::collections::HashMap;
 use std::io::Write;
 
-/// Writes entities, a record each. Nothing but the record under way is kept.
+/// Writes entities, a record each. It buffers one record.
 pub(in super::super) struct Writer<W: Write> {
     records: Records<W>,
-    /// Of each property, which pair of columns it has.
+    /// The pair of columns of each property.
     places: HashMap<String, usize>,
 }
 

@@ -8,10 +8,10 @@ use partita_wire::table::{RowReader, read_row};
 use std::io::{BufRead, Read as _};
 use std::sync::Arc;
 
-/// Longest line, in bytes: an entity of the largest size, all of it escaped as `\u0001`, has a little more than 3 MiB.
+/// Longest line, in bytes. The largest entity, escaped as `\u0001` throughout, takes a little more than 3 MiB.
 const LINE_BYTES_MAX: u64 = 8 * 1024 * 1024;
 
-/// Reads entities, a line each. Empty lines are passed over.
+/// Reads entities, a line each. Empty lines are skipped.
 pub(in super::super) struct Reader<R> {
     lines: R,
     line: Vec<u8>,

@@ -6,7 +6,7 @@ use partita_model::ValueRef;
 use partita_wire::table::write_entity;
 use std::io::Write;
 
-/// Bytes that are gathered before they are written.
+/// Bytes that are buffered before they are written.
 const BUFFER_BYTES: usize = 64 * 1024;
 
 /// Writes entities, a line each.

@@ -1,12 +1,14 @@
-//! What the columns of a file mean: our own layout, or that of any flat file.
+//! The meaning of a file's columns: our own layout, or that of any flat file.
 
 use super::super::FormatError;
 use super::DIGIT_SUFFIX;
-use parquet::basic::{ConvertedType, IntType, LogicalType, TimeUnit, Type as Physical};
+use parquet::basic::{
+    ConvertedType as Converted, IntType, LogicalType as Logical, TimeUnit, Type as Physical,
+};
 use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
 use std::sync::Arc;
 
-/// Where a value of a column goes.
+/// The target of a column's values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Role {
     PartitionKey,
@@ -16,11 +18,11 @@ pub(super) enum Role {
     TimestampDigit,
     /// A property.
     Property(Arc<str>),
-    /// The last digit of a DateTime that another column of the row has.
+    /// The last digit of a DateTime in another column.
     Digit(Arc<str>),
 }
 
-/// How a value of a column is read.
+/// The type of a column's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     String,
@@ -29,7 +31,7 @@ pub(super) enum Kind {
     Int32,
     Int64,
     Double,
-    /// Units of time since 1970, so many in a second.
+    /// Units of time since 1970; how many make a second.
     Time(i64),
     Guid,
 }
@@ -90,7 +92,7 @@ fn meaning(column: &ColumnDescriptor) -> Result<Meaning, FormatError> {
 }
 
 fn role(name: &str) -> Role {
-    // Names of properties have no `@`.
+    // Property names have no `@`.
     let property = |name: &str| Arc::from(name.split('@').next().unwrap_or_default());
     match name {
         "PartitionKey" => Role::PartitionKey,
@@ -107,32 +109,26 @@ fn role(name: &str) -> Role {
 fn kind(column: &ColumnDescriptor) -> Option<Kind> {
     let (logical, converted) = (column.logical_type_ref(), column.converted_type());
     Some(match (column.physical_type(), logical, converted) {
-        (Physical::BOOLEAN, None, ConvertedType::NONE) => Kind::Boolean,
-        (Physical::FLOAT | Physical::DOUBLE, None, ConvertedType::NONE) => Kind::Double,
-        (Physical::INT32, None, ConvertedType::NONE) => Kind::Int32,
-        (Physical::INT32, Some(LogicalType::Integer(int)), _) if fits_32(int) => Kind::Int32,
-        (Physical::INT64, None, ConvertedType::NONE) => Kind::Int64,
-        (Physical::INT64, Some(LogicalType::Integer(int)), _) if int.is_signed => Kind::Int64,
-        (Physical::INT64, Some(LogicalType::Timestamp(time)), _) => Kind::Time(match time.unit {
+        (Physical::BOOLEAN, None, Converted::NONE) => Kind::Boolean,
+        (Physical::FLOAT | Physical::DOUBLE, None, Converted::NONE) => Kind::Double,
+        (Physical::INT32, None, Converted::NONE) => Kind::Int32,
+        (Physical::INT32, Some(Logical::Integer(int)), _) if fits_32(int) => Kind::Int32,
+        (Physical::INT64, None, Converted::NONE) => Kind::Int64,
+        (Physical::INT64, Some(Logical::Integer(int)), _) if int.is_signed => Kind::Int64,
+        (Physical::INT64, Some(Logical::Timestamp(time)), _) => Kind::Time(match time.unit {
             TimeUnit::MILLIS => 1_000,
             TimeUnit::MICROS => 1_000_000,
             TimeUnit::NANOS => 1_000_000_000,
         }),
-        (Physical::INT64, None, ConvertedType::TIMESTAMP_MILLIS) => Kind::Time(1_000),
-        (Physical::INT64, None, ConvertedType::TIMESTAMP_MICROS) => Kind::Time(1_000_000),
-        (
-            Physical::BYTE_ARRAY,
-            Some(LogicalType::String | LogicalType::Enum | LogicalType::Json),
-            _,
-        )
-        | (
-            Physical::BYTE_ARRAY,
-            None,
-            ConvertedType::UTF8 | ConvertedType::ENUM | ConvertedType::JSON,
-        ) => Kind::String,
-        (Physical::BYTE_ARRAY, None, ConvertedType::NONE) => Kind::Binary,
-        (Physical::FIXED_LEN_BYTE_ARRAY, Some(LogicalType::Uuid), _) => Kind::Guid,
-        (Physical::FIXED_LEN_BYTE_ARRAY, None, ConvertedType::NONE) => Kind::Binary,
+        (Physical::INT64, None, Converted::TIMESTAMP_MILLIS) => Kind::Time(1_000),
+        (Physical::INT64, None, Converted::TIMESTAMP_MICROS) => Kind::Time(1_000_000),
+        (Physical::BYTE_ARRAY, Some(Logical::String | Logical::Enum | Logical::Json), _)
+        | (Physical::BYTE_ARRAY, None, Converted::UTF8 | Converted::ENUM | Converted::JSON) => {
+            Kind::String
+        }
+        (Physical::BYTE_ARRAY, None, Converted::NONE) => Kind::Binary,
+        (Physical::FIXED_LEN_BYTE_ARRAY, Some(Logical::Uuid), _) => Kind::Guid,
+        (Physical::FIXED_LEN_BYTE_ARRAY, None, Converted::NONE) => Kind::Binary,
         _ => return None,
     })
 }

@@ -14,9 +14,9 @@ pub(super) const KNOWN_COLUMNS: usize = 4;
 /// Where the columns of a property lie in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PropertyColumns {
-    /// The one with the values.
+    /// The column with the values.
     pub(super) value: usize,
-    /// The one with the last digits of DateTimes.
+    /// The column with the last digits of DateTimes.
     pub(super) digit: Option<usize>,
 }
 
@@ -24,7 +24,7 @@ pub(super) struct PropertyColumns {
 #[derive(Debug)]
 pub(super) struct Layout {
     pub(super) root: TypePtr,
-    /// The file's columns of the schema's columns, in their order.
+    /// The file's columns for each column of the schema.
     pub(super) property_columns: Vec<PropertyColumns>,
 }
 

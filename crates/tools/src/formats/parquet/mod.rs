@@ -8,10 +8,11 @@
 //! | DateTime | `INT64`, Timestamp in microseconds of UTC; where a value is finer, its last digit besides, as an `INT32` |
 //! | Guid | `FIXED_LEN_BYTE_ARRAY(16)`, UUID |
 //!
-//! A DateTime has 100 ns from 1601 to 9999. Nanoseconds in 64 bits reach from 1677 to 2262 only, microseconds lack a digit: so it is
-//! a column of its own, and what everybody reads is a time. PartitionKey and RowKey are required, everything else is optional: a row
-//! that lacks the property has a null. Of a property with several types the first keeps its name, the others have theirs behind
-//! an `@`, which no property's name has: `Age`, `Age@Edm.String`; the digit's column is `When@100ns`.
+//! A DateTime has 100 ns from 1601 to 9999. Nanoseconds in 64 bits reach only from 1677 to 2262, and microseconds lack a digit. So the
+//! digit is a column of its own, and the main column is a time for every reader. PartitionKey and RowKey are required, everything
+//! else is optional: a row that lacks the property has a null. If a property has several types, the first keeps its name, and the
+//! others append their type behind an `@`, which no property name contains: `Age`, `Age@Edm.String`. The digit's column is
+//! `When@100ns`.
 //!
 //! The writer keeps a group of rows, the reader a page of each column.
 
@@ -27,7 +28,7 @@ pub(super) use writer::Writer;
 use super::FormatError;
 use ::parquet::errors::ParquetError;
 
-/// What stands behind a DateTime's column in the name of the one with its last digit.
+/// Suffix of the column with the last digit of a DateTime.
 const DIGIT_SUFFIX: &str = "@100ns";
 
 fn io_error(error: ParquetError) -> FormatError {

@@ -5,8 +5,8 @@ use super::super::read_entities::ReadEntities;
 use super::columns::{Kind, Meaning, Role, meanings};
 use super::io_error;
 use super::types::{from_units, with_digit};
-use parquet::column::reader::ColumnReader;
-use parquet::data_type::{ByteArray, FixedLenByteArray};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::data_type::DataType;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::ParquetMetaData;
 use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
@@ -15,7 +15,7 @@ use partita_model::{DateTime, Guid, Value};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// Rows that are put together at a time.
+/// Rows that are decoded at a time.
 const ROWS_AT_A_TIME: usize = 1024;
 
 /// Reads entities, some rows of all columns at a time.
@@ -57,7 +57,7 @@ impl<F: ChunkReader + 'static> Reader<F> {
         })
     }
 
-    /// Whether there are more rows to be read.
+    /// Opens the next row group if the current one is read; false after the last one.
     fn open_group(&mut self) -> Result<bool, FormatError> {
         while self.rows_left_in_group == 0 {
             if self.next_group >= self.file.num_row_groups() {
@@ -122,14 +122,14 @@ impl<F: ChunkReader + 'static> ReadEntities for Reader<F> {
     }
 }
 
-/// Does what the library does with a file. It panics at pages that are damaged in some ways; for a reader that is an error like any
-/// other, behind which it is not used any more.
+/// Runs a call of the library. It panics on some damaged pages; here that becomes an error, after which the reader is not used
+/// again.
 fn guarded<T>(read: impl FnOnce() -> Result<T, FormatError>) -> Result<T, FormatError> {
     let done = catch_unwind(AssertUnwindSafe(read));
     done.unwrap_or_else(|_| Err(FormatError::File("it is damaged".to_owned())))
 }
 
-/// Refuses a file that says of its columns what cannot be: the library takes that for granted, and panics.
+/// Refuses a file whose columns lie outside of it: the library would panic.
 fn check(metadata: &ParquetMetaData, file_bytes: u64) -> Result<(), FormatError> {
     for group in metadata.row_groups() {
         for column in group.columns() {
@@ -152,7 +152,7 @@ fn check(metadata: &ParquetMetaData, file_bytes: u64) -> Result<(), FormatError>
 }
 
 impl Draft {
-    /// Puts a value of a column in its columns; `None` where it does not belong there.
+    /// Sets the value of a column; `None` where its type does not fit.
     fn put(&mut self, role: &Role, value: Option<Value>) -> Option<()> {
         match (role, value?) {
             (Role::PartitionKey, Value::String(key)) => self.partition_key = Some(key),
@@ -162,7 +162,7 @@ impl Draft {
                 self.timestamp = Some(with_digit(self.timestamp?, digit)?);
             }
             (Role::Property(name), value) => self.properties.push((Arc::clone(name), value)),
-            // Its column is behind that of the time.
+            // Its column lies behind that of the time.
             (Role::Digit(name), Value::Int32(digit)) => {
                 let mut properties = self.properties.iter_mut().rev();
                 match properties.find(|(other, _)| other == name) {
@@ -183,7 +183,7 @@ impl Draft {
 
 /// The values of some rows of a column.
 struct Cells {
-    /// Of each row, the level; empty in a column that always has a value.
+    /// The level of each row; empty in a column that always has a value.
     levels: Vec<i16>,
     /// The level at which there is a value.
     level: i16,
@@ -198,58 +198,37 @@ impl Cells {
         rows: usize,
     ) -> Result<Self, ParquetError> {
         let mut levels = Vec::new();
-        /// Reads the values of one physical type, each through a function.
-        macro_rules! values {
-            ($column:expr, $type:ty, $of:expr) => {{
-                let mut values: Vec<$type> = Vec::new();
-                let mut read = 0;
-                while read < rows {
-                    let into = Some(&mut levels);
-                    let (records, ..) =
-                        $column.read_records(rows - read, into, None, &mut values)?;
-                    if records == 0 {
-                        let what = "a column ends before its rows do";
-                        return Err(ParquetError::General(what.to_owned()));
-                    }
-                    read += records;
-                }
-                let of: fn(Kind, $type) -> Option<Value> = $of;
-                values
-                    .into_iter()
-                    .map(|value| of(meaning.kind, value))
-                    .collect::<Vec<_>>()
-            }};
-        }
+        let kind = meaning.kind;
         let values = match column {
             ColumnReader::BoolColumnReader(column) => {
-                values!(column, bool, |_, value| Some(Value::Boolean(value)))
+                values(column, rows, &mut levels, |value| Some(value.into()))
             }
             ColumnReader::Int32ColumnReader(column) => {
-                values!(column, i32, |_, value| Some(Value::Int32(value)))
+                values(column, rows, &mut levels, |value| Some(value.into()))
             }
-            ColumnReader::Int64ColumnReader(column) => values!(column, i64, of_int64),
-            ColumnReader::FloatColumnReader(column) => {
-                values!(column, f32, |_, value| Some(Value::Double(value.into())))
+            ColumnReader::Int64ColumnReader(column) => {
+                values(column, rows, &mut levels, |value| of_int64(kind, value))
             }
+            ColumnReader::FloatColumnReader(column) => values(column, rows, &mut levels, |value| {
+                Some(Value::Double(value.into()))
+            }),
             ColumnReader::DoubleColumnReader(column) => {
-                values!(column, f64, |_, value| Some(Value::Double(value)))
+                values(column, rows, &mut levels, |value| Some(value.into()))
             }
             ColumnReader::ByteArrayColumnReader(column) => {
-                values!(column, ByteArray, |kind, value| of_bytes(
-                    kind,
-                    value.data()
-                ))
+                values(column, rows, &mut levels, |value| {
+                    of_bytes(kind, value.data())
+                })
             }
             ColumnReader::FixedLenByteArrayColumnReader(column) => {
-                values!(column, FixedLenByteArray, |kind, value| of_bytes(
-                    kind,
-                    value.data()
-                ))
+                values(column, rows, &mut levels, |value| {
+                    of_bytes(kind, value.data())
+                })
             }
             ColumnReader::Int96ColumnReader(_) => {
-                return Err(ParquetError::NYI("times of 96 bits".to_owned()));
+                Err(ParquetError::NYI("times of 96 bits".to_owned()))
             }
-        };
+        }?;
         Ok(Self {
             levels,
             level: meaning.level,
@@ -265,6 +244,26 @@ impl Cells {
             is_there.then(|| (row, self.values.next().flatten()))
         })
     }
+}
+
+/// Reads the values of rows, each converted; `None` for one that no table can have.
+fn values<T: DataType>(
+    column: &mut ColumnReaderImpl<T>,
+    rows: usize,
+    levels: &mut Vec<i16>,
+    convert: impl Fn(T::T) -> Option<Value>,
+) -> Result<Vec<Option<Value>>, ParquetError> {
+    let (mut values, mut read) = (Vec::new(), 0);
+    while read < rows {
+        let into = Some(&mut *levels);
+        let (records, ..) = column.read_records(rows - read, into, None, &mut values)?;
+        if records == 0 {
+            let what = "a column ends before its rows do";
+            return Err(ParquetError::General(what.to_owned()));
+        }
+        read += records;
+    }
+    Ok(values.into_iter().map(convert).collect())
 }
 
 fn of_int64(kind: Kind, value: i64) -> Option<Value> {

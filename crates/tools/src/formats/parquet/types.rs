@@ -5,7 +5,7 @@ use partita_model::DateTime;
 /// 100 ns in a microsecond.
 const TICKS_PER_MICRO: i64 = 10;
 
-/// Microseconds since 1970, and the digit behind them.
+/// Microseconds since 1970, and the next digit.
 pub(super) fn to_micros(time: DateTime) -> (i64, i32) {
     let ticks = time.ticks().cast_signed() - DateTime::UNIX_EPOCH.ticks().cast_signed();
     let digit = ticks.rem_euclid(TICKS_PER_MICRO);
@@ -13,7 +13,7 @@ pub(super) fn to_micros(time: DateTime) -> (i64, i32) {
     (ticks.div_euclid(TICKS_PER_MICRO), digit)
 }
 
-/// The time of a number of units since 1970; `None` outside of the service's range. Of nanoseconds the last two digits go.
+/// The time after a number of units since 1970; `None` outside the service's range. The last two digits of nanoseconds are dropped.
 pub(super) fn from_units(units: i64, per_second: i64) -> Option<DateTime> {
     const TICKS_PER_SECOND: i64 = 10_000_000;
     let ticks = if per_second <= TICKS_PER_SECOND {
@@ -24,7 +24,7 @@ pub(super) fn from_units(units: i64, per_second: i64) -> Option<DateTime> {
     from_ticks(ticks.checked_add(DateTime::UNIX_EPOCH.ticks().cast_signed())?)
 }
 
-/// The time with a digit added behind its microseconds.
+/// The time with a digit after its microseconds.
 pub(super) fn with_digit(time: DateTime, digit: i32) -> Option<DateTime> {
     let fits = (0..10).contains(&digit) && time.ticks().is_multiple_of(10);
     let ticks = time.ticks().cast_signed() + i64::from(digit);

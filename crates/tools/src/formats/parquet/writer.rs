@@ -5,8 +5,8 @@ use super::io_error;
 use super::layout::{KNOWN_COLUMNS, Layout};
 use super::types::to_micros;
 use parquet::basic::{Compression, ZstdLevel};
-use parquet::column::writer::ColumnWriter;
-use parquet::data_type::{ByteArray, FixedLenByteArray};
+use parquet::column::writer::{ColumnWriter, ColumnWriterImpl};
+use parquet::data_type::{ByteArray, DataType, FixedLenByteArray};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
@@ -15,11 +15,11 @@ use partita_model::{DateTime, Value};
 use std::io::Write;
 use std::sync::Arc;
 
-/// Rows of a group: what readers take as a unit of work.
+/// Rows of a group: the unit of work of a reader.
 const GROUP_ROWS_MAX: usize = 128 * 1024;
 /// Bytes of a group's values in memory.
 const GROUP_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// What a value in memory takes besides its own bytes, about.
+/// Memory of a value besides its own bytes, about.
 const CELL_BYTES: usize = 40;
 
 /// Writes entities. The rows of a group are kept until it is full.
@@ -32,35 +32,12 @@ pub(in super::super) struct Writer<W: Write + Send> {
     bytes: usize,
 }
 
-/// The values of a column in the group under way.
+/// The values of a column in the group being written.
 #[derive(Default)]
 struct Cells {
-    /// In which rows of the group they stand.
+    /// Their rows in the group.
     rows: Vec<u32>,
-    values: Values,
-}
-
-/// Values of one type.
-#[derive(Default)]
-enum Values {
-    #[default]
-    None,
-    Bytes(Vec<ByteArray>),
-    Fixed(Vec<FixedLenByteArray>),
-    Boolean(Vec<bool>),
-    Int32(Vec<i32>),
-    Int64(Vec<i64>),
-    Double(Vec<f64>),
-}
-
-/// A value as the file has it.
-enum Cell {
-    Bytes(ByteArray),
-    Fixed(FixedLenByteArray),
-    Boolean(bool),
-    Int32(i32),
-    Int64(i64),
-    Double(f64),
+    values: Vec<Value>,
 }
 
 impl<W: Write + Send> Writer<W> {
@@ -89,9 +66,8 @@ impl<W: Write + Send> Writer<W> {
         &mut self,
         entity: &Entity,
     ) -> std::result::Result<(), FormatError> {
-        let text = |text: &str| Cell::Bytes(ByteArray::from(text));
-        self.push(0, text(entity.partition_key()));
-        self.push(1, text(entity.row_key()));
+        self.push(0, Value::String(entity.partition_key().to_owned()));
+        self.push(1, Value::String(entity.row_key().to_owned()));
         if let Some(time) = entity.timestamp() {
             self.push_time(2, Some(3), time);
         }
@@ -104,22 +80,13 @@ impl<W: Write + Send> Writer<W> {
                 edm: edm.name(),
             };
             let columns = columns.ok_or_else(no_column)?;
-            let cell = match value {
-                Value::DateTime(time) => {
-                    if !self.push_time(columns.value, columns.digit, *time) {
-                        return Err(no_column());
-                    }
-                    continue;
+            if let Value::DateTime(time) = value {
+                if !self.push_time(columns.value, columns.digit, *time) {
+                    return Err(no_column());
                 }
-                Value::String(value) => text(value),
-                Value::Binary(bytes) => Cell::Bytes(ByteArray::from(bytes.clone())),
-                Value::Guid(guid) => Cell::Fixed(FixedLenByteArray::from(guid.0.to_vec())),
-                Value::Boolean(value) => Cell::Boolean(*value),
-                Value::Int32(value) => Cell::Int32(*value),
-                Value::Int64(value) => Cell::Int64(*value),
-                Value::Double(value) => Cell::Double(*value),
-            };
-            self.push(columns.value, cell);
+            } else {
+                self.push(columns.value, value.clone());
+            }
         }
         self.rows += 1;
         if self.rows >= GROUP_ROWS_MAX || self.bytes >= GROUP_BYTES_MAX {
@@ -133,26 +100,28 @@ impl<W: Write + Send> Writer<W> {
         self.file.into_inner().map_err(io_error)
     }
 
-    /// Whether there was a column for all of it.
+    /// False where the last digit has no column.
     fn push_time(&mut self, value: usize, digit: Option<usize>, time: DateTime) -> bool {
         let (micros, last) = to_micros(time);
-        self.push(value, Cell::Int64(micros));
+        self.push(value, Value::Int64(micros));
         match digit {
-            Some(digit) if last != 0 => self.push(digit, Cell::Int32(last)),
+            Some(digit) if last != 0 => self.push(digit, Value::Int32(last)),
             _ => return last == 0,
         }
         true
     }
 
-    fn push(&mut self, column: usize, cell: Cell) {
+    fn push(&mut self, column: usize, value: Value) {
         self.bytes += CELL_BYTES;
-        if let Cell::Bytes(bytes) = &cell {
-            self.bytes += bytes.len();
-        }
+        self.bytes += match &value {
+            Value::String(text) => text.len(),
+            Value::Binary(bytes) => bytes.len(),
+            _ => 0,
+        };
         let row = u32::try_from(self.rows).expect("a group has few rows");
         if let Some(cells) = self.cells.get_mut(column) {
             cells.rows.push(row);
-            cells.values.push(cell);
+            cells.values.push(value);
         }
     }
 
@@ -163,7 +132,7 @@ impl<W: Write + Send> Writer<W> {
             .iter()
             .filter(|columns| columns.digit.is_some());
         let columns = KNOWN_COLUMNS + self.layout.property_columns.len() + digits.count();
-        // Made anew, so that a group with many columns does not keep the room of all of them.
+        // New vectors release the memory of the last group.
         self.cells = std::iter::repeat_with(Cells::default)
             .take(columns)
             .collect();
@@ -185,7 +154,7 @@ impl<W: Write + Send> Writer<W> {
             }
             let column = group.next_column()?;
             let column = column.ok_or_else(|| ParquetError::General("no column".to_owned()))?;
-            cells.values.write(&levels, column)?;
+            write_column(column, cells.values, &levels)?;
         }
         group.close()?;
         self.begin_group();
@@ -193,70 +162,62 @@ impl<W: Write + Send> Writer<W> {
     }
 }
 
-impl Values {
-    fn push(&mut self, cell: Cell) {
-        match (self, cell) {
-            (Self::Bytes(values), Cell::Bytes(value)) => values.push(value),
-            (Self::Fixed(values), Cell::Fixed(value)) => values.push(value),
-            (Self::Boolean(values), Cell::Boolean(value)) => values.push(value),
-            (Self::Int32(values), Cell::Int32(value)) => values.push(value),
-            (Self::Int64(values), Cell::Int64(value)) => values.push(value),
-            (Self::Double(values), Cell::Double(value)) => values.push(value),
-            // The first one says what the column is; the schema has one type for each.
-            (values, cell) => {
-                *values = match cell {
-                    Cell::Bytes(value) => Self::Bytes(vec![value]),
-                    Cell::Fixed(value) => Self::Fixed(vec![value]),
-                    Cell::Boolean(value) => Self::Boolean(vec![value]),
-                    Cell::Int32(value) => Self::Int32(vec![value]),
-                    Cell::Int64(value) => Self::Int64(vec![value]),
-                    Cell::Double(value) => Self::Double(vec![value]),
-                }
-            }
+/// Writes the values of the rows whose level is 1. A required column has one in each row, and its levels are ignored.
+fn write_column(
+    mut column: SerializedColumnWriter<'_>,
+    values: Vec<Value>,
+    levels: &[i16],
+) -> Result<()> {
+    match column.untyped() {
+        ColumnWriter::ByteArrayColumnWriter(column) => {
+            write_values(column, values, levels, |value| match value {
+                Value::String(text) => Some(ByteArray::from(text.into_bytes())),
+                Value::Binary(bytes) => Some(ByteArray::from(bytes)),
+                _ => None,
+            })
         }
-    }
-
-    /// Writes the values of those rows whose level is 1. A required column has one in each row, and its levels are not looked at.
-    fn write(&self, levels: &[i16], mut column: SerializedColumnWriter<'_>) -> Result<()> {
-        let levels = Some(levels);
-        match (column.untyped(), self) {
-            (ColumnWriter::ByteArrayColumnWriter(column), Self::Bytes(values)) => {
-                column.write_batch(values, levels, None)
-            }
-            (ColumnWriter::FixedLenByteArrayColumnWriter(column), Self::Fixed(values)) => {
-                column.write_batch(values, levels, None)
-            }
-            (ColumnWriter::BoolColumnWriter(column), Self::Boolean(values)) => {
-                column.write_batch(values, levels, None)
-            }
-            (ColumnWriter::Int32ColumnWriter(column), Self::Int32(values)) => {
-                column.write_batch(values, levels, None)
-            }
-            (ColumnWriter::Int64ColumnWriter(column), Self::Int64(values)) => {
-                column.write_batch(values, levels, None)
-            }
-            (ColumnWriter::DoubleColumnWriter(column), Self::Double(values)) => {
-                column.write_batch(values, levels, None)
-            }
-            (column, Self::None) => write_nulls(column, levels),
-            _ => Err(ParquetError::General("a value of another type".to_owned())),
-        }?;
-        column.close()
-    }
+        ColumnWriter::FixedLenByteArrayColumnWriter(column) => {
+            write_values(column, values, levels, |value| match value {
+                Value::Guid(guid) => Some(FixedLenByteArray::from(guid.0.to_vec())),
+                _ => None,
+            })
+        }
+        ColumnWriter::BoolColumnWriter(column) => {
+            write_values(column, values, levels, |value| match value {
+                Value::Boolean(value) => Some(value),
+                _ => None,
+            })
+        }
+        ColumnWriter::Int32ColumnWriter(column) => {
+            write_values(column, values, levels, |value| match value {
+                Value::Int32(value) => Some(value),
+                _ => None,
+            })
+        }
+        ColumnWriter::Int64ColumnWriter(column) => {
+            write_values(column, values, levels, |value| match value {
+                Value::Int64(value) => Some(value),
+                _ => None,
+            })
+        }
+        ColumnWriter::DoubleColumnWriter(column) => {
+            write_values(column, values, levels, |value| match value {
+                Value::Double(value) => Some(value),
+                _ => None,
+            })
+        }
+        _ => Err(ParquetError::General("unsupported type".to_owned())),
+    }?;
+    column.close()
 }
 
-fn write_nulls(column: &mut ColumnWriter<'_>, levels: Option<&[i16]>) -> Result<usize> {
-    match column {
-        ColumnWriter::ByteArrayColumnWriter(column) => column.write_batch(&[], levels, None),
-        ColumnWriter::FixedLenByteArrayColumnWriter(column) => {
-            column.write_batch(&[], levels, None)
-        }
-        ColumnWriter::BoolColumnWriter(column) => column.write_batch(&[], levels, None),
-        ColumnWriter::Int32ColumnWriter(column) => column.write_batch(&[], levels, None),
-        ColumnWriter::Int64ColumnWriter(column) => column.write_batch(&[], levels, None),
-        ColumnWriter::DoubleColumnWriter(column) => column.write_batch(&[], levels, None),
-        _ => Err(ParquetError::General(
-            "a type that is not written".to_owned(),
-        )),
-    }
+fn write_values<T: DataType>(
+    column: &mut ColumnWriterImpl<'_, T>,
+    values: Vec<Value>,
+    levels: &[i16],
+    of: fn(Value) -> Option<T::T>,
+) -> Result<()> {
+    let typed: Option<Vec<T::T>> = values.into_iter().map(of).collect();
+    let typed = typed.ok_or_else(|| ParquetError::General("a value of another type".to_owned()))?;
+    column.write_batch(&typed, Some(levels), None).map(drop)
 }

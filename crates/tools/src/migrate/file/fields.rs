@@ -1,4 +1,4 @@
-//! Typed fields of a table, with their places.
+//! Typed access to the fields of a TOML table, with errors that name line and column.
 
 use super::FileError;
 use std::ops::Range;
@@ -6,10 +6,10 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// How alike two names are that one may be meant by the other, 0 to 1.
+/// The least similarity, 0 to 1, at which an error suggests a name.
 const ALIKE: f64 = 0.75;
 
-/// A file as text.
+/// The text of a file.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Text<'t> {
     pub(super) path: &'t Path,
@@ -20,7 +20,7 @@ pub(super) struct Text<'t> {
 pub(super) type Span = Range<usize>;
 
 impl Text<'_> {
-    /// What is wrong there.
+    /// An error at a place of the file.
     pub(super) fn error(&self, span: &Span, what: &str) -> FileError {
         let before = self.text.get(..span.start).unwrap_or(self.text);
         let (_, line) = before.rsplit_once('\n').unwrap_or(("", before));
@@ -36,39 +36,25 @@ impl Text<'_> {
 /// A table of a file.
 #[derive(Debug, Clone)]
 pub(super) struct Fields<'t> {
-    text: Text<'t>,
-    table: &'t DeTable<'t>,
-    span: Span,
-    /// Which table it is, in words.
-    place: String,
+    pub(super) text: Text<'t>,
+    pub(super) table: &'t DeTable<'t>,
+    pub(super) span: Span,
+    /// Its name in errors.
+    pub(super) place: String,
 }
 
 impl<'t> Fields<'t> {
-    pub(super) fn new(text: Text<'t>, table: &'t DeTable<'t>, span: Span, place: &str) -> Self {
-        Self {
-            text,
-            table,
-            span,
-            place: place.to_owned(),
-        }
-    }
-
-    /// Where it begins.
-    pub(super) fn span(&self) -> &Span {
-        &self.span
-    }
-
-    /// What is wrong there.
+    /// An error at a place of the table.
     pub(super) fn error(&self, span: &Span, what: &str) -> FileError {
         self.text.error(span, &format!("{what} ({})", self.place))
     }
 
-    /// A key that has to be there and is not.
+    /// The error for a missing key.
     pub(super) fn missing(&self, key: &str) -> FileError {
         self.error(&self.span, &format!("{key} is missing"))
     }
 
-    /// Refuses keys that nobody knows.
+    /// Refuses unknown keys.
     pub(super) fn check_known(&self, known: &[&str]) -> Result<(), FileError> {
         for key in self.table.keys() {
             let name: &str = key.get_ref();
@@ -185,7 +171,7 @@ pub(super) fn integer(value: &DeValue<'_>) -> Option<i64> {
     i64::from_str_radix(integer.as_str(), integer.radix()).ok()
 }
 
-/// The name of these that is probably meant.
+/// The most similar of these names, if one is similar enough.
 pub(super) fn alike<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
     let scored = known
         .iter()

@@ -1,7 +1,7 @@
-//! Migrations as files: one TOML file each, in a directory. `docs/migrations.md` has the form.
+//! Migrations as files: one TOML file each, in a directory. `docs/migrations.md` describes the format.
 //!
-//! What is wrong is said with file, line and column, and the key at fault. A key that is not known is an error, with the one that was
-//! probably meant: a step that is not done because its key was misspelt would be found much later.
+//! Errors name file, line, column and key. An unknown key is an error that suggests the most similar name: if it were ignored, a
+//! misspelt key would disable a step unnoticed.
 
 mod fields;
 mod steps;
@@ -16,12 +16,12 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 use toml::de::DeTable;
 
-/// Largest file, in bytes: rows that a migration brings along are not meant to be a table's data.
+/// Largest file, in bytes. Migrations hold a few rows, not the data of a table.
 const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// Most files of a directory.
 const FILES_MAX: usize = 10_000;
 
-/// A file that is no migration.
+/// A file that is not a valid migration.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{}:{line}:{column}: {what}", .path.display())]
 pub struct FileError {
@@ -35,27 +35,27 @@ pub struct FileError {
     pub what: String,
 }
 
-/// Why the migrations of a directory cannot be had.
+/// Why the migrations of a directory cannot be read.
 #[derive(Debug, Error)]
 pub enum MigrationsError {
     /// The directory or a file in it cannot be read.
     #[error("cannot read {}", .path.display())]
     Io {
-        /// Which one.
+        /// Its path.
         path: PathBuf,
         /// Why.
         #[source]
         source: io::Error,
     },
-    /// A file is no migration.
+    /// A file is not a valid migration.
     #[error(transparent)]
     File(#[from] FileError),
-    /// Two do not go together.
+    /// A migration is invalid, or two have the same version or id.
     #[error(transparent)]
     Set(#[from] InvalidMigration),
 }
 
-/// Reads the migrations of a directory: its files `*.toml`, in whatever order; their versions count.
+/// Reads the migrations of a directory: its files `*.toml`. File names do not matter.
 ///
 /// # Errors
 /// [`MigrationsError`].
@@ -100,7 +100,7 @@ fn read(path: &Path) -> io::Result<String> {
     Ok(text)
 }
 
-/// Reads the text of a file. The path is only for what is said of it.
+/// Reads the text of a file. Errors name the path.
 ///
 /// # Errors
 /// [`FileError`].
@@ -110,7 +110,12 @@ pub fn parse(text: &str, path: &Path) -> Result<Migration, FileError> {
         let span = error.span().unwrap_or_default();
         text.error(&span, error.message())
     })?;
-    let fields = Fields::new(text, parsed.get_ref(), parsed.span(), "the file");
+    let fields = Fields {
+        text,
+        table: parsed.get_ref(),
+        span: parsed.span(),
+        place: "the file".to_owned(),
+    };
     fields.check_known(&["version", "id", "description", "up", "down"])?;
     let (version, version_span) = fields
         .integer("version")?
@@ -119,19 +124,17 @@ pub fn parse(text: &str, path: &Path) -> Result<Migration, FileError> {
     let version = u64::try_from(version).unwrap_or(0);
     check_head(version, "id").map_err(|what| text.error(&version_span, &what))?;
     check_head(1, id).map_err(|what| text.error(&id_span, &what))?;
-    let mut migration = Migration::new(version, id);
-    if let Some((description, _)) = fields.string("description")? {
-        migration = migration.description(description);
-    }
     let up = fields.tables("up")?.ok_or_else(|| fields.missing("up"))?;
-    for operation in steps::read(&up)? {
-        migration = migration.step(operation);
-    }
-    if let Some(down) = fields.tables("down")? {
-        let operations = steps::read(&down)?;
-        migration = migration.down(|down| operations.into_iter().fold(down, super::Steps::step));
-    }
-    // All that is left can only be said of the whole.
+    let down = fields.tables("down")?;
+    let migration = Migration {
+        description: fields
+            .string("description")?
+            .map_or_else(String::new, |(text, _)| text.to_owned()),
+        up: steps::read(&up)?,
+        down: down.map(|down| steps::read(&down)).transpose()?,
+        ..Migration::new(version, id)
+    };
+    // The remaining checks have no place in the file.
     migration
         .check()
         .map_err(|error| text.error(&(0..0), &error.what))?;

@@ -1,12 +1,14 @@
 //! Steps of a migration.
 
-use super::super::{Operation, PropertyChange, RowSelection, Template, Transform};
+use super::super::{
+    Operation, PropertyChange, RowSelection, Steps, Template, Transform, WriteRows,
+};
 use super::FileError;
 use super::fields::{Fields, alike};
 use super::values;
 use partita_client::{Entity, UpdateMode};
 
-/// Each operation, and what keys it has besides `operation`.
+/// The keys of each operation, besides `operation`.
 const OPERATIONS: [(&str, &[&str]); 9] = [
     ("create_table", &["table"]),
     ("delete_table", &["table"]),
@@ -32,19 +34,21 @@ const OPERATIONS: [(&str, &[&str]); 9] = [
     ),
 ];
 
-/// Reads the steps of one way.
-pub(super) fn read(steps: &[Fields<'_>]) -> Result<Vec<Operation>, FileError> {
-    let read = steps.iter().map(|fields| {
-        let operation = operation(fields)?;
-        operation.check().map_err(|what| {
-            fields.error(fields.span(), &format!("{}: {what}", operation.name()))
-        })?;
-        Ok(operation)
-    });
-    read.collect()
+/// Reads the steps of one direction.
+pub(super) fn read(tables: &[Fields<'_>]) -> Result<Steps, FileError> {
+    let mut steps = Steps::default();
+    for fields in tables {
+        steps = add(steps, fields)?;
+        if let Some(operation) = steps.operations().last() {
+            operation.check().map_err(|what| {
+                fields.error(&fields.span, &format!("{}: {what}", operation.name()))
+            })?;
+        }
+    }
+    Ok(steps)
 }
 
-fn operation(fields: &Fields<'_>) -> Result<Operation, FileError> {
+fn add(steps: Steps, fields: &Fields<'_>) -> Result<Steps, FileError> {
     let (name, span) = fields.required("operation")?;
     let names = OPERATIONS.map(|(name, _)| name);
     let Some((_, keys)) = OPERATIONS.iter().find(|(known, _)| *known == name) else {
@@ -63,40 +67,22 @@ fn operation(fields: &Fields<'_>) -> Result<Operation, FileError> {
     fields.check_known(&known)?;
     let text = |key: &str| Ok::<_, FileError>(fields.required(key)?.0.to_owned());
     Ok(match name {
-        "create_table" => Operation::CreateTable {
-            table: text("table")?,
-        },
-        "delete_table" => Operation::DeleteTable {
-            table: text("table")?,
-        },
-        "rename_table" => Operation::RenameTable {
-            from: text("from")?,
-            to: text("to")?,
-        },
-        "copy_table" => Operation::CopyTable {
-            from: text("from")?,
-            to: text("to")?,
-        },
-        "insert" => Operation::Insert {
+        "create_table" => steps.create_table(text("table")?),
+        "delete_table" => steps.delete_table(text("table")?),
+        "rename_table" => steps.rename_table(text("from")?, text("to")?),
+        "copy_table" => steps.copy_table(text("from")?, text("to")?),
+        "insert" | "upsert" => steps.step(Operation::Write(WriteRows {
             table: text("table")?,
             rows: rows(fields)?,
+            update: (name == "upsert").then(|| mode(fields)).transpose()?,
             create_table: fields.boolean("create_table")?,
-        },
-        "upsert" => Operation::Upsert {
+        })),
+        "delete" => steps.step(Operation::Delete {
             table: text("table")?,
-            rows: rows(fields)?,
-            mode: mode(fields)?,
-            create_table: fields.boolean("create_table")?,
-        },
-        "delete" => Operation::Delete {
-            table: text("table")?,
-            rows: doomed(fields)?,
-        },
-        "clear" => Operation::Delete {
-            table: text("table")?,
-            rows: RowSelection::All,
-        },
-        _ => Operation::Transform(transform(fields)?),
+            rows: selection(fields)?,
+        }),
+        "clear" => steps.clear(text("table")?),
+        _ => steps.transform(transform(fields)?),
     })
 }
 
@@ -115,7 +101,7 @@ fn mode(fields: &Fields<'_>) -> Result<UpdateMode, FileError> {
     }
 }
 
-fn doomed(fields: &Fields<'_>) -> Result<RowSelection, FileError> {
+fn selection(fields: &Fields<'_>) -> Result<RowSelection, FileError> {
     let partition_key = fields.string("partition_key")?;
     let row_key = fields.string("row_key")?;
     let rows = fields.tables("rows")?;
@@ -133,13 +119,13 @@ fn doomed(fields: &Fields<'_>) -> Result<RowSelection, FileError> {
             Ok(RowSelection::Keys(vec![(partition.to_owned(), row.to_owned())]))
         }
         _ => Err(fields.error(
-            fields.span(),
+            &fields.span,
             "delete needs partition_key, or partition_key and row_key, or rows; use clear to delete all rows",
         )),
     }
 }
 
-/// Renames come first, then types, then what goes, then what comes: so that a property can be given another value, by going and coming.
+/// Changes run in this order: rename, retype, drop, add. So a drop and an add replace a property's value.
 fn transform(fields: &Fields<'_>) -> Result<Transform, FileError> {
     let mut changes = Vec::new();
     let each = |key: &str| {

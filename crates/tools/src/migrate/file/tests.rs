@@ -203,7 +203,7 @@ fn what_is_wrong_is_said_with_its_place() {
             format!("{head}up = 2"),
             "m.toml:3:6: up must be a list of tables, not integer",
         ),
-        (format!("{head}up = []"), "up has no step"),
+        (format!("{head}up = []"), "up must have 1 to 1000 steps"),
         (
             step("table = \"tab\""),
             "m.toml:3:1: operation is missing (up, number 1)",
@@ -234,7 +234,7 @@ fn what_is_wrong_is_said_with_its_place() {
         ),
         (
             step("operation = \"insert\"\ntable = \"tab\"\nrows = []"),
-            "insert: there are no rows",
+            "insert: rows is empty",
         ),
         (
             step("operation = \"upsert\"\ntable = \"tab\"\nrows = []\nmode = \"x\""),

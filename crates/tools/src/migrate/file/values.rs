@@ -4,10 +4,10 @@
 //! | --- | --- |
 //! | `Name = "text"` | String |
 //! | `Name = true` | Boolean |
-//! | `Name = 7` | Int32; one that 32 bits do not hold is an error, not another type |
+//! | `Name = 7` | Int32; an error if it does not fit in 32 bits |
 //! | `Name = 7.5`, `inf`, `nan` | Double |
-//! | `Name = 2026-11-21T20:15:00Z` | DateTime; without offset it is an error |
-//! | `"Name:int64" = 7`, `"Name:guid" = "…"` and so on | of that type, from a number, a truth or the protocol's text |
+//! | `Name = 2026-11-21T20:15:00Z` | DateTime; an error without an offset |
+//! | `"Name:int64" = 7`, `"Name:guid" = "…"` and so on | of that type, from a number, a boolean or the protocol's text |
 
 use super::FileError;
 use super::fields::{Fields, Span, integer};
@@ -42,7 +42,7 @@ pub(super) fn property(
     value: &DeValue<'_>,
     value_span: &Span,
 ) -> Result<(String, Value), FileError> {
-    // No name of a property has a colon in it.
+    // Property names have no colon.
     let Some((name, word)) = key.split_once(':') else {
         let value = untyped(value).map_err(|what| {
             let what = format!("{key} {what}");
@@ -63,7 +63,7 @@ pub(super) fn property(
     Ok((name.to_owned(), value))
 }
 
-/// The type that a word stands for.
+/// The type of that name.
 pub(super) fn of_word(word: &str) -> Result<EdmType, String> {
     type_of(word).ok_or_else(|| {
         format!("unknown type {word:?}; expected string, int32, int64, double, bool, datetime, guid or binary")
@@ -100,7 +100,7 @@ fn untyped(value: &DeValue<'_>) -> Result<Value, String> {
     }
 }
 
-/// The text of the protocol for a value.
+/// The protocol's text of a value.
 fn text(value: &DeValue<'_>) -> Option<String> {
     match value {
         DeValue::String(text) => Some(text.to_string()),

@@ -1,31 +1,31 @@
-//! Tables that are copied or get another name.
+//! Copies and renames tables.
 
-use super::super::StepError;
 use super::super::record::Progress;
+use super::super::{StepError, Transform};
 use super::step::Step;
+use super::transform::changed;
 use crate::scan::{Bounds, Order, Query, QueryOptions, ResumeToken, RunOptions, Scan, Strategy};
 use crate::transfer::{Diff, Difference, Mode, TableSource};
-use partita_client::{Outcome, TableClient};
+use partita_client::TableClient;
 use std::mem;
 use std::sync::Arc;
 
-/// The parts of a copy, in their order.
+/// The phases of a copy, in their order.
 const CREATE: u32 = 0;
 const COPY: u32 = 1;
 const VERIFY: u32 = 2;
 const DROP: u32 = 3;
 
-/// In place of all of them: the server gives the table its name, or has given it.
+/// Instead of these phases: the server renames the table.
 const RENAME: u32 = 4;
 
-/// In place of the copy: the new table, this step's own, was found to differ and is mended.
+/// Instead of COPY: the comparison found differences, which are copied.
 const MEND: u32 = 5;
 
 impl Step<'_> {
-    /// Gives a table another name: by the server where it can, else the rows are copied and compared, and the old table is
-    /// dropped.
+    /// Renames a table: on the server if it can, else by a copy, a comparison and a delete of the old table.
     pub(super) async fn rename_table(&mut self, from: &str, to: &str) -> Result<(), StepError> {
-        let table = self.service.table_client(from);
+        let table = self.migrator.service.table_client(from);
         let phase = self.record.progress.phase;
         if phase == RENAME || phase == CREATE && self.server_renames(&table).await? {
             return self.rename_by_server(&table, to).await;
@@ -34,19 +34,19 @@ impl Step<'_> {
             self.in_doubt = true;
         } else {
             self.copy_table(from, to).await?;
-            // From here on a table that is gone is this step's own doing.
+            // From here on, a missing table was deleted by this step.
             self.reached(at(DROP)).await?;
         }
         self.delete_table(from).await
     }
 
     async fn server_renames(&self, table: &TableClient) -> Result<bool, StepError> {
-        if self.options.public_only {
+        if self.migrator.options.public_only {
             return Ok(false);
         }
         match table.settings().await {
             Ok(settings) => Ok(settings.is_some()),
-            // A signature may not, and what is missing is found missing by the copy.
+            // A SAS may not read settings, and the copy reports a missing table.
             Err(error) if matches!(error.status(), Some(403 | 404)) => Ok(false),
             Err(error) => Err(error.into()),
         }
@@ -60,28 +60,25 @@ impl Step<'_> {
         }
         self.before_write().await?;
         match table.rename(to).await {
-            Err(error)
-                if error.is_not_found()
-                    && (self.in_doubt || error.outcome() == Outcome::MayHaveHappened) =>
-            {
-                // It is an error after all where the new one is not there either.
-                self.service.table_client(to).settings().await?;
+            Err(error) if error.is_not_found() && self.may_be_done(&error) => {
+                // If the new table is missing too, it is an error after all.
+                self.migrator.service.table_client(to).settings().await?;
                 Ok(())
             }
             renamed => Ok(renamed.map(drop)?),
         }
     }
 
-    /// Copies a table into a new one, and compares.
+    /// Copies a table into a new one, and compares them.
     pub(super) async fn copy_table(&mut self, from: &str, to: &str) -> Result<(), StepError> {
-        let [source, target] = [from, to].map(|name| self.service.table_client(name));
+        let [source, target] = [from, to].map(|name| self.migrator.service.table_client(name));
         if self.record.progress.phase == CREATE {
             self.create_table(to).await?;
-            // Kept with a failure, if there is one: from here on the new table is this step's own.
+            // Stored with a failure, if there is one: from here on, this step has created the new table.
             self.record.progress = at(COPY);
         }
         if self.record.progress.phase == COPY {
-            self.copy_rows(&source, &target).await?;
+            self.copy_pages(&source, &target, None, COPY).await?;
             self.reached(at(VERIFY)).await?;
         }
         if self.record.progress.phase == MEND {
@@ -90,13 +87,13 @@ impl Step<'_> {
         }
         let verified = self.verify(&source, &target).await;
         if matches!(verified, Err(StepError::Differs { .. })) {
-            // Kept with the failure: the next run takes the differences over.
+            // Stored with the failure: the next run copies the differences.
             self.record.progress = at(MEND);
         }
         verified
     }
 
-    /// Makes a copy what its table is now: rows that were written or deleted while it was copied, or since.
+    /// Copies the differences: rows that were written or deleted during or after the copy.
     async fn mend(&mut self, source: &TableClient, target: &TableClient) -> Result<(), StepError> {
         let mut diff = self.diff(source, target)?;
         let (mut missing, mut surplus) = (Vec::new(), Vec::new());
@@ -105,22 +102,15 @@ impl Step<'_> {
             let ended = next.is_none();
             match next {
                 Some(Difference::LeftOnly(row)) => missing.push(row),
-                Some(Difference::RightOnly(row)) => {
-                    surplus.push((row.partition_key().to_owned(), row.row_key().to_owned()));
-                }
-                Some(Difference::Differs {
-                    partition_key,
-                    row_key,
-                    ..
-                }) => {
-                    let row = source
-                        .get_entity_if_exists(&partition_key, &row_key)
-                        .await?;
-                    missing.extend(row);
+                Some(ref only @ Difference::RightOnly(_)) => surplus.push(only.keys()),
+                Some(changed) => {
+                    let (partition_key, row_key) = changed.keys();
+                    let row = source.get_entity_if_exists(&partition_key, &row_key);
+                    missing.extend(row.await?);
                 }
                 None => {}
             }
-            if ended || missing.len() + surplus.len() >= self.options.page_rows {
+            if ended || missing.len() + surplus.len() >= self.migrator.options.page_rows {
                 let (missing, surplus) = (mem::take(&mut missing), mem::take(&mut surplus));
                 self.write_page(target, missing, Mode::Replace).await?;
                 self.delete_keys(target.name(), &surplus).await?;
@@ -136,32 +126,40 @@ impl Step<'_> {
         source: &TableClient,
         target: &TableClient,
     ) -> Result<Diff<TableSource, TableSource>, StepError> {
-        let left = self.scan(source, None, Vec::new(), &Bounds::default(), None)?;
-        let right = self.scan(target, None, Vec::new(), &Bounds::default(), None)?;
-        Ok(Diff::new(left, right))
+        let [left, right] = [source, target].map(|table| self.scan_all(table, None, None));
+        Ok(Diff::new(left?, right?))
     }
 
-    async fn copy_rows(
+    /// Writes the rows of a table into another one, page after page, changed by a transform if there is one.
+    pub(super) async fn copy_pages(
         &mut self,
         source: &TableClient,
         target: &TableClient,
+        transform: Option<&Transform>,
+        phase: u32,
     ) -> Result<(), StepError> {
         let token = self.record.progress.token.clone();
-        let mut scan = self.scan(source, None, Vec::new(), &Bounds::default(), token)?;
+        let filter = transform.and_then(|transform| transform.filter.clone());
+        let mode = transform.map_or(Mode::Replace, |_| Mode::Insert);
+        let mut scan = self.scan_all(source, filter, token)?;
         let mut pages = 0;
         while let Some(batch) = scan.next().await {
-            let rows = batch?.rows;
-            self.write_page(target, rows, Mode::Replace).await?;
+            let mut rows = batch?.rows;
+            if let Some(transform) = transform {
+                let changed = rows.into_iter().map(|row| changed(transform, row));
+                rows = changed.collect::<Result<_, _>>()?;
+            }
+            self.write_page(target, rows, mode).await?;
             pages += 1;
-            if pages % self.options.pages_between_records.max(1) == 0 {
+            if pages % self.migrator.options.pages_between_records.max(1) == 0 {
                 let token = Some(scan.token());
-                self.reached(Progress { token, ..at(COPY) }).await?;
+                self.reached(Progress { token, ..at(phase) }).await?;
             }
         }
         Ok(())
     }
 
-    /// Compares two tables, row by row.
+    /// Compares two tables row by row.
     async fn verify(
         &mut self,
         source: &TableClient,
@@ -170,17 +168,7 @@ impl Step<'_> {
         let mut diff = self.diff(source, target)?;
         let mut first = None;
         while let Some(difference) = diff.next().await {
-            let keys = match difference? {
-                Difference::LeftOnly(row) | Difference::RightOnly(row) => {
-                    (row.partition_key().to_owned(), row.row_key().to_owned())
-                }
-                Difference::Differs {
-                    partition_key,
-                    row_key,
-                    ..
-                } => (partition_key, row_key),
-            };
-            first.get_or_insert(keys);
+            first.get_or_insert(difference?.keys());
         }
         let Some((partition_key, row_key)) = first else {
             return Ok(());
@@ -195,7 +183,17 @@ impl Step<'_> {
         })
     }
 
-    /// A scan of a table in its order, page after page, or of what is left of it.
+    /// A scan of all rows that pass a filter.
+    pub(super) fn scan_all(
+        &self,
+        table: &TableClient,
+        filter: Option<String>,
+        token: Option<ResumeToken>,
+    ) -> Result<Scan<TableSource>, StepError> {
+        self.scan(table, filter, Vec::new(), &Bounds::default(), token)
+    }
+
+    /// A serial scan of a table in its order, or the rest of one.
     pub(super) fn scan(
         &self,
         table: &TableClient,
@@ -207,7 +205,7 @@ impl Step<'_> {
         let query = Query::new(QueryOptions {
             filter,
             select,
-            page_rows: self.options.page_rows,
+            page_rows: self.migrator.options.page_rows,
             ..QueryOptions::default()
         })?;
         let steps = match token {
@@ -217,7 +215,6 @@ impl Step<'_> {
         let options = RunOptions {
             jobs: 1,
             order: Order::Table,
-            buffer_rows_max: None,
         };
         let source = Arc::new(TableSource(table.clone()));
         Ok(Scan::new(source, query, steps, options))

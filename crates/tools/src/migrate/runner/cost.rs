@@ -1,22 +1,22 @@
-//! What a run takes in requests.
+//! The number of requests of a run.
 
 use super::super::Operation;
 use super::Planned;
 
-/// To make the table of versions, look for a lease, take it, read the records, and give the lease back.
+/// Create the version table, read the lease, take it, read the records, release the lease.
 const REQUESTS_AROUND: u64 = 5;
 
-/// What a run takes in requests, if nothing fails and the lease need not be renewed.
+/// The number of requests of a run without failures and renewals of the lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cost {
     /// Requests that are known.
     pub requests: u64,
-    /// Steps that take as many requests more as their tables have rows for.
+    /// Steps whose requests depend on the rows of their tables.
     pub open_steps: usize,
 }
 
 impl Cost {
-    /// That of a run of these migrations.
+    /// The cost of these migrations.
     #[must_use]
     pub fn of(planned: &[Planned<'_>]) -> Self {
         let mut cost = Self {
@@ -24,7 +24,7 @@ impl Cost {
             open_steps: 0,
         };
         for planned in planned {
-            // A record at the begin, and one after each step.
+            // One record at the begin, and one after each step.
             cost.requests += u64::from(!planned.is_resumed);
             for operation in planned.left() {
                 cost.requests += 1 + operation.requests().unwrap_or(0);
@@ -36,7 +36,7 @@ impl Cost {
 }
 
 impl<'a> Planned<'a> {
-    /// The steps that are left.
+    /// The remaining steps.
     pub fn left(&self) -> impl Iterator<Item = &'a Operation> {
         self.steps().operations().iter().skip(self.steps_done)
     }

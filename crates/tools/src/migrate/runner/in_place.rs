@@ -1,35 +1,34 @@
-//! Rows that are changed where they are, each exactly once.
+//! Changes rows in place, each exactly once.
 //!
-//! A change done twice may be another one: "rename a to b, then c to a" is. So a page of rows is recorded before it is changed, as
-//! fingerprints of keys and ETags, with the last key and the place of the scan before the page:
+//! Some changes must not run twice, such as "rename a to b, then c to a". So a page of rows is recorded before it is changed: the
+//! fingerprints of keys and ETags, the last key, and the scan's position before the page.
 //!
 //! ```text
-//! read a page ─▶ record it ─▶ write its rows, each if it is still in the version read ─▶ the next page
+//! read a page ─▶ record it ─▶ write its rows, each if its version is unchanged ─▶ the next page
 //! ```
 //!
-//! A runner that finds such a record reads the page again: rows that are still as recorded are not changed yet, and those with another
-//! ETag are. Rows behind the last key recorded are a page of their own. So a row of that page that somebody else writes between the two
-//! runs is taken for one that is changed.
+//! A runner that finds such a record reads the page again. Rows that match the record have not changed yet; rows with another ETag
+//! have. Rows behind the last recorded key are a new page. A row of the recorded page that another client writes between the two
+//! runs is therefore not changed.
 
 use super::super::record::Progress;
 use super::super::{RowError, StepError, Transform};
 use super::step::Step;
 use super::transform::changed;
 use crate::batching::batches;
-use crate::scan::{Bounds, ResumeToken};
+use crate::scan::{ResumeToken, compare_keys};
 use crate::transfer::differences;
 use futures::future::try_join_all;
 use partita_client::{ETag, Entity, Error, IfMatch, TableClient, TransactionAction, UpdateMode};
-use partita_model::compare_utf16;
 use sha2::{Digest as _, Sha256};
 use std::collections::{HashMap, HashSet};
 
-/// Bytes of a fingerprint: two of a page are the same once in ten trillion pages.
+/// Bytes of a fingerprint: two of a page collide once in ten trillion pages.
 const FINGERPRINT_BYTES: usize = 8;
-/// How often a row that somebody else writes at the same time is read and changed again.
+/// How often a row that another client writes at the same time is read and changed.
 const ATTEMPTS: usize = 5;
 
-/// A page that a run before has recorded.
+/// A page that an earlier run has recorded.
 struct Journal {
     end: (String, String),
     fingerprints: HashSet<Vec<u8>>,
@@ -54,9 +53,9 @@ impl Step<'_> {
                 .map(<[u8]>::to_vec)
                 .collect(),
         });
-        let table = self.service.table_client(&transform.table);
+        let table = self.migrator.service.table_client(&transform.table);
         let filter = transform.filter.clone();
-        let mut scan = self.scan(&table, filter, Vec::new(), &Bounds::default(), token)?;
+        let mut scan = self.scan_all(&table, filter, token)?;
         loop {
             let before = scan.token();
             let Some(batch) = scan.next().await else {
@@ -76,7 +75,7 @@ impl Step<'_> {
                 journal = None;
             }
             let page = recorded(before, &rows);
-            // A row that cannot be changed is found before the page is recorded, so that it can be mended.
+            // Rows that cannot be changed fail here, before the page is recorded, so that they can be fixed.
             let changed = Changed::of(transform, rows)?;
             if let Some(page) = page {
                 self.reached(page).await?;
@@ -91,7 +90,7 @@ impl Step<'_> {
         table: &TableClient,
         Changed { rows, read, count }: Changed,
     ) -> Result<(), StepError> {
-        let jobs = self.options.jobs.max(1);
+        let jobs = self.migrator.options.jobs.max(1);
         for group in batches(rows).chunks(jobs) {
             self.before_write().await?;
             let writes: Vec<_> = group
@@ -105,7 +104,7 @@ impl Step<'_> {
     }
 }
 
-/// Where a page is recorded as what is about to be changed; none for one without rows.
+/// The record of a page that is about to change; none for a page without rows.
 fn recorded(before: ResumeToken, rows: &[Entity]) -> Option<Progress> {
     let last = rows.last()?;
     Some(Progress {
@@ -116,13 +115,13 @@ fn recorded(before: ResumeToken, rows: &[Entity]) -> Option<Progress> {
     })
 }
 
-/// Rows as they are to be written.
+/// Rows to write.
 struct Changed {
-    /// Those that are other than they were.
+    /// Rows that differ from those read.
     rows: Vec<Entity>,
-    /// The versions in which they were read.
+    /// Their versions when they were read.
     read: IfMatches,
-    /// Rows looked at.
+    /// Rows read.
     count: usize,
 }
 
@@ -150,12 +149,11 @@ impl Changed {
 
 /// Whether a row lies behind a key, in the table's order.
 fn is_behind(row: &Entity, (partition_key, row_key): &(String, String)) -> bool {
-    compare_utf16(row.partition_key(), partition_key)
-        .then_with(|| compare_utf16(row.row_key(), row_key))
-        .is_gt()
+    let keys = (row.partition_key(), row.row_key());
+    compare_keys(keys, (partition_key, row_key)).is_gt()
 }
 
-/// What tells a row in its version from others.
+/// Identifies a version of a row.
 fn fingerprint(row: &Entity) -> Vec<u8> {
     let mut digest = Sha256::new();
     let etag = row.etag().map_or("", ETag::as_str);
@@ -173,7 +171,7 @@ fn fingerprint(row: &Entity) -> Vec<u8> {
 
 type IfMatches = HashMap<(String, String), IfMatch>;
 
-/// Writes changed rows in the versions that were read; where somebody else wrote one, row by row.
+/// Writes changed rows if their versions are unchanged; row by row if another client wrote one of them.
 async fn update(
     table: &TableClient,
     transform: &Transform,
@@ -197,13 +195,13 @@ async fn update(
     Ok(())
 }
 
-/// The version in which a row was read.
+/// The version of a row when it was read.
 fn version_of(row: &Entity, etags: &IfMatches) -> IfMatch {
     let keys = (row.partition_key().to_owned(), row.row_key().to_owned());
     etags.get(&keys).cloned().unwrap_or(IfMatch::Any)
 }
 
-/// Whether somebody else wrote or deleted the row since it was read.
+/// Whether another client wrote or deleted the row since it was read.
 fn is_overtaken(error: &Error) -> bool {
     error.is_precondition_failed() || error.code_text() == "ResourceNotFound"
 }
@@ -224,9 +222,9 @@ async fn update_one(
             Err(error) => return Err(error.into()),
         }
         let now = table.get_entity_if_exists(partition_key, row_key).await?;
-        // A row that is gone has nothing to change.
+        // The row was deleted.
         let Some(now) = now else { return Ok(()) };
-        // A request of a runner that was killed may come to its end behind it.
+        // A request of a killed runner may still execute.
         if differences(&row, &now).is_empty() {
             return Ok(());
         }

@@ -2,12 +2,12 @@
 //!
 //! ```text
 //! lease ─▶ records ─▶ plan ─▶ for each migration: record "applying", 0 steps done
-//!                              for each step: do it ─▶ record one step more
-//!                              record "applied" with the last step ─▶ … ─▶ lease given back
+//!                              for each step: run it ─▶ record one step more
+//!                              record "applied" with the last step ─▶ … ─▶ release the lease
 //! ```
 //!
-//! A runner may be killed at any of these places, and within a step. The next one finds the record, and does the rest: see
-//! [`step`] for what each step does where it may have been begun before.
+//! A runner may be killed at any point, even within a step. The next runner continues from the record: [`step`] describes how each
+//! step continues after an interrupted run.
 
 mod copy;
 mod cost;
@@ -21,35 +21,35 @@ mod write;
 pub use cost::Cost;
 pub use plan::Planned;
 
-use super::lease::{self, Lease, LeaseOptions};
+use super::lease::{Lease, LeaseOptions};
 use super::record::{self, Progress, Record};
 use super::{Direction, MigrateError, Migrations, Operation, State, StepError};
+use crate::transfer::create_if_missing;
 use partita_client::{TableClient, TableServiceClient};
 use partita_model::limits::PAGE_ENTITIES_MAX;
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use step::Step;
 
-/// The name of the table of versions, unless another one is chosen.
+/// The default name of the version table.
 pub const VERSIONS_TABLE: &str = "versionData";
 
-/// How migrations are run. `..MigratorOptions::default()` fills the rest.
+/// Settings of a migrator. `..MigratorOptions::default()` fills the rest.
 #[derive(Debug, Clone)]
 pub struct MigratorOptions {
-    /// The table of versions.
+    /// The version table.
     pub versions_table: String,
-    /// Who runs them, in words: for the records, and for others who find the lease held.
+    /// The name of the runner, for the records and for runners that find the lease held.
     pub who: String,
-    /// How the lease is held.
+    /// Settings of the lease.
     pub lease: LeaseOptions,
-    /// Rows on a page of a table that is copied or changed, 1 to 1,000.
+    /// Rows of a page when tables are copied or changed, 1 to 1,000.
     pub page_rows: usize,
-    /// Pages after which it is recorded how far a copy is. Those behind the record are copied again after a failure.
+    /// Pages between two records of a copy's progress. After a failure, pages behind the last record are copied again.
     pub pages_between_records: usize,
-    /// Writes at the same time where their order does not count, at least 1.
+    /// Writes at the same time where their order does not matter, at least 1.
     pub jobs: usize,
-    /// Use nothing that only Partita can: renames copy there too.
+    /// Use only the public protocol: renames always copy.
     pub public_only: bool,
 }
 
@@ -57,7 +57,7 @@ impl Default for MigratorOptions {
     fn default() -> Self {
         Self {
             versions_table: VERSIONS_TABLE.to_owned(),
-            who: "somebody".to_owned(),
+            who: "partita-tools".to_owned(),
             lease: LeaseOptions::default(),
             page_rows: PAGE_ENTITIES_MAX,
             pages_between_records: 20,
@@ -67,47 +67,44 @@ impl Default for MigratorOptions {
     }
 }
 
-/// Something has happened.
+/// An event of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum Event<'a> {
-    /// A migration begins, or goes on.
+    /// A migration begins or continues.
     Migration(&'a Planned<'a>),
-    /// A step begins, or goes on.
+    /// A step begins or continues.
     Step {
         /// The step, from 1.
         step: usize,
-        /// Of how many.
+        /// The number of steps.
         steps: usize,
-        /// What it does.
+        /// Its operation.
         operation: &'a Operation,
     },
-    /// Rows of a step are written, deleted or compared.
+    /// Rows of a step were written, deleted or compared.
     Rows(u64),
 }
 
-/// Sees what happens. It has to be quick; it must not block.
+/// Receives the events of a run. It must not block.
 pub trait Watch: Send + Sync {
-    /// Something has happened.
+    /// Called for each event.
     fn event(&self, event: &Event<'_>);
 }
 
-/// Sees nothing.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Unwatched;
-
-impl Watch for Unwatched {
+/// Ignores events.
+impl Watch for () {
     fn event(&self, _: &Event<'_>) {}
 }
 
-/// What a run has done.
+/// A migration that a run has finished.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Done {
     /// The migration's version.
     pub version: u64,
     /// Its id.
     pub id: String,
-    /// Which way it went.
+    /// Its direction.
     pub direction: Direction,
     /// Steps done by this run.
     pub steps: usize,
@@ -147,31 +144,31 @@ pub struct Migrator {
 }
 
 impl Migrator {
-    /// A runner on that account.
+    /// A migrator for that account.
     #[must_use]
     pub fn new(service: TableServiceClient, options: MigratorOptions) -> Self {
         Self {
             versions: service.table_client(&options.versions_table),
             service,
             options,
-            watch: Arc::new(Unwatched),
+            watch: Arc::new(()),
             stop: Arc::default(),
         }
     }
 
-    /// Stops a run of this runner, or of a clone of it, before its next write: it gives its lease back and ends with
+    /// Stops a run of this migrator or of a clone before its next write. The run releases its lease and ends with
     /// [`MigrateError::Stopped`].
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Tells somebody what happens.
+    /// Sends events to `watch`.
     #[must_use]
     pub fn watched_by(self, watch: Arc<dyn Watch>) -> Self {
         Self { watch, ..self }
     }
 
-    /// What ran, by versions.
+    /// The records of all migrations, by version.
     ///
     /// # Errors
     /// [`MigrateError::Records`], [`MigrateError::Damaged`].
@@ -179,10 +176,10 @@ impl Migrator {
         record::read_all(&self.versions).await
     }
 
-    /// What a run would do now.
+    /// The migrations that a run would run now.
     ///
     /// # Errors
-    /// Those of [`Self::up`] and [`Self::down`] that can be told before they begin.
+    /// Those of [`Self::up`] and [`Self::down`] that occur before the first step.
     pub async fn plan<'a>(
         &self,
         migrations: &'a Migrations,
@@ -193,8 +190,8 @@ impl Migrator {
         planned(migrations, &records, direction, to)
     }
 
-    /// Runs every migration that has not run, in the order of versions, up to `to`. Says what was done; nothing if there was
-    /// nothing to do. If the future is dropped, it stops as if it had been killed: run it again.
+    /// Applies every migration that has not run, in the order of versions, up to `to`. If the future is dropped, the run stops as
+    /// if it had been killed, and the next run continues.
     ///
     /// # Errors
     /// [`MigrateError`].
@@ -206,10 +203,10 @@ impl Migrator {
         self.run(migrations, Direction::Up, to).await
     }
 
-    /// Takes back every migration above `to` that ran, the newest first; without `to`, the newest one. As [`Self::up`] else.
+    /// Reverts every applied migration above `to`, the newest first; without `to`, only the newest. Otherwise like [`Self::up`].
     ///
     /// # Errors
-    /// [`MigrateError`]; if one of them declares no reverse, nothing is done.
+    /// [`MigrateError`]; if one of them has no down steps, nothing is reverted.
     pub async fn down(
         &self,
         migrations: &Migrations,
@@ -224,9 +221,10 @@ impl Migrator {
         direction: Direction,
         to: Option<u64>,
     ) -> Result<Vec<Done>, MigrateError> {
-        lease::prepare(&self.versions).await?;
+        let created = create_if_missing(&self.versions).await;
+        created.map_err(record::failed)?;
         let mut lease = Lease::take(&self.versions, &self.options.who, &self.options.lease).await?;
-        // Only the holder of the lease knows that what it reads stays so.
+        // The lease ensures that the records do not change after they are read.
         let done = self.run_all(migrations, direction, to, &mut lease).await;
         if !matches!(done, Err(MigrateError::Lost(_))) {
             lease.release().await;
@@ -268,7 +266,7 @@ impl Migrator {
             lease.keep().await?;
             record::write(&self.versions, &mut record).await?;
         }
-        // A run before may have done more of the next step than it could record.
+        // An earlier run may have done more of the next step than it recorded.
         let mut in_doubt = planned.is_resumed && record.in_doubt;
         let operations = planned.steps().operations();
         for (index, operation) in operations.iter().enumerate().skip(planned.steps_done) {
@@ -278,11 +276,7 @@ impl Migrator {
                 operation,
             });
             let mut step = Step {
-                service: &self.service,
-                versions: &self.versions,
-                options: &self.options,
-                watch: &*self.watch,
-                stop: &self.stop,
+                migrator: self,
                 lease,
                 record: &mut record,
                 in_doubt,
@@ -297,7 +291,7 @@ impl Migrator {
             record.progress = Progress::default();
             record.failure = None;
             if record.steps_done == operations.len() {
-                record.state = State::at_the_end(planned.direction);
+                record.state = State::finished(planned.direction);
                 record.ended = Some(partita_client::now());
             }
             lease.keep().await?;
@@ -319,7 +313,7 @@ fn planned<'a>(
     }
 }
 
-/// The record of a migration that begins or goes on.
+/// The record of a migration that begins or continues.
 fn begun(planned: &Planned<'_>, found: Option<&Record>, who: &str) -> Record {
     if let (true, Some(found)) = (planned.is_resumed, found) {
         return Record {
@@ -333,7 +327,7 @@ fn begun(planned: &Planned<'_>, found: Option<&Record>, who: &str) -> Record {
         id: migration.id().to_owned(),
         description: migration.about().to_owned(),
         checksum: migration.checksum(),
-        state: State::under_way(planned.direction),
+        state: State::running(planned.direction),
         steps_done: 0,
         steps: planned.steps().operations().len(),
         begun: partita_client::now(),
@@ -369,14 +363,5 @@ fn step_error(
             done,
             source: Box::new(source),
         },
-    }
-}
-
-impl fmt::Debug for Migrator {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Migrator")
-            .field("service", &self.service)
-            .field("options", &self.options)
-            .finish_non_exhaustive()
     }
 }

@@ -1,39 +1,42 @@
-//! What is to be done, from what there is and what ran: a pure function.
+//! The plan of a run, from the migrations and their records: pure functions.
 //!
 //! ```text
 //!             pending      halfway up     applied      halfway down    reverted
-//! up          do all       the rest       –            error           do all
-//! down        –            error          undo         the rest        –
+//! up          apply        continue       –            error           apply
+//! down        –            error          revert       continue        –
 //! ```
 //!
-//! A migration that ran, or stopped halfway, must be the same as then.
+//! A migration that ran or stopped halfway must be unchanged since.
 
 use super::super::record::Record;
 use super::super::{
     ChangedMigration, Direction, MigrateError, Migration, Migrations, State, Steps,
 };
 
-/// A migration that is to run.
+/// A migration to run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Planned<'a> {
     /// The migration.
     pub migration: &'a Migration,
-    /// Which way.
+    /// Its direction.
     pub direction: Direction,
-    /// Steps that a run before has done.
+    /// Steps that an earlier run has done.
     pub steps_done: usize,
-    /// Whether a run before stopped halfway.
+    /// Whether an earlier run stopped halfway.
     pub is_resumed: bool,
 }
 
 impl<'a> Planned<'a> {
-    /// The steps of its way, also those that are done.
+    /// The steps of its direction, with those that are done.
     #[must_use]
     pub fn steps(&self) -> &'a Steps {
-        way(self.migration, self.direction).unwrap_or(self.migration.up())
+        match self.direction {
+            Direction::Up => self.migration.up(),
+            Direction::Down => self.migration.reverse().unwrap_or(self.migration.up()),
+        }
     }
 
-    /// Whether a step that is left takes away what cannot be had back.
+    /// Whether a remaining step removes or overwrites data irrecoverably.
     #[must_use]
     pub fn destroys(&self) -> bool {
         self.left().any(super::super::Operation::destroys)
@@ -50,14 +53,7 @@ impl<'a> Planned<'a> {
     }
 }
 
-fn way(migration: &Migration, direction: Direction) -> Option<&Steps> {
-    match direction {
-        Direction::Up => Some(migration.up()),
-        Direction::Down => migration.reverse(),
-    }
-}
-
-/// What there is to do: every migration up to `to` that has not run, in the order of versions.
+/// The migrations to apply: each up to `to` that has not run, in the order of versions.
 pub(super) fn up<'a>(
     migrations: &'a Migrations,
     records: &[Record],
@@ -97,7 +93,7 @@ pub(super) fn up<'a>(
     Ok(planned)
 }
 
-/// What there is to take back: every migration above `to` that ran, the newest first; without, the newest one.
+/// The migrations to revert: each above `to` that ran, the newest first; without `to`, the newest one.
 pub(super) fn down<'a>(
     migrations: &'a Migrations,
     records: &[Record],
@@ -140,7 +136,7 @@ fn half_way(record: &Record) -> MigrateError {
     }
 }
 
-/// Whether what ran is what there is.
+/// Checks that migrations that ran are unchanged.
 fn check_same(migrations: &Migrations, records: &[Record]) -> Result<(), MigrateError> {
     for record in records.iter().filter(|it| it.state != State::Reverted) {
         let Some(migration) = migrations.get(record.version) else {
@@ -218,7 +214,7 @@ mod tests {
     use State::{Applied, Applying, Reverted, Reverting};
 
     #[test]
-    fn up_runs_what_has_not_run_in_order() {
+    fn up_runs_missing_migrations_in_order() {
         let all = migrations(&[3, 1, 2]);
         for (ran, to, expected) in [
             (vec![], None, vec![1, 2, 3]),
@@ -227,7 +223,7 @@ mod tests {
             (vec![(1, Applied), (2, Applying)], None, vec![2, 3]),
             (vec![(1, Applied), (2, Reverted)], None, vec![2, 3]),
             (vec![(1, Applied), (2, Applied), (3, Applied)], None, vec![]),
-            // One that is no more here.
+            // A record whose definition is missing.
             (
                 vec![(1, Applied), (2, Applied), (3, Applied), (9, Applied)],
                 None,
@@ -241,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn down_takes_back_the_newest_first() {
+    fn down_reverts_the_newest_first() {
         let all = migrations(&[1, 2, 3]);
         for (ran, to, expected) in [
             (vec![], None, vec![]),
@@ -262,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_go_on_is_said() {
+    fn impossible_plans_are_refused() {
         let mut changed = record(1, Applied);
         changed.checksum = migration(2).checksum();
         let short = changed.checksum.short().to_owned();
@@ -303,7 +299,7 @@ mod tests {
                 down(&all, &records(&[(1, Applied), (3, Applied)]), None),
                 "migration 3 \"m3\" was applied, but its definition is missing".to_owned(),
             ),
-            // Before any of them is taken back.
+            // Before any of them is reverted.
             (
                 down(
                     &all,

@@ -1,66 +1,42 @@
-//! One step, as it is done.
+//! Runs one step.
 //!
-//! | step | done again after a run that was killed in it |
+//! | step | when it runs again after an interrupted run |
 //! | --- | --- |
-//! | create_table, delete_table | a table that is there, or not, is the run's own doing |
-//! | insert | rows that are there are its own if they are the same |
-//! | upsert, delete, clear | changes nothing |
-//! | copy_table | goes on from the last place recorded; rows copied twice are the same; then compares |
-//! | rename_table | the same; the old table is dropped once it is recorded that the copy is right |
-//! | transform into a table | goes on from the last place recorded; rows written twice are the same |
-//! | transform in place | a page is recorded before its rows are changed: those that are still as recorded are not changed yet |
+//! | create_table, delete_table | the earlier run created or deleted the table |
+//! | insert | equal rows that exist are from the earlier run |
+//! | upsert, delete, clear | repeating them changes nothing |
+//! | copy_table | continues from the recorded position; copying a row twice changes nothing; then compares |
+//! | rename_table | the same; the old table is deleted after the record says that the copy is equal |
+//! | transform into a table | continues from the recorded position; writing a row twice changes nothing |
+//! | transform in place | a page is recorded before its rows change: rows that still match the record have not changed |
 //!
-//! A step is *in doubt* if a run before may have done more of it than it recorded. Where it is not, what is found is taken for what
-//! it is: a table that is to be made and is there is an error.
+//! A step is *in doubt* if an earlier run may have done more of it than it recorded. Otherwise the state of the tables is not the
+//! migration's own: a table to create that exists is an error.
 
 use super::super::lease::Lease;
 use super::super::record::{self, Progress, Record};
 use super::super::{MigrateError, Operation, RowSelection, StepError};
-use super::{Event, MigratorOptions, Watch};
-use crate::transfer::Mode;
-use partita_client::{ErrorCode, Outcome, TableClient, TableServiceClient, UpdateMode};
-use std::sync::atomic::{AtomicBool, Ordering};
+use super::{Event, Migrator};
+use partita_client::{ErrorCode, Outcome};
+use std::sync::atomic::Ordering;
 
-/// What a step works with.
+/// The context of a step.
 pub(super) struct Step<'a> {
-    pub(super) service: &'a TableServiceClient,
-    pub(super) versions: &'a TableClient,
-    pub(super) options: &'a MigratorOptions,
-    pub(super) watch: &'a dyn Watch,
-    pub(super) stop: &'a AtomicBool,
+    pub(super) migrator: &'a Migrator,
     pub(super) lease: &'a mut Lease,
     pub(super) record: &'a mut Record,
     pub(super) in_doubt: bool,
 }
 
 impl Step<'_> {
-    /// Does it, or the rest of it.
+    /// Runs it, or the rest of it.
     pub(super) async fn run(&mut self, operation: &Operation) -> Result<(), StepError> {
         match operation {
             Operation::CreateTable { table } => self.create_table(table).await,
             Operation::DeleteTable { table } => self.delete_table(table).await,
             Operation::RenameTable { from, to } => self.rename_table(from, to).await,
             Operation::CopyTable { from, to } => self.copy_table(from, to).await,
-            Operation::Insert {
-                table,
-                rows,
-                create_table,
-            } => {
-                self.write_rows(table, rows, Mode::Insert, *create_table)
-                    .await
-            }
-            Operation::Upsert {
-                table,
-                rows,
-                mode,
-                create_table,
-            } => {
-                let mode = match mode {
-                    UpdateMode::Merge => Mode::Merge,
-                    UpdateMode::Replace => Mode::Replace,
-                };
-                self.write_rows(table, rows, mode, *create_table).await
-            }
+            Operation::Write(write) => self.write_rows(write).await,
             Operation::Delete { table, rows } => match rows {
                 RowSelection::Keys(keys) => self.delete_keys(table, keys).await,
                 RowSelection::Partition(key) => self.delete_all(table, Some(key)).await,
@@ -73,55 +49,60 @@ impl Step<'_> {
         }
     }
 
-    /// Records that it failed, as far as that can be: so that what is known not to have happened is not taken for done.
+    /// Records the failure, so that the next run knows whether the failed write may have happened.
     pub(super) async fn failed(&mut self, error: StepError) -> StepError {
         let is_lost = |error: &StepError| matches!(error, StepError::Runner(error) if matches!(**error, MigrateError::Lost(_)));
         let is_stopped =
             matches!(&error, StepError::Runner(error) if matches!(**error, MigrateError::Stopped));
-        // The record of a step that stopped says already that more of it may be done.
+        // The record of a stopped step says already that more of it may be done.
         if is_lost(&error) || is_stopped {
             return error;
         }
         self.record.in_doubt = self.in_doubt || !error.is_clean();
         self.record.failure = Some(in_full(&error));
         let recorded = match self.lease.keep().await {
-            Ok(()) => record::write(self.versions, self.record).await,
+            Ok(()) => record::write(&self.migrator.versions, self.record).await,
             Err(lost) => Err(lost),
         };
         match recorded.map_err(StepError::from) {
             Err(lost) if is_lost(&lost) => lost,
-            // The first failure is what there is to know.
+            // The first failure explains the others.
             _ => error,
         }
     }
 
-    /// To be called before each write: nobody wants an end, and the lease is still held.
+    /// To be called before each write: fails if the run is stopped or the lease is lost.
     pub(super) async fn before_write(&mut self) -> Result<(), StepError> {
-        if self.stop.load(Ordering::Relaxed) {
+        if self.migrator.stop.load(Ordering::Relaxed) {
             return Err(MigrateError::Stopped.into());
         }
         Ok(self.lease.keep().await?)
     }
 
-    /// Records how far it is.
+    /// Records its progress.
     pub(super) async fn reached(&mut self, progress: Progress) -> Result<(), StepError> {
         self.record.progress = progress;
         self.record.in_doubt = true;
         self.before_write().await?;
-        Ok(record::write(self.versions, self.record).await?)
+        Ok(record::write(&self.migrator.versions, self.record).await?)
+    }
+
+    /// Whether an earlier run or an unanswered attempt may have done what failed now.
+    pub(super) fn may_be_done(&self, error: &partita_client::Error) -> bool {
+        self.in_doubt || error.outcome() == Outcome::MayHaveHappened
     }
 
     pub(super) fn saw_rows(&self, rows: usize) {
-        self.watch.event(&Event::Rows(rows as u64));
+        self.migrator.watch.event(&Event::Rows(rows as u64));
     }
 
     pub(super) async fn create_table(&mut self, table: &str) -> Result<(), StepError> {
         self.before_write().await?;
-        match self.service.create_table(table).await {
+        match self.migrator.service.create_table(table).await {
             Ok(_) => Ok(()),
             Err(error)
                 if error.code() == Some(ErrorCode::TableAlreadyExists)
-                    && (self.in_doubt || error.outcome() == Outcome::MayHaveHappened) =>
+                    && self.may_be_done(&error) =>
             {
                 Ok(())
             }
@@ -131,19 +112,17 @@ impl Step<'_> {
 
     pub(super) async fn create_table_if_missing(&mut self, table: &str) -> Result<(), StepError> {
         self.before_write().await?;
-        self.service.create_table_if_not_exists(table).await?;
+        self.migrator
+            .service
+            .create_table_if_not_exists(table)
+            .await?;
         Ok(())
     }
 
     pub(super) async fn delete_table(&mut self, table: &str) -> Result<(), StepError> {
         self.before_write().await?;
-        match self.service.delete_table(table).await {
-            Err(error)
-                if error.is_not_found()
-                    && (self.in_doubt || error.outcome() == Outcome::MayHaveHappened) =>
-            {
-                Ok(())
-            }
+        match self.migrator.service.delete_table(table).await {
+            Err(error) if error.is_not_found() && self.may_be_done(&error) => Ok(()),
             deleted => Ok(deleted?),
         }
     }

@@ -1,46 +1,27 @@
-//! Rows that are changed on their way into another table.
+//! Changes rows while copying them into another table.
 
-use super::super::record::Progress;
-use super::super::{RowError, StepError, Transform};
+use super::super::{RowError, StepError, Template, Transform};
 use super::step::Step;
-use crate::scan::Bounds;
-use crate::transfer::Mode;
 use partita_client::Entity;
 use partita_model::check_key;
 
 impl Step<'_> {
-    /// Writes the changed rows into another table. A row that is there already must be the same.
+    /// Writes the changed rows into another table. A row that exists there must be equal.
     pub(super) async fn transform_into(
         &mut self,
         transform: &Transform,
         to: &str,
     ) -> Result<(), StepError> {
-        let Progress { token, .. } = self.record.progress.clone();
-        if token.is_none() {
+        if self.record.progress.token.is_none() {
             self.create_table_if_missing(to).await?;
         }
-        let [source, target] = [&*transform.table, to].map(|name| self.service.table_client(name));
-        let filter = transform.filter.clone();
-        let mut scan = self.scan(&source, filter, Vec::new(), &Bounds::default(), token)?;
-        let mut pages = 0;
-        while let Some(batch) = scan.next().await {
-            let changed = batch?.rows.into_iter().map(|row| changed(transform, row));
-            let changed = changed.collect::<Result<Vec<_>, _>>()?;
-            self.write_page(&target, changed, Mode::Insert).await?;
-            pages += 1;
-            if pages % self.options.pages_between_records.max(1) == 0 {
-                self.reached(Progress {
-                    token: Some(scan.token()),
-                    ..Progress::default()
-                })
-                .await?;
-            }
-        }
-        Ok(())
+        let [source, target] =
+            [&*transform.table, to].map(|name| self.migrator.service.table_client(name));
+        self.copy_pages(&source, &target, Some(transform), 0).await
     }
 }
 
-/// The row as it is to be.
+/// The changed row.
 pub(super) fn changed(transform: &Transform, row: Entity) -> Result<Entity, StepError> {
     let keys = (row.partition_key().to_owned(), row.row_key().to_owned());
     try_change(transform, row).map_err(|source| StepError::Row {
@@ -51,10 +32,9 @@ pub(super) fn changed(transform: &Transform, row: Entity) -> Result<Entity, Step
 }
 
 fn try_change(transform: &Transform, row: Entity) -> Result<Entity, RowError> {
-    let key = |template: &Option<_>, old: &str| match template {
+    let key = |template: &Option<Template>, old: &str| match template {
         None => Ok(old.to_owned()),
         Some(template) => {
-            let template: &super::super::Template = template;
             let key = template.of(&row)?;
             match check_key(&key) {
                 Ok(()) => Ok(key),

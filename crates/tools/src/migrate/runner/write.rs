@@ -1,36 +1,35 @@
-//! Rows that a migration brings along.
+//! Writes the rows of a migration, and pages of rows that it copies.
 
-use super::super::StepError;
 use super::super::record::Progress;
+use super::super::{StepError, WriteRows};
 use super::step::Step;
 use crate::batching::batches;
 use crate::transfer::{Mode, Writer};
 use futures::future::try_join_all;
-use partita_client::{Entity, TableClient};
+use partita_client::{Entity, TableClient, UpdateMode};
 
 impl Step<'_> {
-    /// Writes rows, one batch after the other, so that what an insert has done before it failed is known.
-    pub(super) async fn write_rows(
-        &mut self,
-        table: &str,
-        rows: &[Entity],
-        mode: Mode,
-        create_table: bool,
-    ) -> Result<(), StepError> {
-        if create_table {
-            self.create_table_if_missing(table).await?;
+    /// Writes rows, one batch after the other, so that the progress of a failed insert is known.
+    pub(super) async fn write_rows(&mut self, write: &WriteRows) -> Result<(), StepError> {
+        if write.create_table {
+            self.create_table_if_missing(&write.table).await?;
         }
         let writer = Writer {
-            table: Some(self.service.table_client(table)),
-            mode,
+            table: Some(self.migrator.service.table_client(&write.table)),
+            mode: match write.update {
+                None => Mode::Insert,
+                Some(UpdateMode::Merge) => Mode::Merge,
+                Some(UpdateMode::Replace) => Mode::Replace,
+            },
             is_resumed: self.in_doubt,
         };
+        let batches = batches(write.rows.clone());
         let done = self.record.progress.batches;
-        for (index, batch) in batches(rows.to_vec()).iter().enumerate().skip(done) {
+        for (index, batch) in batches.iter().enumerate().skip(done) {
             self.before_write().await?;
             writer.write_rows(batch).await?;
             self.saw_rows(batch.len());
-            // Kept with a failure, if there is one.
+            // Stored with a failure, if there is one.
             self.record.progress = Progress {
                 batches: index + 1,
                 ..Progress::default()
@@ -50,10 +49,10 @@ impl Step<'_> {
         let writer = Writer {
             table: Some(table.clone()),
             mode,
-            // Rows of a page may have been written by a run that did not come to record it.
+            // An earlier run may have written rows of the page without recording it.
             is_resumed: true,
         };
-        let jobs = self.options.jobs.max(1);
+        let jobs = self.migrator.options.jobs.max(1);
         for group in batches(rows).chunks(jobs) {
             self.before_write().await?;
             let writes: Vec<_> = group.iter().map(|batch| writer.write_rows(batch)).collect();

@@ -1,13 +1,15 @@
 //! Tests of the scan as a whole.
 
+mod memory;
 mod odd_servers;
 pub(crate) mod property;
 mod running;
 mod worked_example;
 
-use partita_model::{TableId, TableSpace};
+pub(crate) use memory::{MemoryRow, MemoryTable};
 
-use super::{MemoryRow, MemoryTable, Query, QueryOptions};
+use super::{Keyed, Page, PageRequest, PageSource, Query, QueryOptions, SourceError};
+use partita_model::{TableId, TableSpace};
 
 /// A table of rows with these keys.
 fn table(keys: &[(&str, &str)], examined_max: usize) -> MemoryTable {

@@ -1,10 +1,9 @@
 //! Scans as tasks of a runtime: requests that end in any order, fail, hang and are dropped.
 
-use super::{query, row, sort, table};
+use super::{MemoryRow, MemoryTable, query, row, sort, table};
 use crate::scan::{
-    Batch, Bounds, Frontier, FrontierOptions, MemoryRow, MemoryTable, Order, Page, PageRequest,
-    PageSource, PartitionCounts, Query, RunOptions, Scan, ScanError, SourceError, Step, Strategy,
-    execute,
+    Batch, Bounds, Frontier, FrontierOptions, Order, Page, PageRequest, PageSource,
+    PartitionCounts, Query, RunOptions, Scan, ScanError, SourceError, Step, Strategy, execute,
 };
 use futures::FutureExt as _;
 use std::sync::Arc;
@@ -65,11 +64,7 @@ fn begin() -> Vec<Step> {
 }
 
 fn scan(source: &Arc<Uneven>, steps: Vec<Step>, order: Order) -> Scan<Uneven> {
-    let options = RunOptions {
-        jobs: 4,
-        order,
-        buffer_rows_max: None,
-    };
+    let options = RunOptions { jobs: 4, order };
     Scan::new(Arc::clone(source), small_pages(), steps, options)
 }
 
@@ -257,7 +252,7 @@ fn the_open_steps_stay_few_in_any_order() {
     let options = FrontierOptions {
         order: Order::Any,
         jobs,
-        step_rows_max: query.step_rows_max(),
+        step_rows_max: query.options().page_rows,
         buffer_rows_max: 0,
     };
     let mut frontier = Frontier::new(begin(), options);

@@ -1,7 +1,7 @@
-//! What a run measures, counted as it goes on: bounded in memory however long it is.
+//! The metrics of a run, in bounded memory however long it runs.
 //!
-//! - Pure: whoever counts says when it was, as a time from the begin of the run.
-//! - *Response* is from the time an operation was due until its answer was complete, waits of the retry policy included; *service* is
+//! - Pure: the caller passes each time, counted from the begin of the run.
+//! - *Response* is from the time an operation was due until its answer was complete, with the waits of the retry policy; *service* is
 //!   from the time it was begun. In a closed loop they are the same; see [`partita_load::Schedule`].
 
 mod partitions;
@@ -22,31 +22,30 @@ use serde::{Deserialize, Serialize};
 use series::{Series, tenths};
 use std::time::Duration;
 
-/// Partitions that a report names.
+/// Partitions that a report lists.
 const PARTITIONS_NAMED: usize = 50;
 
-/// What is known of operations of one kind, or of all.
+/// The metrics of operations of one kind, or of all.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OperationMetrics {
     /// `get`, `insert` …, or `all`.
     pub operation: String,
-    /// Those that succeeded.
+    /// Operations that succeeded.
     pub done: u64,
-    /// Of these, reads of a row that was not there.
+    /// Of these, reads of a row that does not exist.
     pub missing: u64,
-    /// Those that failed, with all their attempts.
+    /// Operations that failed, after all their attempts.
     pub failed: u64,
     /// Entities that were read or written.
     pub entities: u64,
     /// Operations that succeeded a second, over the whole run.
     pub per_second: f64,
-    /// Latency from the time they were due, of those that succeeded and those that failed.
+    /// Latency from the time they were due, of all operations.
     pub response: LatencySummary,
     /// Latency from the time they were begun.
     pub service: LatencySummary,
-    /// In a closed loop: the latency that programs would see that do not wait for each other, corrected by the median as the interval at
-    /// which they ask.
+    /// In a closed loop: the latency for callers that do not wait for each other, corrected with the median as their interval.
     pub corrected: Option<LatencySummary>,
 }
 
@@ -55,24 +54,22 @@ pub struct OperationMetrics {
 pub enum Outcome {
     /// It succeeded.
     Done,
-    /// It succeeded, and the row is not there.
+    /// It succeeded, and the row does not exist.
     Missing,
-    /// It failed, of this.
+    /// It failed, for this reason.
     Failed(String),
 }
 
-/// An operation that has ended.
+/// The result of an operation.
 #[derive(Debug)]
-pub(super) struct OperationEnd<'a> {
-    pub(super) kind: Kind,
-    /// When it should have begun, when it did, and when it ended.
-    pub(super) times: Times,
-    pub(super) outcome: &'a Outcome,
-    /// Entities that were read or written, by partition; of a partition that is not known under `None`.
-    pub(super) served: &'a [(Option<String>, u64)],
+pub struct Performed {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Entities that were read or written, by partition; `None` if the partition is unknown.
+    pub served: Vec<(Option<String>, u64)>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Operations {
     done: u64,
     missing: u64,
@@ -82,17 +79,17 @@ struct Operations {
     service: LatencyHistogram,
 }
 
-/// What was measured so far.
+/// The metrics of a run.
 #[derive(Debug)]
 pub(super) struct Metrics {
-    operations: Vec<Operations>,
+    operations: [Operations; Kind::ALL.len()],
     series: Series,
     partitions: Partitions,
     tries: Tries,
     failures: Counts,
 }
 
-/// A look at a run under way.
+/// The figures of a running run.
 #[derive(Debug, Clone)]
 pub struct Live {
     /// Seconds since the begin.
@@ -101,19 +98,19 @@ pub struct Live {
     pub done: u64,
     /// Operations that failed so far.
     pub failed: u64,
-    /// The last while that is over.
+    /// The last complete window.
     pub latest: Option<Point>,
     /// The windows so far.
     pub points: Vec<Point>,
-    /// What became of attempts.
+    /// Outcomes of attempts.
     pub tries: Tries,
-    /// The busiest partition of this second, and what it was asked for.
+    /// The busiest partition of this second, and the entities asked of it.
     pub busiest: Option<(String, u64)>,
-    /// What operations failed of.
+    /// Why operations failed.
     pub failures: Counts,
 }
 
-/// What was measured, at the end.
+/// The metrics of a finished run.
 #[derive(Debug)]
 pub(super) struct Measured {
     pub(super) operations: Vec<OperationMetrics>,
@@ -131,17 +128,6 @@ pub(super) struct Measured {
 }
 
 impl Operations {
-    fn new() -> Self {
-        Self {
-            done: 0,
-            missing: 0,
-            failed: 0,
-            entities: 0,
-            response: LatencyHistogram::default(),
-            service: LatencyHistogram::default(),
-        }
-    }
-
     fn add(&mut self, other: &Self) {
         self.done += other.done;
         self.missing += other.missing;
@@ -167,11 +153,11 @@ impl Operations {
 }
 
 impl Metrics {
-    /// Nothing yet. What comes before that time is the ramp's.
+    /// Metrics of a run whose ramp takes so long.
     pub(super) fn new(ramp: Duration) -> Self {
         let whole = u64::from(ramp.subsec_nanos() > 0);
         Self {
-            operations: Kind::ALL.iter().map(|_| Operations::new()).collect(),
+            operations: Kind::ALL.map(|_| Operations::default()),
             series: Series::new(),
             partitions: Partitions::new(ramp.as_secs() + whole),
             tries: Tries::default(),
@@ -184,7 +170,7 @@ impl Metrics {
         self.partitions.found(partition_key);
     }
 
-    /// An operation begins. Queries are asked for as many entities as they turn out to have read.
+    /// An operation begins. The entities of queries are counted when they have been read.
     pub(super) fn began(&mut self, at: Duration, kind: Kind, partition_key: &str, entities: u64) {
         let second = at.as_secs();
         if matches!(kind, Kind::Get | Kind::Insert | Kind::Upsert | Kind::Batch) {
@@ -195,7 +181,7 @@ impl Metrics {
         }
     }
 
-    /// An attempt of an operation on that partition, or on all, has ended.
+    /// An attempt of an operation has ended; the partition is `None` for a scan.
     pub(super) fn attempted(
         &mut self,
         at: Duration,
@@ -209,13 +195,8 @@ impl Metrics {
     }
 
     /// An operation has ended.
-    pub(super) fn ended(&mut self, ended: &OperationEnd<'_>) {
-        let OperationEnd {
-            kind,
-            times,
-            outcome,
-            served,
-        } = ended;
+    pub(super) fn ended(&mut self, kind: Kind, times: &Times, performed: &Performed) {
+        let Performed { outcome, served } = performed;
         let response = times.response();
         let entities = served.iter().map(|(_, entities)| entities).sum::<u64>();
         let operations = &mut self.operations[kind.index()];
@@ -233,12 +214,12 @@ impl Metrics {
             }
             Outcome::Done | Outcome::Missing => {
                 operations.done += 1;
-                operations.missing += u64::from(**outcome == Outcome::Missing);
+                operations.missing += u64::from(*outcome == Outcome::Missing);
                 one.done[kind.index()] += 1;
             }
         }
         let is_query = matches!(kind, Kind::RowRange | Kind::PartitionRange | Kind::Scan);
-        for (partition_key, entities) in *served {
+        for (partition_key, entities) in served {
             let (second, key) = (times.ended.as_secs(), partition_key.as_deref());
             if is_query {
                 self.partitions.asked(second, key, *entities);
@@ -247,7 +228,7 @@ impl Metrics {
         }
     }
 
-    /// How it stands at that time. Attempts are those of all operations.
+    /// The figures at that time.
     pub(super) fn live(&self, at: Duration, attempts: u64) -> Live {
         let sum = |of: fn(&Operations) -> u64| self.operations.iter().map(of).sum();
         Live {
@@ -256,10 +237,7 @@ impl Metrics {
             failed: sum(|one| one.failed),
             latest: self.series.latest(at),
             points: self.series.points(at),
-            tries: Tries {
-                attempts,
-                ..self.tries.clone()
-            },
+            tries: self.tries(attempts),
             busiest: self
                 .partitions
                 .busiest_now()
@@ -268,7 +246,14 @@ impl Metrics {
         }
     }
 
-    /// Nothing more is begun from that time on. Answers may still come.
+    fn tries(&self, attempts: u64) -> Tries {
+        Tries {
+            attempts,
+            ..self.tries.clone()
+        }
+    }
+
+    /// No operation begins from that time on. Answers may still come.
     pub(super) fn stopped(&mut self, at: Duration) {
         self.partitions.stopped(at.as_secs());
     }
@@ -277,7 +262,7 @@ impl Metrics {
     pub(super) fn end(&mut self, at: Duration, attempts: u64, is_closed: bool) -> Measured {
         let seconds = at.as_secs_f64();
         self.partitions.end(seconds);
-        let mut all = Operations::new();
+        let mut all = Operations::default();
         self.operations.iter().for_each(|one| all.add(one));
         let named = Kind::ALL.iter().zip(&self.operations);
         let operations = named
@@ -292,10 +277,7 @@ impl Metrics {
             partitions: self.partitions.busiest(PARTITIONS_NAMED),
             partitions_seen: self.partitions.len(),
             growth: self.partitions.growth(),
-            tries: Tries {
-                attempts,
-                ..self.tries.clone()
-            },
+            tries: self.tries(attempts),
             failures: self.failures.clone(),
             steady_seconds: steady.seconds,
             asked_per_second: per_second(steady.asked),

@@ -1,11 +1,11 @@
-//! PartitionLoad by partition, and at the ends of the table.
+//! Load by partition, and growth at the ends of the table.
 //!
-//! - Partitions are counted second by second, so that a partition which is hot only for a while is seen: that of a table that
-//!   grows at one end.
-//! - Growth is measured, not taken from the pattern: entities that were written behind the greatest PartitionKey of all seconds before, or
-//!   in it where the run has made it; and the same before the smallest. A hot partition that was at an end from the begin is no growth.
-//! - Bounded: [`SECOND_MAX`] partitions in a second and [`KEPT_MAX`] of the run; those with the least load go first, and their
-//!   load is counted among the others. A partition that comes back after that counts from then on.
+//! - Partitions are counted second by second. So a partition that is hot only for some seconds is found, as in a table that grows at
+//!   one end.
+//! - Growth is measured, not taken from the pattern: entities written behind the greatest PartitionKey of all earlier seconds, or in it
+//!   if the run has created it; and the same before the smallest. A hot partition that was at an end from the begin is not growth.
+//! - Bounded: [`SECOND_MAX`] partitions in a second and [`KEPT_MAX`] of the run. The least loaded are dropped first, and count as
+//!   others. A partition that returns later counts from then on.
 
 use super::series::tenths;
 use partita_model::compare_utf16;
@@ -13,9 +13,9 @@ use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
-/// Most partitions that are told apart within a second.
+/// Most partitions that are counted separately within a second.
 const SECOND_MAX: usize = 20_000;
-/// Most partitions that are kept of a run.
+/// Most partitions that are counted separately in a run.
 const KEPT_MAX: usize = 20_000;
 
 /// The load of a partition.
@@ -30,25 +30,25 @@ pub struct PartitionMetrics {
     pub served_per_second: f64,
     /// Entities that were asked for in its busiest second.
     pub peak_asked: u64,
-    /// Its part of all that was asked for in the whole run, 0 to 1.
+    /// Its share of the entities asked for in the whole run, 0 to 1.
     pub share: f64,
     /// Attempts of operations on it that were refused, in the whole run.
     pub refused: u64,
 }
 
-/// How writes lie to the ends of the table.
+/// Writes at the ends of the table.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Growth {
     /// Entities that were written, a second, in the steady part.
     pub written_per_second: f64,
-    /// The part of them behind the greatest PartitionKey before, or in it where the run has made it, 0 to 1.
+    /// The share of them behind the greatest earlier PartitionKey, or in it if the run has created it, 0 to 1.
     pub tail_share: f64,
-    /// The part of them before the smallest PartitionKey before, or in it where the run has made it, 0 to 1.
+    /// The share of them before the smallest earlier PartitionKey, or in it if the run has created it, 0 to 1.
     pub head_share: f64,
 }
 
-/// Entities of a partition within some time.
+/// The load of a partition, in entities.
 #[derive(Debug, Clone, Copy, Default)]
 struct PartitionLoad {
     asked: u64,
@@ -56,7 +56,7 @@ struct PartitionLoad {
     refused: u64,
 }
 
-/// What is kept of a partition.
+/// The totals of a partition.
 #[derive(Debug, Clone, Copy, Default)]
 struct PartitionTotals {
     all: PartitionLoad,
@@ -70,7 +70,7 @@ pub(super) struct SteadySums {
     pub(super) seconds: f64,
     pub(super) asked: u64,
     pub(super) served: u64,
-    /// What the busiest partition of each second was asked for.
+    /// Entities asked of the busiest partition of each second.
     pub(super) busiest_asked: u64,
     written: u64,
     tail: u64,
@@ -81,42 +81,33 @@ pub(super) struct SteadySums {
 type Ends = Option<(String, String)>;
 
 /// The load of all partitions.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Partitions {
     /// The first second that counts as steady.
     steady_from: u64,
     second: u64,
-    /// The second in which the run ended: what is told of later ones belongs to it.
+    /// The last second: later events count in it.
     last: u64,
     now: HashMap<String, PartitionLoad>,
-    /// Of this second: partitions that are not told apart, and what has none.
+    /// Partitions of this second that are not counted separately, and load without a partition.
     others: PartitionLoad,
     written: [u64; 3],
     kept: HashMap<String, PartitionTotals>,
     steady: SteadySums,
     asked: u64,
-    /// The ends of the table as the run found them (its first second, if it was empty), as this second did, and as they are now.
+    /// The ends of the table at the begin of the run (after its first second, if it was empty), of this second, and now.
     ends_first: Ends,
     ends: Ends,
     ends_now: Ends,
 }
 
 impl Partitions {
-    /// None yet. The part before that second is the ramp's.
+    /// No load yet. Seconds before `steady_from` belong to the ramp.
     pub(super) fn new(steady_from: u64) -> Self {
         Self {
             steady_from,
-            second: 0,
             last: u64::MAX,
-            now: HashMap::new(),
-            others: PartitionLoad::default(),
-            written: [0; 3],
-            kept: HashMap::new(),
-            steady: SteadySums::default(),
-            asked: 0,
-            ends_first: None,
-            ends: None,
-            ends_now: None,
+            ..Self::default()
         }
     }
 
@@ -127,16 +118,16 @@ impl Partitions {
         self.ends_first.clone_from(&self.ends_now);
     }
 
-    /// So many entities are asked for. A partition that is not known is `None`.
+    /// Counts entities that are asked for; the partition is `None` if it is unknown.
     pub(super) fn asked(&mut self, second: u64, partition_key: Option<&str>, entities: u64) {
-        self.turn(second);
+        self.advance(second);
         self.asked += entities;
         self.load(partition_key).asked += entities;
     }
 
-    /// So many of the entities asked for are written: where they lie to the ends of the table.
+    /// Counts writes at the ends of the table.
     pub(super) fn writes(&mut self, second: u64, partition_key: &str, entities: u64) {
-        self.turn(second);
+        self.advance(second);
         let (mut is_head, mut is_tail) = (false, false);
         if let (Some((first, last)), Some((first_found, last_found))) =
             (&self.ends, &self.ends_first)
@@ -154,15 +145,15 @@ impl Partitions {
         stretch(&mut self.ends_now, partition_key);
     }
 
-    /// So many were read or written.
+    /// Counts entities that were read or written.
     pub(super) fn served(&mut self, second: u64, partition_key: Option<&str>, entities: u64) {
-        self.turn(second);
+        self.advance(second);
         self.load(partition_key).served += entities;
     }
 
-    /// An attempt was refused.
+    /// Counts a refused attempt.
     pub(super) fn refused(&mut self, second: u64, partition_key: Option<&str>) {
-        self.turn(second);
+        self.advance(second);
         self.load(partition_key).refused += 1;
     }
 
@@ -179,24 +170,21 @@ impl Partitions {
         let Some(key) = partition_key else {
             return &mut self.others;
         };
-        if !self.now.contains_key(key) {
-            if self.now.len() >= SECOND_MAX {
-                return &mut self.others;
-            }
-            self.now.insert(key.to_owned(), PartitionLoad::default());
+        if self.now.len() >= SECOND_MAX && !self.now.contains_key(key) {
+            return &mut self.others;
         }
         self.now.entry(key.to_owned()).or_default()
     }
 
-    /// Nothing more is asked for from that second on. Answers that come later must not stretch the steady part: in that time
-    /// nothing was asked for, and it would look like a lighter load.
+    /// No operation begins from that second on. Later answers must not stretch the steady part: without new operations it would look
+    /// like a lighter load.
     pub(super) fn stopped(&mut self, second: u64) {
-        self.turn(second);
+        self.advance(second);
         self.last = self.last.min(second);
     }
 
-    /// Goes on to that second.
-    fn turn(&mut self, second: u64) {
+    /// Advances to that second.
+    fn advance(&mut self, second: u64) {
         let second = second.min(self.last);
         if second <= self.second {
             return;
@@ -211,11 +199,11 @@ impl Partitions {
             self.ends_first.clone_from(&self.ends_now);
         }
         if self.kept.len() > KEPT_MAX {
-            self.forget();
+            self.drop_least_loaded();
         }
     }
 
-    /// Adds this second to what is kept.
+    /// Adds this second to the totals.
     fn fold(&mut self, is_steady: bool) {
         let steady = &mut self.steady;
         let others = std::mem::take(&mut self.others);
@@ -244,8 +232,8 @@ impl Partitions {
         }
     }
 
-    /// Lets go the half of the partitions with the least load.
-    fn forget(&mut self) {
+    /// Drops the less loaded half of the partitions.
+    fn drop_least_loaded(&mut self) {
         let mut loads: Vec<u64> = self.kept.values().map(|kept| kept.all.asked).collect();
         let middle = loads.len() / 2;
         let (_, bound, _) = loads.select_nth_unstable(middle);
@@ -253,7 +241,7 @@ impl Partitions {
         self.kept.retain(|_, kept| kept.all.asked > bound);
     }
 
-    /// Ends the run at that time, in seconds: what has no steady second takes the whole of it for steady.
+    /// Ends the run at that time, in seconds. A run without a steady second counts as steady as a whole.
     pub(super) fn end(&mut self, end_seconds: f64) {
         let has_steady = self.steady.seconds > 0.0;
         self.fold(!has_steady);
@@ -278,15 +266,15 @@ impl Partitions {
         self.steady
     }
 
-    /// How many are kept.
+    /// The number of partitions.
     pub(super) fn len(&self) -> u64 {
         self.kept.len() as u64
     }
 
-    /// The busiest ones, the one that was asked for most first.
+    /// The busiest partitions, by entities asked for.
     pub(super) fn busiest(&self, count_max: usize) -> Vec<PartitionMetrics> {
         let mut all: Vec<(&String, &PartitionTotals)> = self.kept.iter().collect();
-        // In the steady part first: what the verdict rests on.
+        // The verdict uses the steady part, so it is compared first.
         let load = |kept: &PartitionTotals| (kept.steady.asked, kept.all.asked);
         all.sort_by(|a, b| load(b.1).cmp(&load(a.1)).then_with(|| a.0.cmp(b.0)));
         let seconds = self.steady.seconds.max(1e-3);
@@ -302,17 +290,11 @@ impl Partitions {
     }
 
     pub(super) fn growth(&self) -> Growth {
-        let SteadySums {
-            seconds,
-            written,
-            tail,
-            head,
-            ..
-        } = self.steady;
+        let steady = &self.steady;
         Growth {
-            written_per_second: tenths(written as f64 / seconds.max(1e-3)),
-            tail_share: part(tail, written),
-            head_share: part(head, written),
+            written_per_second: tenths(steady.written as f64 / steady.seconds.max(1e-3)),
+            tail_share: part(steady.tail, steady.written),
+            head_share: part(steady.head, steady.written),
         }
     }
 }
@@ -325,7 +307,7 @@ impl PartitionLoad {
     }
 }
 
-/// A part of a whole, to a ten-thousandth; 0 of nothing.
+/// A share, rounded to a ten-thousandth; 0 if the whole is 0.
 fn part(part: u64, whole: u64) -> f64 {
     (part as f64 / whole.max(1) as f64 * 10_000.0).round() / 10_000.0
 }
@@ -400,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn growth_at_the_ends_is_seen_in_the_keys() {
+    fn growth_at_the_ends_is_found_by_the_keys() {
         let growth = |key: fn(u64) -> String| {
             let mut partitions = Partitions::new(1);
             partitions.found(&key(0));
@@ -421,7 +403,7 @@ mod tests {
             (0.83..0.84).contains(&slow.tail_share) && slow.head_share == 0.0,
             "{slow:?}"
         );
-        // A hot partition at an end is none.
+        // A hot partition at an end is not growth.
         let hot = growth(|number| format!("p{}", if number % 10 == 0 { number % 70 } else { 0 }));
         assert!(hot.tail_share < 0.02 && hot.head_share < 0.01, "{hot:?}");
         let single = growth(|_| "single".to_owned());
@@ -434,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn many_partitions_take_bounded_room_and_the_hot_one_stays() {
+    fn many_partitions_take_bounded_memory_and_the_hot_one_stays() {
         let mut partitions = Partitions::new(0);
         for second in 0..20 {
             for number in 0..30_000 {

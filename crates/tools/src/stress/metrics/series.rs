@@ -1,20 +1,20 @@
-//! What happened over time: in windows of a second, or of more where a run is long.
+//! Metrics over time, in windows of a second, or longer ones in a long run.
 
 use super::super::mix::Kind;
 use partita_load::WindowHistogram;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// Most windows that are kept. One more, and each two become one of double length, so memory is bounded however long a run is.
+/// Most windows. Before there are more, pairs are merged into windows of double length, so memory is bounded.
 const WINDOWS_MAX: usize = 600;
 
-/// What happened in a while.
+/// The metrics of a window.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Point {
     /// When it begins, in seconds from the begin of the run.
     pub at_seconds: f64,
-    /// How long it is; the last one may be shorter.
+    /// Its length; the last window may be shorter.
     pub seconds: f64,
     /// Operations that succeeded a second, for each kind in the order of [`Kind::ALL`].
     pub done_per_second: [f64; 7],
@@ -24,16 +24,16 @@ pub struct Point {
     pub refused_per_second: f64,
     /// Entities that were read or written, a second.
     pub entities_per_second: f64,
-    /// Latency of half of the operations that ended in it, in microseconds; none where none did.
+    /// The median latency of the operations that ended in it, in microseconds; none without any.
     pub p50_us: Option<u64>,
-    /// Of 99 of 100.
+    /// The 99th percentile.
     pub p99_us: Option<u64>,
-    /// Of 999 of 1,000.
+    /// The 99.9th percentile.
     pub p999_us: Option<u64>,
 }
 
-/// A while as it is counted.
-#[derive(Debug, Clone)]
+/// The counts of a window.
+#[derive(Debug, Clone, Default)]
 pub(super) struct Window {
     pub(super) done: [u64; 7],
     pub(super) failed: u64,
@@ -50,16 +50,6 @@ pub(super) struct Series {
 }
 
 impl Window {
-    fn new() -> Self {
-        Self {
-            done: [0; 7],
-            failed: 0,
-            refused: 0,
-            entities: 0,
-            latencies: WindowHistogram::default(),
-        }
-    }
-
     fn add(&mut self, other: &Self) {
         for (done, more) in self.done.iter_mut().zip(other.done) {
             *done += more;
@@ -95,7 +85,7 @@ impl Series {
         }
     }
 
-    /// The while in which that time lies.
+    /// The window of that time.
     pub(super) fn at(&mut self, at: Duration) -> &mut Window {
         let mut index = self.index(at);
         while index >= WINDOWS_MAX {
@@ -103,7 +93,7 @@ impl Series {
             index = self.index(at);
         }
         while self.windows.len() <= index {
-            self.windows.push(Window::new());
+            self.windows.push(Window::default());
         }
         &mut self.windows[index]
     }
@@ -126,7 +116,7 @@ impl Series {
     pub(super) fn points(&self, end: Duration) -> Vec<Point> {
         let begins = (0_u32..).map(|number| self.length * number);
         let windows = begins.zip(&self.windows);
-        // What is left of the last one says little when it is short.
+        // A very short last window has no meaningful rates.
         let shortest = self.length / 10;
         let points = windows.filter_map(|(at, one)| {
             let length = self.length.min(end.saturating_sub(at));
@@ -135,7 +125,7 @@ impl Series {
         points.collect()
     }
 
-    /// The last while that is over, or the one under way where none is.
+    /// The last complete window, or the current one if there is none.
     pub(super) fn latest(&self, now: Duration) -> Option<Point> {
         let under_way = self.index(now);
         let index = under_way
@@ -154,14 +144,14 @@ impl Point {
         self.done_per_second.iter().sum()
     }
 
-    /// Those of a kind.
+    /// Operations of a kind that succeeded, a second.
     #[must_use]
     pub fn done(&self, kind: Kind) -> f64 {
         self.done_per_second[kind.index()]
     }
 }
 
-/// To a tenth, for figures that nobody reads further.
+/// Rounds to a tenth.
 pub(super) fn tenths(value: f64) -> f64 {
     (value * 10.0).round() / 10.0
 }
@@ -171,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_run_takes_no_more_room_and_loses_nothing() {
+    fn a_long_run_takes_bounded_memory_and_loses_nothing() {
         let mut series = Series::new();
         for second in 0..5_000 {
             let one = series.at(Duration::from_millis(second * 1_000 + 500));
@@ -206,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_while_is_as_long_as_the_run() {
+    fn the_last_window_ends_with_the_run() {
         let mut series = Series::new();
         series.at(Duration::from_millis(100)).done[0] += 1;
         series.at(Duration::from_millis(1_100)).done[0] += 50;

@@ -1,10 +1,10 @@
-//! What became of attempts: refusals by reason, and what the retry policy did.
+//! Outcomes of attempts: refusals by reason, and decisions of the retry policy.
 
 use partita_client::{AttemptEvent, Decision, Error, ErrorKind, GiveUp, RetryReason};
 use partita_load::{Counts, count};
 use serde::{Deserialize, Serialize};
 
-/// What became of attempts.
+/// Outcomes of attempts.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tries {
@@ -12,20 +12,20 @@ pub struct Tries {
     pub attempts: u64,
     /// Attempts that a busy server refused, with 503 or 429, by reason: a word of `x-partita-reason`, else status and code.
     pub refused: Counts,
-    /// Attempts that were followed by another, by what it answers to.
+    /// Attempts that were retried, by reason.
     pub retried: Counts,
-    /// Waits before those, in all, in milliseconds.
+    /// Total time of waits before retries, in milliseconds.
     pub waited_ms: u64,
-    /// How many of the waits were those that the server asked for.
+    /// Waits whose length the server requested.
     pub waits_asked: u64,
-    /// Operations that succeeded at an attempt after their first.
+    /// Operations that succeeded after a retry.
     pub saved: u64,
-    /// Operations that failed, by why there was no further attempt.
+    /// Operations that failed, by the reason why they were not retried.
     pub given_up: Counts,
 }
 
 impl Tries {
-    /// Counts an attempt that failed, or succeeded after others. Says whether it was refused for being too much.
+    /// Counts an attempt that failed, or succeeded after others. Returns whether a busy server refused it.
     pub(super) fn count(&mut self, event: &AttemptEvent<'_>) -> bool {
         let refusal = refusal(event);
         if let Some(word) = &refusal {
@@ -60,17 +60,19 @@ impl Tries {
     }
 }
 
-/// Why the server refused, if it did because it was busy.
+/// The reason of a refusal, if the server refused because it was busy.
 fn refusal(event: &AttemptEvent<'_>) -> Option<String> {
     let status = event.error.and_then(Error::status).or(event.status)?;
     if !matches!(status, 429 | 503) {
         return None;
     }
     let code = event.error.map_or("", Error::code_text);
-    Some(match event.busy_reason {
-        Some(reason) => reason.to_owned(),
-        None => format!("{status} {code}").trim_end().to_owned(),
-    })
+    let reason = event.busy_reason.map(str::to_owned);
+    Some(reason.unwrap_or_else(|| status_and_code(status, code)))
+}
+
+fn status_and_code(status: u16, code: &str) -> String {
+    format!("{status} {code}").trim_end().to_owned()
 }
 
 fn cause(reason: RetryReason) -> String {
@@ -92,12 +94,10 @@ const fn given_up(why: GiveUp) -> &'static str {
     }
 }
 
-/// What an operation failed of, in a few words.
+/// Why an operation failed, in a few words.
 pub(in crate::stress) fn failure(error: &Error) -> String {
     if let Some(status) = error.status() {
-        return format!("{status} {}", error.code_text())
-            .trim_end()
-            .to_owned();
+        return status_and_code(status, error.code_text());
     }
     let word = match error.kind() {
         ErrorKind::Input => "cannot be sent",

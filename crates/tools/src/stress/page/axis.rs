@@ -1,14 +1,14 @@
-//! Scales with marks at numbers that people read easily.
+//! Axes with marks at round numbers.
 
 use crate::stress::display;
 
-/// A scale from values to places.
+/// Maps values to coordinates.
 #[derive(Debug, Clone)]
 pub(super) struct Axis {
     low: f64,
     high: f64,
     is_log: bool,
-    /// Places of the ends.
+    /// Coordinates of the ends.
     from: f64,
     to: f64,
 }
@@ -16,30 +16,26 @@ pub(super) struct Axis {
 impl Axis {
     /// From 0 to a value a little above the highest, in even steps.
     pub(super) fn even(highest: f64, from: f64, to: f64, marks_max: usize) -> Self {
-        let highest = if highest > 0.0 { highest } else { 1.0 };
-        let step = step(highest, marks_max);
+        let axis = Self::exact(highest, from, to);
+        let step = step(axis.high, marks_max);
         Self {
-            low: 0.0,
-            high: (highest / step).ceil() * step,
-            is_log: false,
-            from,
-            to,
+            high: (axis.high / step).ceil() * step,
+            ..axis
         }
     }
 
     /// From 0 to exactly the highest.
     pub(super) fn exact(highest: f64, from: f64, to: f64) -> Self {
-        let high = if highest > 0.0 { highest } else { 1.0 };
         Self {
             low: 0.0,
-            high,
+            high: if highest > 0.0 { highest } else { 1.0 },
             is_log: false,
             from,
             to,
         }
     }
 
-    /// Powers, wide enough for both.
+    /// A logarithmic axis from a power of ten to another that includes both values.
     pub(super) fn log(lowest: f64, highest: f64, from: f64, to: f64) -> Self {
         let low = 10_f64.powf(lowest.max(1.0).log10().floor());
         let high = 10_f64.powf(highest.max(low * 1.01).log10().ceil());
@@ -52,7 +48,7 @@ impl Axis {
         }
     }
 
-    /// The place of a value.
+    /// The coordinate of a value.
     pub(super) fn at(&self, value: f64) -> f64 {
         let part = if self.is_log {
             (value.max(self.low) / self.low).log10() / (self.high / self.low).log10()
@@ -62,7 +58,7 @@ impl Axis {
         self.from + part.clamp(0.0, 1.0) * (self.to - self.from)
     }
 
-    /// Values to mark, so many at most on an even scale; the powers of ten on the other.
+    /// Values to mark: at most `marks_max` on an even axis, the powers of ten on a logarithmic one.
     pub(super) fn marks(&self, marks_max: usize) -> Vec<f64> {
         if self.is_log {
             let decades = (self.high / self.low).log10().round() as i32;
@@ -76,7 +72,7 @@ impl Axis {
     }
 }
 
-/// A step of 1, 2 or 5 times a power of ten, so that at most so many fit.
+/// A step of 1, 2 or 5 times a power of ten, so that at most `marks_max` fit.
 fn step(highest: f64, marks_max: usize) -> f64 {
     let least = highest / marks_max.max(1) as f64;
     let power = 10_f64.powf(least.log10().floor());
@@ -130,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn marks_are_numbers_that_people_read_easily() {
+    fn marks_are_round_numbers() {
         for (highest, marks) in [
             (0.0, vec![0.0, 0.2, 0.4, 0.6, 0.8, 1.0]),
             (7.0, vec![0.0, 2.0, 4.0, 6.0, 8.0]),
@@ -146,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn values_have_their_places() {
+    fn values_have_coordinates() {
         let axis = Axis::exact(200.0, 100.0, 0.0);
         assert_eq!(
             [0.0, 50.0, 200.0, 900.0].map(|value| axis.at(value)),

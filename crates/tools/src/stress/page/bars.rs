@@ -1,12 +1,13 @@
 //! The busiest partitions as bars, with the target as a line.
 
 use super::axis::{Axis, rate_label};
-use super::frame::{SIZES, Size, legend};
+use super::frame::{Size, both};
+use super::shapes::{label, line, rect};
 use super::text::{Text, shortened};
 use crate::stress::{PartitionMetrics, Report, display};
 use std::fmt::Write as _;
 
-/// Bars that are drawn; the table below names more.
+/// Most bars; the table below lists more partitions.
 const BARS_MAX: usize = 12;
 const BAR: f64 = 18.0;
 const PITCH: f64 = 27.0;
@@ -24,18 +25,14 @@ pub(super) fn bars(report: &Report) -> String {
     if report.settings.targets.partition.is_some() {
         entries.push(("target", "target of a partition"));
     }
-    let mut out = legend(&entries);
-    for size in SIZES {
-        out.push_str(&picture(report, size));
-    }
-    out
+    both(&entries, |size| picture(report, size))
 }
 
-/// Where bars are drawn.
+/// The geometry of the bars.
 struct Bars {
     size: Size,
     axis: Axis,
-    /// Where bars begin, and how many letters of a key have room before that.
+    /// Where bars begin, and how many characters of a key fit before that.
     left: f64,
     key_chars: usize,
     bottom: f64,
@@ -47,7 +44,7 @@ fn picture(report: &Report, size: Size) -> String {
         .get(..BARS_MAX)
         .unwrap_or(&report.partitions);
     let highest = partitions.iter().map(length).fold(0.0, f64::max);
-    // A target far away would leave no bar to see: it is named elsewhere then, and not drawn.
+    // A target far beyond the load would make all bars invisible, so it is not drawn.
     let target = report.settings.targets.partition;
     let target = target.filter(|target| *target <= highest * 8.0);
     let is_wide = size.class == "wide";
@@ -82,27 +79,18 @@ fn picture(report: &Report, size: Size) -> String {
     svg
 }
 
-/// Entities a second that a bar stands for.
+/// Entities a second of a bar.
 fn length(one: &PartitionMetrics) -> f64 {
     one.asked_per_second.max(one.served_per_second)
 }
 
 impl Bars {
     fn scale(&self, svg: &mut String) {
-        let Self {
-            size, axis, bottom, ..
-        } = self;
-        for value in axis.marks(size.time_marks / 2) {
-            let (x, label) = (axis.at(value), rate_label(value));
-            let _ = writeln!(
-                svg,
-                "<line class=\"grid\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{TOP}\" y2=\"{bottom}\"/>"
-            );
-            let _ = writeln!(
-                svg,
-                "<text class=\"label middle\" x=\"{x:.1}\" y=\"{:.1}\">{label}</text>",
-                bottom + 17.0
-            );
+        for value in self.axis.marks(self.size.time_marks / 2) {
+            let x = self.axis.at(value);
+            line(svg, "grid", (x, TOP), (x, self.bottom));
+            let at = (x, self.bottom + 17.0);
+            label(svg, "label middle", at, rate_label(value));
         }
     }
 
@@ -123,40 +111,24 @@ impl Bars {
             display::thousands(asked),
             display::thousands(served)
         );
-        let _ = writeln!(
+        let at = (self.left - 10.0, y + 13.5);
+        label(svg, "key end", at, Text(&name));
+        rect(svg, "served", (zero, y), (end, y + BAR));
+        rect(svg, "unserved", (end, y), (all, y + BAR));
+        let rate = rate_label(length(one));
+        label(
             svg,
-            "<text class=\"key end\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
-            self.left - 10.0,
-            y + 13.5,
-            Text(&name)
+            "label value",
+            (all + 7.0, y + 13.0),
+            format_args!("{rate}/s"),
         );
-        for (class, from, to) in [("served", zero, end), ("unserved", end, all)] {
-            let _ = writeln!(
-                svg,
-                "<rect class=\"{class}\" x=\"{from:.1}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{BAR}\"/>",
-                to - from
-            );
-        }
-        let label = rate_label(length(one));
-        let _ = writeln!(
-            svg,
-            "<text class=\"label value\" x=\"{:.1}\" y=\"{:.1}\">{label}/s</text></g>",
-            all + 7.0,
-            y + 13.0
-        );
+        svg.push_str("</g>\n");
     }
 
     fn target(&self, target: f64, svg: &mut String) {
-        let (x, label, bottom) = (self.axis.at(target), rate_label(target), self.bottom);
-        let _ = writeln!(
-            svg,
-            "<line class=\"target\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{:.1}\" y2=\"{bottom}\"/>",
-            TOP - 4.0
-        );
-        let _ = writeln!(
-            svg,
-            "<text class=\"target-label middle\" x=\"{x:.1}\" y=\"{:.1}\">target {label}/s</text>",
-            TOP - 9.0
-        );
+        let (x, rate) = (self.axis.at(target), rate_label(target));
+        line(svg, "target", (x, TOP - 4.0), (x, self.bottom));
+        let text = format_args!("target {rate}/s");
+        label(svg, "target-label middle", (x, TOP - 9.0), text);
     }
 }

@@ -1,17 +1,18 @@
-//! The frame of a plot over time: axes with labels, lines behind, the ramp, and the colours' names.
+//! The frame of a plot over time: axes with labels, grid lines, the ramp, and the legend.
 
 use super::axis::{Axis, time_label};
+use super::shapes::{label, line, rect};
 use super::text::Text;
 use crate::stress::Report;
 use std::fmt::Write as _;
 
-/// Room around the plot, in the picture's own units, which are pixels on a screen that is wide enough.
+/// Margins around the plot, in the units of the picture: pixels on a screen that is wide enough.
 const LEFT: f64 = 58.0;
 const RIGHT: f64 = 20.0;
 const TOP: f64 = 12.0;
 const BOTTOM: f64 = 30.0;
 
-/// A size to draw in: one for wide screens, one for phones, so that letters stay legible on both.
+/// The size of a picture: one for wide screens, one for phones, so that text stays legible on both.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Size {
     pub(super) class: &'static str,
@@ -21,7 +22,7 @@ pub(super) struct Size {
 }
 
 /// Both sizes; the page shows the one that fits.
-pub(super) const SIZES: [Size; 2] = [
+const SIZES: [Size; 2] = [
     Size {
         class: "wide",
         width: 920.0,
@@ -36,8 +37,13 @@ pub(super) const SIZES: [Size; 2] = [
     },
 ];
 
+/// A picture in both sizes, below its legend.
+pub(super) fn both(entries: &[(&str, &str)], picture: impl Fn(Size) -> String) -> String {
+    legend(entries) + &SIZES.map(picture).concat()
+}
+
 impl Size {
-    /// Where values from 0 up go, bottom to top.
+    /// Bottom and top of the plot.
     pub(super) fn vertical(self) -> (f64, f64) {
         (self.height - BOTTOM, TOP)
     }
@@ -48,7 +54,7 @@ impl Size {
     }
 }
 
-/// A plot: `draw` draws into its frame. `title` and `what` are for those who do not see it.
+/// A plot: `draw` draws into its frame. `title` and `what` are for screen readers.
 pub(super) fn plot(
     report: &Report,
     size: Size,
@@ -71,17 +77,9 @@ pub(super) fn plot(
     ramp(report, size, &time, &mut svg);
     let right = width - RIGHT;
     for value in values.marks(5) {
-        let (y, label) = (values.at(value), labels(value));
-        let _ = writeln!(
-            svg,
-            "<line class=\"grid\" x1=\"{LEFT}\" x2=\"{right}\" y1=\"{y:.1}\" y2=\"{y:.1}\"/>"
-        );
-        let _ = writeln!(
-            svg,
-            "<text class=\"label end\" x=\"{:.1}\" y=\"{:.1}\">{label}</text>",
-            LEFT - 8.0,
-            y + 4.0
-        );
+        let y = values.at(value);
+        line(&mut svg, "grid", (LEFT, y), (right, y));
+        label(&mut svg, "label end", (LEFT - 8.0, y + 4.0), labels(value));
     }
     draw(&mut svg, &time);
     times(report, size, &time, &mut svg);
@@ -89,7 +87,7 @@ pub(super) fn plot(
     svg
 }
 
-/// The time in which the load grows, set off.
+/// Marks the ramp.
 fn ramp(report: &Report, size: Size, time: &Axis, svg: &mut String) {
     let (bottom, top) = size.vertical();
     let ramp = report.settings.schedule.ramp().as_secs_f64();
@@ -98,47 +96,27 @@ fn ramp(report: &Report, size: Size, time: &Axis, svg: &mut String) {
         return;
     }
     let (from, to) = (time.at(0.0), time.at(ramp));
-    let (width, height) = (to - from, bottom - top);
-    let _ = writeln!(
-        svg,
-        "<rect class=\"ramp\" x=\"{from:.1}\" y=\"{top}\" width=\"{width:.1}\" height=\"{height}\"/>"
-    );
-    // Narrower ones have no room for the word.
-    if width > 46.0 {
-        let _ = writeln!(
-            svg,
-            "<text class=\"ramp-label\" x=\"{:.1}\" y=\"{:.1}\">ramp</text>",
-            from + 6.0,
-            top + 13.0
-        );
+    rect(svg, "ramp", (from, top), (to, bottom));
+    // A narrower ramp has no room for the word.
+    if to - from > 46.0 {
+        label(svg, "ramp-label", (from + 6.0, top + 13.0), "ramp");
     }
 }
 
-/// The axis of time, over what was drawn.
+/// The axis of time, drawn over the plot.
 fn times(report: &Report, size: Size, time: &Axis, svg: &mut String) {
     let (bottom, _) = size.vertical();
-    let right = size.width - RIGHT;
-    let _ = writeln!(
-        svg,
-        "<line class=\"axis\" x1=\"{LEFT}\" x2=\"{right}\" y1=\"{bottom:.1}\" y2=\"{bottom:.1}\"/>"
-    );
+    line(svg, "axis", (LEFT, bottom), (size.width - RIGHT, bottom));
     for seconds in time.marks(size.time_marks) {
-        let (x, label) = (time.at(seconds), time_label(seconds, report.seconds));
-        let _ = writeln!(
-            svg,
-            "<line class=\"axis\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{bottom:.1}\" y2=\"{:.1}\"/>",
-            bottom + 4.0
-        );
-        let _ = writeln!(
-            svg,
-            "<text class=\"label middle\" x=\"{x:.1}\" y=\"{:.1}\">{label}</text>",
-            bottom + 19.0
-        );
+        let x = time.at(seconds);
+        line(svg, "axis", (x, bottom), (x, bottom + 4.0));
+        let text = time_label(seconds, report.seconds);
+        label(svg, "label middle", (x, bottom + 19.0), text);
     }
 }
 
-/// Names of the colours, each a class of the style sheet.
-pub(super) fn legend(entries: &[(&str, &str)]) -> String {
+/// The legend: classes of the style sheet, with their names.
+fn legend(entries: &[(&str, &str)]) -> String {
     let mut list = "<ul class=\"legend\">".to_owned();
     for (class, name) in entries {
         let _ = write!(

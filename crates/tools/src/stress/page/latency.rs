@@ -1,7 +1,7 @@
-//! Latency over time: half of the operations, 99 of 100, 999 of 1,000, on a scale of powers.
+//! Latency over time: p50, p99 and p99.9 on a logarithmic scale.
 
 use super::axis::{Axis, latency_label};
-use super::frame::{SIZES, Size, legend, plot};
+use super::frame::{Size, both, plot};
 use crate::stress::{Point, Report, display};
 use std::fmt::Write as _;
 
@@ -13,13 +13,10 @@ const LINES: [Line; 3] = [
     ("p50", "p50", |point| point.p50_us),
 ];
 
-/// The plot in both sizes, with the names of its colours.
+/// The plot in both sizes, with its legend.
 pub(super) fn latency(report: &Report) -> String {
-    let mut out = legend(&LINES.map(|(class, name, _)| (class, name)));
-    for size in SIZES {
-        out.push_str(&picture(report, size));
-    }
-    out
+    let entries = LINES.map(|(class, name, _)| (class, name));
+    both(&entries, |size| picture(report, size))
 }
 
 fn picture(report: &Report, size: Size) -> String {
@@ -53,7 +50,7 @@ fn picture(report: &Report, size: Size) -> String {
     )
 }
 
-/// A line through the middles of the windows, with gaps where nothing ended. A while alone is a short line.
+/// A line through the middles of the windows, with gaps where no operation ended. A window between gaps is a short line.
 fn line(points: &[Point], of: fn(&Point) -> Option<u64>, time: &Axis, axis: &Axis) -> String {
     let mut path = String::new();
     let mut is_drawing = false;
@@ -73,8 +70,8 @@ fn line(points: &[Point], of: fn(&Point) -> Option<u64>, time: &Axis, axis: &Axi
             continue;
         }
         let x = time.at(point.at_seconds + point.seconds / 2.0);
-        let go = if is_drawing { 'L' } else { 'M' };
-        let _ = write!(path, "{go}{x:.1} {y:.1}");
+        let command = if is_drawing { 'L' } else { 'M' };
+        let _ = write!(path, "{command}{x:.1} {y:.1}");
         is_drawing = true;
     }
     path
@@ -86,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whiles_without_operations_are_gaps() {
+    fn windows_without_operations_are_gaps() {
         let report = report();
         let (time, axis) = (
             Axis::exact(60.0, 0.0, 60.0),

@@ -1,14 +1,15 @@
-//! A report as one page of HTML: the verdict in words, plots, tables with their figures, and at the end what was asked for.
+//! A report as one page of HTML: the verdict, plots, tables of their figures, and the settings.
 //!
-//! - It asks for nothing from anywhere, and needs no script: style and pictures are in it, and its content policy forbids the rest.
+//! - It loads nothing and needs no script: it contains its style and pictures, and its content policy forbids everything else.
 //! - Light and dark by the reader's setting; wide screens and phones get plots of their own size, so letters stay legible.
-//! - Whatever tables and keys are called, their names are text ([`text::Text`]).
-//! - Pictures are drawn here, as SVG: a plotting crate draws for one size and one colour of paper.
+//! - Names of tables and keys are escaped ([`text::Text`]).
+//! - Pictures are SVG, drawn here: plotting crates support only one size and one background colour.
 
 mod axis;
 mod bars;
 mod frame;
 mod latency;
+mod shapes;
 mod tables;
 mod text;
 mod throughput;
@@ -113,7 +114,7 @@ fn head(report: &Report, page: &mut String) {
 
 fn verdict(report: &Report, page: &mut String) {
     let verdict = &report.verdict;
-    // A headline begins with its gist, and a colon.
+    // A headline begins with a summary and a colon.
     let (word, rest) = verdict
         .headline
         .split_once(": ")
@@ -140,9 +141,9 @@ fn verdict(report: &Report, page: &mut String) {
     page.push_str("</section>\n");
 }
 
-/// A load beside its target: the mark is the target, the bar what is asked for.
+/// A load beside its target: the bar is the load, the mark the target.
 fn meter(one: &Judged, page: &mut String) {
-    // The target stands at the middle of a load twice as large, and further left of a larger one.
+    // The mark stands in the middle for a load twice the target, and further left for larger loads.
     let whole = one.ratio().max(1.25);
     let (bar, mark) = (one.ratio() / whole * 100.0, 100.0 / whole);
     let _ = writeln!(

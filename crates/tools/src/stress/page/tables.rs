@@ -1,14 +1,14 @@
-//! The figures beside the plots, for those who read rather than look.
+//! The figures of the plots, as tables.
 
 use super::text::Text;
-use crate::stress::{Counts, OperationMetrics, Report, Schedule, display};
+use crate::stress::{LatencySummary, OperationMetrics, Report, Schedule, display};
 use std::fmt::Write as _;
 
-/// Partitions of a table that is open from the begin: more would push all else out of sight.
+/// Partitions of a table that is open at first: a longer one would push the rest of the page down.
 const PARTITIONS_OPEN: usize = 12;
 
-/// A table: its caption, the names of its columns, its rows. The first column names the row; `is_text` says of the others whether they are
-/// words. All cells are text.
+/// A table: its caption, the names of its columns, its rows. The first column names the row; `is_text` lists the other columns of words.
+/// Cells are escaped.
 pub(super) fn table(
     caption: &str,
     head: &[&str],
@@ -53,7 +53,11 @@ pub(super) fn table(
     out
 }
 
-/// What became of the operations.
+fn count(count: u64) -> String {
+    display::thousands(count as f64)
+}
+
+/// Counts and latency of the operations.
 pub(super) fn operations(report: &Report) -> String {
     let head = [
         "Operation",
@@ -69,19 +73,12 @@ pub(super) fn operations(report: &Report) -> String {
         "Longest",
     ];
     let row = |one: &OperationMetrics| {
-        let latency = one.response;
-        let times = [
-            latency.p50_us,
-            latency.p90_us,
-            latency.p99_us,
-            latency.p999_us,
-            latency.max_us,
-        ];
-        let counts = [one.done, one.failed, one.missing, one.entities];
+        let response = one.response;
         let mut row = vec![one.operation.clone()];
-        row.extend(counts.map(|count| display::thousands(count as f64)));
+        row.extend([one.done, one.failed, one.missing, one.entities].map(count));
         row.push(display::thousands(one.per_second));
-        row.extend(times.map(display::latency));
+        row.extend([response.p50_us, response.p90_us].map(display::latency));
+        row.extend(tail(response));
         row
     };
     let all = (report.operations.len() > 1).then_some(&report.all);
@@ -94,33 +91,29 @@ pub(super) fn operations(report: &Report) -> String {
     )
 }
 
-/// Latency as the server took it, and as others would have met it.
+fn tail(latency: LatencySummary) -> [String; 3] {
+    [latency.p99_us, latency.p999_us, latency.max_us].map(display::latency)
+}
+
+/// Latency of all operations: response, service, corrected.
 pub(super) fn service(report: &Report) -> String {
-    let one = |name: &str, latency: crate::stress::LatencySummary| {
-        let times = [
-            latency.p50_us,
-            latency.p99_us,
-            latency.p999_us,
-            latency.max_us,
-        ];
-        std::iter::once(name.to_owned())
-            .chain(times.map(display::latency))
-            .collect::<Vec<_>>()
-    };
-    let mut rows = vec![
-        one("from the time it was due (response)", report.all.response),
-        one("from the time it was begun (service)", report.all.service),
+    let all = &report.all;
+    let corrected = "corrected: as callers would meet it who do not wait for each other";
+    let measured = [
+        ("from the time it was due (response)", Some(all.response)),
+        ("from the time it was begun (service)", Some(all.service)),
+        (corrected, all.corrected),
     ];
-    if let Some(corrected) = report.all.corrected {
-        rows.push(one(
-            "corrected: as callers would meet it who do not wait for each other",
-            corrected,
-        ));
-    }
+    let rows = measured.into_iter().filter_map(|(name, latency)| {
+        let latency = latency?;
+        let mut row = vec![name.to_owned(), display::latency(latency.p50_us)];
+        row.extend(tail(latency));
+        Some(row)
+    });
     table(
         "Latency of all operations, measured in several ways",
         &["Latency", "p50", "p99", "p99.9", "Longest"],
-        &rows,
+        &rows.collect::<Vec<_>>(),
         &[],
     )
 }
@@ -135,81 +128,61 @@ pub(super) fn partitions(report: &Report) -> String {
         "Share",
         "Refused",
     ];
-    let rows: Vec<_> = report
-        .partitions
-        .iter()
-        .map(|one| {
-            vec![
-                if one.partition_key.is_empty() {
-                    "(empty)".to_owned()
-                } else {
-                    one.partition_key.clone()
-                },
-                display::thousands(one.asked_per_second),
-                display::thousands(one.served_per_second),
-                display::thousands(one.peak_asked as f64),
-                format!("{:.1} %", one.share * 100.0),
-                display::thousands(one.refused as f64),
-            ]
-        })
-        .collect();
-    let caption = format!(
-        "Entities of the busiest {} of {} partitions",
-        rows.len(),
-        display::thousands(report.partitions_seen as f64)
-    );
+    let rows = report.partitions.iter().map(|one| {
+        let key = match one.partition_key.as_str() {
+            "" => "(empty)",
+            key => key,
+        };
+        vec![
+            key.to_owned(),
+            display::thousands(one.asked_per_second),
+            display::thousands(one.served_per_second),
+            count(one.peak_asked),
+            format!("{:.1} %", one.share * 100.0),
+            count(one.refused),
+        ]
+    });
+    let rows: Vec<_> = rows.collect();
+    let (shown, seen) = (rows.len(), count(report.partitions_seen));
+    let caption = format!("Entities of the busiest {shown} of {seen} partitions");
     let all = table(&caption, &head, &rows, &[]);
-    if rows.len() <= PARTITIONS_OPEN {
+    if shown <= PARTITIONS_OPEN {
         return all;
     }
     format!(
-        "<details><summary>The busiest {} partitions as a table</summary>\n{all}</details>\n",
-        rows.len()
+        "<details><summary>The busiest {shown} partitions as a table</summary>\n{all}</details>\n"
     )
 }
 
 /// Refusals, and what the retry policy did.
 pub(super) fn tries(report: &Report) -> String {
     let tries = &report.tries;
-    let mut rows = vec![vec![
-        "Attempts".to_owned(),
-        String::new(),
-        display::thousands(tries.attempts as f64),
-    ]];
-    let mut add = |what: &str, counts: &Counts| {
-        for (word, count) in counts {
-            rows.push(vec![
-                what.to_owned(),
-                word.clone(),
-                display::thousands(*count as f64),
-            ]);
-        }
-    };
-    add("Refused by the server", &tries.refused);
-    add("Tried again after", &tries.retried);
-    add("Given up", &tries.given_up);
-    add("Operations failed of", &report.failures);
-    let mut more =
-        |what: &str, value: String| rows.push(vec![what.to_owned(), String::new(), value]);
-    more(
-        "Waits before retries, in all",
-        format!(
-            "{} s",
-            display::thousands((tries.waited_ms as f64 / 100.0).round() / 10.0)
+    let row = |what: &str, why: &str, value: String| vec![what.to_owned(), why.to_owned(), value];
+    let mut rows = vec![row("Attempts", "", count(tries.attempts))];
+    for (what, counts) in [
+        ("Refused by the server", &tries.refused),
+        ("Tried again after", &tries.retried),
+        ("Given up", &tries.given_up),
+        ("Operations failed of", &report.failures),
+    ] {
+        rows.extend(
+            counts
+                .iter()
+                .map(|(why, of_it)| row(what, why, count(*of_it))),
+        );
+    }
+    let waited = display::thousands((tries.waited_ms as f64 / 100.0).round() / 10.0);
+    for (what, value) in [
+        ("Waits before retries, in all", format!("{waited} s")),
+        ("Waits that the server asked for", count(tries.waits_asked)),
+        (
+            "Operations that succeeded after a retry",
+            count(tries.saved),
         ),
-    );
-    more(
-        "Waits that the server asked for",
-        display::thousands(tries.waits_asked as f64),
-    );
-    more(
-        "Operations that succeeded after a retry",
-        display::thousands(tries.saved as f64),
-    );
-    more(
-        "Operations due and never begun",
-        display::thousands(report.not_begun as f64),
-    );
+        ("Operations due and never begun", count(report.not_begun)),
+    ] {
+        rows.push(row(what, "", value));
+    }
     table(
         "Attempts, refusals, and what the retry policy did",
         &["What", "Why", "Count"],
@@ -218,7 +191,7 @@ pub(super) fn tries(report: &Report) -> String {
     )
 }
 
-/// What was asked for.
+/// The settings of the run.
 pub(super) fn settings(report: &Report) -> String {
     let rows = keys_and_rows(report).into_iter().chain(load(report));
     let rows: Vec<_> = rows
@@ -238,15 +211,9 @@ fn keys_and_rows(report: &Report) -> Vec<Setting> {
         ("Run", settings.run.clone()),
         ("Keys", settings.pattern.to_string()),
         ("Seed", settings.seed.to_string()),
-        ("Rows loaded", display::thousands(settings.rows as f64)),
-        (
-            "New rows of the run",
-            display::thousands(report.new_rows as f64),
-        ),
-        (
-            "Bytes of text in a row",
-            display::thousands(settings.row_bytes as f64),
-        ),
+        ("Rows loaded", count(settings.rows)),
+        ("New rows of the run", count(report.new_rows)),
+        ("Bytes of text in a row", count(settings.row_bytes)),
         ("Partition worked on", aim),
     ]
 }
@@ -254,10 +221,8 @@ fn keys_and_rows(report: &Report) -> Vec<Setting> {
 fn load(report: &Report) -> Vec<Setting> {
     let settings = &report.settings;
     let seconds = |seconds: f64| {
-        format!(
-            "{} s",
-            display::thousands((seconds * 100.0).round() / 100.0)
-        )
+        let rounded = (seconds * 100.0).round() / 100.0;
+        format!("{} s", display::thousands(rounded))
     };
     let or = |text: Option<String>, none: &str| text.unwrap_or_else(|| none.to_owned());
     let target = |target: Option<f64>| {
@@ -268,37 +233,26 @@ fn load(report: &Report) -> Vec<Setting> {
         Schedule::Closed { .. } => "each worker's next operation begins when its last has ended",
         Schedule::Rate { .. } => "each operation has its time, whatever becomes of the others",
     };
+    let (batch, range) = (settings.batch_rows, settings.range_rows);
+    let duration = settings.duration_seconds.map(seconds);
     let (all, steady) = (seconds(report.seconds), seconds(report.steady_seconds));
     let stopped = if report.is_interrupted {
         "; stopped before the end"
     } else {
         ""
     };
-    let operations = settings
-        .operations
-        .map(|count| display::thousands(count as f64));
+    let measured = format!("{all}, {steady} of them steady{stopped}");
+    let operations = or(settings.operations.map(count), "no bound");
     vec![
         ("Mix", settings.mix.to_string()),
-        (
-            "Rows of a batch, of a range",
-            format!("{}, {}", settings.batch_rows, settings.range_rows),
-        ),
+        ("Rows of a batch, of a range", format!("{batch}, {range}")),
         ("Schedule", format!("{}: {how}", settings.schedule)),
         ("Workers", settings.workers.to_string()),
-        (
-            "Duration",
-            or(
-                settings.duration_seconds.map(seconds),
-                "until all operations are done",
-            ),
-        ),
-        ("Operations at most", or(operations, "no bound")),
+        ("Duration", or(duration, "until all operations are done")),
+        ("Operations at most", operations),
         ("Retries of a request", settings.retries.to_string()),
         ("Target of a partition", target(settings.targets.partition)),
         ("Target of the account", target(settings.targets.account)),
-        (
-            "Measured",
-            format!("{all}, {steady} of them steady{stopped}"),
-        ),
+        ("Measured", measured),
     ]
 }

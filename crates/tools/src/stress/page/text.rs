@@ -1,9 +1,9 @@
-//! Text inside of a page: whatever it is, it stays text.
+//! Escapes text for a page.
 
 use std::fmt;
 
-/// Shows a text so that nothing of it is markup: in content and in quoted attributes alike. Control characters, which a page must not
-/// hold, are shown as U+FFFD.
+/// Displays a text with its markup escaped, for content and quoted attributes. U+FFFD replaces control characters, which a page must
+/// not contain.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Text<'a>(pub(super) &'a str);
 
@@ -18,7 +18,7 @@ impl fmt::Display for Text<'_> {
                 '"' => f.write_str("&quot;")?,
                 '\'' => f.write_str("&#39;")?,
                 c if c.is_control() => f.write_char('\u{FFFD}')?,
-                // Changes of direction would turn what follows.
+                // Direction overrides would affect the following text.
                 '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' => f.write_char('\u{FFFD}')?,
                 c => f.write_char(c)?,
             }
@@ -27,7 +27,7 @@ impl fmt::Display for Text<'_> {
     }
 }
 
-/// So many characters at most, the middle left out: keys often differ at both ends only.
+/// Shortens a text by its middle, because keys often differ at both ends.
 pub(super) fn shortened(text: &str, chars_max: usize) -> String {
     let count = text.chars().count();
     if count <= chars_max {
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_of_a_text_is_markup() {
+    fn markup_is_escaped() {
         let shown = Text("<script>'\"&\u{0}\n\u{202E}é</script>").to_string();
         assert_eq!(
             shown,

@@ -1,18 +1,18 @@
-//! Operations over time, one kind on the other, and on top what the server refused.
+//! Operations over time, stacked by kind, with refused attempts on top.
 
 use super::axis::{Axis, rate_label};
-use super::frame::{SIZES, Size, legend, plot};
+use super::frame::{Size, both, plot};
 use crate::stress::{Kind, Point, Report};
 use std::fmt::Write as _;
 
-/// What is stacked: a class of the style sheet, a name, and how much of a point it is.
+/// A layer of the stack: a class of the style sheet, a name, and its value of a point.
 struct Layer {
     class: String,
     name: &'static str,
     of: Box<dyn Fn(&Point) -> f64>,
 }
 
-/// The plot in both sizes, with the names of its colours.
+/// The plot in both sizes, with its legend.
 pub(super) fn throughput(report: &Report) -> String {
     let layers = layers(report);
     let at_a_rate = report.settings.schedule.rate_at(0.0).is_some();
@@ -23,20 +23,15 @@ pub(super) fn throughput(report: &Report) -> String {
     if at_a_rate {
         entries.push(("wanted", "rate that was wanted"));
     }
-    let mut out = legend(&entries);
-    for size in SIZES {
-        out.push_str(&picture(report, &layers, size));
-    }
-    out
+    both(&entries, |size| picture(report, &layers, size))
 }
 
 fn layers(report: &Report) -> Vec<Layer> {
-    let kinds = Kind::ALL.into_iter().filter(|kind| {
-        report
-            .operations
-            .iter()
-            .any(|one| one.operation == kind.name())
-    });
+    let has = |kind: &Kind| {
+        let mut operations = report.operations.iter();
+        operations.any(|one| one.operation == kind.name())
+    };
+    let kinds = Kind::ALL.into_iter().filter(has);
     let mut layers: Vec<Layer> = kinds
         .map(|kind| Layer {
             class: format!("kind-{kind}"),
@@ -51,12 +46,11 @@ fn layers(report: &Report) -> Vec<Layer> {
             of: Box::new(|point| point.refused_per_second),
         });
     }
-    let fails_otherwise = report
+    let has_failed = report
         .series
         .iter()
-        .any(|point| point.failed_per_second > 0.0)
-        && report.tries.refused_sum() == 0;
-    if fails_otherwise {
+        .any(|point| point.failed_per_second > 0.0);
+    if has_failed && report.tries.refused_sum() == 0 {
         layers.push(Layer {
             class: "failed".to_owned(),
             name: "failed",
@@ -75,7 +69,7 @@ fn picture(report: &Report, layers: &[Layer], size: Size) -> String {
         .rate_at(report.seconds)
         .unwrap_or(0.0);
     let (bottom, top) = size.vertical();
-    // A rate that was wanted and never nearly reached would press all else to the bottom.
+    // A target rate far above the measured one would flatten the plot.
     let highest = if wanted < highest * 3.0 {
         highest.max(wanted)
     } else {
@@ -111,14 +105,14 @@ fn picture(report: &Report, layers: &[Layer], size: Size) -> String {
     )
 }
 
-/// The area between two heights of each point, as steps: a point is an average over its while.
+/// The area between two heights of each point, as steps: a point is an average over its window.
 fn area(points: &[Point], below: &[f64], above: &[f64], time: &Axis, axis: &Axis) -> String {
     let mut path = String::new();
     for (at, (point, height)) in points.iter().zip(above).enumerate() {
         let (x, y) = (time.at(point.at_seconds), axis.at(*height));
         let end = time.at(point.at_seconds + point.seconds);
-        let go = if at == 0 { 'M' } else { 'L' };
-        let _ = write!(path, "{go}{x:.1} {y:.1}H{end:.1}");
+        let command = if at == 0 { 'M' } else { 'L' };
+        let _ = write!(path, "{command}{x:.1} {y:.1}H{end:.1}");
     }
     for (point, height) in points.iter().zip(below).rev() {
         let (x, y) = (time.at(point.at_seconds), axis.at(*height));
@@ -128,15 +122,20 @@ fn area(points: &[Point], below: &[f64], above: &[f64], time: &Axis, axis: &Axis
     path
 }
 
-/// The rate that was wanted, over time.
+/// The target rate over time.
 fn wanted_line(report: &Report, time: &Axis, axis: &Axis) -> Option<String> {
     report.settings.schedule.rate_at(0.0)?;
     let mut path = String::new();
     for step in 0..=200 {
         let seconds = report.seconds * f64::from(step) / 200.0;
         let rate = report.settings.schedule.rate_at(seconds)?;
-        let go = if step == 0 { 'M' } else { 'L' };
-        let _ = write!(path, "{go}{:.1} {:.1}", time.at(seconds), axis.at(rate));
+        let command = if step == 0 { 'M' } else { 'L' };
+        let _ = write!(
+            path,
+            "{command}{:.1} {:.1}",
+            time.at(seconds),
+            axis.at(rate)
+        );
     }
     Some(path)
 }

@@ -1,13 +1,13 @@
 //! A run on tokio: the workers of [`partita_load::Run`] send operations to a [`Target`] until the end.
 //!
-//! The run ends after its time or its number of operations, or when it is told to. Operations under way have [`GRACE`] to end; what
-//! has not ended then is recorded as failed, with the time it took so far.
+//! The run ends after its time or its number of operations, or when it is stopped. Running operations then have [`GRACE`] to end;
+//! after that they count as failed, with the time they took so far.
 
-use super::metrics::{OperationEnd, Outcome};
+use super::metrics::{Outcome, Performed};
 use super::mix::Kind;
 use super::recorder::{OPERATION_PARTITION, Recorder};
 use super::requests::{Request, Requests};
-use super::target::{Performed, Target};
+use super::target::Target;
 use partita_load::{Clock, Run, RunOptions, Sender, Times};
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, sleep_until};
 
-/// For operations under way at the end of a run: longer than a server's own bound for a page.
+/// The grace period of running operations at the end: longer than a server's own bound for a page.
 pub const GRACE: Duration = Duration::from_secs(6);
 
 /// How a run ended.
@@ -23,25 +23,25 @@ pub const GRACE: Duration = Duration::from_secs(6);
 pub struct RunEnd {
     /// When, from its begin.
     pub at: Duration,
-    /// Whether it was told to stop before its end.
+    /// Whether it was stopped before its end.
     pub is_interrupted: bool,
-    /// Operations that were due before the end and never begun, because all workers were busy.
+    /// Operations that were due before the end and never began, because all workers were busy.
     pub not_begun: u64,
 }
 
-/// What the workers are told.
+/// Signals to the workers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Signal {
     Go,
-    /// Begin nothing more.
+    /// Begin no operation.
     Stop,
     /// End now.
     Abort,
 }
 
-/// Runs operations until the end. Each time `stop` is ready, the run is told to stop: the second time at once.
+/// Runs operations until the end. When `stop` is ready, the run ends with the grace period; when it is ready again, at once.
 ///
-/// Cancel safe in that nothing goes on after it was dropped; writes under way may have happened.
+/// Cancel safe: nothing runs after it is dropped; running writes may have happened.
 pub async fn run<T: Target>(
     target: T,
     requests: Arc<Requests>,
@@ -75,6 +75,8 @@ pub async fn run<T: Target>(
             None => std::future::pending().await,
         }
     };
+    let end = options.duration.unwrap_or(Duration::MAX);
+    let elapsed = || begin.elapsed().min(end);
     let mut is_interrupted = false;
     let has_ended = tokio::select! {
         biased;
@@ -84,9 +86,7 @@ pub async fn run<T: Target>(
     };
     if !has_ended {
         let _ = tell.send(Signal::Stop);
-        let at = begin.elapsed();
-        let at = options.duration.map_or(at, |duration| at.min(duration));
-        recorder.stopped(at);
+        recorder.metrics().stopped(elapsed());
         let has_ended = tokio::select! {
             biased;
             () = &mut all => true,
@@ -99,8 +99,7 @@ pub async fn run<T: Target>(
         }
     }
     // The grace at the end is not part of the time in which operations were begun.
-    let at = begin.elapsed();
-    let at = options.duration.map_or(at, |duration| at.min(duration));
+    let at = elapsed();
     RunEnd {
         at,
         is_interrupted,
@@ -182,12 +181,7 @@ impl<T: Target> Sender for TargetSender<T> {
     }
 
     fn record(&mut self, times: Times, (kind, performed): (Kind, Performed)) {
-        self.recorder.ended(&OperationEnd {
-            kind,
-            times,
-            outcome: &performed.outcome,
-            served: &performed.served,
-        });
+        self.recorder.metrics().ended(kind, &times, &performed);
     }
 }
 

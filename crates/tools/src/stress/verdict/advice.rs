@@ -1,19 +1,19 @@
-//! Which change would help. Each piece of advice says what was seen, what to do, and what that costs.
+//! Advice on a table's design. Each piece states the observation, the remedy, and its cost.
 
 use super::{DUE_FOR_BEGUN_MAX, End, Evidence, Judged, Scope, State};
 use crate::stress::mix::Kind;
 use partita_load::thousands;
 
-/// Of a target, how much of it a bucket should take: hashes are uneven, and load has peaks.
+/// The share of a target that a bucket should take: hashes are uneven, and load has peaks.
 const BUCKET_FILL: f64 = 0.7;
-/// Of all operations, from which on they are worth a word.
+/// The least share of refusals that is mentioned.
 const WORTH_A_WORD: f64 = 0.05;
-/// Of refusals, from which on they are of that reason.
+/// The share from which on a reason or kind dominates.
 const MOSTLY: f64 = 0.5;
-/// More buckets are no design any more.
+/// Most buckets: more are not practical.
 const BUCKETS_MAX: u64 = 10_000;
 
-/// What would help, the most important first.
+/// The advice, the most important first.
 pub(super) fn of(evidence: &Evidence<'_>, judged: &[Judged]) -> Vec<String> {
     let all = [
         keys(evidence, judged),
@@ -28,7 +28,7 @@ pub(super) fn of(evidence: &Evidence<'_>, judged: &[Judged]) -> Vec<String> {
     all.into_iter().flatten().collect()
 }
 
-/// A PartitionKey, or an end of the table, takes too much.
+/// A PartitionKey, or an end of the table, exceeds its target.
 fn keys(evidence: &Evidence<'_>, judged: &[Judged]) -> Option<String> {
     let of = |scope| judged.iter().find(|one| one.scope == scope);
     let (partition, server) = (of(Scope::Partition)?, of(Scope::Server)?);
@@ -81,7 +81,7 @@ fn headroom(server: &Judged) -> String {
     )
 }
 
-/// The busiest partition by name, if it is always the same.
+/// The busiest partition by name, if it is the same in most seconds.
 fn name(evidence: &Evidence<'_>) -> String {
     match evidence.partitions.first() {
         Some(busiest) if evidence.busiest_asked_per_second <= 2.0 * busiest.asked_per_second => {
@@ -91,7 +91,7 @@ fn name(evidence: &Evidence<'_>) -> String {
     }
 }
 
-/// How many partitions the load needs, with room for what is uneven.
+/// How many partitions the load needs, with a reserve for uneven hashes.
 fn buckets(judged: &Judged) -> u64 {
     let wanted = (judged.ratio() / BUCKET_FILL).ceil();
     (wanted as u64).clamp(2, BUCKETS_MAX)
@@ -109,7 +109,7 @@ fn batches(evidence: &Evidence<'_>) -> Option<String> {
     })
 }
 
-/// More than an account is promised.
+/// The account exceeds its target.
 fn account(judged: &[Judged]) -> Option<String> {
     let account = judged.iter().find(|one| one.scope == Scope::Account)?;
     (account.state == State::Over).then(|| {
@@ -138,7 +138,7 @@ fn scans(evidence: &Evidence<'_>) -> Option<String> {
     ))
 }
 
-/// Refused though the target is kept, or for other reasons.
+/// Refusals without an exceeded target, or for other reasons.
 fn refusals(evidence: &Evidence<'_>, judged: &[Judged]) -> Option<String> {
     if !evidence.is_refused() {
         return None;
@@ -164,14 +164,9 @@ fn refusals(evidence: &Evidence<'_>, judged: &[Judged]) -> Option<String> {
     })
 }
 
-/// Operations that users would have seen fail.
+/// Operations that failed after retries.
 fn retries(evidence: &Evidence<'_>) -> Option<String> {
-    let budget = evidence
-        .tries
-        .given_up
-        .get("retry budget used up")
-        .copied()
-        .unwrap_or(0);
+    let budget = given_up(evidence, "retry budget used up");
     (budget > 0).then(|| {
         format!(
             "{} operations failed because the client's retry budget was empty: more than every fifth was refused, and trying again \
@@ -181,7 +176,7 @@ fn retries(evidence: &Evidence<'_>) -> Option<String> {
     })
 }
 
-/// The rate was not reached.
+/// The run did not keep its rate.
 fn rate(evidence: &Evidence<'_>) -> Option<String> {
     (evidence.due_for_begun > DUE_FOR_BEGUN_MAX).then(|| {
         format!(
@@ -192,14 +187,9 @@ fn rate(evidence: &Evidence<'_>) -> Option<String> {
     })
 }
 
-/// Failures that no retry could help.
+/// Failures that are not retried.
 fn failures(evidence: &Evidence<'_>) -> Option<String> {
-    let other = evidence
-        .tries
-        .given_up
-        .get("not worth another attempt")
-        .copied()
-        .unwrap_or(0);
+    let other = given_up(evidence, "not worth another attempt");
     (other > 0).then(|| {
         format!(
             "{} operations failed for reasons that have nothing to do with load; the list of failures names them.",
@@ -208,7 +198,12 @@ fn failures(evidence: &Evidence<'_>) -> Option<String> {
     })
 }
 
-/// The part of the refusals whose reason ends so.
+fn given_up(evidence: &Evidence<'_>, reason: &str) -> u64 {
+    let counts = &evidence.tries.given_up;
+    counts.get(reason).copied().unwrap_or_default()
+}
+
+/// The share of refusals whose reason ends with this.
 fn refused_as(evidence: &Evidence<'_>, reason: &str) -> f64 {
     let of_it = evidence
         .tries
@@ -220,7 +215,7 @@ fn refused_as(evidence: &Evidence<'_>, reason: &str) -> f64 {
     if share < WORTH_A_WORD { 0.0 } else { share }
 }
 
-/// The part of the operations that are of that kind.
+/// The share of operations of that kind.
 fn share(evidence: &Evidence<'_>, wanted: Kind) -> f64 {
     let all: u64 = evidence.kinds.iter().map(|(_, count, _)| count).sum();
     let of_it = evidence.kinds.iter().filter(|(kind, ..)| *kind == wanted);

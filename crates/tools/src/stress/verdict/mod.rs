@@ -1,12 +1,12 @@
-//! What a run says about a design: how its load stands to what a service promises, and which change of the keys would help.
+//! The verdict on a table's design: its load compared with the targets of a service, and advice on the keys.
 //!
-//! | scope | what is compared |
+//! | scope | compared load |
 //! | --- | --- |
 //! | partition | entities a second asked of the busiest PartitionKey |
-//! | server | entities a second that land on one server, however the table is cut: those of the busiest partition, or what is written at one end of a table that grows there. A range has no target of its own; no more is promised for it than for one partition |
+//! | server | entities a second that one server receives, however the table is split: those of the busiest partition, or the writes at one end of a growing table. A range has no target of its own, so the target of a partition applies |
 //! | account | entities a second asked of the table |
 //!
-//! Pure functions of a report's figures, so that whoever reads a report can judge it again by other targets.
+//! Pure functions of a report's figures, so a stored report can be judged by other targets.
 
 mod advice;
 
@@ -19,59 +19,59 @@ use std::fmt;
 /// Operations due for each one begun, up to which a rate counts as kept.
 pub(super) const DUE_FOR_BEGUN_MAX: f64 = 1.01;
 
-/// Of a target, from which on it is near: what is measured on one machine and one day is not exact.
+/// The share of a target from which on it is near: measurements of one machine and one day are not exact.
 const NEAR: f64 = 0.8;
-/// Of all attempts, from which on refusals are more than a hiccup.
+/// The share of refused attempts from which on they matter.
 const REFUSED_SHARE: f64 = 0.001;
-/// Of all that is written, from which on a table grows at one end.
+/// The share of writes at one end from which on a table grows there.
 const GROWS: f64 = 0.5;
 
-/// What a service promises, in entities a second.
+/// The targets of a service, in entities a second.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Targets {
-    /// Of each partition; none if it is not judged.
+    /// For each partition; none to ignore partitions.
     pub partition: Option<f64>,
-    /// Of the account; none if it is not judged.
+    /// For the account; none to ignore it.
     pub account: Option<f64>,
 }
 
 impl Targets {
-    /// Today's ("Scalability and performance targets for Table storage").
+    /// The current targets ("Scalability and performance targets for Table storage").
     pub const AZURE: Self = Self {
         partition: Some(2_000.0),
         account: Some(20_000.0),
     };
-    /// Of the service's first years.
+    /// The targets of the service's first years.
     pub const CLASSIC: Self = Self {
         partition: Some(500.0),
         account: Some(5_000.0),
     };
-    /// None: only refusals are judged.
+    /// No targets: only refusals are judged.
     pub const OFF: Self = Self {
         partition: None,
         account: None,
     };
 }
 
-/// What a verdict rests on.
+/// The evidence of a verdict.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Evidence<'a> {
-    /// What is promised.
+    /// The targets.
     pub targets: Targets,
-    /// Whether operations came at a rate: what a closed loop asks for depends on what it gets.
+    /// Whether operations had a fixed rate: in a closed loop the load depends on the server.
     pub at_a_rate: bool,
     /// Entities that were asked for, a second, in the steady part, those due and never begun included.
     pub asked_per_second: f64,
-    /// The same of the busiest partition of each second, on average.
+    /// The same for the busiest partition of each second, on average.
     pub busiest_asked_per_second: f64,
     /// Operations that were due, for each one that was begun: 1, or more where the run could not keep its rate.
     pub due_for_begun: f64,
     /// The partitions, the busiest first.
     pub partitions: &'a [PartitionMetrics],
-    /// Where writes lie.
+    /// Writes at the ends of the table.
     pub growth: Growth,
-    /// What became of attempts.
+    /// Outcomes of attempts.
     pub tries: &'a Tries,
     /// Operations that failed.
     pub failed: u64,
@@ -79,11 +79,12 @@ pub struct Evidence<'a> {
     pub kinds: &'a [(Kind, u64, u64)],
 }
 
-/// How something stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+/// A load compared with its target.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
     /// Below four fifths of the target.
+    #[default]
     Within,
     /// Below the target, but not by much.
     Near,
@@ -101,7 +102,7 @@ impl fmt::Display for State {
     }
 }
 
-/// What a target is for.
+/// The scope of a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scope {
@@ -114,7 +115,7 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// Its word.
+    /// Its name.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -125,19 +126,19 @@ impl Scope {
     }
 }
 
-/// A load and its target.
+/// A judged load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Judged {
-    /// Whose.
+    /// The scope of the target.
     pub scope: Scope,
-    /// Which one, in words.
+    /// A description of the partition, server or account.
     pub what: String,
-    /// Entities a second that are asked of it.
+    /// Entities a second asked of it.
     pub asked_per_second: f64,
-    /// Entities a second that are promised.
+    /// The target, in entities a second.
     pub target_per_second: f64,
-    /// How it stands.
+    /// The load compared with the target.
     pub state: State,
 }
 
@@ -158,47 +159,35 @@ impl Judged {
         }
     }
 
-    /// What is asked for, as a multiple of what is promised.
+    /// The load divided by the target.
     #[must_use]
     pub fn ratio(&self) -> f64 {
         self.asked_per_second / self.target_per_second
     }
 }
 
-/// What is to be said about a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// The verdict on a run.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Verdict {
-    /// The worst that was found.
+    /// The worst state.
     pub state: State,
-    /// In a sentence.
+    /// A summary in one sentence.
     pub headline: String,
-    /// Loads and targets.
+    /// The judged loads.
     pub judged: Vec<Judged>,
-    /// What would help, the most important first.
+    /// Advice, the most important first.
     pub advice: Vec<String>,
 }
 
 impl Verdict {
-    /// Nothing was judged yet.
-    pub(super) fn none() -> Self {
-        Self {
-            state: State::Within,
-            headline: String::new(),
-            judged: Vec::new(),
-            advice: Vec::new(),
-        }
-    }
-
-    /// Judges.
+    /// The verdict from this evidence.
     #[must_use]
     pub fn of(evidence: &Evidence<'_>) -> Self {
         let judged = evidence.judged();
-        let refused = evidence.refused_share();
-        let is_refused = refused >= REFUSED_SHARE;
         let worst = judged.iter().map(|judged| judged.state).max();
         let state = match worst {
-            _ if is_refused || evidence.failed > 0 => State::Over,
+            _ if evidence.is_refused() || evidence.failed > 0 => State::Over,
             Some(state) => state,
             None => State::Within,
         };
@@ -213,7 +202,7 @@ impl Verdict {
 }
 
 impl Evidence<'_> {
-    /// Refused attempts, of all.
+    /// The share of refused attempts.
     fn refused_share(&self) -> f64 {
         self.tries.refused_sum() as f64 / self.tries.attempts.max(1) as f64
     }
@@ -222,7 +211,7 @@ impl Evidence<'_> {
         self.refused_share() >= REFUSED_SHARE
     }
 
-    /// Entities a second at the busiest partition, or the busiest of each second.
+    /// Entities a second asked of the busiest partition, over the run or of each second.
     fn busiest(&self) -> f64 {
         let steady = self
             .partitions
@@ -231,19 +220,15 @@ impl Evidence<'_> {
         steady.max(self.busiest_asked_per_second)
     }
 
-    /// Where the table grows, and how many entities a second.
+    /// The end at which the table grows, and its writes in entities a second.
     fn grows(&self) -> Option<(End, f64)> {
-        let Growth {
-            written_per_second,
-            tail_share,
-            head_share,
-        } = self.growth;
-        let (end, share) = match tail_share >= head_share {
-            true => (End::Tail, tail_share),
-            false => (End::Head, head_share),
+        let growth = self.growth;
+        let (end, share) = match growth.tail_share >= growth.head_share {
+            true => (End::Tail, growth.tail_share),
+            false => (End::Head, growth.head_share),
         };
-        let does = share >= GROWS && written_per_second > 0.0;
-        does.then_some((end, written_per_second * share * self.due_for_begun))
+        let written = growth.written_per_second * share * self.due_for_begun;
+        (share >= GROWS && written > 0.0).then_some((end, written))
     }
 
     fn judged(&self) -> Vec<Judged> {
@@ -262,20 +247,12 @@ impl Evidence<'_> {
             let asked = self.busiest();
             judged.push(Judged::new(Scope::Partition, what, asked, target));
             let (what, on_server) = match self.grows() {
-                Some((End::Tail, written)) => {
-                    ("the range at the end of the table".to_owned(), written)
-                }
-                Some((End::Head, written)) => {
-                    ("the range at the begin of the table".to_owned(), written)
-                }
-                None => ("the server of the busiest partition".to_owned(), asked),
+                Some((End::Tail, written)) => ("the range at the end of the table", written),
+                Some((End::Head, written)) => ("the range at the begin of the table", written),
+                None => ("the server of the busiest partition", asked),
             };
-            judged.push(Judged::new(
-                Scope::Server,
-                what,
-                on_server.max(asked),
-                target,
-            ));
+            let (what, asked) = (what.to_owned(), on_server.max(asked));
+            judged.push(Judged::new(Scope::Server, what, asked, target));
         }
         if let Some(target) = self.targets.account {
             let what = "all of the table".to_owned();
@@ -295,24 +272,15 @@ enum End {
 
 fn headline(evidence: &Evidence<'_>, judged: &[Judged], state: State) -> String {
     let refused = evidence.refused_share();
-    let mut worst: Option<&Judged> = None;
-    for one in judged {
-        if worst.is_none_or(|worst| one.ratio() > worst.ratio()) {
-            worst = Some(one);
-        }
-    }
+    // Of equal ratios the first one counts.
+    let worst = judged.iter().rev();
+    let worst = worst.max_by(|a, b| a.ratio().total_cmp(&b.ratio()));
     let load = worst.map(|one| {
-        let Judged {
-            scope,
-            asked_per_second,
-            target_per_second,
-            ..
-        } = one;
-        let scope = scope.name();
         format!(
-            "{} entities/s asked of one {scope}, {} promised ({:.1} times)",
-            thousands(*asked_per_second),
-            thousands(*target_per_second),
+            "{} entities/s asked of one {}, {} promised ({:.1} times)",
+            thousands(one.asked_per_second),
+            one.scope.name(),
+            thousands(one.target_per_second),
             one.ratio()
         )
     });

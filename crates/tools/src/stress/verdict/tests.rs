@@ -1,14 +1,14 @@
-//! Designs of tables, and what is to be said about each.
+//! Table designs, and the verdict on each.
 
 use super::*;
 
-/// What was seen of a design.
+/// The metrics of a design.
 struct Case {
     name: &'static str,
-    /// Entities a second, and the part of it that the busiest partition takes.
+    /// Entities a second, and the share of the busiest partition.
     asked: f64,
     share: f64,
-    /// The busiest partition of each second, where another one is each second.
+    /// Load of the busiest partition of each second, if it changes every second.
     moving: f64,
     tail: f64,
     head: f64,
@@ -75,6 +75,15 @@ fn verdict(case: &Case, targets: Targets) -> Verdict {
 }
 
 /// Whether the pieces of advice hold these words, one piece each, and there are no others.
+fn assert_verdict(case: &Case, targets: Targets, expected: (State, &str, &[&str])) {
+    let verdict = verdict(case, targets);
+    let (state, headline, advice) = expected;
+    let found = &verdict.headline;
+    assert_eq!(verdict.state, state, "{}: {found}", case.name);
+    assert!(found.contains(headline), "{}: {found}", case.name);
+    assert_advice(case, &verdict, advice);
+}
+
 fn assert_advice(case: &Case, verdict: &Verdict, expected: &[&str]) {
     let found = &verdict.advice;
     assert_eq!(found.len(), expected.len(), "{}: {found:#?}", case.name);
@@ -209,15 +218,7 @@ fn designs_and_what_is_said_of_them() {
         ),
     ];
     for (case, state, headline, advice) in cases {
-        let verdict = verdict(case, Targets::AZURE);
-        assert_eq!(verdict.state, state, "{}: {}", case.name, verdict.headline);
-        assert!(
-            verdict.headline.contains(headline),
-            "{}: {}",
-            case.name,
-            verdict.headline
-        );
-        assert_advice(case, &verdict, advice);
+        assert_verdict(case, Targets::AZURE, (state, headline, advice));
     }
 }
 
@@ -275,15 +276,7 @@ fn refusals_are_told_by_their_reasons() {
         ),
     ];
     for (case, headline, advice) in cases {
-        let verdict = verdict(case, Targets::CLASSIC);
-        assert_eq!(verdict.state, State::Over, "{}", case.name);
-        assert!(
-            verdict.headline.contains(headline),
-            "{}: {}",
-            case.name,
-            verdict.headline
-        );
-        assert_advice(case, &verdict, advice);
+        assert_verdict(case, Targets::CLASSIC, (State::Over, headline, advice));
     }
 }
 
@@ -313,7 +306,7 @@ fn without_targets_only_refusals_and_failures_count() {
         "1 operation failed; no targets to judge by"
     );
     assert!(verdict.advice[0].contains("nothing to do with load"));
-    // Ten of ten thousand are a hiccup.
+    // Nine of ten thousand are ignored.
     let hiccup = Case {
         refused: &[("overloaded", 9)],
         ..QUIET

@@ -1,7 +1,7 @@
-//! From the rows as they were fetched to the files that were asked for. Runs on a thread of its own.
+//! Converts fetched rows into the requested files. Runs on a thread of its own.
 //!
-//! Parts are made one for one and the manifest replaced after each, so that a run that goes on makes the rest of them. A single
-//! file is made at once, and again from its beginning if that is stopped.
+//! Each fetched file becomes one part, and the manifest is replaced after each, so a resumed export makes only the rest. A single file
+//! is made in one pass, and again from its begin if that is stopped.
 
 use super::Work;
 use crate::formats::{EntityReader, Format};
@@ -23,7 +23,7 @@ pub(super) fn partial_directory(file: &Path) -> PathBuf {
 }
 
 impl Work {
-    /// Whether fetched rows are not yet in the files that were asked for.
+    /// Whether fetched rows must be converted.
     pub(super) fn is_staged(&self) -> bool {
         self.file.is_some() || self.fetched_format() != self.options.format
     }
@@ -46,7 +46,7 @@ impl Work {
     }
 }
 
-/// Makes what is left to be made. Gives rows and files of the whole export.
+/// Makes the remaining files. Returns rows and files of the whole export.
 pub(super) fn finish(work: &Work, mut manifest: Manifest) -> Result<(u64, u64), TransferError> {
     let directory = &work.directory;
     if manifest.progress == Progress::Converting {
@@ -75,7 +75,7 @@ pub(super) fn finish(work: &Work, mut manifest: Manifest) -> Result<(u64, u64), 
             atomic_file::remove(&directory.join(&part.file))?;
         }
         remove_leftovers(directory)?;
-        // Last, because it is what says that all is done.
+        // Last, because a missing manifest means that the export is complete.
         atomic_file::remove(&directory.join(MANIFEST_FILE))?;
         std::fs::remove_dir(directory).map_err(TransferError::io(directory))?;
         return Ok((rows, files));
@@ -87,7 +87,7 @@ pub(super) fn finish(work: &Work, mut manifest: Manifest) -> Result<(u64, u64), 
     Ok((rows, files))
 }
 
-/// One part of each file that was fetched, which goes when it is no longer needed.
+/// Converts each fetched file into a part, and removes it.
 fn make_parts(work: &Work, manifest: &mut Manifest) -> Result<(), TransferError> {
     for at in 0..manifest.staged.len() {
         let Some(staged) = manifest.staged.get(at).cloned() else {
@@ -141,7 +141,7 @@ fn copy_rows(work: &Work, staged: &ExportPart, to: &mut PartWriter) -> Result<()
     Ok(())
 }
 
-/// Whether it is a file of ours that has not got its name.
+/// Whether it is a temporary file of an export.
 pub(super) fn is_leftover(name: &OsStr) -> bool {
     let name = name.to_string_lossy();
     let is_ours = ["part-", "fetched-", MANIFEST_FILE]
@@ -150,7 +150,7 @@ pub(super) fn is_leftover(name: &OsStr) -> bool {
     is_ours && name.ends_with(".tmp")
 }
 
-/// Removes what runs that were killed left behind.
+/// Removes temporary files of killed runs.
 fn remove_leftovers(directory: &Path) -> Result<(), TransferError> {
     let entries = directory.read_dir().map_err(TransferError::io(directory))?;
     for entry in entries {

@@ -1,12 +1,12 @@
-//! Pages to part files, one after the other. Runs on a thread of its own.
+//! Writes pages to part files, one after the other. Runs on a thread of its own.
 //!
-//! Invariant: the manifest on the disk names files that are whole, and goes on exactly behind their rows.
+//! Invariant: the manifest on disk names complete files, and its resume token is exactly behind their rows.
 
 use super::{Fetching, Work};
 use crate::formats::Schema;
 use crate::scan::ResumeToken;
-use crate::transfer::manifest::{Manifest, Progress};
-use crate::transfer::observer::Event;
+use crate::transfer::manifest::{ExportPart, Manifest, Progress};
+use crate::transfer::observer::{Counts, Event};
 use crate::transfer::part_file::PartWriter;
 use crate::transfer::{TransferError, size};
 use std::sync::Arc;
@@ -15,21 +15,12 @@ use std::sync::Arc;
 pub(super) struct Fetch {
     work: Arc<Work>,
     manifest: Manifest,
-    /// The columns of all rows, those of the part under way too.
+    /// The columns of all rows, including the current part.
     columns: Schema,
     part: Option<PartWriter>,
-    /// Where the scan stood behind the last page.
+    /// The position of the scan behind the last page.
     reached: Option<ResumeToken>,
-    rows: u64,
-    bytes: u64,
-}
-
-/// What has been fetched.
-pub(super) struct Fetched {
-    pub(super) manifest: Manifest,
-    pub(super) rows: u64,
-    /// By the service's formula.
-    pub(super) bytes: u64,
+    counts: Counts,
 }
 
 impl Fetch {
@@ -40,8 +31,7 @@ impl Fetch {
             manifest,
             part: None,
             reached: None,
-            rows: 0,
-            bytes: 0,
+            counts: Counts::default(),
         }
     }
 
@@ -56,7 +46,7 @@ impl Fetch {
         for entity in &rows {
             if !is_declared {
                 let added = self.columns.add(entity);
-                // Files without columns hold what there is no room for, too: their manifest names the first ones only.
+                // Formats without columns hold any number of properties; their manifest lists the first.
                 if self.work.options.format.has_columns() {
                     added.map_err(TransferError::rows(&self.work.directory))?;
                 }
@@ -64,10 +54,11 @@ impl Fetch {
             part.write(entity)?;
         }
         let rows = rows.len() as u64;
-        (self.rows, self.bytes) = (self.rows + rows, self.bytes + bytes);
+        self.counts.rows_read += rows;
+        self.counts.bytes += bytes;
         self.work.observer.event(&Event::Read { rows, bytes });
         let options = &self.work.options;
-        if part.rows() >= options.part_rows_max || part.row_bytes() >= options.part_bytes_max {
+        if part.rows >= options.part_rows_max || part.row_bytes >= options.part_bytes_max {
             self.end_part(part, Some(token))
         } else {
             self.part = Some(part);
@@ -76,8 +67,8 @@ impl Fetch {
         }
     }
 
-    /// Ends the part under way, as the last one if all rows came. If not, the export goes on behind it.
-    pub(super) fn finish(mut self, is_all: bool) -> Result<Fetched, TransferError> {
+    /// Ends the current part. Unless all rows came, a resumed export continues behind it.
+    pub(super) fn finish(mut self, is_all: bool) -> Result<(Manifest, Counts), TransferError> {
         let reached = self.reached.take().filter(|_| !is_all);
         if let Some(part) = self.part.take() {
             self.end_part(part, reached)?;
@@ -87,11 +78,7 @@ impl Fetch {
             self.manifest.progress = Progress::Converting;
             self.manifest.save(&self.work.directory)?;
         }
-        Ok(Fetched {
-            manifest: self.manifest,
-            rows: self.rows,
-            bytes: self.bytes,
-        })
+        Ok((self.manifest, self.counts))
     }
 
     fn next_part(&self) -> Result<PartWriter, TransferError> {
@@ -102,7 +89,7 @@ impl Fetch {
     }
 
     /// The parts fetched so far.
-    fn parts(&self) -> &Vec<crate::transfer::manifest::ExportPart> {
+    fn parts(&self) -> &Vec<ExportPart> {
         if self.work.is_staged() {
             &self.manifest.staged
         } else {
@@ -115,15 +102,15 @@ impl Fetch {
         part: PartWriter,
         resume: Option<ResumeToken>,
     ) -> Result<(), TransferError> {
-        let bytes = part.row_bytes();
+        let bytes = part.row_bytes;
         let part = part.finish()?;
         let rows = part.rows;
         let path = self.work.directory.join(&part.file);
         self.manifest.rows += rows;
         self.manifest.columns.clone_from(&self.columns);
-        // None would be the beginning; the end is not saved from here.
+        // A manifest without a token would start from the begin, so `finish` saves the end.
         let is_end = resume.is_none();
-        self.manifest.resume = resume;
+        self.manifest.resume = resume.map(|token| token.to_string());
         if self.work.is_staged() {
             self.manifest.staged.push(part);
         } else {

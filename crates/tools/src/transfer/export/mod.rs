@@ -1,27 +1,27 @@
-//! A table's rows to files.
+//! Exports a table's rows to files.
 //!
 //! ```text
 //! scan in the table's order ─▶ pages ─▶ part files, each with a checksum ─▶ manifest
 //! ```
 //!
-//! Which properties a table has is known when all of its rows have been seen. So formats with columns are written in two steps: the
-//! rows are fetched into compressed JSON lines, and the parts are made of these. The table is read once, and no row stays in
-//! memory; the cost is room for the compressed rows, and their way through a file. Who declares the columns is spared it.
+//! The properties of a table are known only after all its rows have been read. So formats with columns are written in two steps: rows
+//! are fetched into compressed JSON lines, and converted into parts. The table is read once, and no row stays in memory; the cost is
+//! disk space for the compressed rows, and a second pass. Declared columns avoid it.
 //!
-//! A single file is made the same way, in a directory beside it that goes when the file is there.
+//! A single file is made the same way, in a directory beside it that is removed at the end.
 
 mod convert;
 mod fetch;
 mod stream;
 
-use super::blocking::{blocking, joined};
+use super::blocking::{blocking, ended as finished};
 use super::manifest::{Manifest, Progress, Source};
 use super::observer::{Counts, Event, Observer};
 use super::rows::{IntoEntity, TableReader};
 use super::{TransferError, size};
 use crate::formats::{Format, Schema};
 use crate::scan::{Order, PageSource, ResumeToken};
-use fetch::{Fetch, Fetched};
+use fetch::Fetch;
 use partita_client::Entity;
 use std::fs::DirEntry;
 use std::path::PathBuf;
@@ -33,28 +33,27 @@ use tokio::task::JoinSet;
 /// Pages that wait to be written.
 const PAGES_WAITING: usize = 4;
 
-/// Where an export goes.
+/// The destination of an export.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Destination {
-    /// Parts and a manifest in a directory, which is made if it is not there.
+    /// Parts and a manifest in a directory, which is created if it does not exist.
     Directory(PathBuf),
     /// One file.
     File(PathBuf),
 }
 
-/// How an export is made.
+/// Options of an export.
 #[derive(Debug, Clone)]
 pub struct ExportOptions {
     /// The format of the files.
     pub format: Format,
-    /// The columns, for a format that has them: a row with another property or type is an error then. None to take those that
-    /// the rows have.
+    /// The columns of a format that has them; a row with another property or type is an error. None to take those of the rows.
     pub columns: Option<Schema>,
     /// Rows of a part, about; at least 1.
     pub part_rows_max: u64,
     /// Bytes of a part's rows by the service's formula, about.
     pub part_bytes_max: u64,
-    /// Whether to go on with an export that was stopped. One that was not begun is begun.
+    /// Whether to resume a stopped export. If there is none, the export begins.
     pub resume: bool,
     /// Whether only to count.
     pub dry_run: bool,
@@ -73,7 +72,7 @@ impl Default for ExportOptions {
     }
 }
 
-/// Rows on their way from the scan to the file, and where the scan stood behind them.
+/// Rows between the scan and the file, and the position of the scan behind them.
 struct Fetching {
     rows: Vec<Entity>,
     token: ResumeToken,
@@ -82,65 +81,55 @@ struct Fetching {
 /// Writes all rows to files. If the future is dropped, the export stops as if it had been killed, and can be resumed.
 ///
 /// # Errors
-/// [`TransferError`]. What is done stays and can be resumed, unless it says otherwise.
-pub async fn export<S: PageSource>(
+/// [`TransferError`]. The export can be resumed, unless the error says otherwise.
+pub async fn export<S: PageSource<Row: IntoEntity>>(
     from: &TableReader<S>,
     to: &Destination,
     options: &ExportOptions,
     observer: &Arc<dyn Observer>,
-) -> Result<Counts, TransferError>
-where
-    S::Row: IntoEntity,
-{
+) -> Result<Counts, TransferError> {
     if options.dry_run {
         return count(from, observer).await;
     }
+    let (directory, file) = match to {
+        Destination::Directory(path) => (path.clone(), None),
+        Destination::File(path) => (convert::partial_directory(path), Some(path.clone())),
+    };
     let work = Work {
-        directory: match to {
-            Destination::Directory(path) => path.clone(),
-            Destination::File(path) => convert::partial_directory(path),
-        },
-        file: match to {
-            Destination::Directory(_) => None,
-            Destination::File(path) => Some(path.clone()),
-        },
+        directory,
+        file,
         options: options.clone(),
         observer: Arc::clone(observer),
     };
     let (work, source) = (Arc::new(work), from.source());
     let begun = Arc::clone(&work);
-    let manifest = blocking(move || begun.begin(source)).await?;
+    let mut manifest = blocking(move || begun.begin(source)).await?;
     let mut counts = Counts::default();
     if manifest.rows > 0 {
         observer.event(&Event::Resumed {
             rows: manifest.rows,
         });
     }
-    let manifest = if manifest.progress == Progress::Fetching {
-        let fetched = fetch_all(from, &work, manifest).await?;
-        counts.rows_read = fetched.rows;
-        counts.bytes = fetched.bytes;
-        fetched.manifest
-    } else {
-        manifest
-    };
+    if manifest.progress == Progress::Fetching {
+        (manifest, counts) = fetch_all(from, &work, manifest).await?;
+    }
     let (rows, files) = blocking(move || convert::finish(&work, manifest)).await?;
     (counts.rows_written, counts.writes) = (rows, files);
     Ok(counts)
 }
 
-/// What an export works with.
+/// The context of an export.
 struct Work {
-    /// Where parts and manifest are.
+    /// The directory of parts and manifest.
     directory: PathBuf,
-    /// The file that is to be made of the parts, if it is one.
+    /// The single file to make, if any.
     file: Option<PathBuf>,
     options: ExportOptions,
     observer: Arc<dyn Observer>,
 }
 
 impl Work {
-    /// The format in which rows are fetched: that of the parts where it can be written at once.
+    /// The format of fetched rows: that of the parts if they can be written at once.
     fn fetched_format(&self) -> Format {
         let format = self.options.format;
         let is_known = !format.has_columns() || self.options.columns.is_some();
@@ -151,14 +140,14 @@ impl Work {
         }
     }
 
-    /// The manifest of a new export, or of one to go on with.
+    /// The manifest of a new export, or of one to resume.
     fn begin(&self, source: Source) -> Result<Manifest, TransferError> {
         let directory = &self.directory;
         if let Some(manifest) = Manifest::load(directory)? {
             if !self.options.resume {
                 return Err(TransferError::AlreadyThere(directory.clone()));
             }
-            let Work { options, .. } = self;
+            let options = &self.options;
             let begun = manifest.declared.then_some(&manifest.columns);
             let is_same = manifest.source == source
                 && manifest.format == options.format
@@ -171,7 +160,7 @@ impl Work {
         let columns = self.options.columns.as_ref();
         let mut manifest = Manifest::new(source, self.options.format, columns);
         if let Some(file) = self.file.as_ref().filter(|file| file.exists()) {
-            // The directory goes when the file is there, and its manifest goes just before it.
+            // When the file is complete, the manifest is removed, then the directory.
             if self.options.resume && directory.is_dir() {
                 manifest.progress = Progress::Complete;
                 return Ok(manifest);
@@ -180,8 +169,8 @@ impl Work {
         }
         std::fs::create_dir_all(directory).map_err(TransferError::io(directory))?;
         let mut entries = directory.read_dir().map_err(TransferError::io(directory))?;
-        let is_strange = |entry: DirEntry| !convert::is_leftover(&entry.file_name());
-        if entries.any(|entry| entry.is_ok_and(is_strange)) {
+        let is_foreign = |entry: DirEntry| !convert::is_leftover(&entry.file_name());
+        if entries.any(|entry| entry.is_ok_and(is_foreign)) {
             return Err(TransferError::AlreadyThere(directory.clone()));
         }
         manifest.save(directory)?;
@@ -189,20 +178,18 @@ impl Work {
     }
 }
 
-/// Reads what is left of the table while a thread writes it.
-async fn fetch_all<S: PageSource>(
+/// Reads the rest of the table while a thread writes it.
+async fn fetch_all<S: PageSource<Row: IntoEntity>>(
     from: &TableReader<S>,
     work: &Arc<Work>,
     manifest: Manifest,
-) -> Result<Fetched, TransferError>
-where
-    S::Row: IntoEntity,
-{
-    let mut scan = from.scan(Order::Table, manifest.resume.clone())?;
+) -> Result<(Manifest, Counts), TransferError> {
+    let token = manifest.resume.as_ref().map(|text| text.parse());
+    let mut scan = from.scan(Order::Table, token.transpose()?)?;
     let (pages, mut taken) = mpsc::channel::<Fetching>(PAGES_WAITING);
     let mut fetch = Fetch::new(Arc::clone(work), manifest);
     let mut writing = JoinSet::new();
-    // It ends when no more pages come; whether all of them came only this side knows.
+    // Tells the thread, when no more pages come, whether they were all.
     let (ended, all_came) = tokio::sync::oneshot::channel::<()>();
     writing.spawn_blocking(move || {
         while let Some(page) = taken.blocking_recv() {
@@ -225,7 +212,7 @@ where
             .map(IntoEntity::into_entity)
             .collect();
         let token = scan.token();
-        // Refused only when the thread has stopped, and then it says why.
+        // Refused only when the thread has failed; its result says why.
         if pages.send(Fetching { rows, token }).await.is_err() {
             break;
         }
@@ -239,23 +226,14 @@ where
         None => drop(ended.send(())),
         Some(_) => drop(ended),
     }
-    let fetched = match writing.join_next().await {
-        Some(ended) => joined(ended)?,
-        None => return Err(TransferError::ShuttingDown),
-    };
-    match failure {
-        Some(error) => Err(error),
-        None => Ok(fetched),
-    }
+    let fetched = finished(&mut writing).await?;
+    failure.map_or(Ok(fetched), Err)
 }
 
-async fn count<S: PageSource>(
+async fn count<S: PageSource<Row: IntoEntity>>(
     from: &TableReader<S>,
     observer: &Arc<dyn Observer>,
-) -> Result<Counts, TransferError>
-where
-    S::Row: IntoEntity,
-{
+) -> Result<Counts, TransferError> {
     let mut scan = from.scan(Order::Any, None)?;
     let mut counts = Counts::default();
     while let Some(batch) = scan.next().await {

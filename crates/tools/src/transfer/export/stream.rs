@@ -1,4 +1,4 @@
-//! Rows to a stream, as they come.
+//! Exports rows to a stream, page by page.
 
 use crate::formats::{EntityWriter, Format, Schema};
 use crate::scan::{Order, PageSource};
@@ -11,21 +11,18 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Writes all rows to a stream in the table's order, each page as it comes. `name` says what the stream is in errors. It cannot be
-/// resumed. A format with columns has those of the schema, and a row that needs another one is an error.
+/// Writes all rows to a stream in the table's order, page by page. Errors name it `name`. It cannot be resumed. A format with columns
+/// has those of the schema, and a row that needs another one is an error.
 ///
 /// # Errors
 /// [`TransferError`].
-pub async fn export_stream<S: PageSource>(
+pub async fn export_stream<S: PageSource<Row: IntoEntity>>(
     from: &TableReader<S>,
     out: impl Write + Send + 'static,
     name: &Path,
     (format, columns): (Format, &Schema),
     observer: &Arc<dyn Observer>,
-) -> Result<Counts, TransferError>
-where
-    S::Row: IntoEntity,
-{
+) -> Result<Counts, TransferError> {
     let mut scan = from.scan(Order::Table, None)?;
     let mut writer = EntityWriter::new(format, columns, out).map_err(TransferError::rows(name))?;
     let mut counts = Counts {
@@ -38,7 +35,7 @@ where
         let (read, bytes) = (rows.len() as u64, rows.iter().map(size::entity_bytes).sum());
         observer.event(&Event::Read { rows: read, bytes });
         let path = name.to_owned();
-        // A reader that is slow, or has gone to sleep, must not hold up the runtime.
+        // A slow reader must not block the runtime.
         writer = blocking(move || {
             let written = rows.iter().try_for_each(|row| writer.write(row));
             written.map_err(TransferError::rows(&path)).map(|()| writer)

@@ -1,9 +1,9 @@
-//! Rows gathered by partition, as long as there is room: a plain state machine.
+//! Groups rows by partition, within bounds: a plain state machine.
 //!
 //! Invariants:
 //! - a batch has rows of one partition, each key once, at most [`BATCH_OPERATIONS_MAX`] of them and [`BATCH_BYTES_MAX`];
-//! - no key is in two batches that are gathered or under way: the row waits, and all that come behind it;
-//! - rows gathered and waiting are at most [`ROWS_MAX`] and those of one chunk.
+//! - no key is in two batches that are open or running: the second row waits, and all rows behind it;
+//! - open and waiting rows are at most [`ROWS_MAX`] and those of one chunk.
 
 use super::marks::ChunkId;
 use crate::transfer::size::{entity_bytes, operation_bytes_max};
@@ -12,11 +12,11 @@ use partita_model::limits::{BATCH_OPERATIONS_MAX, BODY_BYTES_MAX};
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::hash::{BuildHasher as _, RandomState};
 
-/// Rows gathered, so that many small partitions in no order still make batches.
+/// Most rows in memory: enough that unordered rows of many small partitions still make batches.
 const ROWS_MAX: usize = 20_000;
-/// Bytes of rows gathered.
+/// Most bytes of rows in memory.
 const BYTES_MAX: u64 = 64 * 1024 * 1024;
-/// Bytes of a batch's operations: what the service takes, less the batch's own frame.
+/// Most bytes of a batch's operations: the limit of the service without the frame of the batch.
 pub(crate) const BATCH_BYTES_MAX: u64 = BODY_BYTES_MAX as u64 - 16 * 1024;
 
 /// Rows of one partition.
@@ -27,10 +27,10 @@ pub(super) struct Batch {
     bytes: u64,
 }
 
-/// What of a batch is needed when it has been written.
+/// The record of a batch, for when it has been written.
 #[derive(Debug, Default)]
 pub(super) struct Receipt {
-    /// From which chunks how many rows are.
+    /// The number of rows from each chunk.
     pub(super) chunks: Vec<(ChunkId, usize)>,
     /// By the service's formula.
     pub(super) row_bytes: u64,
@@ -45,7 +45,7 @@ struct Waiting {
     bytes: u64,
 }
 
-/// Rows gathered.
+/// Open, full and waiting rows.
 #[derive(Debug, Default)]
 pub(super) struct Batches {
     /// Batches that can take more rows, by their age.
@@ -54,9 +54,9 @@ pub(super) struct Batches {
     by_partition: HashMap<String, u64>,
     born: u64,
     full: VecDeque<Batch>,
-    /// Rows behind one whose key is gathered or under way, and that row.
+    /// A row whose key is open or running, and the rows behind it.
     waiting: VecDeque<Waiting>,
-    /// Hashes of the keys gathered and under way. Two keys with one hash only wait for each other.
+    /// Hashes of open and running keys. Two keys with the same hash only wait for each other.
     keys: HashSet<u64>,
     hasher: RandomState,
     rows: usize,
@@ -80,7 +80,7 @@ impl Batches {
         self.gather();
     }
 
-    /// A batch to write now: a full one; else the oldest if there is no room, if a row waits for another, or if no more rows come.
+    /// A batch to write now: a full one; else the oldest if memory is full, if a row waits, or if no more rows come.
     pub(super) fn next(&mut self, is_ended: bool) -> Option<Batch> {
         let batch = match self.full.pop_front() {
             Some(batch) => batch,
@@ -103,17 +103,17 @@ impl Batches {
         self.gather();
     }
 
-    /// Whether there is no room.
+    /// Whether memory is full.
     pub(super) fn is_full(&self) -> bool {
         self.rows >= ROWS_MAX || self.bytes >= BYTES_MAX
     }
 
-    /// Whether nothing is gathered, waiting or under way.
+    /// Whether no row is open, waiting or running.
     pub(super) fn is_empty(&self) -> bool {
         self.rows == 0 && self.keys.is_empty()
     }
 
-    /// Puts waiting rows into batches, up to one that has to wait.
+    /// Puts waiting rows into batches, up to the first that must wait.
     fn gather(&mut self) {
         while let Some(next) = self.waiting.front() {
             if !self.keys.insert(next.key) {
@@ -146,7 +146,7 @@ impl Batches {
         }
     }
 
-    /// Takes an open batch out.
+    /// Removes an open batch.
     fn close(&mut self, place: u64) -> Option<Batch> {
         let batch = self.open.remove(&place)?;
         if let Some(first) = batch.rows.first() {

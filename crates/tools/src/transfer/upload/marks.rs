@@ -1,11 +1,11 @@
-//! Which chunks of rows are written, when writes end in any order.
+//! Tracks which chunks of rows are written, when writes end in any order.
 
 use std::collections::VecDeque;
 
 /// A chunk's number.
 pub(super) type ChunkId = u64;
 
-/// The chunks that are not written, and what comes behind each.
+/// The chunks that are not written, with the mark behind each.
 pub(super) struct Marks<M> {
     /// The oldest one's number.
     first: ChunkId,
@@ -34,10 +34,10 @@ impl<M> Marks<M> {
         self.first + self.open.len() as u64 - 1
     }
 
-    /// So many rows of the chunk are written.
+    /// Counts written rows of a chunk.
     ///
     /// # Panics
-    /// If it had fewer.
+    /// If the chunk has fewer rows left.
     pub(super) fn written(&mut self, chunk: ChunkId, rows: usize) {
         let at = usize::try_from(chunk - self.first).expect("chunks are few");
         let open = self.open.get_mut(at).expect("the chunk is not written yet");
@@ -47,7 +47,7 @@ impl<M> Marks<M> {
             .expect("no row is written twice");
     }
 
-    /// The last mark up to which all is written, if it is a new one.
+    /// The last mark up to which all rows are written, if it is a new one.
     pub(super) fn reached(&mut self) -> Option<M> {
         let mut reached = None;
         while self.open.front().is_some_and(|open| open.rows == 0) {
@@ -57,7 +57,7 @@ impl<M> Marks<M> {
         reached.map(|open| open.mark)
     }
 
-    /// Whether all is written and said.
+    /// Whether all marks are reached and returned.
     pub(super) fn is_empty(&self) -> bool {
         self.open.is_empty()
     }
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mark_waits_for_what_is_before_it() {
+    fn a_mark_waits_for_the_rows_before_it() {
         let mut marks = Marks::default();
         let [a, b, c] = [(3, 'a'), (1, 'b'), (0, 'c')].map(|(rows, mark)| marks.begin(rows, mark));
         assert_eq!(marks.reached(), None);

@@ -1,21 +1,21 @@
-//! Rows into a table: what import and copy have in common.
+//! Writes rows into a table, for import and copy.
 //!
 //! ```text
-//! chunks of rows, each with a mark ─▶ batches by partition ─▶ writes, so many at a time ─▶ marks of what is written
+//! chunks of rows, each with a mark ─▶ batches by partition ─▶ writes, several at a time ─▶ marks up to which all is written
 //! ```
 //!
 //! Promises:
-//! - rows waiting are bounded by [`batches`]'s limits and a chunk;
-//! - two rows of one key are written one after the other, in their order;
-//! - a mark is reached when all rows before it are written, whatever the order in which writes end.
+//! - waiting rows are bounded by the limits of [`batches`] and a chunk;
+//! - two rows with the same key are written one after the other, in their order;
+//! - a mark is reached when all rows before it are written, in whatever order the writes end.
 
 mod batches;
 mod marks;
 mod write;
 
-use super::blocking::joined;
+use super::blocking::{ended, joined};
 use super::observer::{Counts, Event, Observer};
-use super::state::Checkpoint;
+use super::state::{Checkpoint, StartedJob};
 use super::{TransferError, WriteOptions, size};
 pub(crate) use batches::BATCH_BYTES_MAX;
 use batches::Batches;
@@ -29,20 +29,51 @@ use tokio::task::JoinSet;
 pub(crate) use write::Writer;
 use write::Written;
 
-/// Chunks that wait to be taken.
-pub(super) const CHUNKS_WAITING: usize = 2;
+/// Chunks that wait to be written.
+const CHUNKS_WAITING: usize = 2;
 
-/// Rows, and where their source stands behind them.
+/// Rows, and the position of their source behind them.
 pub(super) struct Chunk<M> {
     pub(super) rows: Vec<Entity>,
     pub(super) mark: M,
 }
 
-/// Chunks on their way, or why there are no more.
-pub(super) type Chunks<M> = mpsc::Receiver<Result<Chunk<M>, TransferError>>;
+/// Where a reader sends its chunks, or its failure. It is closed when no more chunks are written.
+pub(super) type Chunks<M> = mpsc::Sender<Result<Chunk<M>, TransferError>>;
 
-/// Writes of rows under way.
-pub(super) struct Upload<M> {
+/// Writes the rows of a job. `read` spawns the task that reads them.
+pub(super) async fn upload<M: Serialize + DeserializeOwned + Send + 'static>(
+    table: &TableClient,
+    options: &WriteOptions,
+    begun: StartedJob<M>,
+    observer: &Arc<dyn Observer>,
+    read: impl FnOnce(&mut JoinSet<Result<(), TransferError>>, Chunks<M>),
+) -> Result<Counts, TransferError> {
+    let (chunks, taken) = mpsc::channel(CHUNKS_WAITING);
+    let mut reading = JoinSet::new();
+    read(&mut reading, chunks);
+    let upload = Upload {
+        writer: Arc::new(Writer {
+            table: (!options.dry_run).then(|| table.clone()),
+            mode: options.mode,
+            is_resumed: begun.is_resumed,
+        }),
+        jobs: options.jobs.max(1),
+        batches: Batches::default(),
+        marks: Marks::default(),
+        checkpoint: begun.checkpoint,
+        observer: Arc::clone(observer),
+        tasks: JoinSet::new(),
+        counts: Counts::default(),
+        failure: None,
+        is_touched: begun.is_resumed,
+    };
+    let counts = upload.run(taken).await?;
+    ended(&mut reading).await.map(|()| counts)
+}
+
+/// Running writes.
+struct Upload<M> {
     writer: Arc<Writer>,
     jobs: usize,
     batches: Batches,
@@ -52,38 +83,16 @@ pub(super) struct Upload<M> {
     tasks: JoinSet<Result<Written, TransferError>>,
     counts: Counts,
     failure: Option<TransferError>,
-    /// Whether some row may have been written, now or by a run before.
+    /// Whether a row may have been written, now or by an earlier run.
     is_touched: bool,
 }
 
 impl<M: Serialize + DeserializeOwned + Send + 'static> Upload<M> {
-    pub(super) fn new(
-        table: &TableClient,
-        options: &WriteOptions,
-        checkpoint: Checkpoint<M>,
-        is_resumed: bool,
-        observer: &Arc<dyn Observer>,
-    ) -> Self {
-        Self {
-            writer: Arc::new(Writer {
-                table: (!options.dry_run).then(|| table.clone()),
-                mode: options.mode,
-                is_resumed,
-            }),
-            jobs: options.jobs.max(1),
-            batches: Batches::default(),
-            marks: Marks::default(),
-            checkpoint,
-            observer: Arc::clone(observer),
-            tasks: JoinSet::new(),
-            counts: Counts::default(),
-            failure: None,
-            is_touched: is_resumed,
-        }
-    }
-
-    /// Writes all rows that come. After a failure no write is begun, those under way end, and the mark reached is kept.
-    pub(super) async fn run(mut self, mut chunks: Chunks<M>) -> Result<Counts, TransferError> {
+    /// Writes all chunks. After a failure no write begins, running writes end, and the last mark is saved.
+    async fn run(
+        mut self,
+        mut chunks: mpsc::Receiver<Result<Chunk<M>, TransferError>>,
+    ) -> Result<Counts, TransferError> {
         let mut is_ended = false;
         loop {
             while self.failure.is_none() && self.tasks.len() < self.jobs {
@@ -115,14 +124,14 @@ impl<M: Serialize + DeserializeOwned + Send + 'static> Upload<M> {
             if self.is_touched {
                 self.checkpoint.flush().await?;
             } else {
-                // There is nothing to go on with.
+                // There is nothing to resume.
                 self.checkpoint.end().await?;
             }
             return Err(failure);
         }
         assert!(
             self.batches.is_empty() && self.marks.is_empty(),
-            "all that came is written"
+            "all chunks are written"
         );
         self.checkpoint.end().await?;
         Ok(self.counts)
@@ -153,7 +162,7 @@ impl<M: Serialize + DeserializeOwned + Send + 'static> Upload<M> {
                 self.is_touched = true;
                 written
             }
-            // The first one counts; what follows is mostly its consequence.
+            // Only the first failure is reported; the others usually follow from it.
             Err(error) => {
                 self.is_touched |= error.may_have_happened();
                 self.failure.get_or_insert(error);
@@ -177,7 +186,7 @@ impl<M: Serialize + DeserializeOwned + Send + 'static> Upload<M> {
             self.marks.written(chunk, rows);
         }
         self.batches.done(&receipt);
-        // Also those of a write that completes no mark: the next mark stands for them.
+        // Also rows of a write that completes no mark: the next mark covers them.
         self.checkpoint.written(written + skipped);
         self.advance().await
     }

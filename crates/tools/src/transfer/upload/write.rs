@@ -1,13 +1,13 @@
-//! Writes a batch, in each of the modes.
+//! Writes a batch in each mode.
 //!
-//! | mode | at first | where a row is there already |
+//! | mode | first attempt | if a row exists |
 //! | --- | --- | --- |
 //! | merge, replace | one transaction of upserts | – |
-//! | insert | one transaction of inserts | an error; after a write that may have happened, the rows that are there are asked for: success if they are the same, and the others inserted; at last row by row |
-//! | skip existing | one transaction of inserts | the rows that are there are asked for, the others inserted; at last row by row |
+//! | insert | one transaction of inserts | an error. After a write that may have happened: reads the existing rows, which must be equal, and inserts the others; finally row by row |
+//! | skip existing | one transaction of inserts | reads the keys of the existing rows, and inserts the others; finally row by row |
 //!
-//! The client repeats what failed, and tells its own first success apart. What it gives up with an unknown outcome is written once
-//! more here: an upsert as it is, an insert as one that may have happened.
+//! The client retries failures, and recognises its own first success. A write that it gives up with an unknown outcome is repeated
+//! here: an upsert unchanged, an insert as a write that may have happened.
 
 use super::batches::{Batch, Receipt};
 use crate::transfer::diff::differences;
@@ -19,16 +19,16 @@ use partita_client::{
 use partita_model::compare_utf16;
 use std::collections::HashMap;
 
-/// How often a write of unknown outcome is written, the first time included.
+/// Attempts of a write with an unknown outcome, including the first.
 const ATTEMPTS: usize = 3;
 
 /// Writes batches to a table.
 #[derive(Debug)]
 pub(crate) struct Writer {
-    /// None to write nothing.
+    /// None in a dry run.
     pub(crate) table: Option<TableClient>,
     pub(crate) mode: Mode,
-    /// Whether a run before may have written the rows.
+    /// Whether an earlier run may have written the rows.
     pub(crate) is_resumed: bool,
 }
 
@@ -37,16 +37,13 @@ pub(crate) struct Writer {
 pub(super) struct Written {
     pub(super) receipt: Receipt,
     pub(super) written: u64,
-    /// Rows that were there.
+    /// Rows that existed.
     pub(super) skipped: u64,
 }
 
-/// What came of some rows: how many are written; the others were there.
-struct Done(usize);
-
 /// Why rows cannot be written.
 enum Refused {
-    /// The row at that index is there.
+    /// The row at that index exists.
     Exists(usize),
     Failed(Box<Error>),
 }
@@ -58,7 +55,7 @@ impl From<Error> for Refused {
 }
 
 impl Writer {
-    /// Writes the rows of a batch, all of them or those that have to be. If the future is dropped, it may have happened.
+    /// Writes the rows of a batch. If the future is dropped, the write may have happened.
     ///
     /// # Errors
     /// [`TransferError::Write`], [`TransferError::Exists`].
@@ -73,8 +70,8 @@ impl Writer {
         })
     }
 
-    /// Writes rows of one partition, each key once, as many as a transaction takes; says how many had to be written. If the future
-    /// is dropped, it may have happened.
+    /// Writes rows of one partition, each key once, at most a transaction. Returns how many were written. If the future is dropped, the
+    /// write may have happened.
     ///
     /// # Errors
     /// [`TransferError::Write`], [`TransferError::Exists`].
@@ -83,10 +80,7 @@ impl Writer {
         rows: &[Entity],
     ) -> std::result::Result<usize, TransferError> {
         match &self.table {
-            Some(table) => self
-                .write_to(table, rows)
-                .await
-                .map(|Done(written)| written),
+            Some(table) => self.write_to(table, rows).await,
             None => Ok(rows.len()),
         }
     }
@@ -95,15 +89,15 @@ impl Writer {
         &self,
         table: &TableClient,
         rows: &[Entity],
-    ) -> std::result::Result<Done, TransferError> {
+    ) -> std::result::Result<usize, TransferError> {
         let mut may_have_happened = self.is_resumed;
         let mut attempt = 1;
         loop {
             let written = match self.mode {
                 Mode::Merge => upsert(table, rows, UpdateMode::Merge).await,
                 Mode::Replace => upsert(table, rows, UpdateMode::Replace).await,
-                Mode::Insert => insert(table, rows, may_have_happened).await,
-                Mode::SkipExisting => insert_missing(table, rows).await,
+                Mode::Insert if !may_have_happened => insert_at_once(table, rows).await,
+                Mode::Insert | Mode::SkipExisting => insert_missing(table, rows, self.mode).await,
             };
             let refused = match written {
                 Ok(done) => return Ok(done),
@@ -123,7 +117,7 @@ impl Writer {
 }
 
 impl Refused {
-    /// The error, with the row that it is about.
+    /// The error, with its row.
     fn of(self, rows: &[Entity]) -> TransferError {
         let at = match &self {
             Self::Exists(at) => *at,
@@ -146,7 +140,7 @@ impl Refused {
     }
 }
 
-async fn upsert(table: &TableClient, rows: &[Entity], mode: UpdateMode) -> Result<Done, Refused> {
+async fn upsert(table: &TableClient, rows: &[Entity], mode: UpdateMode) -> Result<usize, Refused> {
     if let [row] = rows {
         table.upsert_entity(row, mode).await?;
     } else {
@@ -154,11 +148,11 @@ async fn upsert(table: &TableClient, rows: &[Entity], mode: UpdateMode) -> Resul
         let actions: Vec<_> = rows.iter().map(action).collect();
         table.submit_transaction(&actions).await?;
     }
-    Ok(Done(rows.len()))
+    Ok(rows.len())
 }
 
-/// Inserts all rows or none.
-async fn insert_at_once(table: &TableClient, rows: &[Entity]) -> Result<Done, Refused> {
+/// Inserts all rows or none. Returns how many were written.
+async fn insert_at_once(table: &TableClient, rows: &[Entity]) -> Result<usize, Refused> {
     let inserted = match rows {
         [] => Ok(()),
         [row] => table.create_entity(row).await.map(drop),
@@ -172,7 +166,7 @@ async fn insert_at_once(table: &TableClient, rows: &[Entity]) -> Result<Done, Re
         }
     };
     match inserted {
-        Ok(()) => Ok(Done(rows.len())),
+        Ok(()) => Ok(rows.len()),
         Err(error) if error.code() == Some(ErrorCode::EntityAlreadyExists) => {
             Err(Refused::Exists(error.operation_index().unwrap_or_default()))
         }
@@ -180,72 +174,56 @@ async fn insert_at_once(table: &TableClient, rows: &[Entity]) -> Result<Done, Re
     }
 }
 
-async fn insert(
+/// Inserts the rows that do not exist. Existing rows are skipped, or in [`Mode::Insert`] must be equal: then an earlier attempt
+/// wrote them, and they count as written. Returns how many were written.
+async fn insert_missing(
     table: &TableClient,
     rows: &[Entity],
-    may_have_happened: bool,
-) -> Result<Done, Refused> {
+    mode: Mode,
+) -> Result<usize, Refused> {
+    let skips = mode == Mode::SkipExisting;
     match insert_at_once(table, rows).await {
-        Err(Refused::Exists(_)) if may_have_happened => {}
+        Err(Refused::Exists(_)) if skips && rows.len() == 1 => return Ok(0),
+        Err(Refused::Exists(_)) => {}
         inserted => return inserted,
     }
-    if let Some(there) = rows_between(table, rows, &[]).await? {
+    let is_equal = |row: &Entity, found: &Entity| differences(row, found).is_empty();
+    let select: &[&str] = if skips { &["RowKey"] } else { &[] };
+    if let Some(there) = rows_between(table, rows, select).await? {
         let mut missing = Vec::new();
         for (at, row) in rows.iter().enumerate() {
             match there.get(row.row_key()) {
                 None => missing.push(row.clone()),
-                Some(found) if differences(row, found).is_empty() => {}
+                Some(found) if skips || is_equal(row, found) => {}
                 Some(_) => return Err(Refused::Exists(at)),
             }
         }
         match insert_at_once(table, &missing).await {
-            // An attempt of it has happened, whose answer was lost.
+            // Another client inserts too, or an earlier attempt succeeded without an answer.
             Err(Refused::Exists(_)) => {}
-            inserted => return inserted.map(|_| Done(rows.len())),
-        }
-    }
-    for (at, row) in rows.iter().enumerate() {
-        match insert_at_once(table, std::slice::from_ref(row)).await {
-            Err(Refused::Exists(_)) => {
-                let keys = (row.partition_key(), row.row_key());
-                let found = table.get_entity_if_exists(keys.0, keys.1).await?;
-                if !found.is_some_and(|found| differences(row, &found).is_empty()) {
-                    return Err(Refused::Exists(at));
-                }
-            }
-            Ok(Done(_)) => {}
-            Err(failed) => return Err(failed),
-        }
-    }
-    Ok(Done(rows.len()))
-}
-
-async fn insert_missing(table: &TableClient, rows: &[Entity]) -> Result<Done, Refused> {
-    match insert_at_once(table, rows).await {
-        Err(Refused::Exists(_)) if rows.len() == 1 => return Ok(Done(0)),
-        Err(Refused::Exists(_)) => {}
-        inserted => return inserted,
-    }
-    if let Some(there) = rows_between(table, rows, &["RowKey"]).await? {
-        let is_missing = |row: &&Entity| !there.contains_key(row.row_key());
-        let missing: Vec<Entity> = rows.iter().filter(is_missing).cloned().collect();
-        match insert_at_once(table, &missing).await {
-            // Somebody else inserts, too.
-            Err(Refused::Exists(_)) => {}
-            inserted => return inserted,
+            inserted if skips => return inserted,
+            inserted => return inserted.map(|_| rows.len()),
         }
     }
     let mut written = 0;
-    for row in rows {
+    for (at, row) in rows.iter().enumerate() {
         match insert_at_once(table, std::slice::from_ref(row)).await {
-            Err(Refused::Exists(_)) => {}
-            inserted => written += inserted?.0,
+            Err(Refused::Exists(_)) if skips => continue,
+            Err(Refused::Exists(_)) => {
+                let keys = (row.partition_key(), row.row_key());
+                let found = table.get_entity_if_exists(keys.0, keys.1).await?;
+                if !found.is_some_and(|found| is_equal(row, &found)) {
+                    return Err(Refused::Exists(at));
+                }
+            }
+            inserted => drop(inserted?),
         }
+        written += 1;
     }
-    Ok(Done(written))
+    Ok(written)
 }
 
-/// What is there from the first to the last of the rows, which are of one partition, by RowKey; none if that takes more than a page.
+/// The stored rows from the first to the last of these rows of one partition, by RowKey; none if they exceed a page.
 async fn rows_between(
     table: &TableClient,
     rows: &[Entity],

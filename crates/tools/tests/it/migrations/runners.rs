@@ -86,7 +86,7 @@ async fn a_runner_whose_lease_is_taken_writes_nothing_more() {
         (record.state, record.steps_done, record.failure),
         (State::Applying, 1, None)
     );
-    // The thief's lease stands, until somebody knows better.
+    // The thief's lease is still valid.
     let second = Migrator::new(service.clone(), options());
     let error = second.up(&migrations, None).await.unwrap_err();
     assert!(

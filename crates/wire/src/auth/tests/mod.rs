@@ -4,39 +4,8 @@ mod bearer;
 
 use super::*;
 use crate::table::TableSas;
-use crate::{ErrorCode, Failure, Query, Version};
-use partita_model::DateTime;
-
-const ACCOUNT: &str = "devstoreaccount1";
-const KEY: &str =
-    "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
-
-fn key() -> AccountKey {
-    AccountKey::from_base64(KEY).unwrap()
-}
-
-fn time(text: &str) -> DateTime {
-    DateTime::parse(text).unwrap()
-}
-
-fn caller() -> Caller {
-    Caller {
-        now: time("2024-01-02T03:10:00Z"),
-        address: Some([10, 0, 0, 5].into()),
-        https: true,
-    }
-}
-
-fn code<T: std::fmt::Debug>(result: Result<T, Failure>) -> ErrorCode {
-    result.unwrap_err().code
-}
-
-fn credentials<'a>(
-    header: Option<&'a str>,
-    query: &'a str,
-) -> Result<Credentials<'a, TableSas<'a>>, Failure> {
-    Credentials::parse(header, Query::new(query), Version::parse("2019-02-02"))
-}
+use crate::testing::{ACCOUNT, KEY, caller, code, credentials, key, time};
+use crate::{ErrorCode, Query, Version};
 
 #[test]
 fn keys_are_base64() {
@@ -52,7 +21,7 @@ fn keys_are_base64() {
 }
 
 #[test]
-fn credentials_are_told_apart() {
+fn kinds_of_credentials_are_recognized() {
     let is = |header, query| credentials(header, query).unwrap();
     assert!(matches!(
         is(Some("SharedKey a:eA=="), "sig=x&tn=y"),

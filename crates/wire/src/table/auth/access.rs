@@ -1,11 +1,11 @@
-//! What an authenticated caller may do with tables.
+//! Rights: the operations and entities that a request's credentials permit.
 
 use crate::auth::Letters;
 use crate::table::Operation;
 use crate::{AccountGrant, ErrorCode, Failure, TokenRoles};
 use partita_model::EntityRange;
 
-/// Roles by name and by id (document "Azure built-in roles"), the more powerful first.
+/// Roles by name and by id (document "Azure built-in roles"), the one with more rights first.
 const ROLES: [(Role, [&str; 2]); 2] = [
     (
         Role::Contributor,
@@ -23,7 +23,7 @@ const ROLES: [(Role, [&str; 2]); 2] = [
     ),
 ];
 
-/// What a bearer token's roles allow.
+/// A role of a bearer token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// Storage Table Data Reader
@@ -32,7 +32,7 @@ pub enum Role {
     Contributor,
 }
 
-/// The rights that a request's credentials grant. Made of verified credentials only.
+/// The rights that a request's credentials grant. Created from verified credentials only.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Access(Grant);
 
@@ -54,15 +54,14 @@ impl Access {
     }
 
     /// The rights of a verified account SAS.
-    #[must_use]
     pub const fn account_sas(grant: AccountGrant) -> Self {
         Self(Grant::AccountSas(grant))
     }
 
-    /// The rights of a verified bearer token: those of its most powerful role.
+    /// The rights of a verified bearer token: those of its role with the most rights.
     ///
     /// # Errors
-    /// 403 AuthorizationPermissionMismatch for a token whose roles do not include a role for tables.
+    /// 403 AuthorizationPermissionMismatch for a token without a role for tables.
     pub fn token(roles: &TokenRoles) -> Result<Self, Failure> {
         let roles = match roles {
             TokenRoles::Unrestricted => return Ok(Self::role(Role::Contributor)),
@@ -87,8 +86,8 @@ impl Access {
         Self(Grant::Role(role))
     }
 
-    /// Checks that the caller may perform the operation, on the table where it has one. Check a batch itself and then each
-    /// operation in it; check the keys of a known entity with [`Self::check_keys`] too.
+    /// Checks that the caller may perform the operation, on `table` if the operation has one. For a batch, check it and then
+    /// each operation in it. For a known entity, check its keys with [`Self::check_keys`] too.
     ///
     /// # Errors
     /// 403 with the code of the SAS documents. Bearer tokens get 404 ResourceNotFound for access policies
@@ -127,8 +126,7 @@ impl Access {
         }
     }
 
-    /// The range that queries are restricted to; `None` where the caller may read the whole table.
-    #[must_use]
+    /// The range that queries are restricted to; `None` if the caller may read the whole table.
     pub const fn range(&self) -> Option<&EntityRange> {
         match &self.0 {
             Grant::TableSas { range, .. } if !range.is_whole_table() => Some(range),
@@ -137,7 +135,6 @@ impl Access {
     }
 
     /// The kind of credentials, for logs: `key`, `account-sas`, `table-sas` or `token`.
-    #[must_use]
     pub const fn kind(&self) -> &'static str {
         match self.0 {
             Grant::Owner => "key",
@@ -148,60 +145,56 @@ impl Access {
     }
 }
 
+/// What an operation needs of a shared access signature.
+enum Needs {
+    Nothing,
+    /// A resource type of an account SAS, and all letters of one of these permissions. A table SAS covers the type `o`.
+    Permissions(&'static str, &'static [&'static str]),
+    /// Credentials of another kind.
+    OtherCredentials,
+}
+
 /// The table of the service document "Create an account SAS".
-fn check_account_sas(grant: AccountGrant, operation: Operation) -> Option<ErrorCode> {
+const fn needs(operation: Operation) -> Needs {
+    use Needs::Permissions as P;
     use Operation as O;
-    let needs_all = |resource_type: &str, letters: &str| {
-        grant.refusal(resource_type, |permissions| permissions.has_all(letters))
-    };
     match operation {
-        O::GetTableServiceProperties | O::GetTableServiceStats => needs_all("s", "r"),
-        O::SetTableServiceProperties => needs_all("s", "w"),
-        O::QueryTables | O::GetTable => needs_all("s", "l"),
-        O::CreateTable => grant.refusal("c", |permissions| permissions.has_any("cw")),
-        O::DeleteTable => needs_all("c", "d"),
-        O::QueryEntities | O::GetEntity => needs_all("o", "r"),
-        O::InsertEntity => needs_all("o", "a"),
-        O::InsertOrMergeEntity | O::InsertOrReplaceEntity => needs_all("o", "au"),
-        O::UpdateEntity | O::MergeEntity => needs_all("o", "u"),
-        O::DeleteEntity => needs_all("o", "d"),
-        // Partita's extensions need what the same effect needs by the service's own operations.
-        O::GetTableSettings => needs_all("c", "r"),
-        O::SetTableSettings => needs_all("c", "w"),
-        O::RenameTable | O::TruncateTable => grant.refusal("c", |permissions| {
-            permissions.has_all("d") && permissions.has_any("cw")
-        }),
+        O::GetTableServiceProperties | O::GetTableServiceStats => P("s", &["r"]),
+        O::SetTableServiceProperties => P("s", &["w"]),
+        O::QueryTables | O::GetTable => P("s", &["l"]),
+        O::CreateTable => P("c", &["c", "w"]),
+        O::DeleteTable => P("c", &["d"]),
+        O::QueryEntities | O::GetEntity => P("o", &["r"]),
+        O::InsertEntity => P("o", &["a"]),
+        O::InsertOrMergeEntity | O::InsertOrReplaceEntity => P("o", &["au"]),
+        O::UpdateEntity | O::MergeEntity => P("o", &["u"]),
+        O::DeleteEntity => P("o", &["d"]),
+        // Each extension of Partita needs what the service's own operations of the same effect need.
+        O::GetTableSettings => P("c", &["r"]),
+        O::SetTableSettings => P("c", &["w"]),
+        O::RenameTable | O::TruncateTable => P("c", &["dc", "dw"]),
         // The operations of a batch are checked one by one.
-        O::EntityGroupTransaction => needs_all("o", ""),
-        O::GetTableAcl | O::SetTableAcl => Some(ErrorCode::AuthorizationFailure),
-        O::Preflight => None,
+        O::EntityGroupTransaction => P("o", &[""]),
+        O::GetTableAcl | O::SetTableAcl => Needs::OtherCredentials,
+        O::Preflight => Needs::Nothing,
     }
 }
 
-fn check_table_sas(permissions: Letters, operation: Operation) -> Option<ErrorCode> {
-    use Operation as O;
-    let permitted = match operation {
-        O::QueryEntities | O::GetEntity => permissions.has_all("r"),
-        O::InsertEntity => permissions.has_all("a"),
-        O::InsertOrMergeEntity | O::InsertOrReplaceEntity => permissions.has_all("au"),
-        O::UpdateEntity | O::MergeEntity => permissions.has_all("u"),
-        O::DeleteEntity => permissions.has_all("d"),
-        O::EntityGroupTransaction | O::Preflight => true,
-        O::QueryTables
-        | O::GetTable
-        | O::CreateTable
-        | O::DeleteTable
-        | O::GetTableAcl
-        | O::SetTableAcl
-        | O::GetTableSettings
-        | O::SetTableSettings
-        | O::RenameTable
-        | O::TruncateTable
-        | O::GetTableServiceProperties
-        | O::SetTableServiceProperties
-        | O::GetTableServiceStats => return Some(ErrorCode::AuthorizationFailure),
-    };
-    (!permitted).then_some(ErrorCode::AuthorizationPermissionMismatch)
+fn check_account_sas(grant: AccountGrant, operation: Operation) -> Option<ErrorCode> {
+    match needs(operation) {
+        Needs::Nothing => None,
+        Needs::Permissions(resource_type, permissions) => grant.refusal(resource_type, permissions),
+        Needs::OtherCredentials => Some(ErrorCode::AuthorizationFailure),
+    }
+}
+
+fn check_table_sas(granted: Letters, operation: Operation) -> Option<ErrorCode> {
+    match needs(operation) {
+        Needs::Nothing => None,
+        Needs::Permissions("o", permissions) => (!granted.has_all_of_one(permissions))
+            .then_some(ErrorCode::AuthorizationPermissionMismatch),
+        Needs::Permissions(..) | Needs::OtherCredentials => Some(ErrorCode::AuthorizationFailure),
+    }
 }
 
 fn check_role(role: Role, operation: Operation) -> Option<ErrorCode> {

@@ -6,7 +6,7 @@
 //! 2012-02-12 to 2015-02-21: sp st se canonical si         sv spk srk epk erk
 //! canonical: /table/account/table since 2015-02-21, before that /account/table; the table in lower case
 //! ```
-//! Missing and empty parameters are signed alike, so they mean the same: an empty `epk` is not a bound.
+//! A missing and an empty parameter have the same signature, so they mean the same: an empty `epk` is not a bound.
 
 use super::Access;
 use crate::auth::{
@@ -28,13 +28,13 @@ const ADDRESS_AND_PROTOCOL: Version = Version::from_date(20_150_405);
 pub struct TableSasTerms {
     /// `tn`
     pub table: String,
-    /// `sp`, letters of `raud` in this order; empty where the stored policy has them.
+    /// `sp`, letters of `raud` in this order; empty if the stored policy has them.
     pub permissions: String,
-    /// When, from where, how.
+    /// Times, addresses and protocol.
     pub terms: SasTerms,
     /// `si`: a stored policy of the table.
     pub policy_id: Option<String>,
-    /// `spk` and `srk`: the first entity that it grants access to. Without a RowKey, the first partition.
+    /// `spk` and `srk`: the first entity that the signature grants access to. Without a RowKey, the first partition.
     pub low: Option<EntityPosition>,
     /// `epk` and `erk`: the last entity. Without a RowKey, the last partition.
     pub high: Option<EntityPosition>,
@@ -42,7 +42,6 @@ pub struct TableSasTerms {
 
 impl TableSasTerms {
     /// The signature as a query string, to be appended to any URL of the table.
-    #[must_use]
     pub fn sign(&self, account: &str, key: &AccountKey) -> String {
         let sas = TableSas {
             terms: self.terms.signed(&self.permissions),
@@ -54,19 +53,11 @@ impl TableSasTerms {
         let mut query = push_terms(&sas.terms);
         push_query_parameter("tn", &self.table, &mut query);
         let ([spk, srk], [epk, erk]) = (&sas.low, &sas.high);
-        let optional = [
-            ("si", &sas.policy_id),
-            ("spk", spk),
-            ("srk", srk),
-            ("epk", epk),
-            ("erk", erk),
-        ];
-        push_unless_empty(&optional, &mut query);
-        push_query_parameter(
-            "sig",
-            &key.sign(&sas.parts(account, SasTerms::VERSION)),
-            &mut query,
-        );
+        let names = ["si", "spk", "srk", "epk", "erk"];
+        let texts = [&sas.policy_id, spk, srk, epk, erk].map(|text| &**text);
+        push_unless_empty(names.into_iter().zip(texts), &mut query);
+        let signature = key.sign(&sas.parts(account, SasTerms::VERSION));
+        push_query_parameter("sig", &signature, &mut query);
         query
     }
 }
@@ -88,7 +79,7 @@ pub struct TableSas<'a> {
     high: [Cow<'a, str>; 2],
 }
 
-/// A table SAS whose signature is verified. Its terms are still to be checked, with the stored policy if it names one.
+/// A table SAS with a verified signature. [`Self::access`] checks its terms, with the stored policy if it names one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerifiedTableSas<'a>(TableSas<'a>);
 
@@ -123,7 +114,7 @@ impl<'a> TableSas<'a> {
         if version < ADDRESS_AND_PROTOCOL
             && !(terms.addresses.is_empty() && terms.protocols.is_empty())
         {
-            // These versions do not sign them: an attacker could remove or add them.
+            // These versions do not sign the two, so an attacker could remove or add them.
             return Err(Failure::authentication("sip and spr need a newer sv"));
         }
         let parts = self.parts(account, version);
@@ -135,72 +126,44 @@ impl<'a> TableSas<'a> {
 
     /// The string to sign, in pieces.
     fn parts<'p>(&'p self, account: &'p str, version: Version) -> [&'p str; 28] {
-        let terms = &self.terms;
-        let service = if version >= SERVICE_IN_RESOURCE {
+        let [sv, sp, st, se, sip, spr] = self.terms.texts();
+        let lf = "\n";
+        let [root, service, slash] = if version >= SERVICE_IN_RESOURCE {
             ["/", ServiceKind::Table.label(), "/"]
         } else {
             ["", "", "/"]
         };
-        let [service_start, service, service_end] = service;
-        let extra = if version >= ADDRESS_AND_PROTOCOL {
-            [&*terms.addresses, "\n", &*terms.protocols, "\n"]
+        let [sip, sip_end, spr, spr_end] = if version >= ADDRESS_AND_PROTOCOL {
+            [sip, lf, spr, lf]
         } else {
             [""; 4]
         };
-        let [sip, sip_end, spr, spr_end] = extra;
+        let (table, si) = (&self.table, &self.policy_id);
         let ([spk, srk], [epk, erk]) = (&self.low, &self.high);
         [
-            &*terms.permissions,
-            "\n",
-            &terms.start,
-            "\n",
-            &terms.expiry,
-            "\n",
-            service_start,
-            service,
-            service_end,
-            account,
-            "/",
-            &self.table,
-            "\n",
-            &self.policy_id,
-            "\n",
-            sip,
-            sip_end,
-            spr,
-            spr_end,
-            &terms.version,
-            "\n",
-            spk,
-            "\n",
-            srk,
-            "\n",
-            epk,
-            "\n",
-            erk,
+            sp, lf, st, lf, se, lf, root, service, slash, account, "/", table, lf, si, lf, sip,
+            sip_end, spr, spr_end, sv, lf, spk, lf, srk, lf, epk, lf, erk,
         ]
     }
 }
 
 impl VerifiedTableSas<'_> {
     /// The table, in lower case.
-    #[must_use]
     pub fn table(&self) -> &str {
         &self.0.table
     }
 
-    /// The stored policy that the signature names: [`Self::access`] then needs the table's access control list.
-    #[must_use]
+    /// The stored policy that the signature names; with one, [`Self::access`] needs the table's access control list.
     pub fn policy_id(&self) -> Option<&str> {
         Some(&*self.0.policy_id).filter(|id| !id.is_empty())
     }
 
-    /// Checks times, address and protocol. Permission, start and expiry each come from the signature or from the stored
-    /// policy, never from both.
+    /// Checks times, address and protocol. Permissions, start and expiry each come either from the signature or from the
+    /// stored policy.
     ///
     /// # Errors
     /// 403 AuthenticationFailed (also for an unknown policy), AuthorizationSourceIPMismatch,
-    /// AuthorizationProtocolMismatch; 400 InvalidQueryParameterValue where a part is given on both sides.
+    /// AuthorizationProtocolMismatch; 400 InvalidQueryParameterValue if both give a part.
     pub fn access(
         &self,
         caller: &Caller,
@@ -221,11 +184,9 @@ impl VerifiedTableSas<'_> {
         let start = one_side("st", parse_time("st", &terms.start)?, policy.start)?;
         let expiry: Option<DateTime> =
             one_side("se", parse_time("se", &terms.expiry)?, policy.expiry)?;
-        let given = Some(&*terms.permissions).filter(|letters| !letters.is_empty());
-        let stored = policy
-            .permission
-            .as_deref()
-            .filter(|letters| !letters.is_empty());
+        let letters = |letters: &&str| !letters.is_empty();
+        let given = Some(&*terms.permissions).filter(letters);
+        let stored = policy.permission.as_deref().filter(letters);
         let permissions = one_side("sp", given, stored)?;
         let expiry = expiry.ok_or_else(|| Failure::authentication("no expiry is given"))?;
         let permissions =
@@ -253,7 +214,7 @@ fn one_side<T>(name: &str, given: Option<T>, stored: Option<T>) -> Result<Option
     }
 }
 
-/// An end of the range. A RowKey alone is one of the partition with the empty key.
+/// A bound of the range. A RowKey without a PartitionKey belongs to the partition with the empty key.
 fn position([partition_key, row_key]: &[Cow<'_, str>; 2]) -> Option<EntityPosition> {
     let own = |text: &Cow<'_, str>| text.clone().into_owned();
     (!partition_key.is_empty() || !row_key.is_empty()).then(|| EntityPosition {

@@ -11,7 +11,7 @@ use super::Access;
 use crate::auth::mismatch;
 use crate::{AccountKey, AccountKeys, Caller, Failure, SharedKey, Style, Target};
 
-/// The parts of a request that are signed, each exactly as sent, and empty where absent.
+/// The signed parts of a request, each exactly as sent, and empty if absent.
 #[derive(Debug, Clone, Copy)]
 pub struct SignedRequest<'a> {
     /// The method of the request line, so `POST` for a tunnelled verb.
@@ -20,7 +20,7 @@ pub struct SignedRequest<'a> {
     pub content_md5: &'a str,
     /// `Content-Type`
     pub content_type: &'a str,
-    /// `x-ms-date`, or without it `Date`.
+    /// `x-ms-date`; without it, `Date`.
     pub date: &'a str,
     /// Path, account and `comp`.
     pub target: &'a Target<'a>,
@@ -50,7 +50,7 @@ impl<'a> SignedRequest<'a> {
     /// The value of an `Authorization` header for the request, for clients.
     ///
     /// # Errors
-    /// 400 InvalidQueryParameterValue where `comp` is not UTF-8.
+    /// 400 InvalidQueryParameterValue if `comp` is not UTF-8.
     pub fn authorization(&self, key: &AccountKey, lite: bool) -> Result<String, Failure> {
         let comp = self.target.query.get("comp")?.unwrap_or_default();
         let signature = key.sign(&self.parts(lite, [self.target.path, ""], &comp));
@@ -58,9 +58,9 @@ impl<'a> SignedRequest<'a> {
         Ok(format!("{scheme} {}:{signature}", self.target.account))
     }
 
-    /// The forms of the path that may have been signed, each in two pieces. A client of the secondary may have signed the
-    /// path with `-secondary` or with the plain account; Python, which requests `/account-secondary/account/`, signs the
-    /// part after the first segment (captured from azure-data-tables 12.7.0).
+    /// The forms of the path that a client may have signed, each in two pieces. Clients of the secondary sign the path with
+    /// `-secondary` or with the plain account; Python, which requests `/account-secondary/account/`, signs the part after the
+    /// first segment (captured from azure-data-tables 12.7.0).
     fn paths(&self) -> [Option<[&'a str; 2]>; 3] {
         let target = self.target;
         if target.secondary && target.style == Style::Path {

@@ -1,7 +1,7 @@
 //! Writes the answer to a batch.
 //!
-//! The headers of a part and their order are the recorded ones (cosmosdbpython--test_table_batch_test_batch_all_operations_together and
-//! its siblings): `Content-ID` if the operation had one among its headers, `X-Content-Type-Options`, `Cache-Control`, `Preference-Applied`,
+//! The headers of a part and their order are as recorded (cosmosdbpython--test_table_batch_test_batch_all_operations_together and
+//! its siblings): `Content-ID` if it was among the operation's headers, `X-Content-Type-Options`, `Cache-Control`, `Preference-Applied`,
 //! `DataServiceVersion`, then `Location`, `DataServiceId`, `ETag`, or `Content-Type` of a body.
 //!
 //! | outcome | status | DataServiceVersion | besides |
@@ -13,6 +13,7 @@
 //! | query | 200 | 3.0; | Content-Type, ETag of a single entity, `x-ms-continuation-*` of a page with a next one |
 //! | failure | that of its code | 3.0; | Content-Type |
 
+use super::multipart::Multipart;
 use super::reader::ContentId;
 use crate::table::{MetadataLevel, Prefer, write_error_json};
 use crate::{ErrorCode, Failure, Occurrence};
@@ -28,31 +29,31 @@ pub enum PartOutcome<'a> {
         prefer: Option<Prefer>,
         /// The entity's URL.
         location: &'a str,
-        /// Its version.
+        /// Its ETag.
         etag: ETag,
-        /// The entity in JSON, which an answer without `return-no-content` carries.
+        /// The entity in JSON, for an answer without `return-no-content`.
         body: &'a [u8],
-        /// The level at which it is written.
+        /// The metadata level of the JSON.
         level: MetadataLevel,
     },
     /// An update, a merge or an upsert.
     Updated {
         /// The `Prefer` it had.
         prefer: Option<Prefer>,
-        /// The entity's new version.
+        /// The entity's new ETag.
         etag: ETag,
     },
     /// A delete.
     Deleted,
-    /// The query of a batch that is nothing else.
+    /// The only query of a batch.
     Found {
-        /// The version, where the answer is one entity.
+        /// The ETag, if the answer is a single entity.
         etag: Option<ETag>,
         /// Where the next page begins, if there is one.
         next: Option<NextPage<'a>>,
         /// The entity or page in JSON.
         body: &'a [u8],
-        /// The level at which it is written.
+        /// The metadata level of the JSON.
         level: MetadataLevel,
     },
     /// The operation failed: the only part of its batch's answer.
@@ -61,9 +62,9 @@ pub enum PartOutcome<'a> {
         prefer: Option<Prefer>,
         /// Why.
         failure: &'a Failure,
-        /// Request, time, and the operation's index where the text must name it.
+        /// Request, time, and the operation's index if the text must name it.
         occurrence: Occurrence<'a>,
-        /// The level in the content type.
+        /// The metadata level in the content type.
         level: MetadataLevel,
     },
 }
@@ -77,60 +78,36 @@ pub struct NextPage<'a> {
     pub row_key: Option<&'a str>,
 }
 
-/// What a part without a body takes, in bytes, about: growing the answer step by step would copy it several times.
+/// About the size of a part without a body, in bytes. Reserving it avoids copies of a growing answer.
 const PART_BYTES: usize = 768;
 
 /// Writes the parts of an answer one by one.
 #[derive(Debug)]
-pub struct BatchWriter {
-    out: Vec<u8>,
-    boundary: String,
-    /// None for the answer to a query, which stands in the outer part.
-    inner: Option<String>,
-}
+pub struct BatchWriter(Multipart);
 
 impl BatchWriter {
-    /// The answer to a change set of so many parts. The boundaries are made of two GUIDs of the caller's.
-    #[must_use]
+    /// The answer to a change set of `parts` operations. The ids are two GUIDs, for the boundaries.
     pub fn change_set(batch_id: &str, change_set_id: &str, parts: usize) -> Self {
-        let boundary = format!("batchresponse_{batch_id}");
-        let inner = format!("changesetresponse_{change_set_id}");
-        let head =
-            format!("--{boundary}\r\nContent-Type: multipart/mixed; boundary={inner}\r\n\r\n");
-        let mut out = Vec::with_capacity(head.len() + parts.saturating_mul(PART_BYTES));
-        out.extend_from_slice(head.as_bytes());
-        Self {
-            out,
-            boundary,
-            inner: Some(inner),
-        }
+        Self(Multipart::change_set(
+            format!("batchresponse_{batch_id}"),
+            format!("changesetresponse_{change_set_id}"),
+            parts.saturating_add(1).saturating_mul(PART_BYTES),
+        ))
     }
 
-    /// The answer to a query alone.
-    #[must_use]
+    /// The answer to a single query.
     pub fn query(batch_id: &str) -> Self {
-        Self {
-            out: Vec::new(),
-            boundary: format!("batchresponse_{batch_id}"),
-            inner: None,
-        }
+        Self(Multipart::flat(format!("batchresponse_{batch_id}")))
     }
 
     /// The `Content-Type` of the answer; its status is 202.
-    #[must_use]
     pub fn content_type(&self) -> String {
-        format!("multipart/mixed;boundary={}", self.boundary)
+        format!("multipart/mixed;boundary={}", self.0.boundary())
     }
 
-    /// Appends the answer to one operation, which repeats the `Content-ID` that it had.
+    /// Appends the answer to one operation, and repeats its `Content-ID`.
     pub fn part(&mut self, content_id: Option<ContentId<'_>>, outcome: &PartOutcome<'_>) {
-        let boundary = self.inner.as_ref().unwrap_or(&self.boundary);
-        let out = &mut self.out;
-        for piece in ["--", boundary, "\r\n"] {
-            out.extend_from_slice(piece.as_bytes());
-        }
-        push_header("Content-Type", "application/http", out);
-        push_header("Content-Transfer-Encoding", "binary", out);
+        let out = self.0.part();
         let content_id = match content_id {
             Some(ContentId::OfOperation(id)) => Some(id),
             Some(ContentId::OfPart(id)) => {
@@ -145,14 +122,8 @@ impl BatchWriter {
     }
 
     /// The whole answer.
-    #[must_use]
-    pub fn finish(mut self) -> Vec<u8> {
-        for boundary in [self.inner, Some(self.boundary)].into_iter().flatten() {
-            self.out.extend_from_slice(b"--");
-            self.out.extend_from_slice(boundary.as_bytes());
-            self.out.extend_from_slice(b"--\r\n");
-        }
-        self.out
+    pub fn finish(self) -> Vec<u8> {
+        self.0.finish()
     }
 }
 
@@ -179,15 +150,16 @@ fn push_outcome(content_id: Option<&str>, outcome: &PartOutcome<'_>, out: &mut V
             push_body(if quiet { b"" } else { body }, out);
         }
         PartOutcome::Updated { prefer, etag } => {
-            let version = if prefer.is_some() { "3.0;" } else { "1.0;" };
-            let head = Head::new(204, content_id, prefer);
-            head.of_version(version).push(out);
+            let mut head = Head::new(204, content_id, prefer);
+            head.version = if prefer.is_some() { "3.0;" } else { "1.0;" };
+            head.push(out);
             push_header("ETag", &etag.text(), out);
             push_body(b"", out);
         }
         PartOutcome::Deleted => {
-            let head = Head::new(204, content_id, None);
-            head.of_version("1.0;").push(out);
+            let mut head = Head::new(204, content_id, None);
+            head.version = "1.0;";
+            head.push(out);
             push_body(b"", out);
         }
         PartOutcome::Found {
@@ -212,15 +184,12 @@ fn push_outcome(content_id: Option<&str>, outcome: &PartOutcome<'_>, out: &mut V
             ref occurrence,
             level,
         } => {
-            // Alone among the recorded failures, a missing table has neither of the two headers (recording
-            // python--test_table_batch_test_new_non_existent_table).
+            // Of the recorded failures, only a missing table has neither `Cache-Control` nor `Preference-Applied`
+            // (recording python--test_table_batch_test_new_non_existent_table).
             let bare = failure.code == ErrorCode::TableNotFound;
-            let head = Head::new(failure.status(), content_id, prefer.filter(|_| !bare));
-            Head {
-                cached: bare,
-                ..head
-            }
-            .push(out);
+            let mut head = Head::new(failure.status(), content_id, prefer.filter(|_| !bare));
+            head.cached = bare;
+            head.push(out);
             push_header("Content-Type", level.content_type(), out);
             out.extend_from_slice(b"\r\n");
             write_error_json(failure, occurrence, out);
@@ -230,18 +199,18 @@ fn push_outcome(content_id: Option<&str>, outcome: &PartOutcome<'_>, out: &mut V
 
 impl NextPage<'_> {
     fn push(&self, out: &mut Vec<u8>) {
-        let Self {
-            partition_key,
-            row_key,
-        } = self;
-        push_header("x-ms-continuation-NextPartitionKey", partition_key, out);
-        if let Some(row_key) = row_key {
+        push_header(
+            "x-ms-continuation-NextPartitionKey",
+            self.partition_key,
+            out,
+        );
+        if let Some(row_key) = self.row_key {
             push_header("x-ms-continuation-NextRowKey", row_key, out);
         }
     }
 }
 
-/// What every part begins with.
+/// The status line and the first headers of a part.
 struct Head<'a> {
     status: u16,
     content_id: Option<&'a str>,
@@ -262,31 +231,20 @@ impl<'a> Head<'a> {
         }
     }
 
-    const fn of_version(self, version: &'static str) -> Self {
-        Self { version, ..self }
-    }
-
     fn push(&self, out: &mut Vec<u8>) {
-        let Self {
-            status,
-            content_id,
-            cached,
-            prefer,
-            version,
-        } = self;
-        write!(out, "HTTP/1.1 {status} {}\r\n", reason(*status))
-            .expect("a vector takes all that is written");
-        if let Some(id) = content_id {
+        write!(out, "HTTP/1.1 {} {}\r\n", self.status, reason(self.status))
+            .expect("writing to a vector cannot fail");
+        if let Some(id) = self.content_id {
             push_header("Content-ID", id, out);
         }
         push_header("X-Content-Type-Options", "nosniff", out);
-        if !cached {
+        if !self.cached {
             push_header("Cache-Control", "no-cache", out);
         }
-        if let Some(prefer) = prefer {
+        if let Some(prefer) = self.prefer {
             push_header("Preference-Applied", prefer.text(), out);
         }
-        push_header("DataServiceVersion", version, out);
+        push_header("DataServiceVersion", self.version, out);
     }
 }
 
@@ -301,7 +259,7 @@ fn push_body(body: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(body);
 }
 
-/// The standard phrase of a status that a part can have.
+/// The reason phrase of the statuses that a part can have.
 const fn reason(status: u16) -> &'static str {
     match status {
         200 => "OK",

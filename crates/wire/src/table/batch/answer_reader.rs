@@ -1,7 +1,7 @@
-//! Reads the answer to a batch into the answers of its operations, as slices. The client's side of [`super::BatchWriter`].
+//! Reads the answers to the operations of a batch, as slices of the body that [`super::BatchWriter`] wrote.
 
 use super::content_type::boundary;
-use super::sections::{Sections, skip_blank_lines, take_header, take_line};
+use super::sections::{Sections, inner_boundary, skip_blank_lines, take_header, take_line};
 use partita_model::limits::BATCH_OPERATIONS_MAX;
 
 /// The answer to one operation of a batch.
@@ -15,17 +15,15 @@ pub struct AnswerPart<'a> {
     pub body: &'a [u8],
 }
 
-/// Reads the answer from the value of its `Content-Type` and its body: one part for each operation, or a single one for the
-/// failure that undid them all. `None` where it is no such answer, or was cut short: the closing delimiter must be there.
-#[must_use]
+/// Reads the answer from the value of its `Content-Type` and its body: one part for each operation, or a single part for the
+/// failure of the whole batch. `None` for any other body, and for one without its closing delimiter, which was cut short.
 pub fn read_batch_answer<'a>(content_type: &str, body: &'a [u8]) -> Option<Vec<AnswerPart<'a>>> {
     let mut answers = Vec::new();
     for section in sections(boundary(content_type)?, body)? {
-        let section = skip_blank_lines(section);
         match inner_boundary(section)? {
             Some((boundary, rest)) => {
                 for part in sections(boundary, rest)? {
-                    answers.push(answer(skip_blank_lines(part))?);
+                    answers.push(answer(part)?);
                 }
             }
             None => answers.push(answer(section)?),
@@ -37,29 +35,17 @@ pub fn read_batch_answer<'a>(content_type: &str, body: &'a [u8]) -> Option<Vec<A
     Some(answers)
 }
 
-/// The parts between the delimiters, if the last of them is there.
+/// The parts between the delimiters; `None` without the closing delimiter.
 fn sections<'a>(boundary: &str, body: &'a [u8]) -> Option<Vec<&'a [u8]>> {
-    let delimiter = format!("--{boundary}");
-    let mut sections = Sections::new(delimiter.as_bytes(), body);
+    let mut sections = Sections::new(boundary, body);
     let parts: Vec<_> = sections.by_ref().collect();
     sections.is_closed().then_some(parts)
 }
 
-/// The boundary of a part that is a multipart itself, and what comes after its headers.
-fn inner_boundary(section: &[u8]) -> Option<Option<(&str, &[u8])>> {
-    let (mut rest, mut found) = (section, None);
-    while let Some((name, value)) = take_header(&mut rest).ok()? {
-        if name.eq_ignore_ascii_case(b"content-type") {
-            found = std::str::from_utf8(value).ok().and_then(boundary);
-        }
-    }
-    Some(found.map(|boundary| (boundary, rest)))
-}
-
-/// A part's own headers, and the answer in it.
+/// Reads the headers of a part and the answer in it.
 fn answer(section: &[u8]) -> Option<AnswerPart<'_>> {
     let mut rest = section;
-    while take_header(&mut rest).ok()?.is_some() {}
+    while take_header(&mut rest)?.is_some() {}
     let mut rest = skip_blank_lines(rest);
     let line = std::str::from_utf8(take_line(&mut rest)?).ok()?;
     let mut words = line.split(' ');
@@ -72,7 +58,7 @@ fn answer(section: &[u8]) -> Option<AnswerPart<'_>> {
         status,
         ..AnswerPart::default()
     };
-    while let Some((name, value)) = take_header(&mut rest).ok()? {
+    while let Some((name, value)) = take_header(&mut rest)? {
         if name.eq_ignore_ascii_case(b"etag") {
             part.etag = Some(std::str::from_utf8(value).ok()?);
         }
@@ -86,7 +72,8 @@ mod tests {
     use super::super::{BatchRequestWriter, BatchWriter, PartOutcome, read_batch};
     use super::*;
     use crate::table::MetadataLevel;
-    use crate::{ErrorBody, ErrorCode, Failure, Method, Occurrence};
+    use crate::testing::occurrence;
+    use crate::{ErrorBody, ErrorCode, Failure, Method};
     use partita_model::{DateTime, ETag};
     use proptest::prelude::*;
 
@@ -101,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_server_answers_is_read() {
+    fn answers_of_the_server_are_read() {
         let updated = PartOutcome::Updated {
             prefer: None,
             etag: ETAG,
@@ -134,15 +121,10 @@ mod tests {
     #[test]
     fn a_failure_is_read_with_its_index() {
         let failure = Failure::new(ErrorCode::EntityAlreadyExists);
-        let occurrence = Occurrence {
-            request_id: "id",
-            time: DateTime::UNIX_EPOCH,
-            batch_index: Some(3),
-        };
         let failed = PartOutcome::Failed {
             prefer: None,
             failure: &failure,
-            occurrence,
+            occurrence: occurrence(3),
             level: MetadataLevel::Minimal,
         };
         let (content_type, body) = answered(&[failed]);
@@ -154,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn the_server_reads_what_is_asked() {
+    fn the_server_reads_requests_of_the_client() {
         let url = "http://h/a/T(PartitionKey='p',RowKey='r')";
         let mut writer = BatchRequestWriter::new("1", "2", 3, 100);
         writer.part(Method::Post, "http://h/a/T", None, Some(b"{\"A\":1}"));

@@ -1,10 +1,10 @@
-//! The boundary in a `Content-Type`.
+//! Reads the boundary of a `Content-Type`.
 
-/// Length of a boundary, in bytes. RFC 2046 allows 70; a few more do no harm.
+/// The longest boundary, in bytes. RFC 2046 allows 70; longer ones are harmless.
 const BOUNDARY_BYTES_MAX: usize = 200;
 
-/// The boundary of a `multipart/mixed` content type; `None` for any other. The parameter's name is read in any case, its value
-/// with or without quotes; it may hold `=`, and unquoted it ends at `;` or at the end.
+/// The boundary of a `multipart/mixed` content type; `None` for any other. The parameter's name may have any case. The value may
+/// be quoted and may contain `=`; without quotes it ends at `;`.
 pub(super) fn boundary(content_type: &str) -> Option<&str> {
     let (media_type, mut rest) = content_type.split_once(';')?;
     if !media_type.trim().eq_ignore_ascii_case("multipart/mixed") {

@@ -1,4 +1,4 @@
-//! Entity group transactions: the multipart body of a request, and that of its answer (service document "Performing entity
+//! Entity group transactions: the multipart bodies of request and answer (service document "Performing entity
 //! group transactions").
 //!
 //! ```text
@@ -20,6 +20,7 @@
 mod answer;
 mod answer_reader;
 mod content_type;
+mod multipart;
 mod reader;
 mod request_writer;
 mod sections;

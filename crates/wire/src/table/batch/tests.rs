@@ -1,6 +1,7 @@
 use super::*;
 use crate::table::{MetadataLevel, Prefer};
-use crate::{ErrorCode, Failure, Occurrence};
+use crate::testing::occurrence;
+use crate::{ErrorCode, Failure};
 use partita_model::{DateTime, ETag};
 use proptest::prelude::*;
 
@@ -159,7 +160,7 @@ fn a_query_stands_alone() {
 }
 
 #[test]
-fn what_is_left_out_at_the_end_is_not_missed() {
+fn delimiters_at_the_end_are_optional() {
     let whole = change_set(&[
         "POST /T HTTP/1.1\r\n\r\n{}",
         "PUT /U HTTP/1.1\r\n\r\n{\"a\":1}",
@@ -203,7 +204,7 @@ fn a_delimiter_is_exact_and_begins_its_line() {
 }
 
 #[test]
-fn what_is_no_batch_is_refused() {
+fn malformed_batches_are_refused() {
     let good = change_set(&["POST /T HTTP/1.1\r\n\r\n{}"]);
     assert_eq!(refused("application/json", &good).index, None);
     refused("multipart/mixed", &good);
@@ -254,7 +255,7 @@ fn conditions_that_differ_are_refused_and_urls_bounded() {
 }
 
 #[test]
-fn a_hundred_operations_are_all() {
+fn a_hundred_operations_are_the_limit() {
     let operations = vec!["POST /T HTTP/1.1\r\n\r\n{}"; 101];
     assert_eq!(read(&change_set(&operations[..100])).parts.len(), 100);
     let refusal = refused(TYPE, &change_set(&operations));
@@ -264,8 +265,8 @@ fn a_hundred_operations_are_all() {
 }
 
 #[test]
-fn delimiters_that_are_none_cost_linear_time() {
-    // Four megabytes without a line end: looking for one behind every match would take hours.
+fn false_delimiters_take_linear_time() {
+    // Four megabytes without a line end: a search for one after every match would take hours.
     let body = "--batch_1x".repeat(400_000);
     assert_eq!(refused(TYPE, &body).index, None);
 }
@@ -277,11 +278,7 @@ fn etag() -> ETag {
 #[test]
 fn answers() {
     let failure = Failure::new(ErrorCode::InvalidDuplicateRow);
-    let occurrence = Occurrence {
-        request_id: "id",
-        time: DateTime::UNIX_EPOCH,
-        batch_index: Some(1),
-    };
+    let occurrence = occurrence(1);
     let quiet = Some(Prefer::ReturnNoContent);
     let level = MetadataLevel::Minimal;
     let location = "http://h/a/T(PartitionKey='p',RowKey='r')";
@@ -354,11 +351,7 @@ fn assert_golden(text: &str, golden: &str) {
 #[test]
 fn failures_of_missing_tables_are_bare() {
     let failure = Failure::new(ErrorCode::TableNotFound);
-    let occurrence = Occurrence {
-        request_id: "id",
-        time: DateTime::UNIX_EPOCH,
-        batch_index: Some(0),
-    };
+    let occurrence = occurrence(0);
     let mut writer = BatchWriter::change_set("B", "C", 1);
     let prefer = Some(Prefer::ReturnNoContent);
     writer.part(
@@ -468,7 +461,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_answered_can_be_cut_again(bodies in proptest::collection::vec("\\{[a-z\r\n]{0,20}\\}", 1..6)) {
+    fn answers_can_be_split_again(bodies in proptest::collection::vec("\\{[a-z\r\n]{0,20}\\}", 1..6)) {
         let mut writer = BatchWriter::change_set("B", "C", 1);
         for body in &bodies {
             let level = MetadataLevel::Minimal;
@@ -476,9 +469,9 @@ proptest! {
             writer.part(None, &PartOutcome::Inserted { prefer: None, location: "l", etag: etag(), body, level });
         }
         let bytes = writer.finish();
-        let outer: Vec<_> = sections::Sections::new(b"--batchresponse_B", &bytes).collect();
+        let outer: Vec<_> = sections::Sections::new("batchresponse_B", &bytes).collect();
         prop_assert_eq!(outer.len(), 1);
-        let inner: Vec<_> = sections::Sections::new(b"--changesetresponse_C", outer[0]).collect();
+        let inner: Vec<_> = sections::Sections::new("changesetresponse_C", outer[0]).collect();
         prop_assert_eq!(inner.len(), bodies.len());
         for (section, body) in inner.iter().zip(&bodies) {
             prop_assert!(section.trim_ascii().ends_with(body.as_bytes()));

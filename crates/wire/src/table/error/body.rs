@@ -1,11 +1,10 @@
 //! The two shapes of an error body.
 //!
-//! Operations on entities and tables answer errors as OData JSON. Operations with XML bodies, and refused credentials,
-//! answer them as XML.
+//! Errors of operations on entities and tables are OData JSON. Errors of operations with XML bodies, and refused credentials,
+//! are XML.
 
-use crate::error::{push_json, push_xml};
 use crate::table::Operation;
-use crate::{ErrorCode, Failure, Occurrence};
+use crate::{ErrorCode, Failure, Occurrence, json, xml};
 
 /// The shape of an error body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,13 +15,12 @@ pub enum BodyForm {
     Xml,
 }
 
-/// The shape of the body for an operation; `None` where the request failed before its operation was known.
+/// The shape of the body for an operation; `None` if the request failed before its operation was known.
 ///
-/// Refused credentials are XML everywhere, but a permission that a valid SAS lacks is in the form of the operation
+/// Refused credentials are always XML. A permission that a valid SAS lacks has the form of the operation
 /// (recordings net--TableServiceClientLiveTests_ValidateAccountSasCredentialsWithResourceTypes,
 /// python--test_table_entity_test_sas_add_outside_range). Before the operation is known, OData's own errors (of keys and
-/// verbs) are JSON, the rest XML.
-#[must_use]
+/// methods) are JSON, all others XML.
 pub fn error_form(failure: &Failure, operation: Option<Operation>) -> BodyForm {
     use ErrorCode as E;
     let is_json = match operation {
@@ -47,12 +45,12 @@ pub fn error_form(failure: &Failure, operation: Option<Operation>) -> BodyForm {
     }
 }
 
-/// Appends the OData JSON body. It is the same at every metadata level; only the content type differs.
+/// Appends the OData JSON body. It is equal at every metadata level; only the content type differs.
 pub fn write_error_json(failure: &Failure, occurrence: &Occurrence<'_>, out: &mut Vec<u8>) {
     out.extend_from_slice(b"{\"odata.error\":{\"code\":\"");
     out.extend_from_slice(failure.code.name().as_bytes());
     out.extend_from_slice(b"\",\"message\":{\"lang\":\"en-US\",\"value\":\"");
-    failure.write_text(occurrence, out, push_json);
+    failure.write_text(occurrence, out, json::push_text);
     out.extend_from_slice(b"\"}}}");
 }
 
@@ -63,16 +61,13 @@ pub fn write_error_xml(failure: &Failure, occurrence: &Occurrence<'_>, out: &mut
     out.extend_from_slice(b"<m:code>");
     out.extend_from_slice(failure.code.name().as_bytes());
     out.extend_from_slice(b"</m:code><m:message xml:lang=\"en-US\">");
-    failure.write_text(occurrence, out, push_xml);
+    failure.write_text(occurrence, out, xml::push_text);
     out.extend_from_slice(b"</m:message>");
     for (name, text) in &failure.details {
-        for part in ["<m:", name, ">"] {
-            out.extend_from_slice(part.as_bytes());
-        }
-        push_xml(text, out);
-        for part in ["</m:", name, ">"] {
-            out.extend_from_slice(part.as_bytes());
-        }
+        let name = format!("m:{name}");
+        xml::write_start(&name, out);
+        xml::push_text(text, out);
+        xml::write_end(&name, out);
     }
     out.extend_from_slice(b"</m:error>");
 }

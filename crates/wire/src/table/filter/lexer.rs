@@ -1,52 +1,52 @@
-//! Cuts a filter's text into tokens.
+//! Splits a filter's text into tokens.
 //!
-//! Token texts are slices; the literal's value is read by [`super::literal`]. Positions are byte offsets; error texts
-//! give the offset *after* the offending token, as the service does ("Syntax error at position 7 in 'aaa bbb ccc'.").
+//! Tokens are slices; [`super::literal`] reads the values of literals. Positions are byte offsets. Like the service, error
+//! texts give the offset *after* the wrong token ("Syntax error at position 7 in 'aaa bbb ccc'.").
 
 use crate::{ErrorCode, Failure};
 use unicode_ident::{is_xid_continue, is_xid_start};
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Nothing is left.
+    /// The end of the text.
     End,
     /// `(`
     Open,
     /// `)`
     Close,
-    /// A name or a word of the language.
+    /// A name or a keyword.
     Word,
-    /// A number, its suffix included.
+    /// A number with its suffix.
     Number,
-    /// A quoted literal, the word before its quote included.
+    /// A quoted literal with the word before its quote.
     Quoted,
-    /// `-` that begins no number, and other signs that only the rest of OData knows: `,`, `/`, `:`, `*`, `=`.
+    /// A `-` that does not begin a number, and signs that only other parts of OData use: `,`, `/`, `:`, `*`, `=`.
     Sign,
 }
 
-/// A token and its place.
+/// A token and its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Token<'a> {
     pub(super) kind: Kind,
     pub(super) text: &'a str,
-    /// Where it begins.
+    /// Where the token begins.
     pub(super) start: usize,
 }
 
 impl<'a> Token<'a> {
-    /// Where it ends.
+    /// Where the token ends.
     pub(super) const fn end(&self) -> usize {
         self.start + self.text.len()
     }
 
-    /// Whether it is this word.
+    /// Whether the token is this word.
     pub(super) fn is_word(&self, word: &str) -> bool {
         self.kind == Kind::Word && self.text == word
     }
 }
 
-/// A place in a filter's text.
+/// A position in a filter's text.
 #[derive(Debug, Clone)]
 pub(super) struct Lexer<'a> {
     text: &'a str,
@@ -58,7 +58,7 @@ impl<'a> Lexer<'a> {
         Self { text, at: 0 }
     }
 
-    /// The failure of a text that is not a filter, its place after that token.
+    /// The failure of a text that is not a filter; its position is the end of `token`.
     pub(super) fn syntax_error(&self, token: &Token<'_>) -> Failure {
         let message = format!(
             "Syntax error at position {} in '{}'.",
@@ -68,7 +68,7 @@ impl<'a> Lexer<'a> {
         Failure::with_message(ErrorCode::InvalidInput, message)
     }
 
-    /// The failure of a literal that its type does not have.
+    /// The failure of a literal that is not valid for its type.
     pub(super) fn unrecognized(&self, edm: &str, token: &Token<'_>) -> Failure {
         let Token { text, start, .. } = token;
         let message = format!(
@@ -78,10 +78,10 @@ impl<'a> Lexer<'a> {
         Failure::with_message(ErrorCode::InvalidInput, message)
     }
 
-    /// The next token; at the end, [`Kind::End`] again and again.
+    /// The next token; at the end always [`Kind::End`].
     ///
     /// # Errors
-    /// 400 InvalidInput for a quote that is not closed and for characters that belong to no token.
+    /// 400 InvalidInput for an unclosed quote, and for a character that cannot be part of a token.
     pub(super) fn next(&mut self) -> Result<Token<'a>, Failure> {
         let blanks = self.rest().len() - self.rest().trim_ascii_start().len();
         self.at += blanks;
@@ -124,7 +124,7 @@ impl<'a> Lexer<'a> {
         Token { kind, text, start }
     }
 
-    /// A quoted literal behind a word of `prefix` bytes. A quote within is written twice.
+    /// A quoted literal after a word of `prefix` bytes. Two quotes in it are one.
     fn quoted(&mut self, prefix: usize) -> Result<Token<'a>, Failure> {
         let rest = self.rest();
         let mut length = prefix + 1;
@@ -146,8 +146,8 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// A number behind a sign of `sign` bytes: digits, fraction, exponent, then any letters, of which only a suffix of one
-    /// means something.
+    /// A number after a sign of `sign` bytes: digits, fraction, exponent, then any letters. Only a suffix of one letter is
+    /// valid.
     fn number(&mut self, sign: usize) -> Result<Token<'a>, Failure> {
         let rest = self.rest().as_bytes();
         let digits_from = |from: usize| {
@@ -166,7 +166,7 @@ impl<'a> Lexer<'a> {
         Ok(self.token(Kind::Number, length + suffix))
     }
 
-    /// `-INF` and its likes, which are numbers; or a lone minus.
+    /// `-INF` and its variants, which are numbers; or a single minus.
     fn minus_word(&mut self) -> Token<'a> {
         let length = 1 + self.rest().get(1..).map_or(0, word_length);
         match self.rest().get(..length) {
@@ -176,7 +176,7 @@ impl<'a> Lexer<'a> {
     }
 }
 
-/// The bytes of the word at the beginning of a text.
+/// The length in bytes of the word that a text begins with.
 fn word_length(text: &str) -> usize {
     let continues = |c: &char| *c == '_' || is_xid_continue(*c);
     text.chars().take_while(continues).map(char::len_utf8).sum()

@@ -4,10 +4,10 @@ use super::lexer::{Kind, Lexer, Token};
 use crate::Failure;
 use partita_model::{DateTime, EdmType, Guid, ParseDateTimeError, Value};
 
-/// The value of a literal token; `None` if the token is none, or is the word `null`.
+/// The value of a literal token; `None` for any other token, and for the word `null`.
 ///
 /// # Errors
-/// 400 InvalidInput "Unrecognized 'Edm.X' literal …" for a literal that its type does not have.
+/// 400 InvalidInput "Unrecognized 'Edm.X' literal …" for a literal that is not valid for its type.
 pub(super) fn literal(lexer: &Lexer<'_>, token: &Token<'_>) -> Result<Option<Value>, Failure> {
     match token.kind {
         Kind::Number => number(lexer, token).map(Some),
@@ -23,8 +23,8 @@ pub(super) fn literal(lexer: &Lexer<'_>, token: &Token<'_>) -> Result<Option<Val
     }
 }
 
-/// `L` marks an Int64, `D` a Double, as does a fraction or an exponent; the rest is Int32. Single (`f`) and Decimal (`m`)
-/// are no types of the service.
+/// `L` marks an Int64. `D`, a fraction or an exponent marks a Double. Any other number is an Int32. The service does not have
+/// the types Single (`f`) and Decimal (`m`).
 fn number(lexer: &Lexer<'_>, token: &Token<'_>) -> Result<Value, Failure> {
     let text = token.text;
     if matches!(text, "-INF" | "-Infinity" | "-inf") {
@@ -68,8 +68,8 @@ fn quoted(lexer: &Lexer<'_>, token: &Token<'_>) -> Result<Value, Failure> {
     value.ok_or_else(|| lexer.unrecognized(edm.name(), token))
 }
 
-/// A date-time that the service cannot store is still one that stored ones compare with: .NET's `DateTime.MinValue` is
-/// the usual one.
+/// Accepts date-times outside the range of stored ones, because rows are compared with them: clients send .NET's
+/// `DateTime.MinValue`.
 fn date_time(text: &str) -> Option<DateTime> {
     match DateTime::parse(text) {
         Ok(value) | Err(ParseDateTimeError::OutOfRange(value)) => Some(value),

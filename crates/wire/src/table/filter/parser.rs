@@ -1,4 +1,4 @@
-//! Tokens to the filter tree, by operator precedence with a stack of its own.
+//! Builds the filter tree from tokens, by operator precedence with an explicit stack.
 
 use super::lexer::{Kind, Lexer, Token};
 use super::literal::literal;
@@ -6,14 +6,14 @@ use super::{FILTER_BYTES_MAX, FILTER_DEPTH_MAX};
 use crate::{ErrorCode, Failure};
 use partita_model::{Comparison, Filter, Property, Value};
 
-/// Words of OData that the service does not implement where an operator may stand.
+/// Operators of OData that the service does not implement.
 const FOREIGN_OPERATORS: [&str; 7] = ["add", "sub", "mul", "div", "mod", "in", "has"];
 
-/// Reads a filter. A blank text is no filter: it lets everything pass.
+/// Reads a filter. A blank text passes every row.
 ///
 /// # Errors
-/// 400 InvalidInput for a text that is no filter, is longer than [`FILTER_BYTES_MAX`] or deeper than
-/// [`FILTER_DEPTH_MAX`]; 501 NotImplemented for the parts of OData that the service leaves out.
+/// 400 InvalidInput for a text that is not a filter, is longer than [`FILTER_BYTES_MAX`] or deeper than
+/// [`FILTER_DEPTH_MAX`]; 501 NotImplemented for the parts of OData that the service does not implement.
 pub fn parse_filter(text: &str) -> Result<Filter, Failure> {
     if text.len() > FILTER_BYTES_MAX {
         return Err(ErrorCode::InvalidInput.into());
@@ -24,8 +24,8 @@ pub fn parse_filter(text: &str) -> Result<Filter, Failure> {
     Parser::new(text)?.parse()
 }
 
-/// What waits for its right-hand side, in falling order of precedence but for the parenthesis.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Operators that wait for their right operand, by falling precedence, and open parentheses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
 enum Waiting {
     Not,
     And,
@@ -74,7 +74,7 @@ impl<'a> Parser<'a> {
             }
         }
         self.reduce_below(Waiting::Or);
-        // An open parenthesis that is left has no partner.
+        // A parenthesis that is still open is unmatched.
         match (self.waiting.is_empty(), self.done.pop()) {
             (true, Some(filter)) => Ok(filter),
             _ => Err(self.syntax_error()),
@@ -100,7 +100,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Takes what may stand before a predicate: `not` and open parentheses.
+    /// Takes the tokens before a predicate: `not` and open parentheses.
     fn before_predicate(&mut self) -> Result<(), Failure> {
         loop {
             if self.token.kind == Kind::Open {
@@ -114,8 +114,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Takes what may stand behind a predicate: closing parentheses, then `and` or `or`. Says whether another predicate
-    /// must follow.
+    /// Takes the tokens after a predicate: closing parentheses, then `and` or `or`. Returns whether another predicate must
+    /// follow.
     fn after_predicate(&mut self) -> Result<bool, Failure> {
         while self.token.kind == Kind::Close {
             self.reduce_below(Waiting::Or);
@@ -141,7 +141,7 @@ impl<'a> Parser<'a> {
         Ok(true)
     }
 
-    /// An operand of `and` and `or` is complete: the `not`s before it apply to it.
+    /// Applies the `not`s before an operand of `and` and `or` to it.
     fn finish_operand(&mut self, operand: Filter) {
         let mut filter = operand;
         while self.waiting.last() == Some(&Waiting::Not) {
@@ -152,17 +152,14 @@ impl<'a> Parser<'a> {
         self.done.push(filter);
     }
 
-    /// Joins what waits and binds at least as tightly as that operator.
+    /// Joins the waiting operators that bind at least as tightly as `operator`.
     fn reduce_below(&mut self, operator: Waiting) {
-        loop {
-            let join: fn(Filter, Filter) -> Filter = match (self.waiting.last(), operator) {
-                (Some(Waiting::And), _) => join_and,
-                (Some(Waiting::Or), Waiting::Or) => join_or,
-                _ => return,
-            };
+        while let Some(&waiting @ (Waiting::And | Waiting::Or)) = self.waiting.last()
+            && waiting <= operator
+        {
             self.waiting.pop();
             if let (Some(right), Some(left)) = (self.done.pop(), self.done.pop()) {
-                self.done.push(join(left, right));
+                self.done.push(join(waiting, left, right));
             }
         }
     }
@@ -192,7 +189,8 @@ impl<'a> Parser<'a> {
         compare(left, op, right)
     }
 
-    /// A property or a literal. A word before a parenthesis is a function, a word before a slash a path.
+    /// A property or a literal. A word before a parenthesis is a function, and a word before a slash is a path; the service
+    /// implements neither.
     fn operand(&mut self) -> Result<Operand, Failure> {
         let token = self.token;
         if let Some(value) = literal(&self.lexer, &token)? {
@@ -225,8 +223,7 @@ impl<'a> Parser<'a> {
         self.token.kind == Kind::Word && FOREIGN_OPERATORS.contains(&self.token.text)
     }
 
-    /// The failure of a token that stands where only `and`, `or`, `)` and the end may: behind parentheses that can be an
-    /// operator of OData.
+    /// The failure of a token in the place of `and`, `or`, `)` or the end. After a parenthesis it can be an operator of OData.
     fn misplaced_operator(&self) -> Failure {
         if comparison(&self.token).is_some() || self.is_foreign_operator() {
             ErrorCode::NotImplemented.into()
@@ -270,7 +267,7 @@ fn compare(left: Operand, op: Comparison, right: Operand) -> Result<Filter, Fail
     })
 }
 
-/// Null is a word of the language, but nothing can be compared with it (section 7.3 of the protocol).
+/// The language has the word `null`, but no comparison with it is valid (section 7.3 of the protocol).
 fn null_failure(op: Comparison) -> Failure {
     let name = match op {
         Comparison::Equal | Comparison::NotEqual => return ErrorCode::InvalidInput.into(),
@@ -285,26 +282,18 @@ fn null_failure(op: Comparison) -> Failure {
     Failure::with_message(ErrorCode::InvalidInput, message)
 }
 
-fn join_and(left: Filter, right: Filter) -> Filter {
-    let mut filters = match left {
-        Filter::And(filters) => filters,
-        other => vec![other],
+/// Both filters in one chain of `operator`, which is `and` or `or`. Terms of either that are such a chain already are joined.
+fn join(operator: Waiting, left: Filter, right: Filter) -> Filter {
+    let mut terms = match (operator, left) {
+        (Waiting::And, Filter::And(terms)) | (Waiting::Or, Filter::Or(terms)) => terms,
+        (_, other) => vec![other],
     };
-    match right {
-        Filter::And(more) => filters.extend(more),
-        other => filters.push(other),
+    match (operator, right) {
+        (Waiting::And, Filter::And(more)) | (Waiting::Or, Filter::Or(more)) => terms.extend(more),
+        (_, other) => terms.push(other),
     }
-    Filter::And(filters)
-}
-
-fn join_or(left: Filter, right: Filter) -> Filter {
-    let mut filters = match left {
-        Filter::Or(filters) => filters,
-        other => vec![other],
-    };
-    match right {
-        Filter::Or(more) => filters.extend(more),
-        other => filters.push(other),
+    match operator {
+        Waiting::And => Filter::And(terms),
+        _ => Filter::Or(terms),
     }
-    Filter::Or(filters)
 }

@@ -1,18 +1,18 @@
-//! Doubles in the form of the service: the shortest digits that read back the same, with a fraction or an exponent
-//! always, so that a reader tells them from integers.
+//! Writes doubles in the form of the service: the shortest digits that read back the same, always with a fraction or an
+//! exponent, which distinguishes them from integers.
 //!
-//! The exponent appears where .NET's round-trip format has it: from 1E-05 down, and from 1E+15 on (from 1E+17 on where more
-//! than fifteen digits are needed); it has a sign and two digits at least: `1.23456789012346E+24`, `1E-05`. (Recordings
-//! show `3.0`, `3.1`, `200.23`; the form of very large and small numbers is that of the platform the service runs on.)
+//! As in .NET's round-trip format there is an exponent up to 1E-05, and from 1E+15 on (from 1E+17 on for more than fifteen
+//! digits). It has a sign and at least two digits: `1.23456789012346E+24`, `1E-05`. (Recordings
+//! show `3.0`, `3.1`, `200.23`; very large and small numbers follow the platform of the service.)
 
 use std::io::Write as _;
 
-/// Appends a double as a JSON value. NaN and the infinities are strings; who writes says their type beside.
+/// Appends a double as a JSON value. NaN and the infinities are strings, so the caller must annotate their type.
 #[inline]
 pub(super) fn push_double(value: f64, out: &mut Vec<u8>) {
     let magnitude = value.abs();
     if (1e-4..1e15).contains(&magnitude) || magnitude == 0.0 {
-        // In this range there is no exponent in zmij's form, and always a fraction.
+        // In this range zmij writes a fraction and never an exponent.
         out.extend_from_slice(zmij::Buffer::new().format_finite(value + 0.0).as_bytes());
     } else if value.is_finite() {
         push_extreme(value, out);
@@ -41,7 +41,7 @@ fn push_extreme(value: f64, out: &mut Vec<u8>) {
         let fraction = if plain.contains('.') { "" } else { ".0" };
         write!(out, "{plain}{fraction}")
     };
-    written.expect("a vector takes all that is written");
+    written.expect("writing to a vector cannot fail");
 }
 
 #[cfg(test)]

@@ -1,25 +1,25 @@
-//! Writes the bodies that clients send: an entity, or the name of a new table. The other side of [`super::read_entity`].
+//! Writes the bodies that clients send: an entity, or the name of a new table. [`super::read_entity`] reads them.
 
 use super::entity_writer::push_property;
-use super::text::{push_string, push_text};
+use crate::json::{push_string, push_text};
 use partita_model::{PropertyRef, ValueRef, is_plain};
 
-/// Writes an entity member by member, for whoever has no list of them: `{`, members, `}`.
+/// Writes an entity property by property, for callers without a list of them.
 ///
-/// Types that JSON does not show are annotated, so that every value comes back as it is, but for minus zero: the service stores
-/// zero. Doubles are annotated always, because Azurite takes `5.0` for an integer, being JavaScript. Names and texts are escaped,
-/// not checked.
+/// Types that JSON does not imply are annotated, so that every value is read back unchanged, except minus zero: the service
+/// stores zero. Doubles are always annotated, because Azurite reads `5.0` as an integer. Names and texts are escaped but not
+/// checked.
 #[derive(Debug)]
 pub struct EntityBody<'o>(&'o mut Vec<u8>);
 
 impl<'o> EntityBody<'o> {
-    /// Begins an entity behind what is there.
+    /// Begins an entity at the end of `out`.
     pub fn begin(out: &'o mut Vec<u8>) -> Self {
         out.push(b'{');
         Self(out)
     }
 
-    /// Appends a property; the keys are ones, of String.
+    /// Appends a property. The keys are properties of type String.
     #[inline]
     pub fn property(&mut self, name: &str, value: ValueRef<'_>) {
         let plain = matches!(value, ValueRef::String(text) if is_plain(text));
@@ -42,7 +42,7 @@ impl<'o> EntityBody<'o> {
 
     /// Ends the entity.
     pub fn end(self) {
-        // A last comma makes room for the brace.
+        // The brace replaces the last comma.
         match self.0.last_mut() {
             Some(last) if *last == b',' => *last = b'}',
             _ => self.0.push(b'}'),
@@ -79,30 +79,14 @@ mod tests {
     use crate::table::{
         PageReader, push_value_text, read_entity, read_row, read_table_name, read_value_text,
     };
-    use partita_model::{DateTime, Guid, Properties, PropertiesBuilder, Value};
+    use crate::testing::{any_value, stored};
+    use partita_model::{DateTime, Value};
     use proptest::prelude::*;
-
-    fn value() -> impl Strategy<Value = Value> {
-        prop_oneof![
-            any::<String>().prop_map(Value::String),
-            any::<Vec<u8>>().prop_map(Value::Binary),
-            any::<bool>().prop_map(Value::Boolean),
-            any::<i32>().prop_map(Value::Int32),
-            any::<i64>().prop_map(Value::Int64),
-            // Minus zero is stored as zero.
-            any::<f64>().prop_map(|value| Value::Double(value + 0.0)),
-            Just(Value::Double(f64::NAN)),
-            Just(Value::Double(f64::NEG_INFINITY)),
-            (DateTime::MIN.ticks()..=DateTime::MAX.ticks())
-                .prop_map(|ticks| Value::DateTime(DateTime::from_ticks(ticks).unwrap())),
-            any::<[u8; 16]>().prop_map(|bytes| Value::Guid(Guid(bytes))),
-        ]
-    }
 
     type Model = Vec<(String, Value)>;
 
     fn model() -> impl Strategy<Value = Model> {
-        proptest::collection::btree_map("[a-cA-C_][a-c0-9]{0,2}", value(), 0..12)
+        proptest::collection::btree_map("[a-cA-C_][a-c0-9]{0,2}", any_value(), 0..12)
             .prop_map(|map| map.into_iter().collect())
     }
 
@@ -113,14 +97,6 @@ mod tests {
             .map(|(name, value)| (name.as_str(), value.as_ref()));
         write_entity(partition_key, row_key, properties, &mut out);
         out
-    }
-
-    fn encoded(model: &Model) -> Properties {
-        let mut builder = PropertiesBuilder::new(64);
-        for (name, value) in model {
-            builder.push(name, value.as_ref()).unwrap();
-        }
-        builder.finish()
     }
 
     fn listed(row: crate::table::RowReader<'_, '_>) -> Result<Model, crate::Failure> {
@@ -147,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn doubles_say_what_they_are() {
+    fn doubles_are_annotated() {
         let model = vec![
             ("D".to_owned(), Value::Double(5.0)),
             ("N".to_owned(), Value::Double(f64::NAN)),
@@ -188,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_cut_short_is_no_page() {
+    fn a_page_cut_short_is_refused() {
         let whole = br#"{"value":[{"A":1},{"B":"x"}]}"#;
         let rows = |body: &[u8]| {
             let mut page = PageReader::new(body)?;
@@ -209,12 +185,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_by_both_sides(partition_key: String, row_key: String, model in model()) {
+        fn server_and_client_read_written_entities(partition_key: String, row_key: String, model in model()) {
             let body = body(&partition_key, &row_key, &model);
             let draft = read_entity(&body).unwrap();
             prop_assert_eq!(draft.partition_key.as_deref(), Some(&*partition_key));
             prop_assert_eq!(draft.row_key.as_deref(), Some(&*row_key));
-            prop_assert_eq!(draft.properties, encoded(&model));
+            prop_assert_eq!(draft.properties, stored(model.iter().map(|(name, value)| (name, value))));
             let read = read_row(&body, |row| {
                 assert_eq!(row.partition_key()?.as_deref(), Some(&*partition_key));
                 assert_eq!(row.row_key()?.as_deref(), Some(&*row_key));
@@ -225,7 +201,7 @@ mod tests {
         }
 
         #[test]
-        fn a_value_is_read_back_from_its_text(value in value()) {
+        fn a_value_is_read_back_from_its_text(value in any_value()) {
             let mut text = String::new();
             push_value_text(value.as_ref(), &mut text);
             let read = read_value_text(value.edm_type(), &text).unwrap();

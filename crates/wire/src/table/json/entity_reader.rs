@@ -1,14 +1,14 @@
 //! Reads an entity from the body of an insert, update or merge.
 //!
-//! One pass collects the members as slices of the body, because an annotation may come before or after its property;
-//! a second one types them and writes them straight into their stored form. No tree is built, and a string without
-//! escapes is copied once.
+//! The first pass collects the members as slices of the body, because an annotation may stand before or after its property.
+//! The second pass converts them and writes their stored form. The reader builds no tree, and copies a string without
+//! escapes once.
 //!
 //! Promises:
-//! - members that are not the entity's are ignored: `odata.*`, annotations other than `@odata.type`, `Timestamp`;
-//! - a null member is as if it had not been sent, annotated or not;
-//! - whether the keys are there, legal and those of the URL is left to the operation;
-//! - bounded: members by [`MEMBERS_MAX`], nesting by the scanner, everything else by the body.
+//! - it ignores `odata.*`, annotations other than `@odata.type`, and `Timestamp`;
+//! - it ignores null members, with or without annotation;
+//! - it does not check the keys: that is left to the operation;
+//! - [`MEMBERS_MAX`] bounds the members, the scanner bounds the nesting, and the body everything else.
 
 use super::limit::code_of_limit;
 use super::typed_value::{Scratch, unreadable};
@@ -18,12 +18,12 @@ use partita_model::{EdmType, EntityDraft, LimitError, PropertiesBuilder};
 use smallvec::SmallVec;
 use std::borrow::Cow;
 
-/// Members of a body, annotations and nulls included: four for each property that an entity can have.
+/// Most members of a body, with annotations and nulls: four for each property that an entity can have.
 pub const MEMBERS_MAX: usize = 4 * 255;
 
 const TYPE_SUFFIX: &str = "@odata.type";
 
-/// A property before it is typed.
+/// A property whose value has not been converted yet.
 #[derive(Debug)]
 pub(super) struct Member<'a> {
     pub(super) name: Cow<'a, str>,
@@ -31,15 +31,15 @@ pub(super) struct Member<'a> {
     pub(super) edm: Option<EdmType>,
 }
 
-/// A type whose property has not come yet.
+/// The annotated type of a property that the reader has not seen yet.
 type Pending<'a> = (Cow<'a, str>, EdmType);
 
-/// The members of a body: twelve or so are usual, and stay on the stack.
+/// The members of a body. The usual dozen stays on the stack.
 #[derive(Debug, Default)]
 pub(super) struct Members<'a> {
     pub(super) found: SmallVec<[Member<'a>; 16]>,
     pending: SmallVec<[Pending<'a>; 4]>,
-    /// `Timestamp` and `odata.etag`, which only answers mean.
+    /// `Timestamp` and `odata.etag`, which only readers of answers use.
     pub(super) timestamp: Option<Token<'a>>,
     pub(super) etag: Option<Token<'a>>,
 }
@@ -47,7 +47,7 @@ pub(super) struct Members<'a> {
 /// Reads an entity (service documents "Inserting and updating entities", "Payload format for Table service operations").
 ///
 /// # Errors
-/// 400 InvalidInput for what is no JSON object or holds a value that does not fit its type; OutOfRangeInput for dates
+/// 400 InvalidInput for a body that is not a JSON object, and for a value that does not fit its type; OutOfRangeInput for dates
 /// before 1601; DuplicatePropertiesSpecified, PropertyNameInvalid, PropertyNameTooLong, PropertyValueTooLarge and
 /// TooManyProperties.
 pub fn read_entity(body: &[u8]) -> Result<EntityDraft, Failure> {
@@ -61,32 +61,19 @@ pub fn read_entity(body: &[u8]) -> Result<EntityDraft, Failure> {
 }
 
 impl<'a> Members<'a> {
-    /// Reads one object in the place of what was read before.
+    /// Replaces the members by those of the next object.
     pub(super) fn read(&mut self, scanner: &mut Scanner<'a>) -> Result<(), Failure> {
         self.found.clear();
         self.pending.clear();
         (self.timestamp, self.etag) = (None, None);
-        if !scanner.take(b'{') {
-            return Err(unreadable());
-        }
-        if !scanner.take(b'}') {
-            let mut count = 0;
-            loop {
-                let name = scanner.name().ok_or_else(unreadable)?;
-                let value = scanner.value().ok_or_else(unreadable)?;
-                count += 1;
-                if count > MEMBERS_MAX {
-                    return Err(ErrorCode::TooManyProperties.into());
-                }
-                self.add(text_of(name)?, value)?;
-                if !scanner.take(b',') {
-                    break;
-                }
+        let mut count = 0;
+        scanner.object(unreadable, |name, value| {
+            count += 1;
+            if count > MEMBERS_MAX {
+                return Err(ErrorCode::TooManyProperties.into());
             }
-            if !scanner.take(b'}') {
-                return Err(unreadable());
-            }
-        }
+            self.add(text_of(name)?, value)
+        })?;
         self.settle();
         Ok(())
     }
@@ -125,7 +112,7 @@ impl<'a> Members<'a> {
         Ok(())
     }
 
-    /// Gives the types that did not stand beside their property to it. Types of properties that never came are ignored.
+    /// Assigns the types that did not stand beside their properties. Types without a property are ignored.
     fn settle(&mut self) {
         for (name, edm) in self.pending.drain(..) {
             for member in &mut self.found {
@@ -147,7 +134,7 @@ impl<'a> Members<'a> {
                 name => {
                     if let Some(value) = scratch.value(name, member.value, member.edm)? {
                         match builder.push(name, value) {
-                            // Annotations of other kinds are none of the entity's properties.
+                            // Other annotations are not properties of the entity.
                             Err(LimitError::PropertyNameInvalid) if is_annotation(name) => {}
                             pushed => pushed.map_err(code_of_limit)?,
                         }
@@ -175,7 +162,7 @@ impl<'a> Members<'a> {
 }
 
 /// Whether this is the name of an annotation, `[property]@namespace.term` (document "OData JSON Format", Annotations). Any other
-/// name with an `@` is a property's that cannot be: who sent it must not believe it stored.
+/// name with an `@` is an invalid property name: ignoring it would hide from the client that it was not stored.
 fn is_annotation(name: &str) -> bool {
     let term = name.split_once('@').map(|(_, term)| term);
     term.and_then(|term| term.rsplit_once('.'))
@@ -188,10 +175,10 @@ pub(super) fn text_of(token: Token<'_>) -> Result<Cow<'_, str>, Failure> {
     token.text().ok_or_else(unreadable)
 }
 
-/// The type that an annotation names.
+/// The type that an annotation names; `None` for an unknown one.
 #[inline]
 fn edm_of(value: Token<'_>) -> Option<EdmType> {
-    // One look at a byte that differs between the names, then one comparison.
+    // Length and one byte select the only candidate, which one comparison checks.
     let Token::Plain(name) = value else {
         return EdmType::from_name(&text_of(value).ok()?);
     };

@@ -1,21 +1,21 @@
 //! Writes entities: one alone, or page by page into one buffer.
 //!
-//! What is the same for every row of a page is made once, in [`EntityWriter::new`]; a row then is copies of prepared
-//! pieces and of stored strings, and a few numbers. Nothing is allocated for a row.
+//! [`EntityWriter::new`] prepares the parts that all rows of a page share. A row is copied from these parts and from stored
+//! strings, with a few formatted numbers; it allocates no memory.
 //!
-//! Member order, as recorded (cosmosdbpython--test_table_entity_test_query_entities_full_metadata): `odata.metadata` (of a single
+//! Order of members, as recorded (cosmosdbpython--test_table_entity_test_query_entities_full_metadata): `odata.metadata` (of a single
 //! entity), `odata.type`, `odata.id`, `odata.etag`, `odata.editLink`, PartitionKey, RowKey, Timestamp, then the custom
-//! properties as they were given, each annotation before its property.
+//! properties in their stored order, each annotation before its property.
 //!
 //! | | full | minimal | none |
 //! | --- | --- | --- | --- |
 //! | `odata.metadata`, `odata.etag` | yes | yes | no |
 //! | `odata.type`, `odata.id`, `odata.editLink`, `Timestamp@odata.type` | yes | no | no |
-//! | type of a custom property that JSON does not show | yes | yes | no |
+//! | type of a custom property, unless JSON implies it | yes | yes | no |
 
 use super::double::push_double;
 use super::entity_url::push_entity_path;
-use super::text::{push_string, push_text};
+use crate::json::{push_string, push_text};
 use crate::table::MetadataLevel;
 use crate::table::select::{Names, Select};
 use base64::Engine as _;
@@ -23,16 +23,16 @@ use base64::engine::general_purpose::STANDARD;
 use partita_model::{Entity, Guid, PropertyRef, StoredError, ValueRef, is_plain};
 use smallvec::SmallVec;
 
-/// What the form of an answer depends on.
+/// The form of an answer.
 #[derive(Debug, Clone, Copy)]
 pub struct EntityFormat<'a> {
-    /// How much annotation it carries.
+    /// The metadata level.
     pub level: MetadataLevel,
-    /// The account's URL as the client addressed it, without slash at its end.
+    /// The account's URL in the client's form, without a trailing slash.
     pub base: &'a str,
     /// The account's name.
     pub account: &'a str,
-    /// The table's name, in the case in which it was created.
+    /// The table's name in its original case.
     pub table: &'a str,
     /// The `$select` of the request, if it had one.
     pub select: Option<&'a Select>,
@@ -54,40 +54,33 @@ pub struct EntityWriter<'a> {
 }
 
 impl<'a> EntityWriter<'a> {
-    /// Prepares what every row shares.
-    #[must_use]
+    /// Prepares the parts that all rows share.
     pub fn new(format: &EntityFormat<'a>) -> Self {
-        let EntityFormat {
-            level,
-            base,
-            account,
-            table,
-            select,
-        } = *format;
+        let (level, table) = (format.level, format.table);
         let (mut metadata, mut suffix, mut identity) = (Vec::new(), Vec::new(), Vec::new());
         if level > MetadataLevel::None {
             metadata.extend_from_slice(b"\"odata.metadata\":\"");
-            push_text(base, &mut metadata);
+            push_text(format.base, &mut metadata);
             metadata.extend_from_slice(b"/$metadata#");
             metadata.extend_from_slice(table.as_bytes());
-            if let Some(select) = select {
+            if let Some(select) = format.select {
                 suffix.extend_from_slice(b"&$select=");
                 suffix.extend_from_slice(select.suffix().as_bytes());
             }
         }
         if level == MetadataLevel::Full {
             identity.extend_from_slice(b"\"odata.type\":\"");
-            identity.extend_from_slice(account.as_bytes());
+            identity.extend_from_slice(format.account.as_bytes());
             identity.push(b'.');
             identity.extend_from_slice(table.as_bytes());
             identity.extend_from_slice(b"\",\"odata.id\":\"");
-            push_text(base, &mut identity);
+            push_text(format.base, &mut identity);
             identity.push(b'/');
         }
         Self {
             level,
             table,
-            names: select.and_then(Select::names),
+            names: format.select.and_then(Select::names),
             metadata,
             suffix,
             identity,
@@ -97,15 +90,11 @@ impl<'a> EntityWriter<'a> {
     /// Appends the beginning of a page.
     pub fn begin_page(&self, out: &mut Vec<u8>) {
         out.push(b'{');
-        if !self.metadata.is_empty() {
-            out.extend_from_slice(&self.metadata);
-            out.extend_from_slice(&self.suffix);
-            out.extend_from_slice(b"\",");
-        }
+        self.push_metadata(b"", out);
         out.extend_from_slice(b"\"value\":[");
     }
 
-    /// Appends one row of a page; every row but the first is set off by a comma.
+    /// Appends one row of a page, after a comma unless it is the `first`.
     ///
     /// # Errors
     /// [`StoredError`] when the stored entity cannot be read; nothing is appended then.
@@ -136,12 +125,7 @@ impl<'a> EntityWriter<'a> {
     pub fn single(&self, entity: &Entity<'_>, out: &mut Vec<u8>) -> Result<(), StoredError> {
         let before = out.len();
         out.push(b'{');
-        if !self.metadata.is_empty() {
-            out.extend_from_slice(&self.metadata);
-            out.extend_from_slice(b"/@Element");
-            out.extend_from_slice(&self.suffix);
-            out.extend_from_slice(b"\",");
-        }
+        self.push_metadata(b"/@Element", out);
         let written = self.members(entity, out);
         if written.is_err() {
             out.truncate(before);
@@ -149,13 +133,18 @@ impl<'a> EntityWriter<'a> {
         written
     }
 
-    /// All members and the closing brace. Each member ends in a comma; the brace takes the place of the last one.
+    fn push_metadata(&self, kind: &[u8], out: &mut Vec<u8>) {
+        if !self.metadata.is_empty() {
+            out.extend_from_slice(&self.metadata);
+            out.extend_from_slice(kind);
+            out.extend_from_slice(&self.suffix);
+            out.extend_from_slice(b"\",");
+        }
+    }
+
+    /// Appends all members and the closing brace. Each member ends in a comma; the brace replaces the last one.
     fn members(&self, entity: &Entity<'_>, out: &mut Vec<u8>) -> Result<(), StoredError> {
-        let Entity {
-            partition_key,
-            row_key,
-            stored,
-        } = entity;
+        let (partition_key, row_key) = (&entity.partition_key, &entity.row_key);
         if self.level > MetadataLevel::None {
             self.push_annotations(entity, out);
         }
@@ -175,12 +164,12 @@ impl<'a> EntityWriter<'a> {
                 out.extend_from_slice(b"\"Timestamp@odata.type\":\"Edm.DateTime\",");
             }
             out.extend_from_slice(b"\"Timestamp\":\"");
-            out.extend_from_slice(stored.timestamp().text().as_bytes());
+            out.extend_from_slice(entity.stored.timestamp().text().as_bytes());
             out.extend_from_slice(b"\",");
         }
         match self.names {
             None => {
-                for property in stored.iter() {
+                for property in entity.stored.iter() {
                     push_property(&property?, self.level > MetadataLevel::None, out);
                 }
             }
@@ -194,20 +183,16 @@ impl<'a> EntityWriter<'a> {
     }
 
     fn push_annotations(&self, entity: &Entity<'_>, out: &mut Vec<u8>) {
-        let Entity {
-            partition_key,
-            row_key,
-            stored,
-        } = entity;
+        let (partition_key, row_key) = (&entity.partition_key, &entity.row_key);
         let full = self.level == MetadataLevel::Full;
         if full {
             out.extend_from_slice(&self.identity);
             push_entity_path(self.table, partition_key, row_key, out);
             out.extend_from_slice(b"\",");
         }
-        // Of an ETag only the outer quotes need an escape.
+        // Only the outer quotes of an ETag need escapes.
         out.extend_from_slice(b"\"odata.etag\":\"W/\\\"");
-        out.extend_from_slice(stored.etag().text().opaque());
+        out.extend_from_slice(entity.stored.etag().text().opaque());
         out.extend_from_slice(b"\\\"\",");
         if full {
             out.extend_from_slice(b"\"odata.editLink\":\"");
@@ -216,7 +201,7 @@ impl<'a> EntityWriter<'a> {
         }
     }
 
-    /// The properties that were asked for, in the order of their names; one that the entity lacks is null.
+    /// Appends the selected properties in the order of their names; a property that the entity lacks is null.
     fn push_selected(
         &self,
         names: &Names,
@@ -244,8 +229,8 @@ impl<'a> EntityWriter<'a> {
     }
 }
 
-/// A property, with its annotation where it has one and `annotated` asks for it, and the comma behind it. Its name is an
-/// identifier, in which JSON escapes nothing.
+/// Appends a property and a comma. With `annotated`, the annotation of its type comes first, unless JSON implies the type.
+/// The name is an identifier and needs no escapes.
 #[inline]
 pub(super) fn push_property(property: &PropertyRef<'_>, annotated: bool, out: &mut Vec<u8>) {
     let PropertyRef { name, value, plain } = *property;
@@ -296,7 +281,7 @@ fn push_base64(bytes: &[u8], out: &mut Vec<u8>) {
     if let Some(room) = out.get_mut(start..) {
         let written = STANDARD
             .encode_slice(bytes, room)
-            .expect("the room was counted");
+            .expect("the buffer has the size of the encoding");
         out.truncate(start + written);
     }
     out.push(b'"');

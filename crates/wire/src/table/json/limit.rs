@@ -3,8 +3,7 @@
 use crate::ErrorCode;
 use partita_model::LimitError;
 
-/// The code that the service answers for a broken limit; its default text is the observed one.
-#[must_use]
+/// The code that the service answers when an entity exceeds a limit; the text of the code is the observed one.
 pub const fn code_of_limit(error: LimitError) -> ErrorCode {
     match error {
         LimitError::TooManyProperties => ErrorCode::TooManyProperties,

@@ -1,5 +1,4 @@
-//! OData JSON, both ways: what bodies say and what answers look like (section 3 of the protocol: "Payload format for
-//! Table service operations").
+//! Reads and writes OData JSON (section 3 of the protocol: "Payload format for Table service operations").
 
 mod double;
 mod entity_body;
@@ -10,12 +9,11 @@ mod limit;
 mod page_reader;
 mod table_reader;
 mod table_writer;
-mod text;
 mod typed_value;
 
 pub use entity_body::{EntityBody, write_entity, write_table_name};
 pub use entity_reader::{MEMBERS_MAX, read_entity};
-pub use entity_url::{entity_url, push_entity_path, push_entity_url, table_url};
+pub use entity_url::{entity_url, push_entity_path, table_url};
 pub use entity_writer::{EntityFormat, EntityWriter};
 pub use limit::code_of_limit;
 pub use page_reader::{PageReader, RowReader, read_row};

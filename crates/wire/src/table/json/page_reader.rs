@@ -1,10 +1,10 @@
 //! Reads entities from answers: one alone, or row by row from a page. The client's side of [`super::EntityWriter`].
 //!
-//! No tree is built: a row is a few slices of the body until its properties are asked for, and a string without escapes
-//! is lent, not copied. The room for a row is used again for the next one.
+//! The reader builds no tree. A row is a few slices of the body until a caller reads its properties, and a string without
+//! escapes is borrowed. The next row reuses the memory of the row before.
 //!
-//! Answers are read as generously as request bodies: annotations may stand before or after their property, members of a
-//! page beside `value` are passed over. A null (a property that `$select` names and the row lacks) is no property.
+//! Like readers of request bodies it accepts annotations before or after their property. It ignores members of a page other
+//! than `value`, and nulls, which `$select` gives for properties that a row lacks.
 
 use super::entity_reader::{Member, Members, text_of};
 use super::typed_value::{Scratch, unreadable};
@@ -19,7 +19,7 @@ pub struct PageReader<'a> {
     scanner: Scanner<'a>,
     members: Members<'a>,
     scratch: Scratch,
-    /// Whether a row has been read; the next one comes after a comma.
+    /// Whether a row has been read, so that a comma precedes the next one.
     begun: bool,
     ended: bool,
 }
@@ -33,10 +33,10 @@ pub struct RowReader<'r, 'a> {
 }
 
 impl<'a> PageReader<'a> {
-    /// Finds the list of rows in the body of a query's answer, which may be one of tables too.
+    /// Finds the list of rows in the answer of a query of entities or of tables.
     ///
     /// # Errors
-    /// 400 InvalidInput for a body that is no JSON object, or holds no list `value`.
+    /// 400 InvalidInput for a body that is not a JSON object, or without a list `value`.
     pub fn new(body: &'a [u8]) -> Result<Self, Failure> {
         let mut scanner = Scanner::new(body).ok_or_else(unreadable)?;
         if !scanner.take(b'{') {
@@ -67,10 +67,10 @@ impl<'a> PageReader<'a> {
         }
     }
 
-    /// The next row, or `None` after the last one. After an error there are none.
+    /// The next row; `None` after the last one and after an error.
     ///
     /// # Errors
-    /// 400 InvalidInput for what is no row, or does not end as it should.
+    /// 400 InvalidInput for a row that is not a JSON object, and for a page that is cut short.
     pub fn next_row(&mut self) -> Result<Option<RowReader<'_, 'a>>, Failure> {
         if self.ended {
             return Ok(None);
@@ -91,7 +91,7 @@ impl<'a> PageReader<'a> {
         }))
     }
 
-    /// What may come after the list.
+    /// Reads the members after the list and the end of the body.
     fn end(&mut self) -> Result<(), Failure> {
         while self.scanner.take(b',') {
             self.scanner.name().ok_or_else(unreadable)?;
@@ -108,7 +108,7 @@ impl<'a> PageReader<'a> {
 /// Reads the answer of a single entity; `read` gets its row.
 ///
 /// # Errors
-/// 400 InvalidInput for a body that is no JSON object; those of `read`.
+/// 400 InvalidInput for a body that is not a JSON object; those of `read`.
 pub fn read_row<T>(
     body: &[u8],
     read: impl FnOnce(RowReader<'_, '_>) -> Result<T, Failure>,
@@ -126,8 +126,7 @@ pub fn read_row<T>(
 }
 
 impl<'a> RowReader<'_, 'a> {
-    /// The row as it stands in the answer: a JSON object, for whoever keeps it to read later, by [`read_row`].
-    #[must_use]
+    /// The raw row, a JSON object. Callers can keep it and read it later with [`read_row`].
     pub const fn source(&self) -> &'a str {
         self.source
     }
@@ -135,7 +134,7 @@ impl<'a> RowReader<'_, 'a> {
     /// The PartitionKey, if the answer shows it.
     ///
     /// # Errors
-    /// 400 InvalidInput where it is no text.
+    /// 400 InvalidInput if it is not text.
     pub fn partition_key(&self) -> Result<Option<Cow<'a, str>>, Failure> {
         self.text("PartitionKey")
     }
@@ -143,15 +142,15 @@ impl<'a> RowReader<'_, 'a> {
     /// The RowKey, if the answer shows it.
     ///
     /// # Errors
-    /// 400 InvalidInput where it is no text.
+    /// 400 InvalidInput if it is not text.
     pub fn row_key(&self) -> Result<Option<Cow<'a, str>>, Failure> {
         self.text("RowKey")
     }
 
-    /// The ETag, if the answer shows it (from minimal metadata on).
+    /// The ETag, which answers show from minimal metadata on.
     ///
     /// # Errors
-    /// 400 InvalidInput where it is no text.
+    /// 400 InvalidInput if it is not text.
     pub fn etag(&self) -> Result<Option<Cow<'a, str>>, Failure> {
         self.members.etag.map(text_of).transpose()
     }
@@ -159,7 +158,7 @@ impl<'a> RowReader<'_, 'a> {
     /// When the entity was last written, if the answer shows it.
     ///
     /// # Errors
-    /// 400 InvalidInput where it is no date-time.
+    /// 400 InvalidInput if it is not a date-time.
     pub fn timestamp(&self) -> Result<Option<DateTime>, Failure> {
         match self.members.timestamp {
             None | Some(Token::Null) => Ok(None),
@@ -169,13 +168,12 @@ impl<'a> RowReader<'_, 'a> {
         }
     }
 
-    /// How many members there are, keys included: an upper bound of the properties.
-    #[must_use]
+    /// The number of members including the keys: an upper bound for the number of properties.
     pub fn members(&self) -> usize {
         self.members.found.len()
     }
 
-    /// Hands each custom property to `take`, in the order of the answer: index among the members, name, and value.
+    /// Passes each custom property to `take`, in the order of the answer: index among the members, name, and value.
     ///
     /// # Errors
     /// 400 InvalidInput for a value that does not fit its type.

@@ -1,9 +1,9 @@
-//! Writes tables: one alone, or the list of them.
+//! Writes tables: a single one, or a list.
 //!
 //! Shapes as recorded (gostorage--StorageTableSuite_Test_CreateAndDeleteTable for full metadata,
 //! python--test_table_test_list_tables for the list).
 
-use super::text::push_text;
+use crate::json::push_text;
 use crate::table::MetadataLevel;
 
 /// Writes tables of one account in one form.
@@ -15,8 +15,7 @@ pub struct TableWriter<'a> {
 }
 
 impl<'a> TableWriter<'a> {
-    /// For answers at that level. `base` is the account's URL without slash at its end.
-    #[must_use]
+    /// A writer for answers at this level. `base` is the account's URL without a trailing slash.
     pub const fn new(level: MetadataLevel, base: &'a str, account: &'a str) -> Self {
         Self {
             level,
@@ -32,7 +31,7 @@ impl<'a> TableWriter<'a> {
         out.extend_from_slice(b"\"value\":[");
     }
 
-    /// Appends one table of a list; every one but the first is set off by a comma.
+    /// Appends one table of a list, after a comma unless it is the `first`.
     pub fn row(&self, first: bool, table: &str, out: &mut Vec<u8>) {
         out.extend_from_slice(if first { b"{" } else { b",{" });
         self.push_members(table, out);

@@ -1,15 +1,14 @@
-//! From a JSON value and its annotation to a typed value: section 3.3 of the protocol's input rules.
+//! Converts a JSON value and its annotation to a typed value: section 3.3 of the protocol's input rules.
 //!
 //! | annotation | JSON | value |
 //! | --- | --- | --- |
 //! | none | string, boolean | String, Boolean |
-//! | none | number without point and exponent that fits 32 bits | Int32 |
+//! | none | number of 32 bits without point and exponent | Int32 |
 //! | none | any other number | Double |
-//! | `Edm.X` | what is natural for X, or a string of it | X |
+//! | `Edm.X` | the JSON type of X, or its text as a string | X |
 //!
 //! Sources: service document "Payload format for Table service operations"; recordings python--… and js--… send doubles
-//! with and without point, and as strings. That numbers may come as strings for every numeric type is the rule of the
-//! OData library that the service is built on.
+//! with and without point, and as strings. The OData library of the service accepts strings for every numeric type.
 
 use super::double::push_double;
 use crate::json::{Token, unescape};
@@ -18,7 +17,7 @@ use base64::Engine as _;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use partita_model::{DateTime, EdmType, Guid, ParseDateTimeError, Value, ValueRef};
 
-/// Padding is required, but bits after the last byte need not be zero: what .NET reads.
+/// The Base64 that .NET reads: padding is required, but bits after the last byte need not be zero.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &base64::alphabet::STANDARD,
     GeneralPurposeConfig::new()
@@ -26,7 +25,7 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
         .with_decode_padding_mode(DecodePaddingMode::RequireCanonical),
 );
 
-/// Room for what has to be decoded, used again for each value.
+/// Buffers for decoded values, reused for each value.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
     text: String,
@@ -37,7 +36,7 @@ impl Scratch {
     /// The value of a property; `None` for null.
     ///
     /// # Errors
-    /// 400 InvalidInput where value and type do not go together; 400 OutOfRangeInput, naming the property, for a
+    /// 400 InvalidInput for a value that does not fit its type; 400 OutOfRangeInput, which names the property, for a
     /// date-time before 1601.
     #[inline]
     pub(super) fn value<'v>(
@@ -65,16 +64,16 @@ impl Scratch {
     }
 }
 
-/// The value of a type that a text stands for, in the form in which the type's values stand in JSON: Binary as Base64, NaN and the
-/// infinities by name. A String is its own text.
+/// Reads a value of a type from the text of its JSON form: Binary is Base64, NaN and the infinities are names, a String is its
+/// own text.
 ///
 /// # Errors
-/// 400 InvalidInput for a text that stands for no such value; 400 OutOfRangeInput for a date-time before 1601.
+/// 400 InvalidInput for a text that is not a value of the type; 400 OutOfRangeInput for a date-time before 1601.
 pub fn read_value_text(edm: EdmType, text: &str) -> Result<Value, Failure> {
     typed_text("value", text, Some(edm), &mut Vec::new()).map(|value| value.to_value())
 }
 
-/// Appends the text that [`read_value_text`] reads back as the value.
+/// Appends the text from which [`read_value_text`] reads the value.
 pub fn push_value_text(value: ValueRef<'_>, out: &mut String) {
     match value {
         ValueRef::String(text) => out.push_str(text),
@@ -93,7 +92,7 @@ pub fn push_value_text(value: ValueRef<'_>, out: &mut String) {
     }
 }
 
-/// The failure of a body that cannot be read, with the text that was observed for it.
+/// The failure of a body that cannot be read, with the observed text.
 pub(super) fn unreadable() -> Failure {
     Failure::with_message(
         ErrorCode::InvalidInput,
@@ -119,7 +118,7 @@ fn number(text: &str, edm: Option<EdmType>) -> Option<ValueRef<'static>> {
     }
 }
 
-/// An integer of up to nine digits: the usual case, without the checks for overflow.
+/// An integer of up to nine digits: the usual case, which cannot overflow.
 #[inline]
 fn short_integer(text: &str) -> Option<i32> {
     let (negative, digits) = match text.as_bytes() {
@@ -145,13 +144,13 @@ fn double(text: &str) -> Option<f64> {
     value.is_finite().then_some(value + 0.0)
 }
 
-/// A double that came as a string. The names of the service are those of OData 3.0; `INF` is the older XML one.
+/// A double in a string. The service uses the names of OData 3.0; `INF` is the older XML name.
 fn quoted_double(text: &str) -> Option<f64> {
     match text {
         "NaN" => Some(f64::NAN),
         "Infinity" | "INF" => Some(f64::INFINITY),
         "-Infinity" | "-INF" => Some(f64::NEG_INFINITY),
-        // The parser below knows words of its own for these, which the service does not.
+        // Rust's parser accepts other names for NaN and infinities, which the service refuses.
         other
             if other
                 .bytes()
@@ -201,7 +200,7 @@ fn date_time(name: &str, text: &str) -> Result<DateTime, Failure> {
     }
 }
 
-/// Base64, in which white space is passed over, as .NET does.
+/// Base64; white space in it is ignored, as in .NET.
 fn binary<'v>(text: &str, bytes: &'v mut Vec<u8>) -> Option<&'v [u8]> {
     bytes.clear();
     if BASE64.decode_vec(text, bytes).is_err() {

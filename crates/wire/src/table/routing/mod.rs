@@ -1,8 +1,8 @@
-//! From target and method to a resource and an operation.
+//! Finds the resource and the operation of a request.
 //!
-//! The work is in steps, so that a server can authenticate between them and answer errors in the order of the service
-//! (authentication first, then URL and headers): [`Resource::of`] reads the path, [`tunnelled_method`] finds the method
-//! that is meant, [`Operation::of`] joins both. None of them knows whether an account or a table exists.
+//! [`Resource::of`] reads the path, [`tunnelled_method`] finds the intended method, [`Operation::of`] combines both. They are
+//! separate steps, so that a server can authenticate between them and report errors in the order of the service: first
+//! authentication, then URL and headers. They do not check whether an account or a table exists.
 
 use super::error::method_not_allowed;
 use super::{Operation, Resource};
@@ -15,7 +15,7 @@ impl<'a> Resource<'a> {
     /// # Errors
     /// Those of [`Resource::parse`].
     pub fn of(target: &Target<'a>) -> Result<Self, Failure> {
-        // Python asks the secondary for its stats as `/account-secondary/account/?restype=service&comp=stats`
+        // Python requests the stats of the secondary as `/account-secondary/account/?restype=service&comp=stats`
         // (captured from azure-data-tables 12.7.0 in path style).
         let (label, below) = first_segment(target.rest);
         if target.secondary
@@ -30,7 +30,7 @@ impl<'a> Resource<'a> {
 }
 
 impl Operation {
-    /// The operation of a request. `method` is the one meant, see [`tunnelled_method`].
+    /// The operation of a request. `method` is the intended one, see [`tunnelled_method`].
     ///
     /// # Errors
     /// 405 MethodNotAllowed; 400 InvalidQueryParameterValue for an unknown `comp` or `restype`, MissingRequiredHeader for
@@ -66,7 +66,7 @@ impl Operation {
     }
 }
 
-/// The verb that is meant, given the values of all `X-HTTP-Method` headers (service document "Table Service Error Codes":
+/// The intended method, from the values of all `X-HTTP-Method` headers (service document "Table Service Error Codes":
 /// XMethodNotUsingPost, XMethodIncorrectCount, XMethodIncorrectValue).
 ///
 /// # Errors
@@ -114,7 +114,7 @@ fn on_service(target: &Target<'_>, method: Method) -> Result<Operation, Failure>
     }
 }
 
-/// The operation on a table itself, which `comp` names.
+/// The operation on a table itself; `comp` names it.
 fn on_table(target: &Target<'_>, method: Method) -> Result<Operation, Failure> {
     use Operation as O;
     let comp = target.query.get("comp")?.unwrap_or_default();
@@ -133,7 +133,7 @@ fn on_table(target: &Target<'_>, method: Method) -> Result<Operation, Failure> {
     operation.ok_or_else(|| method_not_allowed(allow))
 }
 
-/// The operation on tables, entities or a batch; `None` where the method does not go with the resource.
+/// The operation on tables, entities or a batch; `None` if the resource does not have the method.
 fn on_rows(method: Method, resource: &Resource<'_>, has_if_match: bool) -> Option<Operation> {
     use Operation as O;
     match (resource, method) {
@@ -152,15 +152,7 @@ fn on_rows(method: Method, resource: &Resource<'_>, has_if_match: bool) -> Optio
         }
         (Resource::Entity { .. }, Method::Merge | Method::Patch) => Some(O::InsertOrMergeEntity),
         (Resource::Batch, Method::Post) => Some(O::EntityGroupTransaction),
-        (
-            Resource::Service
-            | Resource::Tables
-            | Resource::Table(_)
-            | Resource::Entities(_)
-            | Resource::Entity { .. }
-            | Resource::Batch,
-            _,
-        ) => None,
+        _ => None,
     }
 }
 

@@ -1,22 +1,8 @@
 use super::*;
+use crate::Query;
 use crate::table::check_query_options;
-use crate::{Hosts, Query};
+use crate::testing::{code, hosts, target as parse};
 use proptest::prelude::*;
-
-fn hosts() -> Hosts {
-    Hosts::new(
-        [".table.localhost".to_owned(), "Table.Example".to_owned()],
-        true,
-    )
-}
-
-fn parse<'a>(target: &'a str, host: &'a str) -> Target<'a> {
-    Target::parse(target, Some(host), &hosts(), |account| account == "acct").unwrap()
-}
-
-fn code<T: std::fmt::Debug>(result: Result<T, crate::Failure>) -> ErrorCode {
-    result.unwrap_err().code
-}
 
 fn entity<'a>(table: &'a str, partition_key: &'a str, row_key: &'a str) -> Resource<'a> {
     Resource::Entity {
@@ -62,40 +48,33 @@ fn resources() {
             "/$MetricsHourPrimaryTransactionsTable()",
             Resource::Entities("$MetricsHourPrimaryTransactionsTable".into()),
         ),
-        ("/T(PartitionKey='a',RowKey='b')", entity("T", "a", "b")),
-        ("/T(RowKey='b',PartitionKey='a')", entity("T", "a", "b")),
         ("/T(PartitionKey='',RowKey='')", entity("T", "", "")),
         ("/T(PartitionKey='',RowKey='''')", entity("T", "", "'")),
-        (
-            "/T( PartitionKey = 'a' , RowKey = 'b' )",
-            entity("T", "a", "b"),
-        ),
-        (
-            "/t28%28PartitionKey=%27pk%27,%20RowKey=%27rk%27%29",
-            entity("t28", "pk", "rk"),
-        ),
-        (
-            "/T%28PartitionKey%3D%27a%27%2CRowKey%3D%27b%27%29",
-            entity("T", "a", "b"),
-        ),
-        (
-            "/MyTable(PartitionKey='p%27%271%20%C3%A9',RowKey='r%25%251+')",
-            entity("MyTable", "p'1 é", "r%%1+"),
-        ),
-        (
-            "/S(PartitionKey='A''aaa_bbbb2%22',RowKey='%22A''aaa')",
-            entity("S", "A'aaa_bbbb2\"", "\"A'aaa"),
-        ),
-        (
-            "/T(PartitionKey='a),(',RowKey='b=''),')",
-            entity("T", "a),(", "b='),"),
-        ),
-        (
-            "/T(PartitionKey='%2525',RowKey='é')",
-            entity("T", "%25", "é"),
-        ),
     ] {
         assert_eq!(Resource::parse(path).as_ref(), Ok(&resource), "{path}");
+    }
+}
+
+/// Paths with their table, PartitionKey and RowKey.
+const ENTITIES: &str = r#"
+/T(PartitionKey='a',RowKey='b') | T | a | b
+/T(RowKey='b',PartitionKey='a') | T | a | b
+/T( PartitionKey = 'a' , RowKey = 'b' ) | T | a | b
+/t28%28PartitionKey=%27pk%27,%20RowKey=%27rk%27%29 | t28 | pk | rk
+/T%28PartitionKey%3D%27a%27%2CRowKey%3D%27b%27%29 | T | a | b
+/MyTable(PartitionKey='p%27%271%20%C3%A9',RowKey='r%25%251+') | MyTable | p'1 é | r%%1+
+/S(PartitionKey='A''aaa_bbbb2%22',RowKey='%22A''aaa') | S | A'aaa_bbbb2" | "A'aaa
+/T(PartitionKey='a),(',RowKey='b=''),') | T | a),( | b='),
+/T(PartitionKey='%2525',RowKey='é') | T | %25 | é
+"#;
+
+#[test]
+fn entities() {
+    for line in ENTITIES.trim_start().lines() {
+        let mut cells = line.split(" | ");
+        let [path, table, partition_key, row_key] = [(); 4].map(|()| cells.next().unwrap());
+        let expected = entity(table, partition_key, row_key);
+        assert_eq!(Resource::parse(path), Ok(expected), "{path}");
     }
 }
 

@@ -2,22 +2,8 @@ mod query;
 
 use super::*;
 use crate::ErrorCode;
+use crate::testing::{code, hosts, target as parse};
 use proptest::prelude::*;
-
-fn hosts() -> Hosts {
-    Hosts::new(
-        [".table.localhost".to_owned(), "Table.Example".to_owned()],
-        true,
-    )
-}
-
-fn parse<'a>(target: &'a str, host: &'a str) -> Target<'a> {
-    Target::parse(target, Some(host), &hosts(), |account| account == "acct").unwrap()
-}
-
-fn code<T: std::fmt::Debug>(result: Result<T, crate::Failure>) -> ErrorCode {
-    result.unwrap_err().code
-}
 
 #[test]
 fn path_style_takes_the_account_from_the_path() {

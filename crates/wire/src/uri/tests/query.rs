@@ -1,7 +1,7 @@
 //! Parameters of the query.
 
-use super::code;
 use crate::ErrorCode;
+use crate::testing::code;
 use crate::uri::Query;
 
 #[test]

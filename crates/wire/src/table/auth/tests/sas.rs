@@ -234,7 +234,7 @@ fn policy(start: &str, expiry: &str, permission: &str) -> Vec<SignedIdentifier> 
 }
 
 #[test]
-fn stored_policies_give_what_the_signature_leaves_out() {
+fn stored_policies_supply_missing_terms() {
     let full = policy("2024-01-01", "2034-01-02", "r");
     let by_policy = table_sas(&[("si", "p")]);
     let access = check_with(&by_policy, &caller(), &full).unwrap();

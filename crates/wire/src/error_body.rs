@@ -1,20 +1,19 @@
-//! Reads error bodies, for clients: of every storage service, and of other servers that follow their forms.
+//! Reads error bodies for clients: those of every storage service, and of other servers that use the same forms.
 
-use crate::json::read_members;
 use crate::xml::read_error_xml;
+use serde_json::Value;
 
-/// An error body, in the server's words.
+/// The code and the text of an error body.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ErrorBody {
-    /// The code, such as `TableNotFound`; it may be an unknown one.
+    /// The code, such as `TableNotFound`, known or unknown.
     pub code: String,
     /// The text, with the lines of request id and time.
     pub message: String,
 }
 
 impl ErrorBody {
-    /// Reads OData JSON, or XML of either name space; `None` for any other body (proxies answer in HTML).
-    #[must_use]
+    /// Reads OData JSON, or XML of either name space; `None` for any other body, such as the HTML of a proxy.
     pub fn read(body: &[u8]) -> Option<Self> {
         let text = body.strip_prefix("\u{FEFF}".as_bytes()).unwrap_or(body);
         match text.trim_ascii_start().first()? {
@@ -24,28 +23,31 @@ impl ErrorBody {
         }
     }
 
+    /// `{"odata.error":{"code":"…","message":{"value":"…"}}}`; some servers write `error`, or the message as plain text.
     fn from_json(text: &[u8]) -> Option<Self> {
-        let mut found = Self::default();
-        read_members(text, &["odata.error", "error"], |name, value| match name {
-            "code" => found.code = value,
-            "value" | "message" => found.message = value,
-            _ => {}
-        })?;
-        (!found.code.is_empty()).then_some(found)
+        let body: Value = serde_json::from_slice(text).ok()?;
+        let error = body.get("odata.error").or_else(|| body.get("error"))?;
+        let code = error
+            .get("code")?
+            .as_str()
+            .filter(|code| !code.is_empty())?;
+        let message = error.get("message").unwrap_or(&Value::Null);
+        let message = message.get("value").unwrap_or(message).as_str();
+        Some(Self {
+            code: code.to_owned(),
+            message: message.unwrap_or_default().to_owned(),
+        })
     }
 
     /// The index of the failed operation of a batch, and the text after it: `3:The specified entity already exists.…`.
-    /// Without an index the error is that of the only operation (protocol: "Performing entity group transactions",
-    /// recorded answers).
-    #[must_use]
+    /// An error without an index belongs to the only operation (protocol: "Performing entity group transactions", recorded
+    /// answers).
     pub fn split_index(&self) -> (Option<usize>, &str) {
-        match self.message.split_once(':') {
-            Some((index, text)) if index.len() <= 3 => match index.parse() {
-                Ok(index) => (Some(index), text),
-                Err(_) => (None, &self.message),
-            },
-            _ => (None, &self.message),
-        }
+        let split = self.message.split_once(':');
+        let split = split.filter(|(index, _)| index.len() <= 3);
+        split
+            .and_then(|(index, text)| Some((Some(index.parse().ok()?), text)))
+            .unwrap_or((None, &self.message))
     }
 }
 

@@ -1,9 +1,8 @@
-//! Text on one line of a terminal: shortened to a width, and harmless, as data must not move the cursor.
+//! Truncates text to a width of the terminal, and escapes control characters, because data must not move the cursor.
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-/// The text in at most so many columns of a terminal, an ellipsis in place of its end if it is longer. Control characters and
-/// invisible characters are escaped.
+/// Truncates text to `width_max` columns, with an ellipsis at its end. Escapes control characters and invisible characters.
 pub(crate) fn truncate(text: &str, width_max: usize) -> String {
     let mut out = String::new();
     let mut width = 0;
@@ -30,7 +29,7 @@ pub(crate) fn truncate(text: &str, width_max: usize) -> String {
     out
 }
 
-/// As [`truncate`], with the ellipsis after a third of the columns: keys often begin alike.
+/// As [`truncate`], with the ellipsis after a third of the columns, because keys often have a common prefix.
 pub(crate) fn truncate_inside(text: &str, width_max: usize) -> String {
     let whole = truncate(text, usize::MAX);
     if whole.width() <= width_max {

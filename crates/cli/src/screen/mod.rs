@@ -1,6 +1,9 @@
-//! The terminal that data is shown on: its size, wrapped lines, and a live screen.
+//! The terminal that data is shown on: its size, wrapped and truncated lines, and a live screen.
 
-use crate::output::truncate;
+mod truncate;
+
+pub(crate) use truncate::{truncate, truncate_inside};
+
 use console::Term;
 use std::io::{self, IsTerminal as _, Write as _};
 use unicode_width::UnicodeWidthStr as _;
@@ -14,8 +17,8 @@ pub(crate) fn size() -> Option<(usize, usize)> {
     Some((columns.into(), lines.into()))
 }
 
-/// A line as lines of so many columns, all but the first indented. The line may hold data: it cannot move the cursor, and a word that
-/// is too wide is truncated.
+/// Breaks a line into lines of at most `width` columns, all but the first indented. Truncates words that are too wide, and escapes
+/// control characters, as the line may hold data.
 pub(crate) fn wrap(line: &str, width: usize, indent: usize) -> Vec<String> {
     let margin = " ".repeat(indent);
     let mut lines: Vec<String> = Vec::new();
@@ -33,7 +36,7 @@ pub(crate) fn wrap(line: &str, width: usize, indent: usize) -> Vec<String> {
     lines
 }
 
-/// The alternate screen until it is dropped; then the terminal shows again what it did before.
+/// The alternate screen of the terminal. Dropping it restores the normal screen.
 pub(crate) struct Screen(());
 
 impl Screen {
@@ -61,7 +64,7 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        // The terminal may have gone; nothing can be done about it.
+        // The terminal may be closed already, which needs no report.
         let _ = put("\x1b[?25h\x1b[?1049l");
     }
 }

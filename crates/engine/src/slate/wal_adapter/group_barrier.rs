@@ -11,7 +11,7 @@ use partita_wal::{AppendError, RecordHeader, Wal};
 use slatedb::RowEntry;
 use tokio::sync::oneshot;
 
-use super::wal_adapter::rows;
+use super::rows;
 use crate::RangeId;
 
 type Outcome = Result<(), AppendError>;
@@ -147,7 +147,7 @@ mod tests {
         }
     }
 
-    fn rows(value: ValueDeletable) -> [RowEntry; 1] {
+    fn row(value: ValueDeletable) -> [RowEntry; 1] {
         [RowEntry {
             key: "k".into(),
             value,
@@ -157,8 +157,16 @@ mod tests {
         }]
     }
 
-    fn row() -> [RowEntry; 1] {
-        rows(ValueDeletable::Value("v".into()))
+    /// Appends a record of `A`, which waits for `B` until `finish` has run, and returns the outcomes of both.
+    async fn append_beside<T>(
+        barrier: &GroupBarrier,
+        finish: impl Future<Output = T>,
+    ) -> (Option<Outcome>, T) {
+        let row = row(ValueDeletable::Value("v".into()));
+        let mut first = Box::pin(barrier.append(record(A), &row));
+        assert!(first.as_mut().now_or_never().is_none());
+        let second = finish.await;
+        (first.now_or_never(), second)
     }
 
     #[tokio::test]
@@ -166,12 +174,9 @@ mod tests {
         let (disk, directory) = (FaultyDisk::default(), tempfile::tempdir().unwrap());
         let barrier = group_of_two(&disk, directory.path()).await;
         let before = disk.sync_count();
-        let row = row();
-        let mut first = Box::pin(barrier.append(record(A), &row));
-        assert!(first.as_mut().now_or_never().is_none());
-        let second = barrier.append(record(B), &row).now_or_never();
-        assert!(matches!(second, Some(Ok(()))));
-        assert!(matches!(first.now_or_never(), Some(Ok(()))));
+        let row = row(ValueDeletable::Value("v".into()));
+        let outcomes = append_beside(&barrier, barrier.append(record(B), &row)).await;
+        assert!(matches!(outcomes, (Some(Ok(())), Ok(()))));
         assert_eq!(disk.sync_count() - before, 1);
     }
 
@@ -179,26 +184,22 @@ mod tests {
     async fn no_range_waits_for_one_that_left() {
         let (disk, directory) = (FaultyDisk::default(), tempfile::tempdir().unwrap());
         let barrier = group_of_two(&disk, directory.path()).await;
-        let row = row();
-        let mut first = Box::pin(barrier.append(record(A), &row));
-        assert!(first.as_mut().now_or_never().is_none());
-        barrier.leave(B).await;
-        assert!(matches!(first.now_or_never(), Some(Ok(()))));
+        let (first, ()) = append_beside(&barrier, barrier.leave(B)).await;
+        assert!(matches!(first, Some(Ok(()))));
     }
 
     #[tokio::test]
     async fn a_failed_sync_fails_all() {
         let (disk, directory) = (FaultyDisk::default(), tempfile::tempdir().unwrap());
         let barrier = group_of_two(&disk, directory.path()).await;
-        let row = row();
-        let mut first = Box::pin(barrier.append(record(A), &row));
-        assert!(first.as_mut().now_or_never().is_none());
-        disk.fail_next_sync(AppendFault::Lost);
-        let second = barrier.append(record(B), &row).now_or_never();
-        assert!(matches!(second, Some(Err(AppendError::Io(_)))));
+        let row = row(ValueDeletable::Value("v".into()));
+        let outcomes = append_beside(&barrier, async {
+            disk.fail_next_sync(AppendFault::Lost);
+            barrier.append(record(B), &row).await
+        });
         assert!(matches!(
-            first.now_or_never(),
-            Some(Err(AppendError::Io(_)))
+            outcomes.await,
+            (Some(Err(AppendError::Io(_))), Err(AppendError::Io(_)))
         ));
     }
 
@@ -206,12 +207,8 @@ mod tests {
     async fn a_record_that_does_not_fit_fails_alone() {
         let (disk, directory) = (FaultyDisk::default(), tempfile::tempdir().unwrap());
         let barrier = group_of_two(&disk, directory.path()).await;
-        let row = row();
-        let mut first = Box::pin(barrier.append(record(A), &row));
-        assert!(first.as_mut().now_or_never().is_none());
-        let merge = rows(ValueDeletable::Merge("x".into()));
-        let second = barrier.append(record(B), &merge).now_or_never();
-        assert!(matches!(second, Some(Err(AppendError::Unfit))));
-        assert!(matches!(first.now_or_never(), Some(Ok(()))));
+        let merge = row(ValueDeletable::Merge("x".into()));
+        let outcomes = append_beside(&barrier, barrier.append(record(B), &merge)).await;
+        assert!(matches!(outcomes, (Some(Ok(())), Err(AppendError::Unfit))));
     }
 }

@@ -1,29 +1,30 @@
-//! `partita completions SHELL`
+//! `partita completions SHELL`: completes commands and flags in a shell.
 
-use crate::command_line::CommandLine;
-use crate::error::{CommandError, Outcome};
+use super::CommandLine;
+use crate::command::{Command, CommandResult, Outcome};
+use crate::error::Because as _;
 use crate::output;
 use clap::CommandFactory as _;
 use clap_complete::Shell;
 
+/// Print completions of this command line for a shell
 #[derive(clap::Args)]
 #[command(
-    about = "Print completions of this command line for a shell",
     after_help = "Such as: partita completions bash > ~/.local/share/bash-completion/completions/partita"
 )]
-pub(crate) struct CompletionsCommand {
+pub(super) struct CompletionsCommand {
     /// Shell to print them for
     #[arg(value_name = "shell")]
     shell: Shell,
 }
 
-impl CompletionsCommand {
-    pub(crate) fn run(self) -> Result<Outcome, CommandError> {
+impl Command for CompletionsCommand {
+    fn run(self) -> CommandResult {
         let mut script = Vec::new();
         let mut command = CommandLine::command();
         clap_complete::generate(self.shell, &mut command, "partita", &mut script);
-        let failed = CommandError::because("the completions are not valid UTF-8");
-        output::print(&String::from_utf8(script).map_err(failed)?)?;
+        let script = String::from_utf8(script).because("the completions are not valid UTF-8")?;
+        output::print(&script)?;
         Ok(Outcome::Done)
     }
 }

@@ -1,10 +1,10 @@
-//! Text inside JSON strings.
+//! Writes text in JSON strings.
 
 use partita_model::is_plain;
 
-/// Appends a string with its quotes. `plain` says that no byte of it needs an escape.
+/// Appends a string with its quotes. `plain`: no byte of it needs an escape ([`is_plain`]).
 #[inline]
-pub(super) fn push_string(text: &str, plain: bool, out: &mut Vec<u8>) {
+pub(crate) fn push_string(text: &str, plain: bool, out: &mut Vec<u8>) {
     out.push(b'"');
     if plain {
         out.extend_from_slice(text.as_bytes());
@@ -14,8 +14,8 @@ pub(super) fn push_string(text: &str, plain: bool, out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-/// Appends text that stands in a string, escaping what has to be.
-pub(super) fn push_text(text: &str, out: &mut Vec<u8>) {
+/// Appends the text of a string without its quotes, with escapes where JSON needs them.
+pub(crate) fn push_text(text: &str, out: &mut Vec<u8>) {
     if is_plain(text) {
         out.extend_from_slice(text.as_bytes());
     } else {
@@ -23,7 +23,7 @@ pub(super) fn push_text(text: &str, out: &mut Vec<u8>) {
     }
 }
 
-/// Runs of bytes that need no escape are copied at once.
+/// Copies each run of bytes without escapes at once.
 fn push_escaped(text: &str, out: &mut Vec<u8>) {
     const HEX: &[u8; 16] = b"0123456789abcdef";
     let mut rest = text.as_bytes();
@@ -59,7 +59,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn an_other_parser_reads_the_same(text in "[\u{0}-\u{7F}é\u{1F600}]{0,40}") {
+        fn serde_json_reads_the_same(text in "[\u{0}-\u{7F}é\u{1F600}]{0,40}") {
             let mut out = Vec::new();
             push_string(&text, is_plain(&text), &mut out);
             let read: String = serde_json::from_slice(&out).unwrap();

@@ -1,9 +1,9 @@
-//! A table in memory that answers as the service does: the twin of a server, for tests and examples.
+//! A table in memory that answers as the service does, for tests and examples.
 //!
-//! It takes `$filter` as text, reads it with the parser of the protocol and evaluates it row by row, so that what a scan sends is
-//! what is tested. Continuation tokens have the service's form, name the next row, and may come with a page that is empty.
+//! It parses `$filter` with the parser of the protocol and evaluates it row by row, so that tests cover the text that a scan sends.
+//! Continuation tokens have the service's form, name the next row, and may come with an empty page.
 
-use super::source::{Keyed, Page, PageRequest, PageSource, SourceError};
+use super::{Keyed, Page, PageRequest, PageSource, SourceError};
 use partita_model::{
     Comparison, ContinuationToken, EntityPosition, Filter, Property, Row, StoredError, Value,
     ValueRef, compare_utf16,
@@ -11,15 +11,15 @@ use partita_model::{
 use partita_wire::table::{parse_filter, read_entity_token, write_entity_token};
 use std::collections::BTreeMap;
 
-/// A row of a [`MemoryTable`]. Any texts can be keys, also those that the service would not store.
+/// A row of a [`MemoryTable`]. Any text can be a key, even one that the service would not store.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct MemoryRow {
+pub(crate) struct MemoryRow {
     /// Its PartitionKey.
-    pub partition_key: String,
+    pub(crate) partition_key: String,
     /// Its RowKey.
-    pub row_key: String,
+    pub(crate) row_key: String,
     /// Its other properties.
-    pub properties: BTreeMap<String, Value>,
+    pub(crate) properties: BTreeMap<String, Value>,
 }
 
 impl Keyed for MemoryRow {
@@ -45,7 +45,7 @@ impl Row for MemoryRow {
 
 /// A table in memory.
 #[derive(Debug, Clone)]
-pub struct MemoryTable {
+pub(crate) struct MemoryTable {
     rows: Vec<MemoryRow>,
     examined_max: usize,
 }
@@ -53,8 +53,7 @@ pub struct MemoryTable {
 impl MemoryTable {
     /// A table of these rows; of two with the same keys the first stays. A page ends after `examined_max` rows, at least 1, that
     /// its bounds let it look at, whether or not they pass the filter, as the service's pages end after a time.
-    #[must_use]
-    pub fn new(mut rows: Vec<MemoryRow>, examined_max: usize) -> Self {
+    pub(crate) fn new(mut rows: Vec<MemoryRow>, examined_max: usize) -> Self {
         rows.sort_by(|a, b| {
             let partitions = compare_utf16(&a.partition_key, &b.partition_key);
             partitions.then_with(|| compare_utf16(&a.row_key, &b.row_key))
@@ -70,16 +69,13 @@ impl MemoryTable {
     }
 
     /// Its rows, in order.
-    #[must_use]
-    pub fn rows(&self) -> &[MemoryRow] {
+    pub(crate) fn rows(&self) -> &[MemoryRow] {
         &self.rows
     }
 
     /// Answers a request for a page.
-    ///
-    /// # Errors
-    /// What the service would refuse: a filter or a token that is none, a page size out of range.
-    pub fn answer(&self, request: &PageRequest) -> Result<Page<MemoryRow>, SourceError> {
+    /// Fails where the service would: for an invalid filter or token, or a page size out of range.
+    pub(crate) fn answer(&self, request: &PageRequest) -> Result<Page<MemoryRow>, SourceError> {
         if !(1..=partita_model::limits::PAGE_ENTITIES_MAX).contains(&request.top) {
             return Err("the page size is out of range".into());
         }

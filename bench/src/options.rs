@@ -1,0 +1,115 @@
+//! The options of a comparison: servers, workloads, lengths.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Context;
+use clap::ValueEnum;
+
+use crate::{WorkloadKind, project};
+
+/// A server of the comparison, in the order of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TargetKind {
+    /// This project's server, durable
+    Partita,
+    /// This project's server, with the same data in 16 ranges
+    Split,
+    /// Another build of this project's server, durable
+    Before,
+    /// A hyper server that reads each request and answers prepared bytes: the ceiling of this machine
+    Bare,
+    /// The emulator: not durable, writes its whole state every few seconds
+    Azurite,
+}
+
+impl TargetKind {
+    /// The name on the command line, in the table and in JSON.
+    pub(crate) fn name(self) -> String {
+        crate::value_name(self)
+    }
+}
+
+/// The options of a comparison.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Options {
+    /// Workloads; all by default
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "NAMES",
+        default_values_t = WorkloadKind::value_variants().to_vec(), hide_default_value = true)]
+    pub(crate) workloads: Vec<WorkloadKind>,
+    /// Servers; by default partita, bare, azurite, and before with --before
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "NAMES")]
+    targets: Vec<TargetKind>,
+    /// Numbers of connections
+    #[arg(long, value_delimiter = ',', value_name = "COUNTS", default_values_t = [1, 16, 64])]
+    connections: Vec<usize>,
+    /// Length of each measurement, seconds
+    #[arg(long, default_value_t = 3.0)]
+    seconds: f64,
+    /// Measurements of each kind; the median is reported
+    #[arg(long, default_value_t = 3)]
+    repeats: usize,
+    /// Threads of the load driver
+    #[arg(long, default_value_t = 1)]
+    pub(crate) threads: usize,
+    /// Measure each workload once, for a second, with 64 connections
+    #[arg(long)]
+    quick: bool,
+    /// Program of this project's server; built from this tree by default
+    #[arg(long, value_name = "FILE")]
+    program: Option<PathBuf>,
+    /// Program of another build of it, for the target `before`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) before: Option<PathBuf>,
+    /// Folder for the servers' data; in memory, durable figures mean nothing
+    #[arg(long, value_name = "DIR")]
+    scratch: Option<PathBuf>,
+}
+
+impl Options {
+    /// The servers to measure.
+    pub(crate) fn targets(&self) -> Vec<TargetKind> {
+        if !self.targets.is_empty() {
+            return self.targets.clone();
+        }
+        let before = self.before.is_some().then_some(TargetKind::Before);
+        let all = [TargetKind::Partita, TargetKind::Bare, TargetKind::Azurite];
+        all.into_iter().chain(before).collect()
+    }
+
+    pub(crate) fn connections(&self) -> &[usize] {
+        if self.quick { &[64] } else { &self.connections }
+    }
+
+    /// Load before each measurement.
+    pub(crate) fn warm_up(&self) -> Duration {
+        self.measured() / 6
+    }
+
+    /// Length of each measurement.
+    pub(crate) fn measured(&self) -> Duration {
+        Duration::from_secs_f64(if self.quick { 1.0 } else { self.seconds })
+    }
+
+    /// Measurements of each kind, of which the median is reported.
+    pub(crate) fn repeats(&self) -> usize {
+        if self.quick { 1 } else { self.repeats.max(1) }
+    }
+
+    /// The program of this project's server, which is built unless it is given.
+    pub(crate) fn partita(&self) -> anyhow::Result<PathBuf> {
+        match &self.program {
+            Some(program) => Ok(program.clone()),
+            None => project::build("partita", "partita"),
+        }
+    }
+
+    /// The folder for the servers' data.
+    pub(crate) fn scratch(&self) -> anyhow::Result<PathBuf> {
+        let scratch = self.scratch.clone();
+        let scratch = scratch.unwrap_or_else(|| project::root().join("target/bench"));
+        std::fs::create_dir_all(&scratch)
+            .with_context(|| format!("making {}", scratch.display()))?;
+        Ok(scratch)
+    }
+}

@@ -1,0 +1,19 @@
+//! Flags with a fixed set of values.
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+
+/// Reads one of these values by its name.
+pub(crate) fn choice<T, const N: usize>(
+    values: [(&'static str, T); N],
+) -> impl TypedValueParser<Value = T>
+where
+    T: Clone + Send + Sync + 'static,
+{
+    let names = values.each_ref().map(|(name, _)| *name);
+    PossibleValuesParser::new(names).map(move |chosen| {
+        let mut values = values.iter();
+        let value = values.find(|(name, _)| *name == chosen);
+        let (_, value) = value.expect("only these names are possible");
+        value.clone()
+    })
+}

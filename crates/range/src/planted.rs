@@ -1,0 +1,72 @@
+//! Planted bugs of a range's parts, see [`partita_engine::planted`]: each type stands in place of the one that it wraps.
+
+use crate::{cache, key_filter, lock_table};
+use bytes::Bytes;
+use partita_engine::planted::is_active;
+use std::ops::Deref;
+use std::sync::Arc;
+
+/// `cache-keeps-old`: a write leaves the older row in the cache.
+pub(crate) struct EntityCache(cache::EntityCache);
+
+impl EntityCache {
+    pub(crate) fn new(bytes_max: u64) -> Self {
+        // A cached row would hide the row that is not durable.
+        let is_off = is_active("read-not-durable");
+        Self(cache::EntityCache::new(if is_off { 0 } else { bytes_max }))
+    }
+
+    pub(crate) fn set(&self, key: Bytes, row: Option<Bytes>) {
+        if !is_active("cache-keeps-old") {
+            self.0.set(key, row);
+        }
+    }
+}
+
+impl Deref for EntityCache {
+    type Target = cache::EntityCache;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+/// `filter-forgets`: a write does not add its key to the key filter.
+pub(crate) struct KeyFilter(key_filter::KeyFilter);
+
+impl KeyFilter {
+    pub(crate) fn new() -> Self {
+        Self(key_filter::KeyFilter::new())
+    }
+
+    pub(crate) fn add(&self, key: &[u8]) {
+        if !is_active("filter-forgets") {
+            self.0.add(key);
+        }
+    }
+}
+
+impl Deref for KeyFilter {
+    type Target = key_filter::KeyFilter;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+/// `etag-outside-lock`: a write compares the ETag and commits without the lock of its entity.
+#[derive(Debug)]
+pub(crate) struct LockTable(Arc<lock_table::LockTable>);
+
+impl LockTable {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new(Self(lock_table::LockTable::new()))
+    }
+
+    pub(crate) async fn lock<'k>(&self, keys: impl Iterator<Item = &'k [u8]>) -> lock_table::Locks {
+        if is_active("etag-outside-lock") {
+            return self.0.lock(std::iter::empty()).await;
+        }
+        self.0.lock(keys).await
+    }
+}

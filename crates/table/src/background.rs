@@ -1,0 +1,16 @@
+//! The background work of the service: it removes the rows of deleted tables, and expired entities.
+
+use crate::Service;
+use crate::catalog::{expire, sweep};
+use partita_rt::Tasks;
+use std::sync::Arc;
+
+impl Service {
+    /// Starts the background work.
+    pub fn start(self: &Arc<Self>, tasks: &Tasks) {
+        let sweeping = sweep(Arc::clone(self), tasks.shutdown());
+        tasks.spawn("sweep dropped tables", sweeping);
+        let expiring = expire(Arc::clone(self), tasks.shutdown());
+        tasks.spawn("remove expired entities", expiring);
+    }
+}

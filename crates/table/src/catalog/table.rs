@@ -1,0 +1,82 @@
+//! A table as requests see it, and a memo of decoded table records.
+
+use super::record::TableRecord;
+use crate::Error;
+use bytes::Bytes;
+use parking_lot::RwLock;
+use partita_model::{AccountName, DateTime, SignedIdentifier, TableId, TableSpace, TimeToLive};
+use partita_rt::hash::RandomState;
+use partita_service::decode_record;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A table at the time of its look-up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Table {
+    /// Its name in the case it was created with.
+    pub name: String,
+    /// Its identity.
+    pub id: TableId,
+    /// When it was created.
+    pub created: DateTime,
+    /// The key space of its rows.
+    pub space: TableSpace,
+    /// Its stored access policies.
+    pub policies: Vec<SignedIdentifier>,
+    /// How long its entities live after their last write; `None` means for ever.
+    pub ttl: Option<TimeToLive>,
+}
+
+impl Table {
+    pub(super) fn from_row(account: &AccountName, row: &[u8]) -> Result<Self, Error> {
+        let TableRecord {
+            id,
+            name,
+            created,
+            policies,
+            ttl_seconds,
+        } = decode_record(row)?;
+        let id = TableId(id);
+        let ttl = ttl_seconds
+            .map(TimeToLive::from_seconds)
+            .transpose()
+            .map_err(|error| Error::Corrupt(format!("catalog row: {error}").into()))?;
+        Ok(Self {
+            name,
+            id,
+            created: DateTime::from_ticks(created).unwrap_or(DateTime::MIN),
+            space: TableSpace::new(account.as_str(), id),
+            policies: policies.iter().map(SignedIdentifier::from).collect(),
+            ttl,
+        })
+    }
+}
+
+/// Decoded table records by their row: every request looks up its table, and the row is nearly always the same.
+///
+/// It does not replace reading the row, which is in the range's cache. It only saves decoding it.
+#[derive(Debug, Default)]
+pub(crate) struct CatalogMemo {
+    tables: RwLock<HashMap<Bytes, (Bytes, Arc<Table>), RandomState>>,
+}
+
+impl CatalogMemo {
+    /// Accounts with more tables decode some of them again.
+    const TABLES_MAX: usize = 10_000;
+
+    pub(super) fn find(&self, key: &Bytes, row: &Bytes) -> Option<Arc<Table>> {
+        let tables = self.tables.read();
+        let (known, table) = tables.get(key)?;
+        // Comparing pointers first: they are nearly always equal.
+        let same = (known.as_ptr() == row.as_ptr() && known.len() == row.len()) || known == row;
+        same.then(|| Arc::clone(table))
+    }
+
+    pub(super) fn keep(&self, key: Bytes, row: Bytes, table: &Arc<Table>) {
+        let mut tables = self.tables.write();
+        if tables.len() >= Self::TABLES_MAX {
+            tables.clear();
+        }
+        tables.insert(key, (row, Arc::clone(table)));
+    }
+}

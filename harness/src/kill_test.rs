@@ -1,0 +1,79 @@
+//! Tests with kills: one data directory lives through all rounds, with the clients that check it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Context;
+use partita_bench::client::Client;
+use partita_bench::{Account, ServerProcess, create_table};
+use partita_load::Random;
+
+use crate::checkers::{Checkers, TABLE};
+use crate::setup::{ServerProgram, scratch};
+
+/// Options of a test with kills.
+#[derive(Debug, clap::Args)]
+pub(crate) struct KillTestArguments {
+    /// Seed of operations and actions; random by default, and printed
+    #[arg(long)]
+    seed: Option<u64>,
+    #[command(flatten)]
+    pub(crate) server: ServerProgram,
+}
+
+/// The state that outlives the server's processes.
+pub(crate) struct KillTest {
+    pub(crate) program: PathBuf,
+    pub(crate) directory: PathBuf,
+    pub(crate) account: Account,
+    pub(crate) random: Random,
+    pub(crate) checkers: Checkers,
+    pub(crate) slowest_start: Duration,
+}
+
+impl KillTestArguments {
+    /// Runs the rounds of a test on an empty folder, which is kept when the test fails.
+    pub(crate) fn run(
+        &self,
+        name: &str,
+        rounds: impl FnOnce(KillTest) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        let seed = self.seed.unwrap_or_else(|| u64::from(std::process::id()));
+        let directory = scratch(name)?;
+        let mut random = Random::new(seed);
+        let account = Account::well_known();
+        let outcome = rounds(KillTest {
+            program: self.server.path()?,
+            directory: directory.path().to_owned(),
+            checkers: Checkers::new(&account, &mut random),
+            account,
+            random,
+            slowest_start: Duration::ZERO,
+        });
+        if outcome.is_err() {
+            let kept = directory.keep();
+            eprintln!("{name}: the data is kept in {}", kept.display());
+        }
+        outcome.with_context(|| format!("--seed {seed}"))
+    }
+}
+
+impl KillTest {
+    /// Takes a started server into account.
+    pub(crate) fn started(&mut self, server: ServerProcess) -> ServerProcess {
+        self.slowest_start = self.slowest_start.max(server.ready_after());
+        server
+    }
+
+    /// A client of the server, whose table exists.
+    pub(crate) fn connect(&self, server: &ServerProcess) -> anyhow::Result<Client> {
+        let mut client = Client::connect(server.addr(), self.account.clone())?;
+        create_table(&mut client, TABLE)?;
+        Ok(client)
+    }
+
+    /// A random time of load.
+    pub(crate) fn load_time(&mut self, ms_min: u64, ms_max: u64) -> Duration {
+        Duration::from_millis(ms_min + self.random.below(ms_max))
+    }
+}
