@@ -7,7 +7,7 @@ use std::sync::PoisonError;
 
 use anyhow::ensure;
 use tracing::{Level, Subscriber};
-use tracing_subscriber::filter::Targets;
+use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::{Context, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{Layer, fmt};
@@ -36,7 +36,7 @@ pub(crate) fn watch(trace: &Trace) {
     // It fails only in a second world of the process, which `mad_turmoil::rand::set_rng` refuses before.
     let _ = tracing_subscriber::registry()
         .with(lines.with_filter(shown))
-        .with(Errors)
+        .with(Errors.with_filter(LevelFilter::ERROR))
         .try_init();
     let usual = panic::take_hook();
     panic::set_hook(Box::new(move |panicked| {
@@ -86,18 +86,16 @@ impl Drop for Lines {
     }
 }
 
-/// Notes every error.
+/// Notes each event; the filter in [`watch`] lets errors pass only, so that spans and other events cost nothing.
 struct Errors;
 
 impl<S: Subscriber> Layer<S> for Errors {
     fn on_event(&self, event: &tracing::Event<'_>, _context: Context<'_, S>) {
-        if *event.metadata().level() == Level::ERROR {
-            let place = event.metadata();
-            see(format!(
-                "an error at {}:{}",
-                place.file().unwrap_or_default(),
-                place.line().unwrap_or_default()
-            ));
-        }
+        let place = event.metadata();
+        see(format!(
+            "an error at {}:{}",
+            place.file().unwrap_or_default(),
+            place.line().unwrap_or_default()
+        ));
     }
 }
