@@ -122,7 +122,7 @@ def test_damage_is_told_and_mended(world, store):
     assert store.get(part) == whole
     store.delete(f"{folder}/backup.json")
     code, _, talk = world.run(f"backup verify {place}")
-    assert code == 2 and "no finished backup" in talk
+    assert code == 2 and "no complete backup" in talk
 
 
 def test_a_killed_server_goes_on_where_it_was(world, store):
@@ -161,7 +161,7 @@ def test_what_is_not_allowed_or_missing_is_said(world, store):
     assert code == 2 and "--backup-place" in talk
     assert store.names("elsewhere") == []
     code, _, talk = world.run(f"backup verify {store.place('nothing')}")
-    assert code == 2 and "no finished backup" in talk
+    assert code == 2 and "no complete backup" in talk
     needed = {"s3": "AWS_ACCESS_KEY_ID", "az": "AZURE_STORAGE_ACCOUNT_NAME"}[store.scheme]
     code, _, talk = world.run(f"backup verify {store.place('nothing')}", environment={})
     assert code == 2 and needed in talk
