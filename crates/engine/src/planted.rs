@@ -1,8 +1,9 @@
-//! Planted bugs: an engine that breaks its promises on purpose, to prove that a test notices.
+//! Planted bugs: an engine that violates its guarantees on purpose, to prove that a test detects it.
 //!
-//! Compiled only with the feature `planted-bugs`, which only `cargo xtask bugs` builds. The environment activates a bug by its name, in
-//! the syntax of the crate `fail`: `FAILPOINTS=half-batch=return`. The crates above plant their bugs the same way, outside the functions
-//! that serve requests: in decorators, and in code that runs once for each range.
+//! Compiled only with the feature `planted-bugs`, which only `cargo xtask bugs` builds. An environment variable
+//! activates a bug by its name, in the syntax of the crate `fail`: `FAILPOINTS=half-batch=return`. The crates above
+//! plant their bugs the same way: in decorators and in code that runs once for each range, never in functions that
+//! serve requests.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -21,7 +22,7 @@ use crate::{
     ScanHint, Write, WriteError,
 };
 
-/// How long `read-not-durable` shows a batch before it submits it.
+/// The time between the moment `read-not-durable` shows a batch and the submission of that batch.
 const READABLE_EARLY: Duration = Duration::from_millis(10);
 
 /// Whether `FAILPOINTS` activates this bug.
@@ -177,7 +178,7 @@ struct PlantedScan {
     /// The key of the row that `token-off-by-one` omits.
     skipped: Option<Bytes>,
     skips_last: bool,
-    /// The last row read, which `scan-skips-last` keeps back until there is another one.
+    /// The last row read, which `scan-skips-last` holds back until the next row arrives.
     last: Option<(Bytes, Bytes)>,
 }
 

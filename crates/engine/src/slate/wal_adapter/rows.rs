@@ -1,4 +1,4 @@
-//! SlateDB's rows and the WAL's: the same bytes under two types.
+//! Conversion between SlateDB's row type and the WAL's: the same bytes under two types.
 
 use partita_wal::{RecordSize, Row, RowRef};
 use slatedb::{RowEntry, ValueDeletable};
@@ -18,7 +18,7 @@ pub(in crate::slate) fn record_size(rows: &[RowEntry]) -> Option<RecordSize> {
     })
 }
 
-/// Lends a row to the WAL.
+/// Borrows a row of SlateDB as a row of the WAL.
 pub(in crate::slate) fn lend(row: &RowEntry) -> RowRef<'_> {
     RowRef {
         key: &row.key,
@@ -31,7 +31,7 @@ pub(in crate::slate) fn lend(row: &RowEntry) -> RowRef<'_> {
     }
 }
 
-/// A row of the WAL as SlateDB replays it.
+/// Converts a row of the WAL into a row of SlateDB for the replay.
 pub(super) fn entry(row: Row, seq: u64) -> RowEntry {
     RowEntry {
         key: row.key,
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_is_the_same_after_the_log() {
+    fn a_row_survives_the_round_trip_through_the_wal() {
         for value in [ValueDeletable::Value("v".into()), ValueDeletable::Tombstone] {
             let before = row(value);
             let lent = lend(&before);
