@@ -137,7 +137,7 @@ impl Cluster {
         Box::pin(async move {
             match self.change(ChangeRequest::Split { range, at }).await? {
                 Outcome::Split(split) => Ok(split),
-                other => unreachable!("a split ended as {other:?}"),
+                other => unreachable!("unexpected outcome of a split: {other:?}"),
             }
         })
     }
@@ -154,7 +154,7 @@ impl Cluster {
         Box::pin(async move {
             match self.change(ChangeRequest::Merge { left, right }).await? {
                 Outcome::Merged(merged) => Ok(merged),
-                other => unreachable!("a merge ended as {other:?}"),
+                other => unreachable!("unexpected outcome of a merge: {other:?}"),
             }
         })
     }
@@ -228,13 +228,13 @@ impl Cluster {
         read(&self.watch.history())
     }
 
-    /// The last closed window of a range; `None` for a range created since.
+    /// The last closed window of a range; `None` for a range created after it.
     #[must_use]
     pub fn last_window(&self, range: RangeId) -> Option<Window> {
         self.watch.last_window(range)
     }
 
-    /// The load of all ranges in the last closed window; `None` before the first.
+    /// The load of all ranges in the last closed window; `None` before the first window.
     #[must_use]
     pub fn last_load(&self) -> Option<StoreLoad> {
         self.watch.last_load()

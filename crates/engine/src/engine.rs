@@ -136,7 +136,7 @@ impl KeyRange {
         }
     }
 
-    /// Whether no key can be in it.
+    /// Whether the range contains no keys.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         match (&self.start, &self.end) {
@@ -149,7 +149,7 @@ impl KeyRange {
     }
 }
 
-/// What the caller expects to read. A wrong hint costs time, never rows.
+/// The expected size of a scan. A wrong hint affects only the speed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScanHint {
     /// The expected number of rows.

@@ -95,8 +95,7 @@ pub trait EngineSet: Send + Sync + 'static {
         pin: &PinId,
     ) -> Result<Arc<dyn PinnedRows>, ChangeError>;
 
-    /// The files that a pin reads; without a pin, the files that the range reads now. Engines without files return
-    /// none.
+    /// The files that a pin reads; without a pin, the files that the range reads now. Empty for engines without files.
     ///
     /// # Errors
     /// [`ChangeError::NotPinned`], [`ChangeError::Store`].
@@ -116,7 +115,7 @@ pub trait EngineSet: Send + Sync + 'static {
 /// The outcome of a removal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Removal {
-    /// The database is gone, or did not exist.
+    /// The database was removed, or did not exist.
     Gone,
     /// A clone or a pin still reads its files.
     Needed,

@@ -55,7 +55,7 @@ pub enum ReadError {
     /// The engine is reopening its databases, or the store timed out.
     #[error("the engine is unavailable: {0}")]
     Unavailable(Arc<str>),
-    /// Stored data is damaged, or has a format that this version does not know.
+    /// Stored data is damaged, or has a format unknown to this version.
     #[error("cannot read stored data: damaged or of an unknown format")]
     Corrupt(#[source] Arc<dyn std::error::Error + Send + Sync>),
 }
@@ -69,7 +69,7 @@ pub enum OpenError {
     /// The databases are closed, or recovering from a failure.
     #[error("the databases are closed or recovering")]
     Unavailable,
-    /// The WAL is damaged in a way that no crash explains, or has a format that this version does not know.
+    /// The WAL is damaged in a way that a crash cannot cause, or has a format unknown to this version.
     #[error("cannot open the WAL: {0}")]
     Wal(Arc<str>),
     /// The file system failed.

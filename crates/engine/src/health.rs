@@ -33,7 +33,7 @@ impl Health {
         }
     }
 
-    /// A word for logs and metrics.
+    /// The name of the state in logs and metrics.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

@@ -1,7 +1,8 @@
 //! The pipeline: from a caller to the loop that commits its batch.
 //!
-//! ```text reserve(bytes) ──▶ Permit ──submit(batch, done)──▶ queue ──▶ commit loop ──▶ durable ──▶ done(Ok) waits or
-//! refuses          neither waits nor fails            one group            then the room is free
+//! ```text
+//!  reserve(bytes) ──▶ Permit ──submit(batch, done)──▶ queue ──▶ commit loop ──▶ durable ──▶ done(Ok)
+//!     waits or refuses          neither waits nor fails            one group            then the room is free
 //! ```
 //!
 //! - Room is counted in bytes and bounds the queue and the later stages. A batch larger than the total room waits until

@@ -44,9 +44,9 @@ pub struct EngineMetric {
     pub name: String,
     /// Its labels.
     pub labels: Vec<(String, String)>,
-    /// What it means.
+    /// The description of the metric.
     pub help: String,
-    /// Whether it only grows.
+    /// Whether the metric is a counter, which only grows.
     pub counter: bool,
     /// Its value.
     pub value: f64,

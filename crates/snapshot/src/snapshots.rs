@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  change lock ─▶ flush every range ─▶ pin all at one point ─▶ record, created if absent
-//!                 writes go on          writes wait briefly     the point of no return
+//!                 clients write         writes wait briefly     the point of no return
 //! ```
 //!
 //! - A kill before the record is stored leaves no snapshot, and the next start releases the pins. After that, the
@@ -75,7 +75,7 @@ pub struct SnapshotCreated {
 pub struct SnapshotInfo {
     /// Its record.
     pub record: SnapshotRecord,
-    /// Bytes of files that only this snapshot reads: about what its deletion frees.
+    /// Bytes of files that only this snapshot reads: about the space that its deletion frees.
     pub own_bytes: u64,
 }
 

@@ -51,7 +51,7 @@ pub enum OpenWalError {
     Damaged {
         /// The storage's name for the part, such as a file path.
         path: String,
-        /// What is wrong.
+        /// A description of the damage.
         what: &'static str,
     },
 }

@@ -5,7 +5,7 @@
 //! event. Golden scripts (`scripts/`) show complete sequences.
 //!
 //! ```text
-//!  asked: split range 1 ─▶ survey ─▶ find the split key ─▶ flush ─▶ save record N+1 ─▶ change, decided by record N+2 ─▶ answer
+//!  request: split range 1 ─▶ survey ─▶ find the split key ─▶ flush ─▶ save record N+1 ─▶ change, decided by record N+2 ─▶ answer
 //! ```
 //!
 //! Its decisions, one file each:

@@ -140,8 +140,8 @@ impl PartitionMap {
         }
     }
 
-    /// [`PartitionMap::lock`] without waiting for a range in transit: for a caller that holds another lock, because the
-    /// change of the range may wait for that lock.
+    /// Like [`PartitionMap::lock`], but does not wait for a range in transit. For callers that already hold a lock: the
+    /// split or merge of the range may be waiting for that lock.
     ///
     /// # Errors [`LockError`]; no key is locked.
     pub async fn lock_at_once<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Locked, LockError> {

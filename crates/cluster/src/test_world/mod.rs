@@ -1,10 +1,7 @@
 //! An in-memory store that outlives its clusters, and stores with faults: for tests of this crate and of the crates
 //! above it.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "a world for tests; its panics are their results"
-)]
+#![allow(clippy::unwrap_used, reason = "test support: a panic fails the test")]
 
 mod doubles;
 mod hooked;

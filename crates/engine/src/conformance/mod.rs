@@ -4,10 +4,7 @@
 //! by one. [`check_script`] compares a script of batches, gets and scans with an ordered map, for property tests. Both
 //! panic at the first violation. Each new engine must pass both.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "a suite of assertions; its panics are its results"
-)]
+#![allow(clippy::unwrap_used, reason = "a test suite: a panic fails the test")]
 
 mod cases;
 mod engine_set_cases;
@@ -110,7 +107,7 @@ pub async fn rows(engine: &dyn Engine, range: KeyRange, rows_max: usize) -> Vec<
         let page = scan
             .next(rows_max, usize::MAX)
             .await
-            .expect("the scan goes on");
+            .expect("the scan continues");
         assert!(page.len() <= rows_max, "a page has at most `rows_max` rows");
         if page.is_empty() {
             return all;

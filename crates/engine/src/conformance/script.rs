@@ -74,7 +74,7 @@ pub async fn check_script(engine: &dyn Engine, model: &mut Model, steps: &[Step]
                 commit(engine, batch).await.expect("the batch is written");
                 let mut seen = Vec::new();
                 loop {
-                    let page = scan.next(3, usize::MAX).await.expect("the scan goes on");
+                    let page = scan.next(3, usize::MAX).await.expect("the scan continues");
                     if page.is_empty() {
                         break;
                     }

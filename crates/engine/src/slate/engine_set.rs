@@ -138,7 +138,7 @@ struct Opening<'c> {
 }
 
 impl<'c> Opening<'c> {
-    /// `None` when it is open, or being opened.
+    /// `None` if the range is open or is being opened.
     fn begin(core: &'c Core, range: RangeId) -> Option<Self> {
         let begun = core.open_range(range).is_none() && core.opening.lock().insert(range);
         begun.then_some(Self { core, range })

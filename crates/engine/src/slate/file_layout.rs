@@ -21,7 +21,7 @@ pub(super) fn of(manifest: &VersionedManifest) -> FileLayout {
     FileLayout {
         bytes,
         files,
-        // A source stays listed, without files, until the last checkpoint from before the compaction is gone.
+        // A source stays listed, without files, until the last checkpoint from before the compaction is released.
         sources: manifest
             .external_dbs()
             .iter()

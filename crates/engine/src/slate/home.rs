@@ -14,8 +14,8 @@ pub struct Home {
     pub store: Arc<dyn ObjectStore>,
     /// The WAL.
     pub wal: Arc<dyn WalStorage>,
-    /// The directory behind `store`, if there is one. It stays locked, and empty folders of removed databases are
-    /// deleted.
+    /// The directory of `store`, if the store is a directory. It stays locked, and empty folders of removed databases
+    /// are deleted.
     pub directory: Option<Arc<DataDir>>,
 }
 

@@ -141,7 +141,7 @@ pub(super) fn part_name(number: u64) -> String {
 }
 
 pub(super) fn pretty(value: &impl Serialize) -> Vec<u8> {
-    let mut bytes = serde_json::to_vec_pretty(value).expect("its types serialize as JSON");
+    let mut bytes = serde_json::to_vec_pretty(value).expect("the types are serializable as JSON");
     bytes.push(b'\n');
     bytes
 }

@@ -3,10 +3,7 @@
 //! [`run`] takes a function that makes empty storages, and checks the guarantees of [`Wal`] and [`WalStorage`] one by
 //! one. It panics at the first violation. Each new storage must pass it.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "a suite of assertions; its panics are its results"
-)]
+#![allow(clippy::unwrap_used, reason = "a test suite: a panic fails the test")]
 
 mod append_cases;
 mod retention_cases;

@@ -323,7 +323,7 @@ fn task_text(task: &Task) -> String {
         Task::RemoveNew(databases) => format!("remove the new {}", list(databases)),
         Task::ListDatabases => "list the databases".to_owned(),
         Task::FindRemovable(databases) => {
-            format!("find out which can be removed of {}", list(databases))
+            format!("find removable databases among {}", list(databases))
         }
         Task::ReleasePins => "release untracked pins".to_owned(),
     }

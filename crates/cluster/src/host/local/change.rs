@@ -1,16 +1,16 @@
 //! Splitting a range and merging two, on the host that serves them.
 //!
 //! ```text
-//!  1  flush the old ranges                             (before the change: RangeAction::FlushMost)      writes go on
+//!  1  flush the old ranges                             (before the change: RangeAction::FlushMost)      clients write
 //!  2  record N+1: the change was begun                 (by the controller)
 //!  3  follow the old ranges: record their writes
 //!  4  clone and open the databases of the new ranges   manifests only, no rows
 //!  5  catch up: copy the recorded writes               until few are left, at most five rounds
-//!  ── freeze: new writes wait, those under way finish; reads go on ──────────────────────────────
+//!  ── freeze: new writes wait, running writes finish, reads continue ────────────────────────────
 //!  6  freeze the old ranges
-//!  7  copy the rest                                    one write of the log
+//!  7  copy the rest                                    one write of the WAL
 //!  8  record N+2: the new ranges replace the old ones  the point of no return
-//!  9  serve the new ranges; close each old one when its last reader is gone
+//!  9  serve the new ranges; close each old range after its last reader ends
 //! ```
 //!
 //! Writes wait only for one write of the WAL and one of the map, not for the cloning of a database.

@@ -174,8 +174,8 @@ struct Files {
     runs: Vec<u32>,
     /// Whether the database is small enough for one job that does not delay others.
     are_few: bool,
-    /// Whether it reads files of other databases. A source stays listed, without files, until the last checkpoint from before the
-    /// compaction is gone.
+    /// Whether it reads files of other databases. A source stays listed, without files, until the last checkpoint from
+    /// before the compaction is released.
     shared: bool,
     jobs: Vec<CompactionSpec>,
 }

@@ -3,7 +3,8 @@
 use partita_wal::{RecordSize, Row, RowRef};
 use slatedb::{RowEntry, ValueDeletable};
 
-/// How large a record of these rows is. `None` when the WAL cannot hold one of them: a merge operand, which this engine never writes.
+/// The size of a record of these rows. `None` if the WAL cannot store a row: a merge operand, which this engine never
+/// writes.
 pub(in crate::slate) fn record_size(rows: &[RowEntry]) -> Option<RecordSize> {
     let mut payload_bytes = 0;
     for row in rows {
