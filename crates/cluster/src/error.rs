@@ -47,7 +47,7 @@ pub enum HostError {
     /// The engine refused to flush.
     #[error(transparent)]
     Write(#[from] WriteError),
-    /// The engine refused to work on its files.
+    /// The engine failed to change its files.
     #[error(transparent)]
     EngineSet(#[from] ChangeError),
 }

@@ -79,7 +79,7 @@ impl Engine for PlantedEngine {
         let range_end = self.end.clone().map(Bound::Excluded);
         let skips_last =
             is_page && range_end.as_ref() == Some(&range.end) && is_active("scan-skips-last");
-        // A page that follows another one starts at the key of a row.
+        // A later page of a query starts at the key of a row.
         let skipped = match &range.start {
             Bound::Included(start) if is_page && is_active("token-off-by-one") => {
                 Some(start.clone())

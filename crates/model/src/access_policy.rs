@@ -18,6 +18,6 @@ pub struct AccessPolicy {
     pub start: Option<DateTime>,
     /// End of validity.
     pub expiry: Option<DateTime>,
-    /// Permission letters out of `raud`, in the order given.
+    /// Permission letters, a subset of `raud`, in their original order.
     pub permission: Option<String>,
 }

@@ -92,9 +92,9 @@ impl OwnThread {
 pub struct PoolSettings {
     /// The name of its threads.
     pub name: &'static str,
-    /// Threads that run tasks.
+    /// The number of threads that run tasks.
     pub threads: usize,
-    /// Threads for blocking work, at most.
+    /// The maximum number of threads for blocking work.
     pub blocking_threads_max: usize,
 }
 

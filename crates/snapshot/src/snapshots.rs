@@ -25,8 +25,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The maximum number of snapshots of a store: each adds a checkpoint to the manifest of every database and keeps a
-/// version of it.
+/// The maximum number of snapshots of a store: each snapshot lengthens the manifests of its databases and keeps an old
+/// version of each.
 pub const SNAPSHOTS_MAX: usize = 256;
 
 /// The pause before the deletion of a snapshot in use is retried.

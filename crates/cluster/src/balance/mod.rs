@@ -114,7 +114,7 @@ struct History {
     hot: Option<Instant>,
     /// The start of the current cold phase.
     cold: Option<Instant>,
-    /// Whether it was counted as hot without a split key: once per hot phase.
+    /// Whether the current hot phase was already counted as one without a split key.
     counted: bool,
     /// The end of the pause after a failed change.
     not_before: Option<Instant>,

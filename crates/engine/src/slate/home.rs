@@ -20,7 +20,7 @@ pub struct Home {
 }
 
 impl Home {
-    /// In a data directory.
+    /// The storage in a data directory.
     #[must_use]
     pub fn in_directory(data: Arc<DataDir>) -> Self {
         Self {

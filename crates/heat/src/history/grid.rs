@@ -26,7 +26,7 @@ pub enum Metric {
     Throttled,
     /// The median latency in microseconds, with an error of at most 25 %.
     P50Us,
-    /// The 99th percentile of the latency, likewise.
+    /// The 99th percentile of the latency in microseconds, with an error of at most 25 %.
     P99Us,
 }
 

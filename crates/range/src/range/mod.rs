@@ -98,8 +98,8 @@ impl Range {
         }
     }
 
-    /// Sets whether the key filter already holds all keys of the range, which is so if it does for the ranges it was
-    /// cloned from.
+    /// Sets whether the key filter already holds all keys of the range. That is true if the filter is complete for the
+    /// ranges that this range was cloned from.
     #[must_use]
     pub fn with_key_filter_complete(mut self, known: bool) -> Self {
         self.key_filter_complete = AtomicBool::new(known);

@@ -29,7 +29,7 @@ impl SegmentPool {
         }
     }
 
-    /// Adds the unused segments found at opening. They are used in the order of their numbers.
+    /// Adds the empty segments found when the WAL was opened. They are used in the order of their numbers.
     pub(super) fn add_spares(&mut self, spares: VecDeque<Segment>) {
         self.ready.extend(spares);
     }

@@ -1,4 +1,4 @@
-//! Splitting a range and merging two, on the host that serves them.
+//! Splits a range or merges two ranges, on the host that serves them.
 //!
 //! ```text
 //!  1  flush the old ranges                             (before the change: RangeAction::FlushMost)      clients write

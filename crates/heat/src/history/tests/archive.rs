@@ -268,7 +268,8 @@ async fn unreadable_segments_are_skipped() {
             .await
             .unwrap()
     };
-    // The third is damaged, the fifth is of a later version, the seventh is empty; the last object is not a segment.
+    // The third segment is damaged, the fifth has a later version, the seventh is empty; the last object is not a
+    // segment.
     let mut damaged = bytes_of(2).await.to_vec();
     damaged[40] ^= 1;
     let mut later = zstd::bulk::decompress(&bytes_of(4).await, 1 << 20).unwrap();

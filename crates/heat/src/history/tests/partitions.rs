@@ -92,7 +92,7 @@ fn the_load_of_a_hot_partition_is_exact_over_a_day() {
     let (clock, history) = (clock(), HeatHistory::new());
     let start = clock.now();
     for window in 0..8_640_u64 {
-        // The other partitions change: they are more than a slot of five minutes keeps.
+        // The other partitions change often, so that a slot of five minutes cannot keep all of them.
         let other = format!("other-{}", window % 97);
         record(&history, &clock, &[("hot", 50), (&other, 3)]);
     }
